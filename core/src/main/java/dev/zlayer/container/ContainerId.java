@@ -1,0 +1,92 @@
+package dev.zlayer.container;
+
+import dev.zlayer.error.AgentException;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
+import java.util.Locale;
+
+/**
+ * Who a container is, as fields. The name that a runtime, a cgroup or a file needs is derived from
+ * them; nothing ever parses such a name back.
+ *
+ * @param deployment the deployment it belongs to, or {@link #STANDALONE}
+ * @param service the service or job
+ * @param role the replica group, {@link #DEFAULT_ROLE} without groups
+ * @param replica counted from 1 within its role
+ * @param generation distinguishes successive containers of one replica (a new revision, the next
+ *     run of a job), so that the old and the new one can exist side by side
+ */
+public record ContainerId(
+    String deployment, String service, String role, int replica, long generation) {
+  public static final String STANDALONE = "standalone";
+  public static final String DEFAULT_ROLE = "default";
+  private static final int MAX_READABLE = 30;
+
+  public ContainerId {
+    require(!deployment.isBlank(), "deployment is empty");
+    require(!service.isBlank(), "service is empty");
+    require(!role.isBlank(), "role is empty");
+    require(replica >= 1, "replicas are counted from 1, not " + replica);
+    require(generation >= 0, "generation is negative");
+  }
+
+  public static ContainerId of(String deployment, String service, int replica) {
+    return new ContainerId(deployment, service, DEFAULT_ROLE, replica, 0);
+  }
+
+  public ContainerId withGeneration(long generation) {
+    return new ContainerId(deployment, service, role, replica, generation);
+  }
+
+  /**
+   * A name for runtimes, cgroups, files and interfaces: readable head, then enough of a hash over
+   * all fields that two different identities never share it. At most 47 characters of {@code
+   * [a-z0-9-]}.
+   */
+  public String runtimeName() {
+    String slug = slug(service);
+    return (slug.isEmpty() ? "c" : slug) + "-" + hash().substring(0, 16);
+  }
+
+  /**
+   * Unambiguous text for people: {@code deployment/service/replica}, role and generation if set.
+   */
+  @Override
+  public String toString() {
+    var text = new StringBuilder(deployment).append('/').append(service).append('/');
+    if (!role.equals(DEFAULT_ROLE)) {
+      text.append(role).append('/');
+    }
+    text.append(replica);
+    return generation == 0 ? text.toString() : text.append('@').append(generation).toString();
+  }
+
+  private static String slug(String text) {
+    String slug =
+        text.toLowerCase(Locale.ROOT).replaceAll("[^a-z0-9]+", "-").replaceAll("^-|-$", "");
+    return slug.length() <= MAX_READABLE ? slug : slug.substring(0, MAX_READABLE);
+  }
+
+  private String hash() {
+    try {
+      var sha = MessageDigest.getInstance("SHA-256");
+      for (String field : new String[] {deployment, service, role}) {
+        byte[] bytes = field.getBytes(StandardCharsets.UTF_8);
+        sha.update((bytes.length + ":").getBytes(StandardCharsets.UTF_8));
+        sha.update(bytes);
+      }
+      sha.update((replica + ":" + generation).getBytes(StandardCharsets.UTF_8));
+      return HexFormat.of().formatHex(sha.digest());
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("every JDK has SHA-256", e);
+    }
+  }
+
+  private static void require(boolean right, String problem) {
+    if (!right) {
+      throw new AgentException.InvalidSpec("container id: " + problem);
+    }
+  }
+}

@@ -1,0 +1,25 @@
+package dev.zlayer.container;
+
+import java.nio.file.Path;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
+
+/** One mount; targets are absolute paths inside the container, resolved within its root. */
+public sealed interface Mount {
+  String target();
+
+  /** A file or directory of the host, with everything mounted below it; it has to exist. */
+  record Bind(Path source, String target, boolean readOnly) implements Mount {}
+
+  /**
+   * A volume kept by name beyond the container's life. When it is new and empty it is filled with
+   * what the image has at the target, owner and mode included.
+   */
+  record Named(String name, String target, boolean readOnly) implements Mount {}
+
+  /** A volume that is removed with its container; filled like a named one. */
+  record Anonymous(String target) implements Mount {}
+
+  /** Memory; size and mode as given, else the kernel's defaults. */
+  record Tmpfs(String target, OptionalLong sizeBytes, OptionalInt mode) implements Mount {}
+}

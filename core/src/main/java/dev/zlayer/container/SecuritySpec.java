@@ -1,0 +1,78 @@
+package dev.zlayer.container;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * What a container may do to its kernel. The default is the safe one: the usual capability set, the
+ * default seccomp profile, no new privileges, masked paths, private namespaces.
+ *
+ * @param addCapabilities names with or without {@code CAP_}, or {@code ALL}
+ * @param seccomp which filter
+ * @param privileged all capabilities, all devices, nothing masked
+ */
+public record SecuritySpec(
+    List<String> addCapabilities,
+    List<String> dropCapabilities,
+    Seccomp seccomp,
+    boolean noNewPrivileges,
+    boolean privileged,
+    Namespace pid,
+    Namespace ipc,
+    Map<String, String> sysctls,
+    List<Device> devices) {
+  public static final SecuritySpec DEFAULT =
+      new SecuritySpec(
+          List.of(),
+          List.of(),
+          new Seccomp.Default(),
+          true,
+          false,
+          new Namespace.Private(),
+          new Namespace.Private(),
+          Map.of(),
+          List.of());
+
+  public SecuritySpec {
+    addCapabilities = List.copyOf(addCapabilities);
+    dropCapabilities = List.copyOf(dropCapabilities);
+    sysctls = Map.copyOf(sysctls);
+    devices = List.copyOf(devices);
+  }
+
+  /** Which system calls are filtered. */
+  public sealed interface Seccomp {
+    /** The profile that the host's container packages ship. */
+    record Default() implements Seccomp {}
+
+    record Unconfined() implements Seccomp {}
+
+    record Profile(Path file) implements Seccomp {}
+  }
+
+  /** Whose namespace a container uses. */
+  public sealed interface Namespace {
+    record Private() implements Namespace {}
+
+    record Host() implements Namespace {}
+
+    record Shared(ContainerId with) implements Namespace {}
+  }
+
+  /** A device node of the host under the same path. */
+  public record Device(Path path, boolean read, boolean write, boolean mknod) {}
+
+  /** The seccomp profile by its name in {@code security_opt}, if it is one. */
+  public static Optional<Seccomp> seccomp(String option) {
+    if (!option.startsWith("seccomp=") && !option.startsWith("seccomp:")) {
+      return Optional.empty();
+    }
+    String value = option.substring("seccomp=".length());
+    return Optional.of(
+        value.equals("unconfined")
+            ? new Seccomp.Unconfined()
+            : new Seccomp.Profile(Path.of(value)));
+  }
+}

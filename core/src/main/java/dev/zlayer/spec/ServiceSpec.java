@@ -1,0 +1,62 @@
+package dev.zlayer.spec;
+
+import dev.zlayer.schedule.CronExpression;
+import dev.zlayer.spec.form.Default;
+import dev.zlayer.spec.form.Doc;
+import dev.zlayer.spec.form.Inline;
+import dev.zlayer.spec.form.Keys;
+import dev.zlayer.spec.form.Named;
+import dev.zlayer.spec.job.CronSpec;
+import dev.zlayer.spec.job.JobSpec;
+import dev.zlayer.spec.network.NetworkingSpec;
+import dev.zlayer.spec.placement.PlacementSpec;
+import dev.zlayer.spec.resources.ResourcesSpec;
+import dev.zlayer.spec.security.SecuritySpec;
+import dev.zlayer.spec.service.LifecycleSpec;
+import dev.zlayer.spec.service.ProcessSpec;
+import dev.zlayer.spec.storage.StorageSpec;
+import dev.zlayer.spec.value.EnvValue;
+import dev.zlayer.spec.wasm.WasmSpec;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * One service, job or schedule. The file writes all keys side by side; here they are grouped by
+ * topic.
+ */
+@Doc("A service, a job or a schedule.")
+public record ServiceSpec(
+    @Doc("service runs until removed, job runs to its end when triggered, cron on a schedule.")
+        @Default("service")
+        RunType rtype,
+    @Doc(
+            "When a cron job runs: five fields as in crontab (0 and 7 are Sunday), or six or seven"
+                + " with seconds first and the year last (1 is Sunday), or @hourly, @daily,"
+                + " @weekly, @monthly, @yearly, @every 10m.")
+        Optional<CronExpression> schedule,
+    @Doc("Which image to run.") ImageSpec image,
+    @Doc("What to run instead of what the image says.") @Default("{}") CommandSpec command,
+    @Doc(
+            "Environment variables. $E:NAME takes a variable of the agent, $S:name a secret; inside"
+                + " a longer text write ${E:NAME} and ${S:name}; $$E: and $${E: are taken"
+                + " literally.")
+        @Keys(
+            pattern = "[A-Za-z_][A-Za-z0-9_.-]*",
+            write = "a name of letters, digits and underscores")
+        Map<String, EnvValue> env,
+    @Doc("Labels of the containers; the agent's own begin with com.zlayer.")
+        @Keys(pattern = "[A-Za-z0-9]([A-Za-z0-9_./-]*[A-Za-z0-9])?", write = "a name such as tier")
+        Map<String, String> labels,
+    @Doc("Limits and reservations.") @Default("{}") ResourcesSpec resources,
+    @Doc("What is mounted.") List<StorageSpec> storage,
+    @Inline NetworkingSpec networking,
+    @Inline SecuritySpec security,
+    @Inline ProcessSpec process,
+    @Inline LifecycleSpec lifecycle,
+    @Inline PlacementSpec placement,
+    @Doc("Settings of a job; for rtype job and cron.") @Default("{}") JobSpec job,
+    @Doc("Settings of a schedule; for rtype cron.") @Default("{}") CronSpec cron,
+    @Doc("What kind of program it is.") @Default("standard") ServiceType serviceType,
+    @Doc("Settings of a WebAssembly program.") @Named(alias = "wasm_http") Optional<WasmSpec> wasm,
+    @Doc("Where output is kept.") @Default("{}") LogsSpec logs) {}

@@ -1,0 +1,31 @@
+package dev.zlayer.spec.check;
+
+import dev.zlayer.spec.ServiceSpec;
+import dev.zlayer.spec.problem.SpecPath;
+import dev.zlayer.spec.service.HealthCheck;
+import dev.zlayer.spec.service.HealthSpec;
+import dev.zlayer.spec.value.Transport;
+
+/** Health checks that can be carried out. */
+final class HealthSpecCheck {
+  private HealthSpecCheck() {}
+
+  static void check(ServiceSpec service, SpecPath servicePath, Findings findings) {
+    if (service.lifecycle().health().isEmpty()) {
+      return;
+    }
+    HealthSpec health = service.lifecycle().health().get();
+    SpecPath path = servicePath.key("health");
+    findings.positive(path.key("interval"), health.interval());
+    findings.positive(path.key("timeout"), health.timeout());
+    if (health.check() instanceof HealthCheck.Tcp(int port)
+        && port == 0
+        && service.networking().endpoints().stream()
+            .allMatch(endpoint -> endpoint.protocol().transport() == Transport.UDP)) {
+      findings.warn(
+          path,
+          "port 0 means the first endpoint and none takes connections, so a running replica is"
+              + " healthy");
+    }
+  }
+}

@@ -1,0 +1,56 @@
+package dev.zlayer.spec.check;
+
+import dev.zlayer.spec.ServiceSpec;
+import dev.zlayer.spec.problem.SpecPath;
+import dev.zlayer.spec.service.ReplicaGroup;
+import dev.zlayer.spec.service.ScaleSpec;
+import java.util.HashSet;
+import java.util.List;
+
+/** Ranges of replicas, roles of groups, and room for updates. */
+final class ScaleCheck {
+  private ScaleCheck() {}
+
+  static void check(ServiceSpec service, SpecPath path, Findings findings) {
+    SpecPath scale = path.key("scale");
+    if (service.lifecycle().scale() instanceof ScaleSpec.Adaptive adaptive
+        && adaptive.min() > adaptive.max()
+        && findings.clean(scale)) {
+      findings.problem(
+          scale.key("min"),
+          "%d is more than max, which is %d, write a smaller number"
+              .formatted(adaptive.min(), adaptive.max()));
+    }
+    checkGroups(service, path, findings);
+    checkUpdate(service, path.key("update"), findings);
+  }
+
+  private static void checkGroups(ServiceSpec service, SpecPath path, Findings findings) {
+    List<ReplicaGroup> groups = service.lifecycle().replicaGroups();
+    var roles = new HashSet<String>();
+    for (int i = 0; i < groups.size(); i++) {
+      if (!roles.add(groups.get(i).role())) {
+        findings.problem(
+            path.key("replica_groups").index(i).key("role"),
+            "'%s' names two groups, write another role".formatted(groups.get(i).role()));
+      }
+    }
+    int sum = groups.stream().mapToInt(ReplicaGroup::count).sum();
+    if (service.lifecycle().scale() instanceof ScaleSpec.Fixed(int replicas)
+        && !groups.isEmpty()
+        && replicas != sum
+        && findings.clean(path.key("replica_groups"))) {
+      findings.problem(
+          path.key("scale").key("replicas"),
+          "is %d, but the replica groups count %d, remove 'scale'".formatted(replicas, sum));
+    }
+  }
+
+  private static void checkUpdate(ServiceSpec service, SpecPath path, Findings findings) {
+    var update = service.lifecycle().update();
+    if (update.unavailable() == 0 && update.surge() == 0 && findings.clean(path)) {
+      findings.problem(
+          path, "neither max_unavailable nor max_surge leaves room, write 1 for one of them");
+    }
+  }
+}

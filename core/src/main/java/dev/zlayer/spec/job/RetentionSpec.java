@@ -1,0 +1,17 @@
+package dev.zlayer.spec.job;
+
+import dev.zlayer.spec.form.Default;
+import dev.zlayer.spec.form.Doc;
+import dev.zlayer.spec.form.Range;
+import dev.zlayer.spec.form.Shorthand;
+import dev.zlayer.spec.value.ByteSize;
+import java.time.Duration;
+
+/** How long results are kept. */
+@Doc("How long results and logs of finished runs are kept.")
+@Shorthand(value = "age", as = "a duration")
+public record RetentionSpec(
+    @Doc("Successful runs are dropped after this time.") @Default("1h") Duration age,
+    @Doc("Failed runs are dropped after this time.") @Default("24h") Duration failedAge,
+    @Doc("Runs that are kept at most.") @Default("1000") @Range(min = 1) int count,
+    @Doc("Size of all logs and artifacts that are kept at most.") @Default("1Gi") ByteSize bytes) {}

@@ -1,0 +1,40 @@
+package dev.zlayer.spec.read;
+
+import dev.zlayer.spec.DeploymentSpec;
+import dev.zlayer.spec.bind.Binder;
+import dev.zlayer.spec.check.Checks;
+import dev.zlayer.spec.check.Findings;
+import dev.zlayer.spec.problem.Problems;
+import dev.zlayer.spec.yaml.YamlNode;
+import dev.zlayer.spec.yaml.YamlReader;
+import java.util.Optional;
+
+/**
+ * Reads deployment files in three passes: text to tree, tree to records, rules over the records.
+ * Each pass reports all it finds; a later one works on what could be read.
+ */
+public final class SpecReader {
+  private SpecReader() {}
+
+  /**
+   * Never throws for bad content, however hostile.
+   *
+   * @param fileName only used in problems
+   */
+  public static SpecResult read(String fileName, byte[] content) {
+    var problems = new Problems(fileName);
+    var warnings = new Problems(fileName);
+    var notHonoured = new Problems(fileName);
+    Optional<YamlNode> root = YamlReader.read(content, problems);
+    if (root.isEmpty()) {
+      return new SpecResult.Invalid(problems.sorted());
+    }
+    DeploymentSpec spec = new Binder(root.get(), problems).bind(DeploymentSpec.class);
+    Checks.run(spec, new Findings(root.get(), problems, warnings, notHonoured));
+    if (!problems.isEmpty()) {
+      return new SpecResult.Invalid(problems.sorted());
+    }
+    NotHonoured.find(root.get(), notHonoured);
+    return new SpecResult.Valid(spec, warnings.sorted(), notHonoured.sorted());
+  }
+}

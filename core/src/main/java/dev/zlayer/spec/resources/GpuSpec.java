@@ -1,0 +1,68 @@
+package dev.zlayer.spec.resources;
+
+import dev.zlayer.spec.form.Default;
+import dev.zlayer.spec.form.Doc;
+import dev.zlayer.spec.form.Named;
+import dev.zlayer.spec.form.Range;
+import dev.zlayer.spec.form.Text;
+import java.util.Optional;
+
+/** Graphics processors of one replica. */
+@Doc("Graphics processors of each replica.")
+public record GpuSpec(
+    @Doc("How many.") @Default("1") @Range(min = 1, max = 64) int count,
+    @Doc("Maker.") @Default("nvidia") Vendor vendor,
+    @Doc("How they are passed on; macOS only.") Optional<Mode> mode,
+    @Doc("Part of the model's name.") Optional<String> model,
+    @Doc("How several are chosen; gang is all or nothing.") Optional<Scheduling> scheduling,
+    @Doc("Settings for training on several replicas.") Optional<Distributed> distributed,
+    @Doc("How one is shared.") Optional<Sharing> sharing,
+    @Doc("Directory of the MPS pipes; /tmp/nvidia-mps when absent.")
+        @Text(pattern = "/.*", write = "an absolute path")
+        Optional<String> mpsPipeDir,
+    @Doc("Directory of the MPS logs; /tmp/nvidia-log when absent.")
+        @Text(pattern = "/.*", write = "an absolute path")
+        Optional<String> mpsLogDir,
+    @Doc("Which time slice to use.") @Range(min = 0) Optional<Integer> timeSliceIndex,
+    @Doc("File with the time slicing settings.") @Text(pattern = "/.*", write = "an absolute path")
+        Optional<String> timeSlicingConfigPath) {
+  public enum Vendor {
+    NVIDIA,
+    AMD,
+    INTEL,
+    APPLE,
+    OTHER
+  }
+
+  public enum Mode {
+    NATIVE,
+    VM
+  }
+
+  public enum Scheduling {
+    @Named("best-effort")
+    BEST_EFFORT,
+    GANG,
+    SPREAD
+  }
+
+  public enum Sharing {
+    EXCLUSIVE,
+    MPS,
+    @Named("time-slice")
+    TIME_SLICE
+  }
+
+  public enum Backend {
+    NCCL,
+    GLOO,
+    MPI
+  }
+
+  /** How replicas of a training find each other. */
+  @Doc("How the replicas of a training find each other.")
+  public record Distributed(
+      @Doc("Library that they talk with.") @Default("nccl") Backend backend,
+      @Doc("Port of the first replica.") @Default("29500") @Range(min = 1, max = 65_535)
+          int masterPort) {}
+}

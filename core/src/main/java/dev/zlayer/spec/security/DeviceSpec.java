@@ -1,0 +1,15 @@
+package dev.zlayer.spec.security;
+
+import dev.zlayer.spec.form.Default;
+import dev.zlayer.spec.form.Doc;
+import dev.zlayer.spec.form.Shorthand;
+import dev.zlayer.spec.form.Text;
+
+/** A device of the machine. */
+@Doc("A device of the machine, at the same path in the container.")
+@Shorthand(value = "path", as = "a path")
+public record DeviceSpec(
+    @Doc("Path of the device.") @Text(pattern = "/dev/.+", write = "a path below /dev") String path,
+    @Doc("May be read.") @Default("true") boolean read,
+    @Doc("May be written.") @Default("true") boolean write,
+    @Doc("May be made with mknod.") @Default("false") boolean mknod) {}

@@ -1,0 +1,6 @@
+/**
+ * What a container may do: users, capabilities, namespaces, devices. Plain records, made by the
+ * reader. No threads here, and nothing is touched.
+ */
+@org.jspecify.annotations.NullMarked
+package dev.zlayer.spec.security;

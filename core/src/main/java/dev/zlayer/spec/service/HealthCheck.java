@@ -1,0 +1,36 @@
+package dev.zlayer.spec.service;
+
+import dev.zlayer.spec.form.Default;
+import dev.zlayer.spec.form.Doc;
+import dev.zlayer.spec.form.Range;
+import dev.zlayer.spec.form.Tagged;
+import dev.zlayer.spec.form.Text;
+import dev.zlayer.spec.value.CommandLine;
+
+/** One way to check a replica. */
+@Doc("What to try, chosen by type.")
+@Tagged(by = "type")
+public sealed interface HealthCheck {
+  /** Connects to a port of the container; 0 stands for the first endpoint's. */
+  @Doc("The port accepts connections.")
+  record Tcp(
+      @Doc("Port in the container; 0 is the first endpoint's.") @Range(min = 0, max = 65_535)
+          int port)
+      implements HealthCheck {}
+
+  /** Sends a request to the container. */
+  @Doc("A GET request is answered with the expected status.")
+  record Http(
+      @Doc("Address; localhost and 127.0.0.1 stand for the container.")
+          @Text(
+              pattern = "https?://[^\\s/]+(/\\S*)?",
+              write = "a full address such as http://localhost:8080/health")
+          String url,
+      @Doc("Status to expect.") @Default("200") @Range(min = 100, max = 599) int expectStatus)
+      implements HealthCheck {}
+
+  /** Runs a command inside the container. */
+  @Doc("A command inside the container ends with 0.")
+  record Command(@Doc("The command, as text for the shell or as a list.") CommandLine command)
+      implements HealthCheck {}
+}

@@ -1,0 +1,8 @@
+package dev.zlayer.spec.service;
+
+import dev.zlayer.spec.form.Doc;
+import java.util.List;
+
+/** What to do before the main process starts. */
+@Doc("What to do before the main process starts.")
+public record InitSpec(@Doc("Steps, one after the other.") List<InitStep> steps) {}

@@ -1,0 +1,21 @@
+package dev.zlayer.spec.service;
+
+import dev.zlayer.spec.form.Doc;
+import dev.zlayer.spec.form.Range;
+import java.time.Duration;
+import java.util.Optional;
+
+/** When to restart a process that ended. */
+@Doc("When to restart a process that ended.")
+public record RestartPolicySpec(
+    @Doc("no, always, unless_stopped by a person, or on_failure.") Kind kind,
+    @Doc("Give up after this many restarts; never when absent.") @Range(min = 0)
+        Optional<Integer> maxAttempts,
+    @Doc("First pause before a restart; later ones grow.") Optional<Duration> delay) {
+  public enum Kind {
+    NO,
+    ALWAYS,
+    UNLESS_STOPPED,
+    ON_FAILURE
+  }
+}

@@ -1,0 +1,6 @@
+/**
+ * What is mounted into a container. Plain records, made by the reader. No threads here, and nothing
+ * is touched.
+ */
+@org.jspecify.annotations.NullMarked
+package dev.zlayer.spec.storage;

@@ -1,0 +1,7 @@
+package dev.zlayer.spec.value;
+
+/** The protocols that have ports. */
+public enum Transport {
+  TCP,
+  UDP
+}

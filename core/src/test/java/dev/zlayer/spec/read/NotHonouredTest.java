@@ -1,0 +1,46 @@
+package dev.zlayer.spec.read;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.zlayer.spec.problem.Problem;
+import org.junit.jupiter.api.Test;
+
+class NotHonouredTest {
+  @Test
+  void everyListedKeyExists() {
+    assertThat(NotHonoured.fields()).hasSizeGreaterThanOrEqualTo(NotHonoured.KEYS.size());
+  }
+
+  @Test
+  void writtenOnesAreReportedAndDoNotFailTheFile() {
+    var valid =
+        SpecFiles.valid(
+            """
+            version: v1
+            deployment: shop
+            externals:
+              api: {backends: ["api.example.org:443"]}
+            services:
+              web:
+                image: {name: nginx}
+                affinity: spread
+                env: {KEY: "$S::prod/key"}
+                storage:
+                  - {type: s3, bucket: data, target: /data}
+                endpoints:
+                  - {name: raw, protocol: tcp, port: 5000, stream: {tls: true}}
+            """);
+    assertThat(valid.warnings()).isEmpty();
+    assertThat(valid.notHonoured())
+        .extracting(problem -> problem.line() + ":" + problem.column() + " " + problem.path())
+        .containsExactly(
+            "3:1 externals",
+            "8:15 services.web.affinity",
+            "9:16 services.web.env.KEY",
+            "11:28 services.web.storage[0].bucket",
+            "13:48 services.web.endpoints[0].stream");
+    assertThat(valid.remarks())
+        .extracting(Problem::message)
+        .allMatch(message -> message.startsWith("accepted, not acted on: "));
+  }
+}
