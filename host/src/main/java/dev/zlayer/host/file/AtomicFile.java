@@ -1,0 +1,98 @@
+package dev.zlayer.host.file;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.ClosedByInterruptException;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.Objects;
+
+/**
+ * Replaces a file so that a reader, and the next start after a crash, sees the old or the new one.
+ * An interrupt does not disturb it: the work is short, and the flag is there again afterwards.
+ */
+public final class AtomicFile {
+  private AtomicFile() {}
+
+  public static void write(Path file, byte[] content) throws IOException {
+    uninterrupted(() -> replace(file, content));
+  }
+
+  private static void replace(Path file, byte[] content) throws IOException {
+    Path temporary = Files.createTempFile(parent(file), ".", ".tmp");
+    try {
+      try (var channel = FileChannel.open(temporary, StandardOpenOption.WRITE)) {
+        ByteBuffer buffer = ByteBuffer.wrap(content);
+        while (buffer.hasRemaining()) {
+          channel.write(buffer);
+        }
+        channel.force(true);
+      }
+      Files.move(temporary, file, StandardCopyOption.ATOMIC_MOVE);
+      syncDirectory(parent(file));
+    } finally {
+      Files.deleteIfExists(temporary);
+    }
+  }
+
+  /**
+   * Like {@link #write} without waiting for the disk: whole after a crash of this process, perhaps
+   * lost after a power failure.
+   */
+  public static void writeRelaxed(Path file, byte[] content) throws IOException {
+    Path temporary = Files.createTempFile(parent(file), ".", ".tmp");
+    try {
+      Files.write(temporary, content);
+      Files.move(temporary, file, StandardCopyOption.ATOMIC_MOVE);
+    } finally {
+      Files.deleteIfExists(temporary);
+    }
+  }
+
+  /** Renames a file that is complete and synced, and makes the rename itself durable. */
+  public static void publish(Path complete, Path target) throws IOException {
+    Files.move(complete, target, StandardCopyOption.ATOMIC_MOVE);
+    syncDirectory(parent(target));
+  }
+
+  public static void syncDirectory(Path directory) throws IOException {
+    uninterrupted(
+        () -> {
+          try (var channel = FileChannel.open(directory, StandardOpenOption.READ)) {
+            channel.force(true);
+          }
+        });
+  }
+
+  @FunctionalInterface
+  private interface Step {
+    void run() throws IOException;
+  }
+
+  /** Channels close under a thread that is interrupted; then the step is done again. */
+  private static void uninterrupted(Step step) throws IOException {
+    boolean interrupted = Thread.interrupted();
+    try {
+      boolean done = false;
+      while (!done) {
+        try {
+          step.run();
+          done = true;
+        } catch (ClosedByInterruptException _) {
+          interrupted |= Thread.interrupted();
+        }
+      }
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  private static Path parent(Path file) {
+    return Objects.requireNonNull(file.toAbsolutePath().getParent(), "the root is not a file");
+  }
+}

@@ -1,0 +1,78 @@
+package dev.zlayer.host.file;
+
+import java.nio.file.Path;
+
+/**
+ * Where everything lies: durable things below {@code data}, things that a reboot may take below
+ * {@code run}. No other class contains a directory name.
+ */
+public record DataDir(Path data, Path run) {
+  public static DataDir under(Path root) {
+    return new DataDir(root, root.resolve("run"));
+  }
+
+  /** Held by the one process that may change what is below. */
+  public Path lockFile() {
+    return data.resolve("lock");
+  }
+
+  public Path images() {
+    return data.resolve("images");
+  }
+
+  /** Content by digest, as downloaded. */
+  public Path imageBlobs() {
+    return images().resolve("blobs");
+  }
+
+  /** Content on its way in. */
+  public Path imageIngest() {
+    return images().resolve("ingest");
+  }
+
+  /** Which references point to which images. */
+  public Path imageIndex() {
+    return images().resolve("index.json");
+  }
+
+  /** Layers as unpacked, by diff id. */
+  public Path layers() {
+    return images().resolve("layers");
+  }
+
+  public Path snapshots() {
+    return data.resolve("snapshots");
+  }
+
+  public Path containers() {
+    return data.resolve("containers");
+  }
+
+  public Path volumes() {
+    return data.resolve("volumes");
+  }
+
+  public ContainerDir container(String name) {
+    return new ContainerDir(containers().resolve(name));
+  }
+
+  /** What the OCI runtime remembers about running containers. */
+  public Path ociState() {
+    return run.resolve("oci");
+  }
+
+  /** Which tools were found to work. */
+  public Path ociTools() {
+    return run.resolve("oci-tools.json");
+  }
+
+  /** Everything durable that is not a blob: executions, schedules, events. */
+  public Path stateFile() {
+    return data.resolve("state.db");
+  }
+
+  /** What jobs asked to be kept of their containers' files. */
+  public Path artifacts() {
+    return data.resolve("artifacts");
+  }
+}

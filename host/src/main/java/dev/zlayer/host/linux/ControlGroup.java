@@ -1,0 +1,114 @@
+package dev.zlayer.host.linux;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Stream;
+
+/**
+ * One control group in all hierarchies. It holds nothing open; reading a group that is gone throws
+ * {@link NoSuchFileException}.
+ */
+public final class ControlGroup {
+  private static final String NONE = "";
+
+  private final Optional<Path> unified;
+  private final Map<String, Path> controllers;
+
+  ControlGroup(Optional<Path> unified, Map<String, Path> controllers) {
+    this.unified = unified;
+    this.controllers = Map.copyOf(controllers);
+  }
+
+  public CgroupUsage usage() throws IOException {
+    if (!Files.isDirectory(directory("memory")) && !Files.isDirectory(directory("pids"))) {
+      throw new NoSuchFileException(directory("memory").toString());
+    }
+    boolean oldMemory = controllers.containsKey("memory");
+    String stat = read("memory", "memory.stat");
+    String used = read("memory", oldMemory ? "memory.usage_in_bytes" : "memory.current");
+    long cache = CgroupText.keyed(stat, oldMemory ? "total_inactive_file" : "inactive_file");
+    String limit = read("memory", oldMemory ? "memory.limit_in_bytes" : "memory.max");
+    String kills = read("memory", oldMemory ? "memory.oom_control" : "memory.events");
+    return new CgroupUsage(
+        cpuNanos(),
+        Math.max(0, CgroupText.number(used) - cache),
+        CgroupText.limit(limit),
+        CgroupText.number(read("pids", "pids.current")),
+        CgroupText.limit(read("pids", "pids.max")),
+        blockBytes("Read", "rbytes"),
+        blockBytes("Write", "wbytes"),
+        CgroupText.keyed(kills, "oom_kill"));
+  }
+
+  /** How often the kernel killed for want of memory; tells an OOM kill from any other. */
+  public long outOfMemoryKills() throws IOException {
+    boolean old = controllers.containsKey("memory");
+    return CgroupText.keyed(
+        read("memory", old ? "memory.oom_control" : "memory.events"), "oom_kill");
+  }
+
+  /** All processes in the group and in groups below it, in ascending order. */
+  public List<Long> processes() throws IOException {
+    var found = new TreeSet<Long>();
+    collect(directory(controllers.containsKey("pids") ? "pids" : "cpu"), found);
+    return List.copyOf(found);
+  }
+
+  private static void collect(Path group, Set<Long> into) throws IOException {
+    for (String line : Files.readAllLines(group.resolve("cgroup.procs"))) {
+      into.add(Long.parseLong(line));
+    }
+    var below = new ArrayList<Path>();
+    try (Stream<Path> entries = Files.list(group)) {
+      entries.filter(Files::isDirectory).forEach(below::add);
+    }
+    for (Path child : below) {
+      try {
+        collect(child, into);
+      } catch (NoSuchFileException _) {
+        // it ended since it was listed
+      }
+    }
+  }
+
+  private long cpuNanos() throws IOException {
+    return controllers.containsKey("cpuacct")
+        ? CgroupText.number(read("cpuacct", "cpuacct.usage"))
+        : CgroupText.keyed(read("cpu", "cpu.stat"), "usage_usec") * 1000;
+  }
+
+  private long blockBytes(String oldOperation, String newKey) throws IOException {
+    if (!controllers.containsKey("blkio")) {
+      return CgroupText.ioBytes(read("io", "io.stat"), newKey);
+    }
+    return CgroupText.blockBytes(
+        read("blkio", "blkio.throttle.io_service_bytes_recursive"), oldOperation);
+  }
+
+  /** Where a controller keeps the group: its own hierarchy or else the unified one. */
+  private Path directory(String controller) throws IOException {
+    Path own = controllers.get(controller);
+    if (own != null) {
+      return own;
+    }
+    return unified.orElseThrow(
+        () -> new NoSuchFileException("no control group with the controller " + controller));
+  }
+
+  /** Nothing when this kernel has no such file. */
+  private String read(String controller, String file) throws IOException {
+    try {
+      return Files.readString(directory(controller).resolve(file));
+    } catch (NoSuchFileException _) {
+      return NONE;
+    }
+  }
+}

@@ -1,0 +1,82 @@
+package dev.zlayer.host.linux;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandle;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+/** What the kernel tells about itself and the machine. */
+public final class Machine {
+  private static final Path PROC = Path.of("/proc");
+
+  /** {@code struct utsname}: six texts of this length, the machine is the fifth. */
+  private static final int NAME_LENGTH = 65;
+
+  private static final MethodHandle UNAME = Libc.bind("uname", Libc.INT, Libc.POINTER);
+
+  private Machine() {}
+
+  /** The kernel's release, such as {@code 6.1.0-18-amd64}. */
+  public static String kernel() {
+    return lines("sys/kernel/osrelease").getFirst().strip();
+  }
+
+  /** The processor as the kernel names it, such as {@code x86_64}. */
+  public static String architecture() {
+    try (var call = Libc.call()) {
+      MemorySegment names = call.allocate(6L * NAME_LENGTH);
+      call.check((int) UNAME.invokeExact(call.errno(), names), "uname");
+      return names.getString(4L * NAME_LENGTH);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } catch (Throwable e) {
+      throw Libc.impossible(e);
+    }
+  }
+
+  public static CgroupMode cgroupMode() {
+    return CgroupMounts.parse(lines("self/mountinfo")).mode();
+  }
+
+  public static long memoryBytes() {
+    return memoryBytes(lines("meminfo"));
+  }
+
+  /** Whether this process may do what containers need. */
+  public static boolean root() {
+    return effectiveUser(lines("self/status")) == 0;
+  }
+
+  /** Whether the kernel has a file system of this type loaded. */
+  public static boolean knowsFileSystem(String type) {
+    return lines("filesystems").stream()
+        .anyMatch(line -> line.substring(line.indexOf('\t') + 1).equals(type));
+  }
+
+  static long memoryBytes(List<String> memInfo) {
+    return memInfo.stream()
+        .filter(line -> line.startsWith("MemTotal:"))
+        .mapToLong(line -> Long.parseLong(line.replaceAll("\\D", "")) * 1024)
+        .findFirst()
+        .orElse(0);
+  }
+
+  static long effectiveUser(List<String> status) {
+    return status.stream()
+        .filter(line -> line.startsWith("Uid:"))
+        .mapToLong(line -> Long.parseLong(List.of(line.split("\\s+", -1)).get(2)))
+        .findFirst()
+        .orElse(-1);
+  }
+
+  private static List<String> lines(String file) {
+    try {
+      return Files.readAllLines(PROC.resolve(file));
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot read what the kernel tells in " + file, e);
+    }
+  }
+}

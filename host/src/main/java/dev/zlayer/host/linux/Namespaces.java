@@ -1,0 +1,76 @@
+package dev.zlayer.host.linux;
+
+import static dev.zlayer.host.linux.Libc.INT;
+import static dev.zlayer.host.linux.Libc.POINTER;
+
+import java.io.IOException;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/**
+ * Network namespaces that outlive their maker: each is pinned by a mount on a file, which is its
+ * name. A namespace dies when the file is deleted here and the last process in it has ended.
+ */
+public final class Namespaces implements AutoCloseable {
+  private static final MethodHandle UMOUNT2 = Libc.bind("umount2", INT, POINTER, INT);
+  private static final MethodHandle STATFS = Libc.bind("statfs", INT, POINTER, POINTER);
+  private static final int MNT_DETACH = 2;
+  private static final long NSFS_MAGIC = 0x6e736673;
+  private static final long STATFS_BYTES = 256; // larger than the structure on any architecture
+
+  private final NamespaceLoop loop = new NamespaceLoop();
+
+  /**
+   * Makes a namespace with its loopback interface up. When it fails, neither mount nor file is left
+   * behind. Not interruptible: it takes a few milliseconds, and half of one is of no use.
+   */
+  public void create(Path file) throws IOException {
+    Files.createFile(file);
+    try {
+      loop.create(file);
+    } catch (IOException e) {
+      delete(file);
+      throw e;
+    }
+  }
+
+  /** Whether the file names a namespace now; a plain file left by a crash or reboot does not. */
+  public static boolean alive(Path file) {
+    try (var call = Libc.call()) {
+      var result = call.allocate(STATFS_BYTES);
+      int code = (int) STATFS.invokeExact(call.errno(), call.string(file.toString()), result);
+      return code == 0 && result.get(ValueLayout.JAVA_LONG, 0) == NSFS_MAGIC;
+    } catch (Throwable e) {
+      throw Libc.impossible(e);
+    }
+  }
+
+  /** Unmounts and removes the file; does nothing when there is none. */
+  public static void delete(Path file) throws IOException {
+    while (alive(file)) {
+      unmount(file);
+    }
+    Files.deleteIfExists(file);
+  }
+
+  /** Ends the thread; the namespaces stay. */
+  @Override
+  public void close() {
+    loop.close();
+  }
+
+  private static void unmount(Path file) throws ErrnoException {
+    try (var call = Libc.call()) {
+      int code = (int) UMOUNT2.invokeExact(call.errno(), call.string(file.toString()), MNT_DETACH);
+      if (code < 0 && call.errnoValue() != ErrnoException.EINVAL) {
+        call.check(code, "unmount " + file);
+      }
+    } catch (ErrnoException e) {
+      throw e;
+    } catch (Throwable e) {
+      throw Libc.impossible(e);
+    }
+  }
+}

@@ -1,0 +1,185 @@
+package dev.zlayer.host.linux;
+
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Mounts overlayfs with as many layers as the kernel takes. Since 6.5 each layer can be given by a
+ * call of its own; before, all names had to fit into one page, so long ones go by descriptor.
+ */
+public final class OverlayMount {
+  /** The kernel's own bound. */
+  public static final int MAX_LAYERS = 500;
+
+  private static final int AT_FDCWD = -100;
+  private static final int CLOEXEC = 1; // the same number for fsopen and fsmount
+  private static final int SET_STRING = 1;
+  private static final int CREATE = 6;
+  private static final int FROM_EMPTY_PATH = 4;
+  private static final int STRING_BYTES = 255;
+  private static final int PAGE = 4096;
+
+  /** Directories below and the options that keep the upper one free of references to them. */
+  private static final List<String> OPTIONS =
+      List.of("index", "off", "metacopy", "off", "redirect_dir", "off");
+
+  private final KernelCalls kernel;
+  private final List<Integer> held = new ArrayList<>();
+
+  private OverlayMount(KernelCalls kernel) {
+    this.kernel = kernel;
+  }
+
+  /**
+   * Mounts at {@code target}; the mount is private, so mounts below it stay in this namespace.
+   *
+   * @param lowers top first; at least one, none twice
+   */
+  public static void mount(List<Path> lowers, Path upper, Path work, Path target)
+      throws ErrnoException {
+    mount(lowers, upper, work, target, false);
+  }
+
+  /** With {@code old}, in the way of kernels before 6.5. */
+  static void mount(List<Path> lowers, Path upper, Path work, Path target, boolean old)
+      throws ErrnoException {
+    try (var kernel = new KernelCalls()) {
+      var mount = new OverlayMount(kernel);
+      try {
+        if (old || !mount.byCalls(lowers, upper, work, target)) {
+          mount.byString(lowers, upper, work, target);
+        }
+        mount.makePrivate(target);
+      } finally {
+        mount.held.forEach(kernel::closeDescriptor);
+      }
+    }
+  }
+
+  /** False when this kernel is too old for it. */
+  private boolean byCalls(List<Path> lowers, Path upper, Path work, Path target)
+      throws ErrnoException {
+    int context =
+        (int) kernel.call(Syscall.FSOPEN, kernel.first("overlay").address(), CLOEXEC, 0, 0);
+    if (context < 0) {
+      return false;
+    }
+    held.add(context);
+    for (Path lower : lowers) {
+      if (!set(context, "lowerdir+", name(lower, STRING_BYTES))) {
+        return false;
+      }
+    }
+    boolean taken =
+        set(context, "source", "overlay")
+            && set(context, "upperdir", name(upper, STRING_BYTES))
+            && set(context, "workdir", name(work, STRING_BYTES));
+    for (int i = 0; i < OPTIONS.size(); i += 2) {
+      taken &= set(context, OPTIONS.get(i), OPTIONS.get(i + 1));
+    }
+    if (!taken) {
+      return false;
+    }
+    if (kernel.call(Syscall.FSCONFIG, context, CREATE, 0, 0, 0) < 0) {
+      throw failure(context, target);
+    }
+    int mount = (int) kernel.call(Syscall.FSMOUNT, context, CLOEXEC, 0, 0);
+    if (mount < 0) {
+      throw failure(context, target);
+    }
+    held.add(mount);
+    attach(mount, target);
+    return true;
+  }
+
+  private boolean set(int context, String key, String value) throws ErrnoException {
+    long keyPlace = kernel.first(key).address();
+    long valuePlace = kernel.second(value).address();
+    return kernel.call(Syscall.FSCONFIG, context, SET_STRING, keyPlace, valuePlace, 0) >= 0;
+  }
+
+  private void attach(int mount, Path target) throws ErrnoException {
+    String raw = KernelCalls.raw(target.toAbsolutePath());
+    long empty = kernel.first("").address();
+    long place = kernel.second(raw).address();
+    if (kernel.call(Syscall.MOVE_MOUNT, mount, empty, AT_FDCWD, place, FROM_EMPTY_PATH) < 0) {
+      throw kernel.failure("mount overlay at", raw);
+    }
+  }
+
+  private void byString(List<Path> lowers, Path upper, Path work, Path target)
+      throws ErrnoException {
+    String options = options(lowers, upper, work, PAGE);
+    if (options.length() >= PAGE) {
+      options = options(lowers, upper, work, 0);
+    }
+    String raw = KernelCalls.raw(target.toAbsolutePath());
+    if (options.length() >= PAGE) {
+      throw new ErrnoException(
+          "mount overlay of %d layers at %s".formatted(lowers.size(), raw), ErrnoException.EINVAL);
+    }
+    long data = kernel.io().address();
+    kernel.io().setString(0, options, StandardCharsets.ISO_8859_1);
+    long type = kernel.second("overlay").address();
+    long place = kernel.first(raw).address();
+    if (kernel.call(Syscall.MOUNT, type, place, type, 0, data) < 0) {
+      throw kernel.failure("mount overlay at", raw);
+    }
+  }
+
+  /** Names longer than {@code longest}, or with a character that means something, are held. */
+  private String options(List<Path> lowers, Path upper, Path work, int longest)
+      throws ErrnoException {
+    List<String> names = new ArrayList<>();
+    for (Path lower : lowers) {
+      names.add(name(lower, longest));
+    }
+    var options = new StringBuilder("lowerdir=").append(String.join(":", names));
+    options.append(",upperdir=").append(name(upper, longest));
+    options.append(",workdir=").append(name(work, longest));
+    for (int i = 0; i < OPTIONS.size(); i += 2) {
+      options.append(',').append(OPTIONS.get(i)).append('=').append(OPTIONS.get(i + 1));
+    }
+    return options.toString();
+  }
+
+  private String name(Path directory, int longest) throws ErrnoException {
+    String raw = KernelCalls.raw(directory.toAbsolutePath());
+    boolean plain = raw.length() <= longest && raw.chars().noneMatch(c -> ",:\\".indexOf(c) >= 0);
+    if (plain) {
+      return raw;
+    }
+    long flags = OpenDirectory.O_PATH | OpenDirectory.O_CLOEXEC | Syscall.O_DIRECTORY;
+    int opened = (int) kernel.call(Syscall.OPENAT, AT_FDCWD, kernel.first(raw).address(), flags, 0);
+    if (opened < 0) {
+      throw kernel.failure("open", raw);
+    }
+    held.add(opened);
+    return "/proc/self/fd/" + opened;
+  }
+
+  private void makePrivate(Path target) throws ErrnoException {
+    String raw = KernelCalls.raw(target.toAbsolutePath());
+    long place = kernel.first(raw).address();
+    if (kernel.call(Syscall.MOUNT, 0, place, 0, Mounts.MS_PRIVATE) < 0) {
+      ErrnoException failure = kernel.failure("make private", raw);
+      Mounts.detach(target);
+      throw failure;
+    }
+  }
+
+  /** The kernel explains itself in messages that are read from the context. */
+  private ErrnoException failure(int context, Path target) {
+    int errno = kernel.errno();
+    var text = new StringBuilder();
+    long length = kernel.call(Syscall.READ, context, kernel.io().address(), 1024, 0);
+    while (length > 0) {
+      text.append(OpenDirectory.text(kernel.io(), 0, length).strip()).append("; ");
+      length = kernel.call(Syscall.READ, context, kernel.io().address(), 1024, 0);
+    }
+    String raw = KernelCalls.raw(target.toAbsolutePath());
+    return new ErrnoException("mount overlay at " + KernelCalls.readable(raw + " " + text), errno);
+  }
+}

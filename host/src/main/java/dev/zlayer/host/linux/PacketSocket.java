@@ -1,0 +1,72 @@
+package dev.zlayer.host.linux;
+
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+
+/** A Unix socket that keeps the bounds of what was sent, which Java's channels do not offer. */
+public final class PacketSocket {
+  private static final int AF_UNIX = 1;
+  private static final int SOCK_SEQPACKET = 5;
+  private static final int SOCK_CLOEXEC = 0x80000;
+  private static final int SHUT_WR = 1;
+  private static final int SHUT_RDWR = 2;
+  private static final int MAX_PATH = 107;
+  private static final MethodHandle SOCKET =
+      Libc.bind("socket", Libc.INT, Libc.INT, Libc.INT, Libc.INT);
+  private static final MethodHandle CONNECT =
+      Libc.bind("connect", Libc.INT, Libc.INT, Libc.POINTER, Libc.INT);
+  private static final MethodHandle SHUTDOWN = Libc.bind("shutdown", Libc.INT, Libc.INT, Libc.INT);
+
+  private PacketSocket() {}
+
+  public static Descriptor connect(Path path) throws IOException {
+    byte[] bytes = path.toString().getBytes(StandardCharsets.UTF_8);
+    if (bytes.length > MAX_PATH) {
+      throw new IOException("the path of socket %s is over %d bytes".formatted(path, MAX_PATH));
+    }
+    try (var call = Libc.call()) {
+      int fd = (int) SOCKET.invokeExact(call.errno(), AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+      var socket = new Descriptor(call.check(fd, "make a socket"));
+      try {
+        MemorySegment address = call.allocate(Short.BYTES + MAX_PATH + 1L);
+        address.set(ValueLayout.JAVA_SHORT, 0, (short) AF_UNIX);
+        MemorySegment.copy(bytes, 0, address, ValueLayout.JAVA_BYTE, Short.BYTES, bytes.length);
+        call.check(
+            (int) CONNECT.invokeExact(call.errno(), fd, address, (int) address.byteSize()),
+            "connect to " + path);
+        return socket;
+      } catch (IOException e) {
+        socket.close();
+        throw e;
+      }
+    } catch (IOException e) {
+      throw e;
+    } catch (Throwable e) {
+      throw Libc.impossible(e);
+    }
+  }
+
+  /** Tells the other end that nothing more comes. */
+  public static void endInput(Descriptor socket) throws IOException {
+    shutdown(socket, SHUT_WR);
+  }
+
+  /** Ends both directions, which wakes a thread that reads. */
+  public static void end(Descriptor socket) throws IOException {
+    shutdown(socket, SHUT_RDWR);
+  }
+
+  private static void shutdown(Descriptor socket, int how) throws IOException {
+    try (var call = Libc.call()) {
+      call.check((int) SHUTDOWN.invokeExact(call.errno(), socket.number(), how), "shut a socket");
+    } catch (IOException e) {
+      throw e;
+    } catch (Throwable e) {
+      throw Libc.impossible(e);
+    }
+  }
+}

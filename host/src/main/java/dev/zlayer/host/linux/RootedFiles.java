@@ -1,0 +1,105 @@
+package dev.zlayer.host.linux;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Path;
+import java.util.Optional;
+
+/** Single files and directories inside a root that no link in it can lead out of. */
+public final class RootedFiles {
+  private static final long AT_FDCWD = -100;
+  private static final long O_NONBLOCK = 0x800;
+  private static final long O_CLOEXEC = 0x80000;
+  private static final long O_PATH = 0x200000;
+  private static final long RESOLVE_NO_MAGICLINKS = 2;
+  private static final long RESOLVE_IN_ROOT = 16;
+  private static final int PERMISSIONS = 0755;
+
+  private RootedFiles() {}
+
+  /** The content of a small file; empty when there is none. */
+  public static Optional<byte[]> read(Path root, String path, int limit) throws IOException {
+    try (Descriptor directory = openRoot(root);
+        Descriptor file = openIn(directory, path, O_NONBLOCK | O_CLOEXEC)) {
+      var content = new ByteArrayOutputStream();
+      var buffer = new byte[8192];
+      int count = file.read(buffer);
+      while (count > 0) {
+        content.write(buffer, 0, count);
+        if (content.size() > limit) {
+          throw new IOException(path + " in the image is over " + limit + " bytes");
+        }
+        count = file.read(buffer);
+      }
+      return Optional.of(content.toByteArray());
+    } catch (ErrnoException e) {
+      if (e.errno() == ErrnoException.ENOENT || e.errno() == ErrnoException.ENOTDIR) {
+        return Optional.empty();
+      }
+      throw e;
+    }
+  }
+
+  /** Makes a directory and those above it, owned by root, unless they exist. */
+  public static void makeDirectories(Path root, String path) throws IOException {
+    try (var directory = RootedDirectory.open(root)) {
+      String made = "";
+      for (Path part : Path.of("/" + path).normalize()) {
+        String next = made.isEmpty() ? part.toString() : made + "/" + part;
+        try {
+          directory.directory(next);
+        } catch (ErrnoException e) {
+          if (e.errno() != ErrnoException.ENOENT) {
+            throw e;
+          }
+          OpenDirectory parent = directory.directory(made);
+          parent.makeDirectory(part.toString());
+          parent.permissions(part.toString(), PERMISSIONS);
+        }
+        made = next;
+      }
+    }
+  }
+
+  /** Where a path inside leads on the host right now; empty when it leads nowhere. */
+  public static Optional<Path> resolve(Path root, String path) throws IOException {
+    try (Descriptor directory = openRoot(root);
+        Descriptor file = openIn(directory, path, O_PATH | O_CLOEXEC)) {
+      return Optional.of(
+          java.nio.file.Files.readSymbolicLink(Path.of("/proc/self/fd/" + file.number())));
+    } catch (ErrnoException e) {
+      if (e.errno() == ErrnoException.ENOENT || e.errno() == ErrnoException.ENOTDIR) {
+        return Optional.empty();
+      }
+      throw e;
+    }
+  }
+
+  private static Descriptor openRoot(Path root) throws ErrnoException {
+    try (var call = Libc.call()) {
+      long path = call.string(root.toAbsolutePath().toString()).address();
+      long flags = O_PATH | O_CLOEXEC | Syscall.O_DIRECTORY;
+      return new Descriptor(
+          (int)
+              call.check(
+                  Syscall.OPENAT.invoke(call.errno(), AT_FDCWD, path, flags, 0, 0, 0),
+                  "open " + root));
+    }
+  }
+
+  private static Descriptor openIn(Descriptor root, String path, long flags) throws ErrnoException {
+    try (var call = Libc.call()) {
+      var how = call.allocate(24);
+      how.set(ValueLayout.JAVA_LONG, 0, flags);
+      how.set(ValueLayout.JAVA_LONG, 16, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+      long name = call.string(path).address();
+      return new Descriptor(
+          (int)
+              call.check(
+                  Syscall.OPENAT2.invoke(
+                      call.errno(), root.number(), name, how.address(), 24, 0, 0),
+                  "open " + path + " in the image"));
+    }
+  }
+}

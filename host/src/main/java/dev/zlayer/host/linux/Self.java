@@ -1,0 +1,61 @@
+package dev.zlayer.host.linux;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/** What the kernel says about this very process. */
+public final class Self {
+  /** Titles in /proc/self/limits, and the names people write. */
+  private static final Map<String, String> LIMITS =
+      Map.ofEntries(
+          Map.entry("Max address space", "as"),
+          Map.entry("Max core file size", "core"),
+          Map.entry("Max cpu time", "cpu"),
+          Map.entry("Max data size", "data"),
+          Map.entry("Max file size", "fsize"),
+          Map.entry("Max file locks", "locks"),
+          Map.entry("Max locked memory", "memlock"),
+          Map.entry("Max msgqueue size", "msgqueue"),
+          Map.entry("Max nice priority", "nice"),
+          Map.entry("Max open files", "nofile"),
+          Map.entry("Max processes", "nproc"),
+          Map.entry("Max resident set", "rss"),
+          Map.entry("Max realtime priority", "rtprio"),
+          Map.entry("Max realtime timeout", "rttime"),
+          Map.entry("Max pending signals", "sigpending"),
+          Map.entry("Max stack size", "stack"));
+
+  private Self() {}
+
+  /** The effective capabilities as a bit mask. */
+  public static long capabilities() throws IOException {
+    for (String line : Files.readAllLines(Path.of("/proc/self/status"))) {
+      if (line.startsWith("CapEff:")) {
+        return Long.parseUnsignedLong(line.substring("CapEff:".length()).strip(), 16);
+      }
+    }
+    throw new IOException("/proc/self/status tells no capabilities");
+  }
+
+  /** Hard limits by name, -1 for unlimited. */
+  public static Map<String, Long> hardLimits() throws IOException {
+    var limits = new LinkedHashMap<String, Long>();
+    for (String line : Files.readAllLines(Path.of("/proc/self/limits"))) {
+      LIMITS.forEach(
+          (title, name) -> {
+            if (line.startsWith(title + " ")) {
+              String hard = line.substring(title.length()).strip().split(" +", -1)[1];
+              limits.put(name, hard.equals("unlimited") ? -1L : Long.parseLong(hard));
+            }
+          });
+    }
+    return limits;
+  }
+
+  public static int oomScoreAdjust() throws IOException {
+    return Integer.parseInt(Files.readString(Path.of("/proc/self/oom_score_adj")).strip());
+  }
+}

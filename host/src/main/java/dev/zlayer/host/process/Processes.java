@@ -1,0 +1,143 @@
+package dev.zlayer.host.process;
+
+import dev.zlayer.error.AgentException;
+import dev.zlayer.task.Deadline;
+import dev.zlayer.task.TaskScope;
+import java.io.ByteArrayOutputStream;
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/** Runs programs to their end, and starts those that go on. */
+public final class Processes {
+  private Processes() {}
+
+  /**
+   * Runs a program and waits. At the deadline, or when interrupted, the program and its children
+   * are killed first.
+   *
+   * @throws AgentException.Configuration the program does not exist or cannot be executed
+   * @throws AgentException.Timeout the deadline passed
+   */
+  public static CommandResult run(Command command, Deadline deadline) throws InterruptedException {
+    Process process = launch(builder(command), command);
+    try (var scope = new TaskScope(command.program())) {
+      try {
+        var stdout = scope.fork(() -> drain(process.getInputStream(), command.outputLimit()));
+        var stderr = scope.fork(() -> drain(process.getErrorStream(), command.outputLimit()));
+        scope.fork(() -> feed(process.getOutputStream(), command.input()));
+        if (!process.waitFor(deadline.leftNanos(), TimeUnit.NANOSECONDS)) {
+          throw new AgentException.Timeout("running " + command.program(), deadline.limit());
+        }
+        scope.join();
+        return new CommandResult(process.exitValue(), stdout.result(), stderr.result());
+      } finally {
+        // also frees the drains when a grandchild still holds the pipes
+        destroy(process);
+      }
+    }
+  }
+
+  /** Like {@link #run}, but any exit code other than 0 is an {@link AgentException.Internal}. */
+  public static CommandResult check(Command command, Deadline deadline)
+      throws InterruptedException {
+    CommandResult result = run(command, deadline);
+    if (!result.success()) {
+      throw new AgentException.Internal(
+          "%s exited with %d: %s".formatted(command.program(), result.code(), result.lastLine()));
+    }
+    return result;
+  }
+
+  /** Starts a program that goes on; its streams are the caller's to read and close. */
+  public static Process start(Command command) {
+    return launch(builder(command), command);
+  }
+
+  /** Starts a program that goes on with its output going to a file (appended). */
+  public static Process start(Command command, File output) {
+    ProcessBuilder builder =
+        builder(command)
+            .redirectErrorStream(true)
+            .redirectOutput(ProcessBuilder.Redirect.appendTo(output))
+            .redirectInput(new File("/dev/null"));
+    return launch(builder, command);
+  }
+
+  /**
+   * Starts a program that goes on with all its streams on a terminal, which does not become this
+   * process's own: a shell opens it.
+   */
+  public static Process startOn(Path terminal, Command command) {
+    var arguments = new ArrayList<>(List.of("/bin/sh", "-c", "exec \"$@\" <\"$0\" >\"$0\" 2>&1"));
+    arguments.add(terminal.toString());
+    arguments.addAll(command.arguments());
+    var wrapped =
+        new Command(
+            arguments, command.env(), command.directory(), command.input(), command.outputLimit());
+    return launch(builder(wrapped), command);
+  }
+
+  private static ProcessBuilder builder(Command command) {
+    var builder = new ProcessBuilder(command.arguments());
+    builder.environment().putAll(command.env());
+    command.directory().ifPresent(directory -> builder.directory(directory.toFile()));
+    return builder;
+  }
+
+  private static Process launch(ProcessBuilder builder, Command command) {
+    try {
+      return builder.start();
+    } catch (IOException e) {
+      throw new AgentException.Configuration(
+          "cannot run %s: %s".formatted(command.program(), e.getMessage()), e);
+    }
+  }
+
+  private static byte[] drain(InputStream stream, int limit) {
+    var kept = new ByteArrayOutputStream();
+    var buffer = new byte[8192];
+    try (stream) {
+      int count = stream.read(buffer);
+      while (count >= 0) {
+        kept.write(buffer, 0, Math.min(count, Math.max(0, limit - kept.size())));
+        count = stream.read(buffer);
+      }
+    } catch (IOException _) {
+      // the stream was closed under us because the process was killed: what came is what there is
+    }
+    return kept.toByteArray();
+  }
+
+  private static boolean feed(OutputStream stream, byte[] input) {
+    try (stream) {
+      stream.write(input);
+      return true;
+    } catch (IOException _) {
+      return false; // it ended or closed its input without reading all; its exit code tells
+    }
+  }
+
+  private static void destroy(Process process) {
+    // looking for descendants reads every process of the host, so only for the sake of those
+    if (process.isAlive()) {
+      process.descendants().forEach(ProcessHandle::destroyForcibly);
+      process.destroyForcibly();
+    }
+    closeQuietly(process.getInputStream());
+    closeQuietly(process.getErrorStream());
+  }
+
+  private static void closeQuietly(InputStream stream) {
+    try {
+      stream.close();
+    } catch (IOException _) {
+      // nothing was to be read from it any more
+    }
+  }
+}
