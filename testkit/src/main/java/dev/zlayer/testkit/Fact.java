@@ -1,0 +1,120 @@
+package dev.zlayer.testkit;
+
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.process.Command;
+import dev.zlayer.host.process.Processes;
+import dev.zlayer.task.Deadline;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+
+/** Something a test may need of the machine it runs on. Each is looked at once. */
+public enum Fact {
+  ROOT("run as root"),
+  /** Tried with a real mount in a mount namespace of its own. */
+  OVERLAYFS("a kernel that mounts overlayfs, and root"),
+  RUNC("install runc"),
+  CRUN("install crun"),
+  CONMON("install conmon"),
+  CNI("install containernetworking-plugins"),
+  DOCKER_REGISTRY("install docker-registry"),
+  SKOPEO("install skopeo"),
+  UMOCI("install umoci"),
+  BUSYBOX("install busybox-static"),
+  HTPASSWD("install apache2-utils"),
+  ZSTD("install zstd");
+
+  private static final Duration PATIENCE = Duration.ofSeconds(20);
+  private static final List<String> PROGRAM_DIRECTORIES =
+      List.of("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin");
+  private static final String OVERLAY_TRIAL =
+      """
+      d=$(mktemp -d) && mount -t tmpfs tmpfs "$d" && cd "$d" && mkdir lower upper work merged &&
+      mount -t overlay overlay -o lowerdir=lower,upperdir=upper,workdir=work merged
+      code=$?; cd /; umount -R "$d"; rmdir "$d"; exit $code
+      """;
+  private static final Map<Fact, Boolean> KNOWN = new EnumMap<>(Fact.class);
+
+  private final String remedy;
+
+  Fact(String remedy) {
+    this.remedy = remedy;
+  }
+
+  /** Whether it holds here. */
+  public boolean holds() {
+    synchronized (KNOWN) {
+      return KNOWN.computeIfAbsent(this, Fact::look);
+    }
+  }
+
+  /** What to do to have it. */
+  public String remedy() {
+    return remedy;
+  }
+
+  /** Whether a program is in one of the usual directories. */
+  static boolean program(String name) {
+    return PROGRAM_DIRECTORIES.stream()
+        .anyMatch(directory -> Files.isExecutable(Path.of(directory, name)));
+  }
+
+  private boolean look() {
+    return switch (this) {
+      case ROOT -> output("id", "-u").equals("0");
+      case OVERLAYFS -> succeeds("unshare", "--mount", "sh", "-c", OVERLAY_TRIAL);
+      case RUNC -> program("runc");
+      case CRUN -> program("crun");
+      case CONMON -> program("conmon");
+      case CNI ->
+          Files.isExecutable(Path.of("/usr/lib/cni/bridge"))
+              || Files.isExecutable(Path.of("/opt/cni/bin/bridge"));
+      case DOCKER_REGISTRY -> program("docker-registry");
+      case SKOPEO -> program("skopeo");
+      case UMOCI -> program("umoci");
+      case BUSYBOX -> staticBusybox();
+      case HTPASSWD -> program("htpasswd");
+      case ZSTD -> program("zstd");
+    };
+  }
+
+  /** A program that names a dynamic loader at its beginning does not run in an image of its own. */
+  private static boolean staticBusybox() {
+    try (var program = Files.newInputStream(Path.of("/bin/busybox"))) {
+      String head = new String(program.readNBytes(4096), StandardCharsets.ISO_8859_1);
+      return !head.contains("/ld-");
+    } catch (IOException _) {
+      return false;
+    }
+  }
+
+  private static String output(String... arguments) {
+    try {
+      return Processes.run(Command.of(arguments), Deadline.after(PATIENCE)).stdout().strip();
+    } catch (AgentException.Configuration _) {
+      return "";
+    } catch (InterruptedException e) {
+      throw interrupted(e);
+    }
+  }
+
+  private static boolean succeeds(String... arguments) {
+    try {
+      return Processes.run(Command.of(arguments), Deadline.after(PATIENCE)).success();
+    } catch (AgentException.Configuration _) {
+      return false;
+    } catch (InterruptedException e) {
+      throw interrupted(e);
+    }
+  }
+
+  private static IllegalStateException interrupted(InterruptedException cause) {
+    Thread.currentThread().interrupt();
+    return new IllegalStateException("interrupted while looking at the machine", cause);
+  }
+}

@@ -1,0 +1,108 @@
+package dev.zlayer.testkit.contract;
+
+import dev.zlayer.container.ContainerId;
+import dev.zlayer.container.ContainerSpec;
+import dev.zlayer.container.ContainerStatus;
+import dev.zlayer.container.ExitStatus;
+import dev.zlayer.container.LogQuery;
+import dev.zlayer.container.LogRecord;
+import dev.zlayer.container.Outcome;
+import dev.zlayer.container.WaitCondition;
+import dev.zlayer.port.Container;
+import dev.zlayer.port.ContainerRuntime;
+import dev.zlayer.task.Deadline;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalInt;
+import org.assertj.core.api.Assertions;
+import org.junit.jupiter.api.Assumptions;
+
+/** What the groups of contract tests build on. */
+interface Harness {
+  /** Far longer than any step takes; a test that needs it has failed. */
+  Duration PATIENCE = Duration.ofSeconds(60);
+
+  ContainerRuntime current();
+
+  ContainerRuntime restart();
+
+  boolean realShell();
+
+  ContainerSpec spec(Workload workload);
+
+  ContainerSpec unstartable();
+
+  String[] shellCommand(String script);
+
+  ContainerId newId();
+
+  Container create(ContainerSpec spec) throws InterruptedException;
+
+  Container labelled(Workload workload, Map<String, String> labels) throws InterruptedException;
+
+  default Container created(Workload workload) throws InterruptedException {
+    return create(spec(workload));
+  }
+
+  default Container started(Workload workload) throws InterruptedException {
+    Container container = created(workload);
+    container.start();
+    return container;
+  }
+
+  /** Started, and its traps are set: its first line was read. */
+  default Container ready(Workload workload) throws InterruptedException {
+    Container container = started(workload.printing("ready"));
+    try (var reader = container.logs(LogQuery.ALL.following())) {
+      Assertions.assertThat(reader.next().map(LogRecord::text)).contains("ready");
+    }
+    return container;
+  }
+
+  default Deadline patience() {
+    return Deadline.after(PATIENCE);
+  }
+
+  default Outcome ended(Container container) throws InterruptedException {
+    return container.await(WaitCondition.NOT_RUNNING, patience());
+  }
+
+  default ContainerStatus.Phase phase(Container container) {
+    return container.status().phase();
+  }
+
+  default OptionalInt code(Outcome outcome) {
+    return outcome.status().exitCode();
+  }
+
+  default OptionalInt code(ExitStatus status) {
+    return status.exitCode();
+  }
+
+  default List<LogRecord> records(Container container, LogQuery query) throws InterruptedException {
+    var records = new ArrayList<LogRecord>();
+    try (var reader = container.logs(query)) {
+      for (var next = reader.next(); next.isPresent(); next = reader.next()) {
+        records.add(next.get());
+      }
+    }
+    return records;
+  }
+
+  default List<String> lines(Container container, LogQuery query) throws InterruptedException {
+    return records(container, query).stream().map(LogRecord::text).toList();
+  }
+
+  default void needsRealShell() {
+    Assumptions.assumeTrue(realShell(), "this runtime has no real shell");
+  }
+
+  default <T> T power(Container container, Class<T> type) {
+    Assumptions.assumeTrue(
+        current().capabilities().powers().contains(type),
+        "this runtime does not declare " + type.getSimpleName());
+    return type.cast(container);
+  }
+}
