@@ -1,0 +1,177 @@
+package dev.zlayer.image;
+
+import dev.zlayer.error.AgentException;
+import dev.zlayer.image.archive.LoadArchive;
+import dev.zlayer.image.archive.NewImage;
+import dev.zlayer.image.archive.SaveArchive;
+import dev.zlayer.image.layer.LayerException;
+import dev.zlayer.image.manifest.Descriptor;
+import dev.zlayer.image.manifest.ImageConfig;
+import dev.zlayer.image.manifest.Manifest;
+import dev.zlayer.image.manifest.UnsoundException;
+import dev.zlayer.image.store.ImageRecord;
+import dev.zlayer.image.store.IndexState;
+import dev.zlayer.image.store.Leases;
+import dev.zlayer.image.tar.TarException;
+import dev.zlayer.oci.ImageRef;
+import dev.zlayer.port.ImageDetails.Layer;
+import dev.zlayer.task.TaskScope;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** Images from and to files. */
+record ImageFiles(Shelf shelf, ImagesConfig config) {
+  List<ImageRecord> load(InputStream tar) throws InterruptedException {
+    return loading(
+        lease ->
+            adoptAll(new LoadArchive(shelf.content(), lease).read(tar, config.platform()), lease));
+  }
+
+  private List<ImageRecord> adoptAll(List<LoadArchive.Loaded> images, Leases.Lease lease)
+      throws IOException, InterruptedException {
+    var result = new ArrayList<ImageRecord>();
+    for (LoadArchive.Loaded image : images) {
+      result.add(adopt(image.manifest(), image.names(), lease));
+    }
+    return result;
+  }
+
+  /** Makes an image of content that is in the store. */
+  private ImageRecord adopt(Descriptor manifest, List<ImageRef> names, Leases.Lease lease)
+      throws IOException, InterruptedException {
+    Manifest.Image image = shelf.manifest(manifest.digest());
+    requireBlob(image.config(), lease);
+    for (Descriptor layer : image.layers()) {
+      requireBlob(layer, lease);
+    }
+    Optional<ImageConfig> imageConfig = shelf.config(image);
+    unpack(Shelf.layers(image, imageConfig), lease);
+    ImageRecord record = Shelf.record(manifest, image, imageConfig, config.clock().instant());
+    shelf
+        .index()
+        .update(
+            state -> {
+              IndexState next = state.with(record);
+              for (ImageRef name : names) {
+                next = next.with(record, name, manifest.digest());
+              }
+              return next;
+            });
+    return record;
+  }
+
+  private void requireBlob(Descriptor blob, Leases.Lease lease) throws IOException {
+    lease.add(blob.digest());
+    if (!shelf.content().has(blob.digest())) {
+      throw new UnsoundException("the archive lacks blob " + blob.digest());
+    }
+    long size = shelf.content().size(blob.digest());
+    if (size != blob.size()) {
+      throw new UnsoundException(
+          "blob %s has %d bytes instead of %d".formatted(blob.digest(), size, blob.size()));
+    }
+  }
+
+  private void unpack(List<Layer> layers, Leases.Lease lease) throws InterruptedException {
+    try (var scope = new TaskScope("unpack", config.parallelLayers())) {
+      for (Layer layer : layers.stream().distinct().toList()) {
+        layer.diffId().ifPresent(lease::add);
+        if (layer.diffId().isPresent() && !shelf.layers().has(layer.diffId().get())) {
+          scope.fork(
+              () -> {
+                try (InputStream blob = shelf.content().read(layer.digest())) {
+                  shelf.layers().unpack(layer.diffId().get(), blob, _ -> {});
+                }
+                return true;
+              });
+        }
+      }
+      scope.join();
+    }
+  }
+
+  ImageRecord importRoot(InputStream tar, ImageRef as) throws InterruptedException {
+    return loading(
+        lease -> {
+          Descriptor manifest =
+              NewImage.ofRoot(
+                  shelf.content(),
+                  lease,
+                  tar,
+                  config.platform(),
+                  config.clock().instant(),
+                  config.layerLimits().bytes());
+          return adopt(manifest, List.of(as), lease);
+        });
+  }
+
+  /** Brings content in under a lease, which holds all of it. */
+  @FunctionalInterface
+  private interface Loading<T> {
+    T run(Leases.Lease lease) throws IOException, InterruptedException;
+  }
+
+  /** Whatever came in and no image refers to in the end is taken away again. */
+  private <T> T loading(Loading<T> work) throws InterruptedException {
+    Leases.Lease lease = shelf.leases().open();
+    try (lease) {
+      return work.run(lease);
+    } catch (IOException e) {
+      throw unsound(e);
+    } catch (TaskScope.TaskFailed e) {
+      throw unsound(Failures.unwrapped(e));
+    } finally {
+      Failures.local(
+          "tidy up after loading",
+          shelf.content().directory(),
+          () -> shelf.collector().collect(lease.held(), lease.held()));
+    }
+  }
+
+  /** An archive that is not sound is the caller's to replace; a full disk is this node's. */
+  private AgentException unsound(Throwable thrown) {
+    Throwable told =
+        thrown instanceof IOException e
+            ? Failures.explained(e, shelf.content().directory())
+            : thrown;
+    String text = "the archive cannot be loaded: " + told.getMessage();
+    boolean theirs =
+        told instanceof UnsoundException
+            || told instanceof TarException
+            || told instanceof LayerException;
+    return theirs
+        ? new AgentException.InvalidSpec(text, told)
+        : new AgentException.Configuration(text, told);
+  }
+
+  void save(List<ImageRef> references, OutputStream to) {
+    try (Leases.Lease lease = shelf.leases().open()) {
+      IndexState state = shelf.index().state();
+      Map<ImageRef, ImageRecord> images = new LinkedHashMap<>();
+      for (ImageRef reference : references) {
+        ImageRecord image =
+            state
+                .find(reference)
+                .orElseThrow(
+                    () ->
+                        new AgentException.NotFound(
+                            "image '" + reference + "'", "nothing of that name is here"));
+        image.blobs().forEach(lease::add);
+        images.put(reference, image);
+      }
+      Failures.local(
+          "save images",
+          shelf.content().directory(),
+          () -> {
+            new SaveArchive(shelf.content()).write(images, to);
+            return true;
+          });
+    }
+  }
+}

@@ -1,0 +1,179 @@
+package dev.zlayer.image;
+
+import dev.zlayer.error.AgentException;
+import dev.zlayer.image.registry.Registry;
+import dev.zlayer.image.store.ImageRecord;
+import dev.zlayer.image.store.IndexState;
+import dev.zlayer.image.store.Leases;
+import dev.zlayer.oci.Digest;
+import dev.zlayer.oci.ImageRef;
+import dev.zlayer.port.Capabilities.ArtifactKind;
+import dev.zlayer.port.ImageArchives;
+import dev.zlayer.port.ImageDetails;
+import dev.zlayer.port.ImageInfo;
+import dev.zlayer.port.ImageRemoval;
+import dev.zlayer.port.Images;
+import dev.zlayer.port.PlatformAnswer;
+import dev.zlayer.port.PruneFilter;
+import dev.zlayer.port.PullEvent;
+import dev.zlayer.port.PullRequest;
+import dev.zlayer.port.RegistryAuth;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.file.Path;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Consumer;
+
+/** The images in this node's own store. */
+public final class LocalImages implements Images, ImageArchives {
+  private final Shelf shelf;
+  private final Puller puller;
+  private final PlatformLookup platforms;
+  private final ImageViews views;
+  private final Removal removal;
+  private final ImageFiles files;
+  private final InstantSource clock;
+
+  LocalImages(Shelf shelf, Registry registry, ImagesConfig config) {
+    this.shelf = shelf;
+    this.clock = config.clock();
+    this.puller = new Puller(shelf, registry, config);
+    this.platforms = new PlatformLookup(shelf, registry);
+    this.views = new ImageViews(shelf);
+    this.removal = new Removal(shelf, config.clock());
+    this.files = new ImageFiles(shelf, config);
+  }
+
+  @Override
+  public ImageInfo pull(PullRequest request, Consumer<PullEvent> progress)
+      throws InterruptedException {
+    ImageRecord image =
+        Failures.pulling(request.image().toString(), store(), () -> puller.pull(request, progress));
+    return views.info(image);
+  }
+
+  @Override
+  public PlatformAnswer platformOf(ImageRef image, Optional<RegistryAuth> auth)
+      throws InterruptedException {
+    return platforms.of(image, auth);
+  }
+
+  @Override
+  public List<ImageInfo> list() {
+    return views.all();
+  }
+
+  @Override
+  public Optional<ImageDetails> find(ImageRef image) {
+    return shelf
+        .index()
+        .state()
+        .find(image)
+        .map(found -> Failures.local("read image " + image, store(), () -> views.details(found)));
+  }
+
+  @Override
+  public void tag(ImageRef source, ImageRef target) {
+    if (target.digest().isPresent()) {
+      throw new AgentException.InvalidSpec(
+          "'%s' cannot be given to an image: a digest names its content already".formatted(target));
+    }
+    shelf
+        .index()
+        .update(
+            state -> {
+              ImageRecord image = image(state, source);
+              IndexState.Target known = state.references().get(source);
+              return state.withReference(
+                  target,
+                  known != null
+                      ? known
+                      : new IndexState.Target(image.manifest(), image.manifest()));
+            });
+  }
+
+  @Override
+  public ImageRemoval remove(ImageRef image, boolean force) {
+    return Failures.local("remove image " + image, store(), () -> removal.remove(image, force));
+  }
+
+  @Override
+  public ImageRemoval prune(PruneFilter filter) {
+    return Failures.local("prune images", store(), () -> removal.prune(filter));
+  }
+
+  @Override
+  public List<ImageInfo> load(InputStream tar) throws InterruptedException {
+    return files.load(tar).stream().map(views::info).toList();
+  }
+
+  @Override
+  public void save(List<ImageRef> images, OutputStream tar) {
+    files.save(images, tar);
+  }
+
+  @Override
+  public ImageInfo importRoot(InputStream tar, ImageRef as) throws InterruptedException {
+    return views.info(files.importRoot(tar, as));
+  }
+
+  /**
+   * Keeps the content of an image while something is made of it, and notes that it was used. Take
+   * it before reading the layers; whoever made a container then shows up in the in-use list.
+   */
+  public Leases.Lease hold(ImageRef reference) {
+    ImageRecord image = image(shelf.index().state(), reference);
+    Leases.Lease lease = shelf.leases().open();
+    image.blobs().forEach(lease::add);
+    image.diffIds().forEach(lease::add);
+    try {
+      image(shelf.index().state(), reference); // gone while we were taking the lease?
+    } catch (AgentException.NotFound e) {
+      lease.close();
+      throw e;
+    }
+    shelf.index().used(image.manifest(), clock.instant());
+    return lease;
+  }
+
+  /** The layers of an image as unpacked, lowest first. */
+  public List<Path> layers(ImageRef reference) {
+    return image(shelf.index().state(), reference).diffIds().stream()
+        .map(shelf.layers()::path)
+        .toList();
+  }
+
+  /** The file of an image that is a WebAssembly module. */
+  public Path module(ImageRef reference) {
+    ImageRecord image = image(shelf.index().state(), reference);
+    if (image.kind() != ArtifactKind.WASM_MODULE) {
+      throw new AgentException.InvalidSpec(
+          "image '%s' is not a WebAssembly module".formatted(reference));
+    }
+    Digest module =
+        image.layers().stream()
+            .filter(layer -> dev.zlayer.image.manifest.MediaTypes.wasmLayer(layer.mediaType()))
+            .findFirst()
+            .or(() -> image.layers().stream().findFirst())
+            .orElseThrow(
+                () ->
+                    new AgentException.InvalidSpec("image '%s' has no layer".formatted(reference)))
+            .digest();
+    return shelf.content().path(module);
+  }
+
+  private static ImageRecord image(IndexState state, ImageRef reference) {
+    return state
+        .find(reference)
+        .orElseThrow(
+            () ->
+                new AgentException.NotFound(
+                    "image '" + reference + "'", "nothing of that name is here: pull it first"));
+  }
+
+  private Path store() {
+    return shelf.content().directory();
+  }
+}

@@ -1,0 +1,217 @@
+package dev.zlayer.image;
+
+import dev.zlayer.error.AgentException;
+import dev.zlayer.image.manifest.Descriptor;
+import dev.zlayer.image.manifest.ImageConfig;
+import dev.zlayer.image.manifest.UnsoundException;
+import dev.zlayer.image.registry.BlobListener;
+import dev.zlayer.image.registry.Fetched;
+import dev.zlayer.image.registry.Registry;
+import dev.zlayer.image.registry.RegistryException;
+import dev.zlayer.image.registry.Repository;
+import dev.zlayer.image.store.DiskSpace;
+import dev.zlayer.image.store.ImageRecord;
+import dev.zlayer.image.store.IndexState;
+import dev.zlayer.image.store.Ingest;
+import dev.zlayer.image.store.Leases;
+import dev.zlayer.oci.Digest;
+import dev.zlayer.oci.ImageRef;
+import dev.zlayer.oci.Platform;
+import dev.zlayer.port.ImageDetails.Layer;
+import dev.zlayer.port.PullEvent;
+import dev.zlayer.port.PullRequest;
+import dev.zlayer.task.KeyedLock;
+import dev.zlayer.task.TaskScope;
+import java.io.IOException;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Semaphore;
+import java.util.function.Consumer;
+
+/** Makes images present. The reference moves last, when everything it needs is here. */
+final class Puller {
+  private static final BlobListener SILENT =
+      new BlobListener() {
+        @Override
+        public void received(long bytes) {}
+
+        @Override
+        public void verifying() {}
+      };
+
+  private final Shelf shelf;
+  private final Registry registry;
+  private final ImagesConfig config;
+  private final KeyedLock<Digest> busy = new KeyedLock<>();
+  private final LayerPull layerPull;
+
+  Puller(Shelf shelf, Registry registry, ImagesConfig config) {
+    this.shelf = shelf;
+    this.registry = registry;
+    this.config = config;
+    this.layerPull = new LayerPull(shelf, busy, new Semaphore(config.parallelLayers(), true));
+  }
+
+  /** One pull: what is asked for, and where the answers come from. */
+  private record Job(
+      Resolution.Wish wish, Repository repository, Consumer<PullEvent> events, Leases.Lease lease) {
+    ImageRef reference() {
+      return wish.reference();
+    }
+  }
+
+  ImageRecord pull(PullRequest request, Consumer<PullEvent> events)
+      throws IOException, InterruptedException {
+    Platform platform = request.platform().orElse(config.platform());
+    var wish = new Resolution.Wish(request.image(), platform, config.runtime());
+    Optional<ImageRecord> present = present(wish);
+    Repository repository =
+        registry.repository(
+            request.image(), request.auth(), text -> events.accept(new PullEvent.Notice(text)));
+    try (Leases.Lease lease = shelf.leases().open()) {
+      var job = new Job(wish, repository, events, lease);
+      return switch (request.policy()) {
+        case NEVER -> present.orElseThrow(() -> absent(wish));
+        case IF_NOT_PRESENT -> present.isPresent() ? present.get() : fetch(job);
+        case NEWER -> present.isPresent() ? newer(job, present.get()) : fetch(job);
+        case ALWAYS -> fetch(job);
+      };
+    }
+  }
+
+  private static AgentException.NotFound absent(Resolution.Wish wish) {
+    return new AgentException.NotFound(
+        "image '" + wish.reference() + "'",
+        "it is not here for %s and the pull policy is never".formatted(wish.platform()));
+  }
+
+  /** What is here for the wish, with nothing missing. */
+  private Optional<ImageRecord> present(Resolution.Wish wish) {
+    return shelf
+        .index()
+        .state()
+        .find(wish.reference())
+        .filter(image -> image.platform().map(p -> serves(wish.platform(), p)).orElse(true))
+        .filter(shelf::complete);
+  }
+
+  private static boolean serves(Platform wanted, Platform image) {
+    return wanted.runs(image) || image.architecture().startsWith("wasm");
+  }
+
+  /** One round trip when nothing has changed; a digest cannot change, so none is needed. */
+  private ImageRecord newer(Job job, ImageRecord present) throws IOException, InterruptedException {
+    if (job.reference().digest().isPresent()) {
+      return present;
+    }
+    IndexState.Target known = shelf.index().state().references().get(job.reference());
+    Optional<Digest> now;
+    try {
+      now = job.repository().resolve(job.reference().selector());
+    } catch (RegistryException e) {
+      if (!e.problem().ofTheWay()) {
+        throw e;
+      }
+      job.events()
+          .accept(
+              new PullEvent.Notice(
+                  "keeping %s as it is here: %s".formatted(job.reference(), e.getMessage())));
+      return present;
+    }
+    if (now.isPresent() && known != null && known.resolved().equals(now.get())) {
+      return present;
+    }
+    return now.isPresent() ? fetch(job, now.get()) : fetch(job);
+  }
+
+  private ImageRecord fetch(Job job) throws IOException, InterruptedException {
+    return fetch(job, job.repository().manifest(job.reference().selector()));
+  }
+
+  /** What the tag was found to point to; when that is gone already, what it points to now. */
+  private ImageRecord fetch(Job job, Digest resolved) throws IOException, InterruptedException {
+    Fetched top;
+    try {
+      top = job.repository().manifest(resolved.toString());
+    } catch (RegistryException e) {
+      if (e.problem().ofTheWay()) {
+        throw e;
+      }
+      job.events().accept(new PullEvent.Notice(e.getMessage() + "; asking for the tag again"));
+      return fetch(job);
+    }
+    return fetch(job, top);
+  }
+
+  private ImageRecord fetch(Job job, Fetched top) throws IOException, InterruptedException {
+    Resolution found = Resolution.follow(top, job.repository(), job.wish());
+    job.lease().add(found.manifest().digest()).add(found.image().config().digest());
+    fetchConfig(job, found.image().config());
+    Optional<ImageConfig> imageConfig = shelf.config(found.image());
+    checkPlatform(job.wish(), imageConfig);
+    List<Layer> layers = Shelf.layers(found.image(), imageConfig);
+    job.events()
+        .accept(
+            new PullEvent.Resolved(
+                found.manifest().digest(),
+                layers.size(),
+                layers.stream().mapToLong(Layer::bytes).sum()));
+    fetchLayers(job, layers);
+    shelf.content().put(found.manifest().digest(), found.bytes());
+    ImageRecord record =
+        Shelf.record(found.manifest(), found.image(), imageConfig, config.clock().instant());
+    shelf.index().update(state -> state.with(record, job.reference(), found.resolved()));
+    return record;
+  }
+
+  private void fetchConfig(Job job, Descriptor descriptor)
+      throws IOException, InterruptedException {
+    if (descriptor.size() > ImageConfig.MAX_BYTES) {
+      throw new UnsoundException(
+          "the image configuration is over %d bytes".formatted(ImageConfig.MAX_BYTES));
+    }
+    try (var _ = busy.lock(descriptor.digest())) {
+      if (!shelf.content().has(descriptor.digest())) {
+        try (Ingest ingest = shelf.content().ingest(descriptor.digest(), descriptor.size())) {
+          job.repository().blob(ingest, SILENT);
+        }
+      }
+    }
+  }
+
+  private static void checkPlatform(Resolution.Wish wish, Optional<ImageConfig> config) {
+    config
+        .flatMap(ImageConfig::platform)
+        .filter(platform -> !serves(wish.platform(), platform))
+        .ifPresent(
+            platform -> {
+              throw wish.wrong(platform.toString());
+            });
+  }
+
+  /** The biggest first, so that the last one to end is a small one. */
+  private void fetchLayers(Job job, List<Layer> layers) throws IOException, InterruptedException {
+    List<Layer> distinct =
+        layers.stream()
+            .distinct()
+            .sorted(Comparator.comparingLong(Layer::bytes).reversed())
+            .toList();
+    long missing =
+        distinct.stream()
+            .filter(layer -> !shelf.content().has(layer.digest()))
+            .mapToLong(Layer::bytes)
+            .sum();
+    DiskSpace.require(shelf.content().directory(), missing);
+    try (var scope = new TaskScope("pull")) {
+      for (Layer layer : distinct) {
+        scope.fork(
+            () -> {
+              layerPull.run(job.repository(), layer, job.lease(), job.events());
+              return true;
+            });
+      }
+      scope.join();
+    }
+  }
+}

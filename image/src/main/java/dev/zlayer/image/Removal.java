@@ -1,0 +1,83 @@
+package dev.zlayer.image;
+
+import dev.zlayer.error.AgentException;
+import dev.zlayer.image.store.Collector;
+import dev.zlayer.image.store.ImageRecord;
+import dev.zlayer.image.store.IndexState;
+import dev.zlayer.oci.ImageRef;
+import dev.zlayer.port.ImageRemoval;
+import dev.zlayer.port.PruneFilter;
+import java.io.IOException;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Takes references and images away, and then what nothing refers to any more. */
+record Removal(Shelf shelf, InstantSource clock) {
+  ImageRemoval remove(ImageRef reference, boolean force) throws IOException {
+    IndexState state = shelf.index().state();
+    ImageRecord image =
+        state
+            .find(reference)
+            .orElseThrow(
+                () ->
+                    new AgentException.NotFound(
+                        "image '" + reference + "'", "nothing of that name is here"));
+    List<ImageRef> references = state.referencesOf(image.manifest());
+    boolean byName = state.references().containsKey(reference);
+    if (byName && references.size() > 1) {
+      shelf.index().update(now -> now.withoutReference(reference));
+      return new ImageRemoval(List.of(reference.canonical()), List.of(), 0);
+    }
+    if (!byName && references.size() > 1 && !force) {
+      throw new AgentException.InvalidSpec(
+          "image '%s' has several references: %s; remove them by name, or force it"
+              .formatted(reference, references));
+    }
+    refuseInUse(reference, image, force);
+    shelf.index().update(now -> now.without(image.manifest()));
+    Collector.Collected collected = shelf.collector().collect(image.blobs(), image.diffIds());
+    return new ImageRemoval(
+        references.stream().map(ImageRef::canonical).toList(),
+        collected.deleted(),
+        collected.bytes());
+  }
+
+  private void refuseInUse(ImageRef reference, ImageRecord image, boolean force) {
+    List<String> users = shelf.inUse().usersOf(image);
+    if (!force && !users.isEmpty()) {
+      throw new AgentException.InvalidSpec(
+          "image '%s' is in use by %s: remove them first, or force it"
+              .formatted(reference, String.join(", ", users)));
+    }
+  }
+
+  ImageRemoval prune(PruneFilter filter) throws IOException {
+    shelf.index().flush();
+    var untagged = new ArrayList<String>();
+    for (ImageRecord image : shelf.index().state().images().values()) {
+      if (goes(image, filter) && shelf.inUse().usersOf(image).isEmpty()) {
+        shelf
+            .index()
+            .update(
+                now -> {
+                  List<ImageRef> references = now.referencesOf(image.manifest());
+                  if (!filter.all() && !references.isEmpty()) {
+                    return now; // it was tagged meanwhile
+                  }
+                  references.forEach(reference -> untagged.add(reference.canonical()));
+                  return now.without(image.manifest());
+                });
+      }
+    }
+    Collector.Collected collected = shelf.collector().collectAll();
+    return new ImageRemoval(untagged, collected.deleted(), collected.bytes());
+  }
+
+  private boolean goes(ImageRecord image, PruneFilter filter) {
+    boolean dangling = shelf.index().state().referencesOf(image.manifest()).isEmpty();
+    Instant limit = filter.olderThan().map(clock.instant()::minus).orElse(Instant.MAX);
+    return (filter.all() || dangling) && image.lastUsed().isBefore(limit);
+  }
+}

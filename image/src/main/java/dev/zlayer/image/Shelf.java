@@ -1,0 +1,92 @@
+package dev.zlayer.image;
+
+import dev.zlayer.image.layer.LayerStore;
+import dev.zlayer.image.manifest.Descriptor;
+import dev.zlayer.image.manifest.ImageConfig;
+import dev.zlayer.image.manifest.Manifest;
+import dev.zlayer.image.manifest.ManifestReader;
+import dev.zlayer.image.manifest.UnsoundException;
+import dev.zlayer.image.store.Collector;
+import dev.zlayer.image.store.DiskContentStore;
+import dev.zlayer.image.store.Fsck;
+import dev.zlayer.image.store.ImageIndex;
+import dev.zlayer.image.store.ImageRecord;
+import dev.zlayer.image.store.InUse;
+import dev.zlayer.image.store.Leases;
+import dev.zlayer.oci.Digest;
+import dev.zlayer.oci.Platform;
+import dev.zlayer.port.Capabilities.ArtifactKind;
+import dev.zlayer.port.ImageDetails.Layer;
+import java.io.IOException;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/** Where images lie: content, layers, the index of both, and who holds on to them. */
+record Shelf(
+    DiskContentStore content, ImageIndex index, LayerStore layers, Leases leases, InUse inUse) {
+  private static final Platform WASM = Platform.of("wasi", "wasm");
+
+  Collector collector() {
+    return new Collector(content, index, layers, leases, inUse);
+  }
+
+  Fsck fsck() {
+    return new Fsck(content, index, layers, leases, inUse);
+  }
+
+  /** Whether nothing of the image is missing. */
+  boolean complete(ImageRecord image) {
+    return image.blobs().stream().allMatch(content::has)
+        && image.diffIds().stream().allMatch(layers::has);
+  }
+
+  /** The configuration of an image of files; of a module it means nothing to us. */
+  Optional<ImageConfig> config(Manifest.Image image) throws IOException {
+    if (image.kind() == ArtifactKind.WASM_MODULE) {
+      return Optional.empty();
+    }
+    var config = ImageConfig.read(content.bytes(image.config().digest(), ImageConfig.MAX_BYTES));
+    if (config.diffIds().size() != image.layers().size()) {
+      throw new UnsoundException(
+          "the image has %d layers, but its configuration names %d"
+              .formatted(image.layers().size(), config.diffIds().size()));
+    }
+    return Optional.of(config);
+  }
+
+  Manifest.Image manifest(Digest digest) throws IOException {
+    return switch (ManifestReader.read(content.bytes(digest, ManifestReader.MAX_BYTES), "")) {
+      case Manifest.Image image -> image;
+      case Manifest.Index _ -> throw new UnsoundException(digest + " is an index, not an image");
+    };
+  }
+
+  /** Each layer with what it is called once unpacked. */
+  static List<Layer> layers(Manifest.Image image, Optional<ImageConfig> config) {
+    var result = new ArrayList<Layer>();
+    for (int i = 0; i < image.layers().size(); i++) {
+      Descriptor layer = image.layers().get(i);
+      int number = i;
+      Optional<Digest> diffId = config.map(c -> c.diffIds().get(number));
+      result.add(new Layer(layer.digest(), diffId, layer.size(), layer.mediaType()));
+    }
+    return result;
+  }
+
+  static ImageRecord record(
+      Descriptor manifest, Manifest.Image image, Optional<ImageConfig> config, Instant now) {
+    return new ImageRecord(
+        manifest.digest(),
+        manifest.mediaType(),
+        image.config().digest(),
+        image.kind(),
+        config.isPresent() ? config.get().platform() : Optional.of(WASM),
+        layers(image, config),
+        manifest.size() + image.contentBytes(),
+        config.flatMap(ImageConfig::createdAt),
+        now,
+        now);
+  }
+}

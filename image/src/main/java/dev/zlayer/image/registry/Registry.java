@@ -1,0 +1,71 @@
+package dev.zlayer.image.registry;
+
+import dev.zlayer.oci.ImageRef;
+import dev.zlayer.port.RegistryAuth;
+import dev.zlayer.task.Backoff;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.random.RandomGenerator;
+
+/** All registries; holds the connections and what they granted. */
+public final class Registry implements AutoCloseable {
+  private static final int ATTEMPTS = 5;
+  private static final Backoff BACKOFF =
+      new Backoff(Duration.ofMillis(500), Duration.ofSeconds(10), 2.0);
+
+  private final RegistriesConfig config;
+  private final Transport transport;
+  private final Authorizer authorizer;
+  private final Retries retries;
+
+  /** Configured credentials of a host come before those of {@code credentials}. */
+  public Registry(
+      RegistriesConfig config, Credentials credentials, Timeouts timeouts, InstantSource clock) {
+    this(config, credentials, timeouts, clock, Retries.REAL);
+  }
+
+  Registry(
+      RegistriesConfig config,
+      Credentials credentials,
+      Timeouts timeouts,
+      InstantSource clock,
+      Retries.Pause pause) {
+    this.config = config;
+    this.transport = new Transport(config, timeouts);
+    Credentials configured = host -> config.of(host).credentials();
+    this.authorizer = new Authorizer(transport, configured.or(credentials), clock);
+    this.retries =
+        new Retries(
+            ATTEMPTS, BACKOFF, timeouts.longestRetryAfter(), RandomGenerator.getDefault(), pause);
+  }
+
+  /**
+   * The repository of an image.
+   *
+   * @param auth instead of the configured credentials for the image's registry
+   * @param notices told when something is tried again or elsewhere
+   */
+  public Repository repository(
+      ImageRef image, Optional<RegistryAuth> auth, Consumer<String> notices) {
+    return new Repository(image, auth, this, notices);
+  }
+
+  RegistriesConfig config() {
+    return config;
+  }
+
+  Authorizer authorizer() {
+    return authorizer;
+  }
+
+  Retries retries() {
+    return retries;
+  }
+
+  @Override
+  public void close() {
+    transport.close();
+  }
+}

@@ -1,0 +1,213 @@
+package dev.zlayer.image.registry;
+
+import dev.zlayer.error.AgentException;
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.URI;
+import java.net.UnknownHostException;
+import java.net.http.HttpClient;
+import java.net.http.HttpConnectTimeoutException;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.net.http.HttpTimeoutException;
+import java.nio.channels.ClosedChannelException;
+import java.nio.channels.UnresolvedAddressException;
+import java.nio.file.Path;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import javax.net.ssl.SSLException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Sends single requests. It follows redirects itself, because only it knows which header belongs to
+ * which host, and turns what the JDK throws into {@link RegistryException}.
+ *
+ * <p>HTTP/1.1 only: every parallel layer then has a connection and a flow control of its own, and
+ * no window of megabytes per stream has to fit into the heap.
+ */
+final class Transport implements AutoCloseable {
+  private static final int MAX_REDIRECTS = 5;
+  private static final String AGENT = "zlayer";
+
+  private final RegistriesConfig config;
+  private final Timeouts timeouts;
+  private final Map<Optional<Path>, HttpClient> clients = new ConcurrentHashMap<>();
+
+  Transport(RegistriesConfig config, Timeouts timeouts) {
+    this.config = config;
+    this.timeouts = timeouts;
+  }
+
+  /**
+   * A request without its place in the world.
+   *
+   * @param authorization only for the origin of {@code uri}
+   */
+  record Ask(
+      String method,
+      URI uri,
+      Map<String, String> headers,
+      Optional<String> authorization,
+      String form) {
+    static Ask of(String method, URI uri, Map<String, String> headers) {
+      return new Ask(method, uri, headers, Optional.empty(), "");
+    }
+
+    Ask withAuthorization(Optional<String> value) {
+      return new Ask(method, uri, headers, value, form);
+    }
+  }
+
+  /** The answer at the end of all redirects; the caller closes it. */
+  Answer send(Ask ask, String host) throws RegistryException, InterruptedException {
+    Ask next = ask;
+    for (int hops = 0; hops <= MAX_REDIRECTS; hops++) {
+      Answer answer = exchange(next, host);
+      if (!answer.redirected()) {
+        return answer;
+      }
+      try (answer) {
+        next = redirect(next, answer);
+        answer.body().drain();
+      }
+    }
+    throw unsound(ask.uri(), "more than %d times".formatted(MAX_REDIRECTS));
+  }
+
+  private static Ask redirect(Ask from, Answer answer) throws RegistryException {
+    String location =
+        answer.header("Location").orElseThrow(() -> unsound(from.uri(), "to nowhere"));
+    URI target;
+    try {
+      target = from.uri().resolve(location);
+    } catch (IllegalArgumentException _) {
+      throw unsound(from.uri(), "to '%s'".formatted(Answer.printable(location)));
+    }
+    boolean http = Hosts.plain(target) || "https".equalsIgnoreCase(target.getScheme());
+    if (!http || target.getHost() == null || target.getRawUserInfo() != null) {
+      throw unsound(from.uri(), "to '%s'".formatted(Answer.printable(location)));
+    }
+    if (Hosts.plain(target) && !Hosts.plain(from.uri())) {
+      throw unsound(from.uri(), "from https to plain http");
+    }
+    boolean mayKnow = Hosts.sameOrigin(from.uri(), target);
+    return new Ask(
+        from.method(),
+        target,
+        from.headers(),
+        mayKnow ? from.authorization() : Optional.empty(),
+        mayKnow ? from.form() : "");
+  }
+
+  private Answer exchange(Ask ask, String host) throws RegistryException, InterruptedException {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(ask.uri())
+            .timeout(timeouts.answer())
+            .header("User-Agent", AGENT)
+            .method(
+                ask.method(),
+                ask.form().isEmpty()
+                    ? HttpRequest.BodyPublishers.noBody()
+                    : HttpRequest.BodyPublishers.ofString(ask.form()));
+    ask.headers().forEach(request::header);
+    ask.authorization().ifPresent(value -> request.header("Authorization", value));
+    try {
+      HttpResponse<Body> response =
+          client(host).send(request.build(), _ -> new Body(timeouts.stall()));
+      return new Answer(ask.uri(), response.statusCode(), response.headers(), response.body());
+    } catch (IOException e) {
+      throw translate(e, ask.uri());
+    }
+  }
+
+  private static RegistryException translate(IOException e, URI uri) throws InterruptedException {
+    if (Thread.interrupted()) {
+      throw new InterruptedException("interrupted while asking " + uri.getAuthority());
+    }
+    String where = uri.getScheme() + "://" + uri.getAuthority();
+    if (has(e, UnresolvedAddressException.class) || has(e, UnknownHostException.class)) {
+      return unreachable("host %s is not known".formatted(uri.getHost()), e);
+    }
+    if (e instanceof HttpConnectTimeoutException) {
+      return unreachable("%s does not accept connections in time".formatted(where), e);
+    }
+    if (e instanceof ConnectException) {
+      return unreachable("cannot connect to %s: %s".formatted(where, reason(e)), e);
+    }
+    if (has(e, SSLException.class)) {
+      String hint =
+          reason(e).toLowerCase(Locale.ROOT).contains("unrecognized ssl message")
+              ? "it does not speak https; set plainHttp for it if that is intended"
+              : reason(e);
+      return new RegistryException(
+          RegistryException.Problem.TLS,
+          "no secure connection to %s: %s".formatted(where, hint),
+          e);
+    }
+    if (e instanceof HttpTimeoutException) {
+      return new RegistryException(
+          RegistryException.Problem.BROKEN, "%s does not answer in time".formatted(where), e);
+    }
+    return new RegistryException(
+        RegistryException.Problem.BROKEN,
+        "the connection to %s broke: %s".formatted(where, reason(e)),
+        e);
+  }
+
+  private static RegistryException unreachable(String reason, IOException cause) {
+    return new RegistryException(RegistryException.Problem.UNREACHABLE, reason, cause);
+  }
+
+  private static RegistryException unsound(URI uri, String reason) {
+    return new RegistryException(RegistryException.Problem.UNSOUND, uri + " redirects " + reason);
+  }
+
+  private static boolean has(Throwable thrown, Class<? extends Throwable> type) {
+    for (@Nullable Throwable cause = thrown; cause != null; cause = cause.getCause()) {
+      if (type.isInstance(cause)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** The deepest message there is: the JDK's outer ones are often empty. */
+  static String reason(Throwable thrown) {
+    String text = thrown.getClass().getSimpleName();
+    for (@Nullable Throwable cause = thrown; cause != null; cause = cause.getCause()) {
+      if (cause.getMessage() != null && !cause.getMessage().isBlank()) {
+        text = cause.getMessage();
+      } else if (cause instanceof ConnectException) {
+        return "connection refused"; // what is below only says that the channel was closed then
+      } else if (cause instanceof ClosedChannelException) {
+        text = "closed by the other side";
+      }
+    }
+    return text;
+  }
+
+  private HttpClient client(String host) {
+    return clients.computeIfAbsent(config.of(host).caFile(), this::newClient);
+  }
+
+  private HttpClient newClient(Optional<Path> caFile) {
+    HttpClient.Builder builder =
+        HttpClient.newBuilder()
+            .version(HttpClient.Version.HTTP_1_1)
+            .followRedirects(HttpClient.Redirect.NEVER)
+            .connectTimeout(timeouts.connect());
+    caFile.ifPresent(file -> builder.sslContext(CaFile.context(file)));
+    try {
+      return builder.build();
+    } catch (java.io.UncheckedIOException e) {
+      throw new AgentException.Internal("cannot make an HTTP client: " + e.getMessage(), e);
+    }
+  }
+
+  @Override
+  public void close() {
+    clients.values().forEach(HttpClient::shutdownNow);
+  }
+}

@@ -1,0 +1,76 @@
+package dev.zlayer.image.store;
+
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.file.AtomicFile;
+import dev.zlayer.oci.Digest;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.DateTimeException;
+import java.time.Instant;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.function.UnaryOperator;
+
+/**
+ * The durable truth about which images are here and what points to them. One file, replaced as a
+ * whole: after a crash it is as before or as after a change. Readers take {@link #state} and never
+ * wait.
+ */
+public final class ImageIndex {
+  private final Path file;
+  private final Map<Digest, Instant> used = new HashMap<>();
+  private volatile IndexState state;
+
+  private ImageIndex(Path file, IndexState state) {
+    this.file = file;
+    this.state = state;
+  }
+
+  public static ImageIndex open(Path file) throws IOException {
+    if (!Files.exists(file)) {
+      return new ImageIndex(file, IndexState.EMPTY);
+    }
+    try {
+      return new ImageIndex(file, IndexJson.read(Files.readAllBytes(file)));
+    } catch (AgentException.InvalidSpec | DateTimeException | IllegalArgumentException e) {
+      throw new AgentException.Configuration(
+          "the image index %s cannot be read: %s".formatted(file, e.getMessage()), e);
+    }
+  }
+
+  public IndexState state() {
+    return state;
+  }
+
+  /** Makes a change durable before anybody sees it. */
+  public synchronized IndexState update(UnaryOperator<IndexState> change) {
+    IndexState next = change.apply(state).mapImages(this::withUse);
+    if (!next.equals(state)) {
+      try {
+        AtomicFile.write(file, IndexJson.write(next));
+      } catch (IOException e) {
+        IOException told = DiskSpace.explain(e, file);
+        throw new AgentException.Configuration(
+            "the image index %s cannot be written: %s".formatted(file, told.getMessage()), told);
+      }
+      state = next;
+      used.clear();
+    }
+    return next;
+  }
+
+  /** Notes a use; it reaches the disk with the next change, or {@link #flush}. */
+  public synchronized void used(Digest image, Instant time) {
+    used.put(image, time);
+  }
+
+  public void flush() {
+    update(UnaryOperator.identity());
+  }
+
+  private ImageRecord withUse(ImageRecord image) {
+    Instant time = used.get(image.manifest());
+    return time == null || time.isBefore(image.lastUsed()) ? image : image.usedAt(time);
+  }
+}

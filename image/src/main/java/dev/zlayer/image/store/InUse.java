@@ -1,0 +1,40 @@
+package dev.zlayer.image.store;
+
+import dev.zlayer.oci.Digest;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/** Who uses images now. Asked anew each time something is about to be taken away. */
+@FunctionalInterface
+public interface InUse {
+  List<Use> uses();
+
+  /**
+   * One container.
+   *
+   * @param image its manifest, where that is known
+   * @param layers diff ids of its root file system, lowest first; empty for a module
+   */
+  record Use(String container, Optional<Digest> image, List<Digest> layers) {
+    public Use {
+      layers = List.copyOf(layers);
+    }
+
+    boolean of(ImageRecord record) {
+      return image
+          .map(record.manifest()::equals)
+          .orElseGet(() -> !layers.isEmpty() && layers.equals(record.diffIds()));
+    }
+  }
+
+  /** What these and others say. */
+  default InUse and(InUse others) {
+    return () -> Stream.concat(uses().stream(), others.uses().stream()).toList();
+  }
+
+  /** The containers that use this image. */
+  default List<String> usersOf(ImageRecord image) {
+    return uses().stream().filter(use -> use.of(image)).map(Use::container).distinct().toList();
+  }
+}
