@@ -1,0 +1,65 @@
+package dev.zlayer.runtime.cni;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * What the plugin {@code host-local} has given out: a directory per network, in it a file per
+ * address whose first line is the slot's id.
+ */
+final class Addresses {
+  /** An address that is taken. */
+  record Given(String network, String ip, String slot) {}
+
+  private final Path directory;
+
+  Addresses(Path directory) {
+    this.directory = directory;
+  }
+
+  List<Given> given() throws IOException {
+    var given = new ArrayList<Given>();
+    for (Path network : children(directory)) {
+      for (Path file : children(network)) {
+        String ip = file.getFileName().toString();
+        if (!ip.isEmpty() && Character.isDigit(ip.charAt(0))) {
+          String slot = Files.readString(file).lines().findFirst().orElse("").strip();
+          given.add(new Given(network.getFileName().toString(), ip, slot));
+        }
+      }
+    }
+    return given;
+  }
+
+  /** Addresses given to slots that are not among the known ones. */
+  List<Given> strays(Set<String> known) throws IOException {
+    return given().stream().filter(one -> !known.contains(one.slot())).toList();
+  }
+
+  void release(Given address) throws IOException {
+    Files.deleteIfExists(directory.resolve(address.network()).resolve(address.ip()));
+  }
+
+  /** For a network that is removed. */
+  void forget(String network) throws IOException {
+    Path own = directory.resolve(network);
+    for (Path file : children(own)) {
+      Files.deleteIfExists(file);
+    }
+    Files.deleteIfExists(own);
+  }
+
+  private static List<Path> children(Path directory) throws IOException {
+    if (!Files.isDirectory(directory)) {
+      return List.of();
+    }
+    try (var files = Files.list(directory)) {
+      return files.sorted(Comparator.naturalOrder()).toList();
+    }
+  }
+}

@@ -1,0 +1,43 @@
+package dev.zlayer.runtime.cni;
+
+import dev.zlayer.json.Json;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/** A bridge with a range of addresses of its own. */
+public record NamedNetwork(String name, String bridge, Subnet subnet) {
+  /** The one a container is on when it names none. */
+  public static final String DEFAULT = "default";
+
+  /**
+   * The plugins that connect a container to it. Addresses are masqueraded and ports published by
+   * {@link Rules}, which costs a tenth of what the plugins take for it.
+   */
+  List<Json> chain(Path addresses, boolean firewall) {
+    var chain = new ArrayList<Json>();
+    chain.add(
+        Json.object()
+            .put("name", name)
+            .put("type", "bridge")
+            .put("bridge", bridge)
+            .put("isGateway", true)
+            .put("ipMasq", false)
+            // a container that calls its own published port gets the packet back on its own cable
+            .put("hairpinMode", true)
+            .put(
+                "ipam",
+                Json.object()
+                    .put("type", "host-local")
+                    .put("dataDir", addresses.toString())
+                    .put("ranges", List.of(List.of(Map.of("subnet", subnet.toString()))))
+                    .put("routes", List.of(Map.of("dst", "0.0.0.0/0")))
+                    .build())
+            .build());
+    if (firewall) {
+      chain.add(Json.object().put("name", name).put("type", "firewall").build());
+    }
+    return List.copyOf(chain);
+  }
+}

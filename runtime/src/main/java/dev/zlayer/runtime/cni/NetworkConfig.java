@@ -1,0 +1,140 @@
+package dev.zlayer.runtime.cni;
+
+import dev.zlayer.error.AgentException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.regex.Pattern;
+
+/**
+ * How the networks of this agent are set up.
+ *
+ * @param runDirectory namespaces, attachments and given addresses: what a reboot ends
+ * @param stateDirectory the named networks, which a reboot does not end
+ * @param pluginDirectories where CNI plugins are looked for, in this order
+ * @param prefix starts the name of every bridge and is the name of the nftables table
+ * @param subnets the range from which every network gets its own part
+ * @param poolSize how many namespaces on the default network are kept ready; 0 turns that off
+ * @param pluginTimeout how long one plugin or nft may take
+ * @param firewall also run the CNI plugin {@code firewall}, for hosts that drop forwarded packets
+ * @param nft the nftables program
+ */
+public record NetworkConfig(
+    Path runDirectory,
+    Path stateDirectory,
+    List<Path> pluginDirectories,
+    String prefix,
+    Subnet subnets,
+    int poolSize,
+    Duration pluginTimeout,
+    boolean firewall,
+    String nft) {
+  /** Interface names have 15 characters, and up to four digits follow the prefix. */
+  private static final Pattern PREFIX = Pattern.compile("[a-z]([a-z0-9]{0,9}[a-z])?");
+
+  public NetworkConfig {
+    pluginDirectories = List.copyOf(pluginDirectories);
+    runDirectory = runDirectory.toAbsolutePath();
+    stateDirectory = stateDirectory.toAbsolutePath();
+    if (!PREFIX.matcher(prefix).matches()) {
+      throw new AgentException.Configuration(
+          "network prefix '%s' must have 1 to 11 letters and digits and end with a letter"
+              .formatted(prefix));
+    }
+    if (subnets.prefixLength() > Subnet.DEFAULT_NETWORK) {
+      throw new AgentException.Configuration(
+          "network range %s is too small: give at least a /%d"
+              .formatted(subnets, Subnet.DEFAULT_NETWORK));
+    }
+  }
+
+  public static NetworkConfig of(Path runDirectory, Path stateDirectory) {
+    return new NetworkConfig(
+        runDirectory,
+        stateDirectory,
+        List.of(Path.of("/opt/cni/bin"), Path.of("/usr/lib/cni"), Path.of("/usr/libexec/cni")),
+        "zlayer",
+        Subnet.parse("10.89.0.0/16"),
+        4,
+        Duration.ofSeconds(20),
+        false,
+        "nft");
+  }
+
+  public NetworkConfig withPluginDirectories(Path... directories) {
+    return new NetworkConfig(
+        runDirectory,
+        stateDirectory,
+        List.of(directories),
+        prefix,
+        subnets,
+        poolSize,
+        pluginTimeout,
+        firewall,
+        nft);
+  }
+
+  public NetworkConfig withPrefix(String prefix, Subnet subnets) {
+    return new NetworkConfig(
+        runDirectory,
+        stateDirectory,
+        pluginDirectories,
+        prefix,
+        subnets,
+        poolSize,
+        pluginTimeout,
+        firewall,
+        nft);
+  }
+
+  public NetworkConfig withPoolSize(int poolSize) {
+    return new NetworkConfig(
+        runDirectory,
+        stateDirectory,
+        pluginDirectories,
+        prefix,
+        subnets,
+        poolSize,
+        pluginTimeout,
+        firewall,
+        nft);
+  }
+
+  public NetworkConfig withPluginTimeout(Duration pluginTimeout) {
+    return new NetworkConfig(
+        runDirectory,
+        stateDirectory,
+        pluginDirectories,
+        prefix,
+        subnets,
+        poolSize,
+        pluginTimeout,
+        firewall,
+        nft);
+  }
+
+  public NetworkConfig withFirewall(boolean firewall) {
+    return new NetworkConfig(
+        runDirectory,
+        stateDirectory,
+        pluginDirectories,
+        prefix,
+        subnets,
+        poolSize,
+        pluginTimeout,
+        firewall,
+        nft);
+  }
+
+  Path namespaces() {
+    return runDirectory.resolve("netns");
+  }
+
+  Path attachments() {
+    return runDirectory.resolve("attachments");
+  }
+
+  Path addresses() {
+    return runDirectory.resolve("addresses");
+  }
+}

@@ -1,0 +1,145 @@
+package dev.zlayer.runtime.cni;
+
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.file.AtomicFile;
+import dev.zlayer.host.linux.Links;
+import dev.zlayer.host.linux.Routes;
+import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
+import dev.zlayer.task.KeyedLock;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+
+/** The networks of this agent, one file each, so that a network keeps its bridge and range. */
+final class NetworkStore {
+  private static final Pattern NAME = Pattern.compile("[a-z0-9][a-z0-9_-]{0,63}");
+  private static final int VERSION = 1;
+  private static final String SUFFIX = ".json";
+
+  private final Path directory;
+  private final String prefix;
+  private final Subnet range;
+  private final KeyedLock<String> lock = new KeyedLock<>();
+  private final Map<String, NamedNetwork> networks = new ConcurrentHashMap<>();
+
+  private NetworkStore(Path directory, String prefix, Subnet range) {
+    this.directory = directory;
+    this.prefix = prefix;
+    this.range = range;
+  }
+
+  static NetworkStore open(NetworkConfig config) throws IOException {
+    Path directory = config.stateDirectory().resolve("networks");
+    Files.createDirectories(directory);
+    var store = new NetworkStore(directory, config.prefix(), config.subnets());
+    try (var files = Files.list(directory)) {
+      for (Path file : files.filter(file -> file.toString().endsWith(SUFFIX)).toList()) {
+        NamedNetwork network = read(file);
+        store.networks.put(network.name(), network);
+      }
+    }
+    return store;
+  }
+
+  List<NamedNetwork> all() {
+    return networks.values().stream().sorted(Comparator.comparing(NamedNetwork::name)).toList();
+  }
+
+  Optional<NamedNetwork> find(String name) {
+    return Optional.ofNullable(networks.get(name));
+  }
+
+  /** Records a network with a free bridge name and a range that nothing else on this host uses. */
+  NamedNetwork create(String name) throws InterruptedException {
+    if (!NAME.matcher(name).matches()) {
+      throw new AgentException.InvalidSpec(
+          "network name '%s' must be 1 to 64 lower-case letters, digits, '-' or '_'"
+              .formatted(name));
+    }
+    try (var _ = lock.lock(prefix)) {
+      NamedNetwork existing = networks.get(name);
+      if (existing != null) {
+        return existing;
+      }
+      var network = new NamedNetwork(name, freeBridge(), freeSubnet(name));
+      AtomicFile.write(file(name), JsonText.bytes(json(network)));
+      networks.put(name, network);
+      return network;
+    } catch (IOException e) {
+      throw new AgentException.Network(
+          "network '%s' cannot be recorded in %s: %s".formatted(name, directory, e.getMessage()),
+          e);
+    }
+  }
+
+  void forget(String name) throws IOException {
+    Files.deleteIfExists(file(name));
+    networks.remove(name);
+  }
+
+  private String freeBridge() {
+    List<String> taken = networks.values().stream().map(NamedNetwork::bridge).toList();
+    return IntStream.range(0, 10_000)
+        .mapToObj(number -> prefix + number)
+        .filter(bridge -> !taken.contains(bridge) && !Links.exists(bridge))
+        .findFirst()
+        .orElseThrow(() -> new AgentException.Network("all bridges of this agent are taken"));
+  }
+
+  private Subnet freeSubnet(String name) throws IOException {
+    var taken = new ArrayList<Subnet>();
+    networks.values().forEach(network -> taken.add(network.subnet()));
+    Routes.ipv4().stream()
+        .filter(route -> route.prefixLength() > 0)
+        .map(route -> new Subnet(route.destination(), route.prefixLength()))
+        .forEach(taken::add);
+    int size = name.equals(NamedNetwork.DEFAULT) ? Subnet.DEFAULT_NETWORK : Subnet.NAMED_NETWORK;
+    return range
+        .free(size, taken)
+        .orElseThrow(
+            () ->
+                new AgentException.Network(
+                    "no range is free for network '%s': all of %s is used by networks or routes;"
+                            .formatted(name, range)
+                        + " remove a network or configure another range"));
+  }
+
+  private Path file(String name) {
+    return directory.resolve(name + SUFFIX);
+  }
+
+  private static Json json(NamedNetwork network) {
+    return Json.object()
+        .put("version", VERSION)
+        .put("name", network.name())
+        .put("bridge", network.bridge())
+        .put("subnet", network.subnet().toString())
+        .build();
+  }
+
+  private static NamedNetwork read(Path file) throws IOException {
+    try {
+      Json json = JsonText.parse(Files.readAllBytes(file));
+      if (json.at("version").integer().orElse(0L) != VERSION) {
+        throw new AgentException.Configuration(
+            "%s is of a version this agent does not know".formatted(file));
+      }
+      return new NamedNetwork(
+          json.at("name").string().orElseThrow(),
+          json.at("bridge").string().orElseThrow(),
+          Subnet.parse(json.at("subnet").string().orElseThrow()));
+    } catch (AgentException.InvalidSpec | java.util.NoSuchElementException e) {
+      throw new AgentException.Configuration(
+          "%s does not describe a network: restore or delete it".formatted(file), e);
+    }
+  }
+}

@@ -1,0 +1,353 @@
+package dev.zlayer.runtime.cni;
+
+import dev.zlayer.container.ContainerDetails.PortBinding;
+import dev.zlayer.container.NetworkSpec;
+import dev.zlayer.container.NetworkSpec.Mode;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.linux.Environments;
+import dev.zlayer.host.linux.Links;
+import dev.zlayer.host.linux.Namespaces;
+import dev.zlayer.task.Deadline;
+import dev.zlayer.task.KeyedLock;
+import dev.zlayer.task.Rollback;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.regex.Pattern;
+
+/**
+ * Connects containers. Containers of one network reach each other, the host and what lies behind
+ * it; networks are walled off from each other, except for published ports, which are open to all.
+ *
+ * <p>Everything is recorded before it is done. Opening finds what earlier agents attached, undoes
+ * what they left half made, and writes the rules anew. Only one agent may be open on a directory.
+ */
+public final class Networks implements AutoCloseable {
+  private static final Pattern NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9_.-]{0,199}");
+  private static final Duration CLOSE_LIMIT = Duration.ofSeconds(20);
+
+  private final NetworkConfig config;
+  private final Consumer<String> steps;
+  private final Namespaces namespaces = new Namespaces();
+  private final Cni cni;
+  private final SlotStore store;
+  private final NetworkStore networks;
+  private final Addresses addresses;
+  private final Rules rules;
+  private final HostPorts ports = new HostPorts();
+  private final ReleaseLoop releases;
+  private final SlotMaker slots;
+  private final KeyedLock<String> names = new KeyedLock<>();
+  private final Map<String, Slot> held = new ConcurrentHashMap<>();
+  private final Optional<PoolLoop> pool;
+
+  private Networks(NetworkConfig config, Consumer<String> steps)
+      throws IOException, InterruptedException {
+    this.config = config;
+    this.steps = steps;
+    this.cni = new Cni(config.pluginDirectories(), config.pluginTimeout());
+    this.store = SlotStore.open(config);
+    this.networks = NetworkStore.open(config);
+    this.addresses = new Addresses(config.addresses());
+    this.rules = new Rules(config);
+    List<SlotStore.Found> found = store.load();
+    stopOrphans(found);
+    this.releases = new ReleaseLoop(cni, store, steps);
+    this.slots = new SlotMaker(config, namespaces, cni, store, releases, steps);
+    try {
+      recover(found);
+    } catch (IOException | RuntimeException | InterruptedException e) {
+      releases.close();
+      ports.close();
+      throw e;
+    }
+    this.pool =
+        config.poolSize() == 0
+            ? Optional.empty()
+            : Optional.of(
+                new PoolLoop(
+                    config.poolSize(),
+                    () -> slots.make(Optional.of(network(NamedNetwork.DEFAULT))),
+                    slots));
+  }
+
+  /** Adopts what is attached, and undoes what an earlier agent left half made. */
+  public static Networks open(NetworkConfig config) throws InterruptedException {
+    return open(config, _ -> {});
+  }
+
+  /** Tells each step that was done, so that a test can end the process there. */
+  static Networks open(NetworkConfig config, Consumer<String> steps) throws InterruptedException {
+    try {
+      return new Networks(config, steps);
+    } catch (IOException e) {
+      throw new AgentException.Network(
+          "cannot open the networks in %s: %s".formatted(config.runDirectory(), e.getMessage()), e);
+    }
+  }
+
+  /**
+   * A namespace for a container, connected as the spec wants. A named network is made by its first
+   * use.
+   *
+   * @param runtimeName what the container is called by its runtime; at most one attachment each
+   */
+  public Attachment attach(String runtimeName, NetworkSpec spec) throws InterruptedException {
+    if (!NAME.matcher(runtimeName).matches()) {
+      throw new AgentException.InvalidSpec(
+          "'%s' cannot name a network namespace".formatted(runtimeName));
+    }
+    Optional<String> wanted = networkName(spec);
+    try (var _ = names.lock(runtimeName);
+        var rollback = new Rollback()) {
+      if (held.containsKey(runtimeName)) {
+        throw new AgentException.Network(
+            "'%s' is attached to a network already: detach it first".formatted(runtimeName));
+      }
+      List<PortBinding> bindings = ports.reserve(runtimeName, spec.ports());
+      rollback.add("free ports", () -> ports.release(runtimeName));
+      Slot slot = obtain(wanted).withPorts(bindings);
+      hold(runtimeName, slot);
+      rollback.add("detach", () -> leave(runtimeName, slot));
+      steps.accept("slot held");
+      if (slot.ip().isPresent()) {
+        rules.publish(bindings, slot.ip().get());
+        steps.accept("ports published");
+      }
+      held.put(runtimeName, slot);
+      rollback.commit();
+      return slot.attachment();
+    }
+  }
+
+  public Optional<Attachment> find(String runtimeName) {
+    return Optional.ofNullable(held.get(runtimeName)).map(Slot::attachment);
+  }
+
+  /** The names of all that are attached, in order. */
+  public List<String> attached() {
+    return held.keySet().stream().sorted().toList();
+  }
+
+  /**
+   * Frees the ports at once; the namespace and its address are taken down in the background, also
+   * by the next agent if this one ends. Does nothing when there is no such attachment.
+   */
+  public void detach(String runtimeName) throws InterruptedException {
+    try (var _ = names.lock(runtimeName)) {
+      Slot slot = held.get(runtimeName);
+      if (slot == null) {
+        return;
+      }
+      rules.unpublish(slot.ports());
+      steps.accept("ports unpublished");
+      leave(runtimeName, slot);
+      held.remove(runtimeName);
+      ports.release(runtimeName);
+    }
+  }
+
+  /** Asks the plugins whether the interface they made is still as they made it. */
+  public void check(String runtimeName) throws InterruptedException {
+    Slot slot = held.get(runtimeName);
+    if (slot == null) {
+      throw new AgentException.NotFound("attachment " + runtimeName, "it is not attached");
+    }
+    cni.check(slot.target(), slot.chain(), slot.result());
+  }
+
+  /** All networks that were ever used and not removed. */
+  public List<NamedNetwork> networks() {
+    return networks.all();
+  }
+
+  /** The network of that name; it is recorded now if it is new. */
+  public NamedNetwork network(String name) throws InterruptedException {
+    NamedNetwork network = networks.create(name);
+    rules.include(networks::all);
+    return network;
+  }
+
+  /**
+   * Removes a network and its bridge; refused while a container is on it. The caller sees to it
+   * that none is attached to it meanwhile.
+   */
+  public void removeNetwork(String name) throws InterruptedException {
+    NamedNetwork network =
+        networks
+            .find(name)
+            .orElseThrow(() -> new AgentException.NotFound("network " + name, "it was never used"));
+    if (name.equals(NamedNetwork.DEFAULT)) {
+      throw new AgentException.InvalidSpec("the default network cannot be removed");
+    }
+    List<String> users =
+        held.entrySet().stream()
+            .filter(entry -> entry.getValue().network().equals(Optional.of(name)))
+            .map(Map.Entry::getKey)
+            .sorted()
+            .toList();
+    if (!users.isEmpty()) {
+      throw new AgentException.InvalidSpec(
+          "network '%s' is in use by %s: remove them first"
+              .formatted(name, String.join(", ", users)));
+    }
+    settle(Deadline.after(config.pluginTimeout()));
+    try {
+      Links.delete(network.bridge());
+      addresses.forget(name);
+      networks.forget(name);
+    } catch (IOException e) {
+      throw new AgentException.Network(
+          "network '%s' cannot be removed: %s".formatted(name, e.getMessage()), e);
+    }
+    rules.include(networks::all);
+  }
+
+  /** Waits until all that was detached is gone from the host. */
+  public void settle(Deadline deadline) throws InterruptedException {
+    releases.settle(deadline);
+  }
+
+  /** Addresses that are taken although no namespace of this agent has them: a leak. */
+  public List<String> strayAddresses() {
+    try {
+      var known = new HashSet<String>();
+      store.load().forEach(found -> known.add(found.slot().id()));
+      List<Addresses.Given> given = addresses.given();
+      store.load().forEach(found -> known.add(found.slot().id()));
+      return given.stream()
+          .filter(one -> !known.contains(one.slot()))
+          .map(Addresses.Given::ip)
+          .toList();
+    } catch (IOException e) {
+      throw new AgentException.Network("cannot read the given addresses: " + e.getMessage(), e);
+    }
+  }
+
+  /** How many namespaces are ready to be taken. */
+  public int prepared() {
+    return pool.map(PoolLoop::size).orElse(0);
+  }
+
+  /** Takes down what was prepared and has left; what is attached stays attached. */
+  @Override
+  public void close() throws InterruptedException {
+    try {
+      if (pool.isPresent()) {
+        pool.get().close();
+      }
+      // what fails is recorded as leaving: the next agent goes on with it
+      releases.tryAll(Deadline.after(CLOSE_LIMIT));
+    } finally {
+      releases.close();
+      namespaces.close();
+      ports.close();
+    }
+  }
+
+  private static Optional<String> networkName(NetworkSpec spec) {
+    return switch (spec.mode()) {
+      case Mode.Bridge(var network) -> Optional.of(network.orElse(NamedNetwork.DEFAULT));
+      case Mode.None _ -> {
+        if (!spec.ports().isEmpty()) {
+          throw new AgentException.InvalidSpec(
+              "ports cannot be published by a container without a network");
+        }
+        yield Optional.empty();
+      }
+      case Mode.Host _, Mode.Shared _ ->
+          throw new AgentException.Internal("this network mode has no namespace of its own");
+    };
+  }
+
+  private Slot obtain(Optional<String> wanted) throws InterruptedException {
+    if (pool.isPresent() && wanted.equals(Optional.of(NamedNetwork.DEFAULT))) {
+      Optional<Slot> prepared = pool.get().take();
+      if (prepared.isPresent()) {
+        return prepared.get();
+      }
+    }
+    return slots.make(wanted.isPresent() ? Optional.of(network(wanted.get())) : Optional.empty());
+  }
+
+  private void hold(String runtimeName, Slot slot) {
+    try (var rollback = new Rollback()) {
+      rollback.add("take down " + slot.id(), () -> slots.leave(SlotStore.Phase.READY, slot));
+      store.hold(slot, runtimeName);
+      rollback.commit();
+    }
+  }
+
+  private void leave(String runtimeName, Slot slot) {
+    store.leave(SlotStore.Phase.HELD, runtimeName, slot);
+    steps.accept("slot leaving");
+    releases.add(slot);
+  }
+
+  /** A plugin that outlived its agent could still take an address for a slot we undo. */
+  private static void stopOrphans(List<SlotStore.Found> found) {
+    var ids = new HashSet<String>();
+    for (SlotStore.Found one : found) {
+      if (one.phase() == SlotStore.Phase.MAKING || one.phase() == SlotStore.Phase.LEAVING) {
+        ids.add(one.slot().id());
+      }
+    }
+    if (!ids.isEmpty()) {
+      List<ProcessHandle> orphans = Environments.having(Cni.CONTAINER_ID, Set.copyOf(ids));
+      orphans.forEach(ProcessHandle::destroyForcibly);
+      for (ProcessHandle orphan : orphans) {
+        // bounded: one that nobody reaps counts as alive for ever
+        orphan.onExit().completeOnTimeout(orphan, 2, TimeUnit.SECONDS).join();
+      }
+    }
+  }
+
+  private void recover(List<SlotStore.Found> found) throws IOException, InterruptedException {
+    var published = new HashMap<PortBinding, InetAddress>();
+    var known = new HashSet<String>();
+    var connected = new HashSet<String>();
+    for (SlotStore.Found one : found) {
+      Slot slot = one.slot();
+      known.add(slot.id());
+      if (!slot.chain().isEmpty()) {
+        connected.add(slot.id());
+      }
+      if (one.phase() == SlotStore.Phase.HELD && Namespaces.alive(slot.netns())) {
+        held.put(one.key(), slot);
+        ports.adopt(one.key(), slot.ports());
+        slot.ip().ifPresent(ip -> slot.ports().forEach(port -> published.put(port, ip)));
+      } else {
+        if (one.phase() != SlotStore.Phase.LEAVING) {
+          store.leave(one.phase(), one.key(), slot);
+        }
+        releases.add(slot);
+      }
+    }
+    rules.replace(networks.all(), published);
+    for (Addresses.Given stray : addresses.strays(connected)) {
+      addresses.release(stray);
+    }
+    sweepNamespaces(known);
+  }
+
+  private void sweepNamespaces(Set<String> known) throws IOException {
+    try (var files = Files.list(config.namespaces())) {
+      for (Path file : files.toList()) {
+        if (!known.contains(file.getFileName().toString())) {
+          Namespaces.delete(file);
+        }
+      }
+    }
+  }
+}

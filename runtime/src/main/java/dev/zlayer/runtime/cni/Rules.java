@@ -1,0 +1,205 @@
+package dev.zlayer.runtime.cni;
+
+import dev.zlayer.container.ContainerDetails.PortBinding;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.process.Command;
+import dev.zlayer.host.process.CommandResult;
+import dev.zlayer.host.process.Processes;
+import dev.zlayer.task.Deadline;
+import dev.zlayer.task.KeyedLock;
+import java.net.InetAddress;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+
+/**
+ * The nftables table of this agent: masquerading, published ports and the wall between networks.
+ *
+ * <p>It knows all that should be in the table. A change is one small transaction; when the kernel
+ * refuses it, for instance because somebody flushed the rule set, the whole table is written anew
+ * in one transaction. So the table can lack or leak nothing for longer than one change.
+ */
+final class Rules {
+  private final String nft;
+  private final String table;
+  private final Duration timeout;
+  private final KeyedLock<String> lock = new KeyedLock<>();
+  private List<NamedNetwork> networks = List.of();
+  private Map<PortBinding, InetAddress> published = Map.of();
+
+  Rules(NetworkConfig config) {
+    this.nft = config.nft();
+    this.table = config.prefix();
+    this.timeout = config.pluginTimeout();
+  }
+
+  /** Writes the whole table for these networks and ports, whatever was in it. */
+  void replace(List<NamedNetwork> networks, Map<PortBinding, InetAddress> ports)
+      throws InterruptedException {
+    try (var _ = lock.lock(table)) {
+      rewrite(networks, ports);
+      this.networks = List.copyOf(networks);
+      this.published = Map.copyOf(ports);
+    }
+  }
+
+  /** Makes sure that exactly these networks, asked for under our lock, are in the table. */
+  void include(Supplier<List<NamedNetwork>> wanted) throws InterruptedException {
+    try (var _ = lock.lock(table)) {
+      List<NamedNetwork> all = wanted.get();
+      if (!all.equals(networks)) {
+        rewrite(all, published);
+        this.networks = List.copyOf(all);
+      }
+    }
+  }
+
+  void publish(Collection<PortBinding> ports, InetAddress to) throws InterruptedException {
+    if (ports.isEmpty()) {
+      return;
+    }
+    try (var _ = lock.lock(table)) {
+      var added = new HashMap<PortBinding, InetAddress>();
+      ports.forEach(port -> added.put(port, to));
+      var wanted = new HashMap<>(published);
+      wanted.putAll(added);
+      change("add", added, wanted);
+    }
+  }
+
+  /** Does nothing for ports that are not published. */
+  void unpublish(Collection<PortBinding> ports) throws InterruptedException {
+    if (ports.isEmpty()) {
+      return;
+    }
+    try (var _ = lock.lock(table)) {
+      var removed = new HashMap<>(published);
+      removed.keySet().retainAll(Set.copyOf(ports));
+      var wanted = new HashMap<>(published);
+      wanted.keySet().removeAll(removed.keySet());
+      change("delete", removed, wanted);
+    }
+  }
+
+  private void change(
+      String verb, Map<PortBinding, InetAddress> changed, Map<PortBinding, InetAddress> wanted)
+      throws InterruptedException {
+    if (!changed.isEmpty() && !run(elements(verb, changed)).success()) {
+      rewrite(networks, wanted);
+    }
+    published = Map.copyOf(wanted);
+  }
+
+  private void rewrite(List<NamedNetwork> networks, Map<PortBinding, InetAddress> ports)
+      throws InterruptedException {
+    CommandResult result = run(script(networks) + elements("add", ports));
+    if (!result.success()) {
+      throw new AgentException.Network(
+          "nft exited with %d while writing table %s: %s"
+              .formatted(result.code(), table, firstLine(result)));
+    }
+  }
+
+  /** nft marks the place of an error in the lines that follow the one that tells it. */
+  private static String firstLine(CommandResult result) {
+    return result.stderr().lines().findFirst().orElseGet(result::lastLine);
+  }
+
+  private CommandResult run(String script) throws InterruptedException {
+    try {
+      return Processes.run(
+          Command.of(nft, "-f", "-").withInput(script.getBytes(StandardCharsets.UTF_8)),
+          Deadline.after(timeout));
+    } catch (AgentException.Configuration e) {
+      throw new AgentException.Configuration(
+          "cannot run %s, which publishes ports: install nftables".formatted(nft), e.getCause());
+    }
+  }
+
+  private String script(List<NamedNetwork> networks) {
+    String bridges = elements(networks, network -> quoted(network.bridge()));
+    String pairs =
+        elements(networks, network -> quoted(network.bridge()) + " . " + quoted(network.bridge()));
+    return """
+    table ip %1$s
+    delete table ip %1$s
+    table ip %1$s {
+      set bridges { type ifname; %2$s }
+      set within { type ifname . ifname; %3$s }
+      set subnets { type ipv4_addr; flags interval; %4$s }
+      map tcp_any { type inet_service : ipv4_addr . inet_service; }
+      map udp_any { type inet_service : ipv4_addr . inet_service; }
+      map tcp_one { type ipv4_addr . inet_service : ipv4_addr . inet_service; }
+      map udp_one { type ipv4_addr . inet_service : ipv4_addr . inet_service; }
+      chain guard {
+        type filter hook prerouting priority raw; policy accept;
+        iifname @bridges ip daddr 127.0.0.0/8 drop
+      }
+      chain publish {
+        meta l4proto tcp dnat ip to ip daddr . tcp dport map @tcp_one
+        meta l4proto tcp dnat ip to tcp dport map @tcp_any
+        meta l4proto udp dnat ip to ip daddr . udp dport map @udp_one
+        meta l4proto udp dnat ip to udp dport map @udp_any
+      }
+      chain prerouting {
+        type nat hook prerouting priority dstnat; policy accept;
+        fib daddr type local jump publish
+      }
+      chain output {
+        type nat hook output priority -100; policy accept;
+        fib daddr type local jump publish
+      }
+      chain postrouting {
+        type nat hook postrouting priority srcnat; policy accept;
+        ct status dnat ip saddr 127.0.0.0/8 masquerade
+        ct status dnat ip saddr @subnets ip daddr @subnets masquerade
+        ip saddr @subnets ip daddr != @subnets ip daddr != 224.0.0.0/4 masquerade
+      }
+      chain forward {
+        type filter hook forward priority filter; policy accept;
+        ct status dnat accept
+        ct state established,related accept
+        iifname @bridges oifname @bridges iifname . oifname != @within drop
+      }
+    }
+    """
+        .formatted(
+            table, bridges, pairs, elements(networks, network -> network.subnet().toString()));
+  }
+
+  private String elements(String verb, Map<PortBinding, InetAddress> ports) {
+    var lines = new StringBuilder();
+    ports.forEach(
+        (port, to) ->
+            lines.append("%s element ip %s %s\n".formatted(verb, table, element(port, to))));
+    return lines.toString();
+  }
+
+  private static String element(PortBinding port, InetAddress to) {
+    String protocol = port.protocol().name().toLowerCase(Locale.ROOT);
+    String target =
+        "%d : %s . %d".formatted(port.hostPort(), to.getHostAddress(), port.containerPort());
+    return port.hostIp().isAnyLocalAddress()
+        ? "%s_any { %s }".formatted(protocol, target)
+        : "%s_one { %s . %s }".formatted(protocol, port.hostIp().getHostAddress(), target);
+  }
+
+  private static String elements(
+      List<NamedNetwork> networks, Function<NamedNetwork, String> element) {
+    return networks.isEmpty()
+        ? ""
+        : networks.stream().map(element).collect(Collectors.joining(", ", "elements = { ", " };"));
+  }
+
+  private static String quoted(String name) {
+    return '"' + name + '"';
+  }
+}

@@ -1,0 +1,243 @@
+package dev.zlayer.runtime.log;
+
+import dev.zlayer.container.LogSpec;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/**
+ * The files with a container's output, kept in a bounded number of generations.
+ *
+ * <p>conmon rotates: when {@code output} would grow over the limit it opens {@code output.tmp} and
+ * renames it over {@code output}, which throws the old lines away, also when no agent runs. We keep
+ * them by giving every generation a second name, {@code output.7}: the file conmon will open next
+ * is made beforehand under both names, so a generation is never without ours. All that is left to
+ * do after a rotation, in {@link #settle}, is to make the next file and to delete the oldest ones.
+ * Nobody has to tell conmon anything, and disk use is bounded by conmon itself.
+ */
+public final class LogFiles {
+  private static final String NAME = "output";
+
+  /**
+   * One generation.
+   *
+   * @param key what the file is, whatever its name
+   */
+  record Generation(long number, Path path, Object key, long size) {}
+
+  private final Path directory;
+  private final LogSpec spec;
+
+  public LogFiles(Path directory, LogSpec spec) {
+    this.directory = directory;
+    this.spec = spec;
+  }
+
+  public Path directory() {
+    return directory;
+  }
+
+  /** The file conmon writes. */
+  public Path current() {
+    return directory.resolve(NAME);
+  }
+
+  /** What conmon has to be told about the log. */
+  public List<String> conmonArguments() {
+    return List.of(
+        "--log-path",
+        "k8s-file:" + current(),
+        "--log-size-max",
+        Long.toString(spec.maxFileBytes()),
+        // otherwise each rotation and each exit waits for the disk
+        "--no-sync-log");
+  }
+
+  /**
+   * Makes the files ready for a conmon that starts next; none may run now. conmon counts from zero
+   * at every start, so a file that is half full is not gone on with: a container that restarts for
+   * ever would make it grow for ever.
+   */
+  public void prepare() throws IOException {
+    Files.createDirectories(
+        directory,
+        PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+    if (!Files.exists(current())) {
+      Files.createFile(current());
+    }
+    settle();
+    endLastLine();
+    if (Files.size(current()) >= spec.maxFileBytes() / 2) {
+      Files.move(next(), current(), StandardCopyOption.ATOMIC_MOVE);
+      settle();
+    }
+  }
+
+  /**
+   * Brings our names in line with what conmon did: names a generation that has none, makes the next
+   * one, deletes those that are too many. One thread at a time.
+   */
+  public void settle() throws IOException {
+    List<Generation> generations = generations();
+    Optional<Object> key = key(current());
+    if (key.isEmpty()) {
+      return; // the container is being removed
+    }
+    if (generations.stream().noneMatch(generation -> generation.key().equals(key.get()))) {
+      adopt(generations);
+      generations = generations();
+    }
+    if (!Files.exists(next())) {
+      makeNext(last(generations) + 1);
+    }
+    trim(generations, key.get());
+  }
+
+  /** Writes all that is kept, oldest first, as conmon wrote it. */
+  public void copyTo(OutputStream out) throws IOException {
+    for (Generation generation : readable()) {
+      Files.copy(generation.path(), out);
+    }
+  }
+
+  /** Our names, oldest first. The last is often the one made for conmon's next rotation. */
+  List<Generation> generations() throws IOException {
+    var found = new ArrayList<Generation>();
+    try (Stream<Path> files = Files.list(directory)) {
+      for (Path file : (Iterable<Path>) files::iterator) {
+        number(file).flatMap(number -> generation(number, file)).ifPresent(found::add);
+      }
+    } catch (NoSuchFileException _) {
+      return List.of();
+    }
+    found.sort(Comparator.comparingLong(Generation::number));
+    return found;
+  }
+
+  /** All generations with output, oldest first, ending with the one being written. */
+  List<Generation> readable() throws IOException {
+    Optional<Generation> current = generation(Long.MAX_VALUE, current());
+    var found = new ArrayList<Generation>();
+    for (Generation generation : generations()) {
+      found.add(generation);
+      if (current.isPresent() && generation.key().equals(current.get().key())) {
+        return found;
+      }
+    }
+    // not named yet: it is the newest, and a next one is not in use
+    current.ifPresent(found::add);
+    return found;
+  }
+
+  /** What the file at a path is; empty when there is none. */
+  static Optional<Object> key(Path file) {
+    try {
+      return Optional.ofNullable(Files.readAttributes(file, BasicFileAttributes.class).fileKey());
+    } catch (IOException _) {
+      return Optional.empty();
+    }
+  }
+
+  /** Names a file that conmon made itself because the next one was not ready. */
+  private void adopt(List<Generation> generations) throws IOException {
+    long number = last(generations) + 1;
+    Files.createLink(named(number), current());
+    Optional<Object> adopted = key(named(number));
+    if (generations.stream().anyMatch(known -> Optional.of(known.key()).equals(adopted))) {
+      Files.delete(named(number)); // it rotated once more meanwhile, to the one that was ready
+      return;
+    }
+    Optional<Object> waiting = key(next());
+    for (Generation generation : generations) {
+      if (waiting.isPresent() && generation.key().equals(waiting.get())) {
+        // still to be used, so it comes after
+        Files.move(generation.path(), named(number + 1), StandardCopyOption.ATOMIC_MOVE);
+      }
+    }
+  }
+
+  private void makeNext(long number) throws IOException {
+    Path file = Files.createFile(named(number));
+    try {
+      Files.createLink(next(), file);
+    } catch (FileAlreadyExistsException _) {
+      Files.delete(file); // conmon was faster, its rename follows at once
+    }
+  }
+
+  private void trim(List<Generation> generations, Object currentKey) throws IOException {
+    var rotated = new ArrayList<Generation>();
+    for (Generation generation : generations) {
+      if (generation.key().equals(currentKey)) {
+        break;
+      }
+      rotated.add(generation);
+    }
+    if (rotated.size() == generations.size()) {
+      return; // it rotated meanwhile, and we shall be called again
+    }
+    long total = rotated.stream().mapToLong(Generation::size).sum();
+    for (Generation oldest : rotated) {
+      if (total <= spec.maxFileBytes() * (spec.files() - 1) && oldest.size() > 0) {
+        break;
+      }
+      Files.deleteIfExists(oldest.path());
+      total -= oldest.size();
+    }
+  }
+
+  /** A conmon that was killed may have left half a line; what comes next shall not join it. */
+  private void endLastLine() throws IOException {
+    try (var channel =
+        FileChannel.open(current(), StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+      long size = channel.size();
+      var last = ByteBuffer.allocate(1);
+      if (size > 0 && channel.read(last, size - 1) == 1 && last.get(0) != '\n') {
+        channel.write(ByteBuffer.wrap(new byte[] {'\n'}), size);
+      }
+    }
+  }
+
+  private static long last(List<Generation> generations) {
+    return generations.isEmpty() ? 0 : generations.getLast().number();
+  }
+
+  private static Optional<Generation> generation(long number, Path file) {
+    try {
+      var attributes = Files.readAttributes(file, BasicFileAttributes.class);
+      return Optional.of(new Generation(number, file, attributes.fileKey(), attributes.size()));
+    } catch (IOException _) {
+      return Optional.empty(); // deleted since it was listed
+    }
+  }
+
+  private static Optional<Long> number(Path file) {
+    String name = file.getFileName().toString();
+    return name.matches(NAME + "\\.[0-9]{1,18}")
+        ? Optional.of(Long.parseLong(name.substring(NAME.length() + 1)))
+        : Optional.empty();
+  }
+
+  private Path named(long number) {
+    return directory.resolve(NAME + "." + number);
+  }
+
+  /** What conmon opens, emptied, when it rotates. */
+  private Path next() {
+    return directory.resolve(NAME + ".tmp");
+  }
+}

@@ -1,0 +1,55 @@
+package dev.zlayer.runtime.log;
+
+import dev.zlayer.host.file.DirectoryWatchLoop;
+import dev.zlayer.task.KeyedLock;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.nio.file.StandardWatchEventKinds;
+import java.util.List;
+
+/**
+ * Keeps the logs of all running containers settled. It sleeps until conmon renames a file, so
+ * containers cost nothing here however much they write.
+ */
+public final class LogRotation implements AutoCloseable {
+  private final DirectoryWatchLoop loop;
+  private final KeyedLock<Path> locks = new KeyedLock<>();
+
+  private LogRotation(DirectoryWatchLoop loop) {
+    this.loop = loop;
+  }
+
+  /** Starts the thread; {@code anywhere} is a path of the file system the logs are on. */
+  public static LogRotation open(Path anywhere) throws IOException {
+    return new LogRotation(
+        DirectoryWatchLoop.open(
+            "log-rotation", anywhere, List.of(StandardWatchEventKinds.ENTRY_CREATE)));
+  }
+
+  /**
+   * From now on old generations of these files are kept as specified; also for a container that was
+   * started by an earlier process of the agent. To be closed when the container has ended.
+   */
+  public DirectoryWatchLoop.Registration keep(LogFiles files) throws IOException {
+    DirectoryWatchLoop.Registration registration =
+        loop.watch(files.directory(), () -> settle(files));
+    settle(files);
+    return registration;
+  }
+
+  private void settle(LogFiles files) {
+    try (var _ = locks.lock(files.directory())) {
+      files.settle();
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt(); // what is not settled now is at the next start
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot rotate the log in " + files.directory(), e);
+    }
+  }
+
+  @Override
+  public void close() throws IOException {
+    loop.close();
+  }
+}

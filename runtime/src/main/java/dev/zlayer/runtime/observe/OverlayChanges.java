@@ -1,0 +1,177 @@
+package dev.zlayer.runtime.observe;
+
+import dev.zlayer.container.FileChange;
+import dev.zlayer.host.linux.ErrnoException;
+import dev.zlayer.host.linux.FileKind;
+import dev.zlayer.host.linux.FileStat;
+import dev.zlayer.host.linux.OpenDirectory;
+import dev.zlayer.host.linux.RootedDirectory;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * Tells what a container changed, from what overlayfs keeps of it: only the changed files are
+ * walked, however large the image is. A directory in which something changed is itself modified.
+ */
+public final class OverlayChanges implements AutoCloseable {
+  private static final String OPAQUE = "trusted.overlay.opaque";
+
+  private final RootedDirectory upper;
+  private final List<RootedDirectory> lowers = new ArrayList<>();
+  private final List<FileChange> changes = new ArrayList<>();
+
+  private OverlayChanges(RootedDirectory upper) {
+    this.upper = upper;
+  }
+
+  /**
+   * Compares.
+   *
+   * @param upper what was written
+   * @param lowers what it was written over, the uppermost first
+   */
+  public static List<FileChange> list(Path upper, List<Path> lowers)
+      throws IOException, InterruptedException {
+    try (var compared = new OverlayChanges(RootedDirectory.open(upper))) {
+      for (Path lower : lowers) {
+        compared.lowers.add(RootedDirectory.open(lower));
+      }
+      compared.directory(compared.upper.root(), "", false);
+      compared.changes.sort(Comparator.comparing(FileChange::path));
+      return List.copyOf(compared.changes);
+    }
+  }
+
+  @Override
+  public void close() {
+    lowers.forEach(RootedDirectory::close);
+    upper.close();
+  }
+
+  /**
+   * @param fresh nothing below was there before
+   */
+  private void directory(OpenDirectory directory, String path, boolean fresh)
+      throws IOException, InterruptedException {
+    var present = new HashSet<String>();
+    directory.visit(
+        name -> {
+          present.add(name);
+          entry(directory, name, path.isEmpty() ? name : path + "/" + name, fresh);
+        });
+    if (!fresh && directory.attributes(OpenDirectory.SELF).containsKey(OPAQUE)) {
+      hidden(path, present);
+    }
+  }
+
+  private void entry(OpenDirectory parent, String name, String path, boolean fresh)
+      throws IOException, InterruptedException {
+    FileStat stat = parent.stat(name);
+    if (stat.whiteout()) {
+      if (!fresh && before(path).isPresent()) {
+        add(path, FileChange.Kind.DELETED);
+      }
+      return;
+    }
+    Optional<FileStat> before = fresh ? Optional.empty() : before(path);
+    add(path, before.isPresent() ? FileChange.Kind.MODIFIED : FileChange.Kind.ADDED);
+    if (stat.kind() == FileKind.DIRECTORY) {
+      OpenDirectory below = parent.enter(name);
+      try {
+        boolean replaced = before.map(old -> old.kind() != FileKind.DIRECTORY).orElse(true);
+        directory(below, path, replaced);
+      } finally {
+        below.close();
+      }
+    }
+  }
+
+  /** A directory was deleted and made anew: what it had and has not any more is deleted. */
+  private void hidden(String path, Set<String> present) throws IOException, InterruptedException {
+    Set<String> gone = new HashSet<>();
+    for (RootedDirectory lower : lowers) {
+      Optional<OpenDirectory> directory = find(lower, path);
+      if (directory.isPresent()) {
+        directory.get().visit(gone::add);
+      }
+    }
+    for (String name : gone) {
+      String child = path + "/" + name;
+      if (!present.contains(name) && before(child).isPresent()) {
+        add(child, FileChange.Kind.DELETED);
+      }
+    }
+  }
+
+  /** What the image has at a path: the first layer from above that has it, or hides it. */
+  private Optional<FileStat> before(String path) throws IOException {
+    int slash = path.lastIndexOf('/');
+    String parent = slash < 0 ? "" : path.substring(0, slash);
+    String name = path.substring(slash + 1);
+    for (RootedDirectory lower : lowers) {
+      Optional<OpenDirectory> directory = find(lower, parent);
+      if (directory.isPresent()) {
+        Optional<FileStat> stat = directory.get().find(name);
+        if (stat.isPresent()) {
+          return stat.filter(found -> !found.whiteout());
+        }
+      }
+      if (hides(lower, parent)) {
+        return Optional.empty();
+      }
+    }
+    return Optional.empty();
+  }
+
+  /** Whether a layer has something else than a directory, or an opaque one, on the way. */
+  private static boolean hides(RootedDirectory lower, String path) throws IOException {
+    String way = "";
+    OpenDirectory at = lower.root();
+    for (String component : path.isEmpty() ? new String[0] : path.split("/", -1)) {
+      Optional<FileStat> stat = at.find(component);
+      if (stat.isEmpty()) {
+        return false;
+      }
+      if (stat.get().kind() != FileKind.DIRECTORY) {
+        return true;
+      }
+      way = way.isEmpty() ? component : way + "/" + component;
+      at = lower.directory(way);
+      if (at.attributes(OpenDirectory.SELF).containsKey(OPAQUE)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Not through links: overlayfs compares names. */
+  private static Optional<OpenDirectory> find(RootedDirectory lower, String path)
+      throws IOException {
+    String way = "";
+    for (String component : path.isEmpty() ? new String[0] : path.split("/", -1)) {
+      Optional<FileStat> stat = lower.directory(way).find(component);
+      if (stat.isEmpty() || stat.get().kind() != FileKind.DIRECTORY) {
+        return Optional.empty();
+      }
+      way = way.isEmpty() ? component : way + "/" + component;
+    }
+    try {
+      return Optional.of(lower.directory(way));
+    } catch (ErrnoException e) {
+      if (e.errno() == ErrnoException.ENOENT) {
+        return Optional.empty();
+      }
+      throw e;
+    }
+  }
+
+  private void add(String path, FileChange.Kind kind) {
+    changes.add(new FileChange("/" + InnerPath.readable(path), kind));
+  }
+}

@@ -1,0 +1,193 @@
+package dev.zlayer.runtime.observe;
+
+import dev.zlayer.container.PathStat;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.linux.ContainerRoot;
+import dev.zlayer.host.linux.ErrnoException;
+import dev.zlayer.host.linux.FileKind;
+import dev.zlayer.host.linux.FileStat;
+import dev.zlayer.host.linux.OpenDirectory;
+import dev.zlayer.host.linux.RootedDirectory;
+import dev.zlayer.image.tar.TarException;
+import dev.zlayer.image.tar.TarReader;
+import dev.zlayer.image.tar.TarWriter;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+
+/**
+ * The files of a container as it sees them itself. The kernel resolves every path within the
+ * container's root, so no link leads out, however it is swapped meanwhile. Holds nothing open
+ * between calls and may be used by any thread.
+ */
+public final class RootFiles {
+  /**
+   * Something that is mounted while the container runs: a directory or a file of the host.
+   *
+   * @param destination the path inside, such as {@code /data}
+   */
+  public record Bind(String destination, Path source) {}
+
+  private final Path root;
+  private final List<Bind> binds;
+
+  private RootFiles(Path root, List<Bind> binds) {
+    this.root = root;
+    this.binds =
+        binds.stream()
+            .sorted(Comparator.comparingInt((Bind bind) -> bind.destination().length()).reversed())
+            .toList();
+  }
+
+  /** Of a container that runs: everything mounted in it is seen, memory file systems included. */
+  public static RootFiles running(long pid) {
+    return new RootFiles(ContainerRoot.of(pid), List.of());
+  }
+
+  /** Of one that does not run; {@code root} has to be mounted. */
+  public static RootFiles stopped(Path root, List<Bind> binds) {
+    return new RootFiles(root, binds);
+  }
+
+  /** What is at a path; a link as last name is told, not followed. */
+  public PathStat stat(String path) {
+    InnerPath inner = InnerPath.parse(path);
+    return with(
+        inner,
+        (rooted, at) -> {
+          OpenDirectory parent = rooted.directory(at.parent());
+          String name = at.name().isEmpty() ? OpenDirectory.SELF : at.name();
+          FileStat stat = parent.stat(name);
+          Optional<String> target =
+              stat.kind() == FileKind.SYMLINK
+                  ? Optional.of(InnerPath.readable(parent.readSymlink(name)))
+                  : Optional.empty();
+          return new PathStat(
+              lastName(inner),
+              stat.size(),
+              stat.mode(),
+              Instant.ofEpochSecond(stat.modifiedSeconds(), stat.modifiedNanos()),
+              target);
+        });
+  }
+
+  /** Writes an archive in which the last name of the path is the first member. */
+  public void copyOut(String path, OutputStream out) throws InterruptedException {
+    InnerPath inner = InnerPath.parse(path);
+    withInterrupt(
+        inner,
+        (rooted, at) -> {
+          var tar = new TarWriter(out);
+          var archive = new TreeArchive(tar);
+          OpenDirectory parent = rooted.directory(at.parent());
+          if (at.name().isEmpty()) {
+            archive.addContent(parent, inner.whole().isEmpty() ? "" : raw(lastName(inner)));
+          } else {
+            parent.stat(at.name());
+            archive.add(parent, at.name(), inner.name());
+          }
+          tar.finish();
+          return true;
+        });
+  }
+
+  /** Unpacks an archive into a directory that exists; links to it are followed. */
+  public void copyIn(String directory, InputStream in) throws InterruptedException {
+    InnerPath parsed = InnerPath.parse(directory);
+    var followed = new InnerPath(parsed.whole(), "");
+    withInterrupt(
+        followed,
+        (rooted, at) -> {
+          try {
+            new TreeUnpack(rooted, at.whole()).unpack(new TarReader(in));
+            return true;
+          } catch (TarException e) {
+            throw new AgentException.InvalidSpec(String.valueOf(e.getMessage()), e);
+          }
+        });
+  }
+
+  private interface Work<T> {
+    T with(RootedDirectory rooted, InnerPath at) throws IOException, InterruptedException;
+  }
+
+  private <T> T with(InnerPath path, Work<T> work) {
+    try {
+      return withInterrupt(path, work);
+    } catch (InterruptedException e) {
+      throw new IllegalStateException("looking at a file does not wait", e);
+    }
+  }
+
+  /** Does something at a path, below the root or below what is mounted in it. */
+  private <T> T withInterrupt(InnerPath path, Work<T> work) throws InterruptedException {
+    String whole = path.whole();
+    try {
+      for (Bind bind : binds) {
+        String destination = InnerPath.parse(bind.destination() + "/").parent();
+        if (whole.equals(destination) || whole.startsWith(destination + "/")) {
+          return below(bind, destination, path, work);
+        }
+      }
+      try (var rooted = RootedDirectory.openWithMounts(root)) {
+        return work.with(rooted, path);
+      }
+    } catch (ErrnoException e) {
+      throw failure(whole, e);
+    } catch (IOException e) {
+      throw new AgentException.Internal(
+          "cannot copy '/%s': %s".formatted(InnerPath.readable(whole), e.getMessage()), e);
+    }
+  }
+
+  private static <T> T below(Bind bind, String destination, InnerPath path, Work<T> work)
+      throws IOException, InterruptedException {
+    if (!Files.isDirectory(bind.source())) {
+      Path holder = Objects.requireNonNull(bind.source().toAbsolutePath().getParent());
+      try (var rooted = RootedDirectory.open(holder)) {
+        String name = raw(bind.source().getFileName().toString());
+        return work.with(rooted, new InnerPath("", name));
+      }
+    }
+    try (var rooted = RootedDirectory.open(bind.source())) {
+      boolean itself = path.whole().equals(destination);
+      String parent = itself ? "" : after(path.parent(), destination);
+      return work.with(rooted, new InnerPath(parent, itself ? "" : path.name()));
+    }
+  }
+
+  private static String after(String path, String destination) {
+    return path.length() <= destination.length() ? "" : path.substring(destination.length() + 1);
+  }
+
+  private static AgentException failure(String whole, ErrnoException e) {
+    String path = "/" + InnerPath.readable(whole);
+    return switch (e.errno()) {
+      case ErrnoException.ENOENT ->
+          new AgentException.NotFound("path '" + path + "'", String.valueOf(e.getMessage()));
+      case ErrnoException.ENOTDIR, ErrnoException.ELOOP, ErrnoException.ENAMETOOLONG ->
+          new AgentException.InvalidSpec("'%s' cannot be used: %s".formatted(path, e.getMessage()));
+      case ErrnoException.EROFS, ErrnoException.ENOSPC, ErrnoException.EBUSY ->
+          new AgentException.InvalidSpec(
+              "cannot write to '%s': %s".formatted(path, e.getMessage()), e);
+      default ->
+          new AgentException.Internal("cannot copy '%s': %s".formatted(path, e.getMessage()), e);
+    };
+  }
+
+  private static String lastName(InnerPath path) {
+    String whole = path.whole();
+    return whole.isEmpty() ? "/" : InnerPath.readable(whole.substring(whole.lastIndexOf('/') + 1));
+  }
+
+  private static String raw(String text) {
+    return InnerPath.raw(text);
+  }
+}

@@ -1,0 +1,151 @@
+package dev.zlayer.runtime.observe;
+
+import dev.zlayer.host.linux.ErrnoException;
+import dev.zlayer.host.linux.FileKind;
+import dev.zlayer.host.linux.FileStat;
+import dev.zlayer.host.linux.OpenDirectory;
+import dev.zlayer.host.linux.OpenFile;
+import dev.zlayer.image.tar.TarKind;
+import dev.zlayer.image.tar.TarMember;
+import dev.zlayer.image.tar.TarWriter;
+import java.io.IOException;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+
+/**
+ * Writes an entry and all below it to an archive. Every directory is entered by its descriptor and
+ * every file is described by what was opened, so nothing that is swapped meanwhile leads out.
+ * Sockets and what the kernel shows in /proc and the like are left out, as are files that vanish.
+ */
+final class TreeArchive {
+  private static final int BUFFER = 128 << 10;
+
+  private record Inode(long device, long number) {}
+
+  private final TarWriter tar;
+
+  /** The first name of every inode with several. */
+  private final Map<Inode, String> links = new HashMap<>();
+
+  private final byte[] buffer = new byte[BUFFER];
+
+  TreeArchive(TarWriter tar) {
+    this.tar = tar;
+  }
+
+  /** Adds a directory that is open already, and what is in it. */
+  void addContent(OpenDirectory directory, String as) throws IOException, InterruptedException {
+    begin(directory, OpenDirectory.SELF, directory.stat(OpenDirectory.SELF), as + "/", "");
+    children(directory, as);
+  }
+
+  /** Adds an entry of a directory under another name. */
+  void add(OpenDirectory parent, String name, String as) throws IOException, InterruptedException {
+    if (Thread.interrupted()) {
+      throw new InterruptedException("copying was interrupted");
+    }
+    try {
+      FileStat stat = parent.stat(name);
+      switch (stat.kind()) {
+        case DIRECTORY -> directory(parent, name, as);
+        case FILE -> file(parent, name, as);
+        case SYMLINK -> begin(parent, name, stat, as, parent.readSymlink(name));
+        case FIFO, CHARACTER_DEVICE, BLOCK_DEVICE -> begin(parent, name, stat, as, "");
+        case SOCKET -> {} // an archive cannot hold it
+      }
+    } catch (ErrnoException e) {
+      // it vanished or became something else since it was listed
+      if (e.errno() != ErrnoException.ENOENT
+          && e.errno() != ErrnoException.ENOTDIR
+          && e.errno() != ErrnoException.ELOOP) {
+        throw e;
+      }
+    }
+  }
+
+  private void directory(OpenDirectory parent, String name, String as)
+      throws IOException, InterruptedException {
+    OpenDirectory directory = parent.enter(name);
+    try {
+      addContent(directory, as);
+    } finally {
+      directory.close();
+    }
+  }
+
+  private void children(OpenDirectory directory, String as)
+      throws IOException, InterruptedException {
+    if (!directory.kernelFileSystem()) {
+      directory.visit(child -> add(directory, child, as.isEmpty() ? child : as + "/" + child));
+    }
+  }
+
+  private void file(OpenDirectory parent, String name, String as) throws IOException {
+    try (OpenFile file = parent.openFile(name)) {
+      FileStat stat = file.stat();
+      if (stat.kind() != FileKind.FILE) {
+        return; // swapped since it was looked at
+      }
+      var inode = new Inode(stat.device(), stat.inode());
+      String first = stat.links() > 1 ? links.putIfAbsent(inode, as) : null;
+      if (first != null) {
+        tar.begin(member(TarKind.HARD_LINK, stat, as, first, Map.of()));
+        return;
+      }
+      tar.begin(member(TarKind.FILE, stat, as, "", file.attributes()));
+      content(file, stat.size());
+    }
+  }
+
+  /** As much as the header says, whatever the file does meanwhile. */
+  private void content(OpenFile file, long size) throws IOException {
+    long at = 0;
+    while (at < size) {
+      int got = file.read(at, buffer);
+      if (got == 0) {
+        Arrays.fill(buffer, (byte) 0);
+        got = buffer.length;
+      }
+      int part = (int) Math.min(got, size - at);
+      tar.content(buffer, 0, part);
+      at += part;
+    }
+  }
+
+  private void begin(OpenDirectory parent, String name, FileStat stat, String as, String target)
+      throws IOException {
+    TarKind kind =
+        switch (stat.kind()) {
+          case DIRECTORY -> TarKind.DIRECTORY;
+          case SYMLINK -> TarKind.SYMLINK;
+          case FIFO -> TarKind.FIFO;
+          case CHARACTER_DEVICE -> TarKind.CHARACTER_DEVICE;
+          case BLOCK_DEVICE -> TarKind.BLOCK_DEVICE;
+          case FILE, SOCKET -> throw new IllegalArgumentException("not written here");
+        };
+    Map<String, byte[]> attributes =
+        stat.kind() == FileKind.SYMLINK ? Map.of() : parent.attributes(name);
+    tar.begin(member(kind, stat, as.equals("/") ? "./" : as, target, attributes));
+  }
+
+  private static TarMember member(
+      TarKind kind, FileStat stat, String name, String target, Map<String, byte[]> attributes) {
+    var modified = new TarMember.TarTime(stat.modifiedSeconds(), stat.modifiedNanos());
+    var kept = new HashMap<>(attributes);
+    kept.keySet().removeIf(key -> key.startsWith("trusted.overlay."));
+    return new TarMember(
+        kind,
+        name,
+        target,
+        stat.permissions(),
+        stat.user(),
+        stat.group(),
+        stat.size(),
+        modified,
+        modified,
+        stat.major(),
+        stat.minor(),
+        kept);
+  }
+}

@@ -1,0 +1,222 @@
+package dev.zlayer.runtime.oci;
+
+import dev.zlayer.container.ContainerSpec;
+import dev.zlayer.container.NetworkSpec;
+import dev.zlayer.container.SecuritySpec;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.file.AtomicFile;
+import dev.zlayer.host.linux.RootedFiles;
+import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
+import dev.zlayer.port.ImageDetails;
+import dev.zlayer.runtime.cni.Attachment;
+import dev.zlayer.runtime.oci.config.BundleConfig;
+import dev.zlayer.runtime.oci.config.BundleInput;
+import dev.zlayer.runtime.oci.config.EtcFiles;
+import dev.zlayer.runtime.oci.config.User;
+import dev.zlayer.runtime.oci.config.UserFiles;
+import dev.zlayer.runtime.oci.gpu.GpuWiring;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** Writes what the OCI runtime reads: config.json and the files shown under /etc. */
+final class Bundles {
+  private static final int USER_FILE_LIMIT = 16 << 20;
+  private static final List<String> FOREIGN_LOADERS =
+      List.of(
+          "/lib/ld-linux.so.2",
+          "/lib/ld-musl-i386.so.1",
+          "/lib/ld-linux-armhf.so.3",
+          "/lib/ld-musl-armhf.so.1",
+          "/libx32/ld-linux-x32.so.2");
+
+  private final Workshop shop;
+
+  Bundles(Workshop shop) {
+    this.shop = shop;
+  }
+
+  void write(
+      Cell cell,
+      ImageDetails.RunConfig image,
+      Path root,
+      Network network,
+      List<BundleInput.Bind> volumes,
+      GpuWiring.Wired gpu)
+      throws IOException {
+    ContainerRecord record = cell.record();
+    ContainerSpec spec = record.spec();
+    Files.createDirectories(cell.directory().bundle());
+    var binds = new ArrayList<>(volumes);
+    binds.addAll(etc(cell, network, volumes));
+    var devices = new ArrayList<>(new Devices().of(spec.security()));
+    devices.addAll(gpu.devices());
+    var input =
+        new BundleInput(
+            spec,
+            image,
+            record.command(),
+            user(
+                root,
+                spec.process().user().or(image::user).orElse(""),
+                spec.process().extraGroups()),
+            root,
+            network.hostname(),
+            network.host(),
+            network.namespace(),
+            new SharedMemory(shop).of(cell),
+            binds,
+            devices,
+            gpu.extra(),
+            foreignPrograms(root),
+            shop.cgroup(cell).oci(),
+            shop.host());
+    RootedFiles.makeDirectories(root, BundleConfig.workdir(input));
+    AtomicFile.writeRelaxed(cell.directory().config(), JsonText.bytes(BundleConfig.of(input)));
+  }
+
+  /** Who a user is by the files in a root; never guesses. */
+  static User user(Path root, String user, List<String> extraGroups) throws IOException {
+    return new UserFiles(text(root, "/etc/passwd"), text(root, "/etc/group"))
+        .lookup(user, extraGroups);
+  }
+
+  /** 32-bit programs are dynamically linked with very few exceptions, and need their loader. */
+  private static boolean foreignPrograms(Path root) throws IOException {
+    for (String loader : FOREIGN_LOADERS) {
+      if (RootedFiles.resolve(root, loader).isPresent()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static String text(Path root, String path) throws IOException {
+    return new String(
+        RootedFiles.read(root, path, USER_FILE_LIMIT).orElse(new byte[0]), StandardCharsets.UTF_8);
+  }
+
+  /** Changes config.json for namespaces of other containers, which have to run by now. */
+  void join(Cell cell) throws IOException {
+    SecuritySpec security = cell.record().spec().security();
+    Map<String, Long> pids = new HashMap<>();
+    if (security.pid() instanceof SecuritySpec.Namespace.Shared(var with)) {
+      pids.put("pid", Others.pid(shop, with));
+    }
+    if (security.ipc() instanceof SecuritySpec.Namespace.Shared(var with)) {
+      pids.put("ipc", Others.pid(shop, with));
+    }
+    if (cell.record().spec().network().mode() instanceof NetworkSpec.Mode.Shared(var with)
+        && Others.networkOwner(shop, with).record().spec().network().mode()
+            instanceof NetworkSpec.Mode.None) {
+      pids.put("network", Others.pid(shop, Others.networkOwner(shop, with).record().id()));
+    }
+    if (!pids.isEmpty()) {
+      change(cell, BundleConfig.joining(config(cell), pids));
+    }
+  }
+
+  /** Changes what was written for a network namespace that is no more. */
+  void reattach(Cell cell, Attachment attached) throws IOException {
+    NetworkSpec network = cell.record().spec().network();
+    change(cell, BundleConfig.inNetwork(config(cell), attached.netns()));
+    Files.writeString(
+        cell.directory().etc().resolve("hosts"),
+        EtcFiles.hosts(
+            network, network.hostname().orElse(cell.name()), attached.ip(), attached.gateway()));
+  }
+
+  void limits(Cell cell, Json limits) throws IOException {
+    change(cell, BundleConfig.withLimits(config(cell), limits));
+  }
+
+  Json config(Cell cell) throws IOException {
+    return JsonText.parse(Files.readAllBytes(cell.directory().config()));
+  }
+
+  private static void change(Cell cell, Json config) throws IOException {
+    AtomicFile.writeRelaxed(cell.directory().config(), JsonText.bytes(config));
+  }
+
+  /** Of a network, what a bundle depends on. */
+  record Network(
+      boolean host,
+      Optional<Path> namespace,
+      String hostname,
+      Optional<InetAddress> ip,
+      Optional<InetAddress> gateway,
+      Optional<Path> sharedEtc) {}
+
+  private List<BundleInput.Bind> etc(Cell cell, Network network, List<BundleInput.Bind> volumes)
+      throws IOException {
+    Path etc = network.sharedEtc().orElse(cell.directory().etc());
+    var binds = new ArrayList<BundleInput.Bind>();
+    Files.createDirectories(etc);
+    Map<String, String> texts =
+        EtcFiles.texts(
+            cell.record().spec().network(),
+            network.hostname(),
+            network.ip(),
+            network.gateway(),
+            hostResolvConf());
+    for (var text : texts.entrySet()) {
+      Path file = etc.resolve(Path.of(text.getKey()).getFileName());
+      if (network.sharedEtc().isEmpty()) {
+        Files.writeString(file, text.getValue());
+      }
+      if (volumes.stream().noneMatch(bind -> bind.target().equals(text.getKey()))) {
+        binds.add(new BundleInput.Bind(file, text.getKey(), false));
+      }
+    }
+    return binds;
+  }
+
+  private String hostResolvConf() {
+    try {
+      return Files.readString(shop.settings().resolvConf());
+    } catch (IOException _) {
+      return ""; // a host without name servers is a host whose containers have none
+    }
+  }
+
+  /** Other containers that this one shares namespaces with. */
+  static final class Others {
+    private Others() {}
+
+    static Cell cell(Workshop shop, dev.zlayer.container.ContainerId id) {
+      return shop.find(id)
+          .orElseThrow(
+              () ->
+                  new AgentException.NotFound(
+                      "container " + id, "another one wants to share a namespace with it"));
+    }
+
+    static long pid(Workshop shop, dev.zlayer.container.ContainerId id) {
+      return cell(shop, id)
+          .view()
+          .now()
+          .pid()
+          .orElseThrow(
+              () ->
+                  new AgentException.InvalidSpec(
+                      "container %s does not run, so its namespaces cannot be shared"
+                          .formatted(id)));
+    }
+
+    /** Follows sharing to the container that has the network itself. */
+    static Cell networkOwner(Workshop shop, dev.zlayer.container.ContainerId id) {
+      Cell cell = cell(shop, id);
+      return cell.record().spec().network().mode() instanceof NetworkSpec.Mode.Shared(var with)
+          ? networkOwner(shop, with)
+          : cell;
+    }
+  }
+}

@@ -1,0 +1,43 @@
+package dev.zlayer.runtime.oci;
+
+import dev.zlayer.error.AgentException;
+import java.nio.file.Path;
+import java.util.Optional;
+
+/**
+ * Where a container's control group is.
+ *
+ * @param oci as config.json wants it
+ * @param directory below the root of each hierarchy
+ */
+record CgroupPath(String oci, String directory) {
+  private static final String PARENT = "/zlayer";
+  private static final String SLICE = "system.slice";
+  private static final String PREFIX = "zlayer";
+
+  /** {@code tag} tells apart the agents of one machine, which may use the same names. */
+  static CgroupPath of(String tag, String name, Optional<String> parent, boolean systemd) {
+    String leaf = tag + "-" + name;
+    if (!systemd) {
+      String path = Path.of(parent.map(CgroupPath::directory).orElse(PARENT)).resolve(leaf) + "";
+      return new CgroupPath(path, path);
+    }
+    String slice = parent.orElse(SLICE);
+    if (!slice.matches("[A-Za-z0-9:_.@-]+\\.slice")) {
+      throw new AgentException.InvalidSpec(
+          "cgroup parent '%s': systemd manages the groups here, so name a slice such as my.slice"
+              .formatted(slice));
+    }
+    return new CgroupPath(
+        slice + ":" + PREFIX + ":" + leaf, "/" + slice + "/" + PREFIX + "-" + leaf + ".scope");
+  }
+
+  private static String directory(String parent) {
+    Path path = Path.of("/").resolve(parent);
+    if (parent.isBlank() || !path.equals(path.normalize()) || path.getNameCount() == 0) {
+      throw new AgentException.InvalidSpec(
+          "cgroup parent '%s' has to be a path such as /my/group".formatted(parent));
+    }
+    return path.toString();
+  }
+}

@@ -1,0 +1,78 @@
+package dev.zlayer.runtime.oci;
+
+import dev.zlayer.container.FileChange;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.image.snapshot.Snapshot;
+import dev.zlayer.json.Json;
+import dev.zlayer.runtime.observe.OverlayChanges;
+import dev.zlayer.runtime.observe.RootFiles;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalLong;
+
+/** Where the files of one container are found. */
+final class ContainerFiles {
+  private final Workshop shop;
+  private final Cell cell;
+
+  ContainerFiles(Workshop shop, Cell cell) {
+    this.shop = shop;
+    this.cell = cell;
+  }
+
+  /** As it sees them while it runs, else as it would. */
+  RootFiles files() {
+    if (cell.view().now().removed()) {
+      throw new AgentException.NotFound("container " + cell.record().id(), "it was removed");
+    }
+    OptionalLong pid = cell.view().now().pid();
+    try {
+      return pid.isPresent() && cell.status().alive()
+          ? RootFiles.running(pid.getAsLong())
+          : RootFiles.stopped(shop.roots().mount(cell.name()), binds());
+    } catch (IOException e) {
+      throw cannotRead(e);
+    }
+  }
+
+  List<FileChange> changes() {
+    Snapshot snapshot =
+        shop.roots()
+            .find(cell.name())
+            .orElseThrow(() -> new AgentException.Internal("the root file system is gone"));
+    if (snapshot.upper().equals(snapshot.root())) {
+      throw new AgentException.Unsupported(
+          "changes: without overlayfs nothing tells them from the image");
+    }
+    List<Path> lowers = snapshot.layers().reversed().stream().map(shop.layers()::path).toList();
+    try {
+      return OverlayChanges.list(snapshot.upper(), lowers);
+    } catch (IOException e) {
+      throw cannotRead(e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new AgentException.Internal("comparing with the image was interrupted", e);
+    }
+  }
+
+  private List<RootFiles.Bind> binds() throws IOException {
+    var binds = new ArrayList<RootFiles.Bind>();
+    for (Json mount : new Bundles(shop).config(cell).at("mounts").items()) {
+      if (mount.at("type").string().filter("bind"::equals).isPresent()) {
+        binds.add(
+            new RootFiles.Bind(
+                mount.at("destination").string().orElse(""),
+                Path.of(mount.at("source").string().orElse(""))));
+      }
+    }
+    return binds;
+  }
+
+  private AgentException cannotRead(IOException e) {
+    return new AgentException.Internal(
+        "cannot read the files of container %s: %s".formatted(cell.record().id(), e.getMessage()),
+        e);
+  }
+}

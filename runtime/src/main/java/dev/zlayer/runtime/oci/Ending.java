@@ -1,0 +1,111 @@
+package dev.zlayer.runtime.oci;
+
+import dev.zlayer.container.ExitStatus;
+import dev.zlayer.container.Outcome;
+import dev.zlayer.container.Signal;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.file.ContainerDir;
+import dev.zlayer.host.file.DirectoryWatchLoop;
+import dev.zlayer.runtime.observe.StatsSource;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.Optional;
+
+/** Learns how a run ended from what its monitor noted, and from nothing else. */
+final class Ending {
+  private static final int SIGNALLED = 128;
+  private static final int LAST_SIGNAL = 64;
+
+  private final Workshop shop;
+
+  Ending(Workshop shop) {
+    this.shop = shop;
+  }
+
+  /** From now on the end of the current run becomes known, at once if it has already come. */
+  void watch(Cell cell) {
+    ContainerRecord record = cell.record();
+    record
+        .processes()
+        .ifPresent(
+            processes -> {
+              DirectoryWatchLoop.Registration log = keepLog(cell);
+              shop.sampler()
+                  .watch(record.id(), StatsSource.of(shop.group(cell), processes.first().pid()));
+              shop.exits()
+                  .onEnd(
+                      processes.monitor(),
+                      () -> {
+                        log.close();
+                        shop.sampler().remove(record.id());
+                        end(cell, record);
+                      });
+            });
+  }
+
+  /** The monitor is gone: notes the outcome, and ends what it left unwatched. */
+  void end(Cell cell, ContainerRecord record) {
+    if (!Files.exists(cell.directory().run(record.run()).exitCode(cell.name()))) {
+      record.processes().ifPresent(Ending::kill);
+    }
+    cell.end(record.run(), outcome(cell, record));
+  }
+
+  private Outcome outcome(Cell cell, ContainerRecord record) {
+    ContainerDir.RunDir run = cell.directory().run(record.run());
+    Path file = run.exitCode(cell.name());
+    try {
+      Instant finished = Files.getLastModifiedTime(file).toInstant();
+      int code = Integer.parseInt(Files.readString(file).strip());
+      return new Outcome(status(cell, run, code), record.startedAt(), Optional.of(finished));
+    } catch (NoSuchFileException _) {
+      return unknown(record, "its monitor ended without a note, perhaps with the machine");
+    } catch (IOException | NumberFormatException e) {
+      return unknown(record, "%s cannot be read: %s".formatted(file, e.getMessage()));
+    }
+  }
+
+  /** The monitor notes 128 + n for signal n. */
+  private ExitStatus status(Cell cell, ContainerDir.RunDir run, int code) {
+    if (code == SIGNALLED + Signal.KILL.number()
+        && (Files.exists(run.outOfMemory()) || killedForMemory(cell))) {
+      return new ExitStatus.OutOfMemory();
+    }
+    return code > SIGNALLED && code <= SIGNALLED + LAST_SIGNAL
+        ? new ExitStatus.Signalled(new Signal(code - SIGNALLED))
+        : new ExitStatus.Code(code);
+  }
+
+  private boolean killedForMemory(Cell cell) {
+    try {
+      return shop.group(cell).outOfMemoryKills() > 0;
+    } catch (IOException _) {
+      return false; // the group is gone, so only the monitor can tell
+    }
+  }
+
+  private static Outcome unknown(ContainerRecord record, String reason) {
+    return new Outcome(new ExitStatus.Unknown(reason), record.startedAt(), Optional.empty());
+  }
+
+  /** Nobody keeps its output or would learn of its end: a container cannot run unwatched. */
+  private static void kill(ContainerRecord.Processes processes) {
+    try {
+      processes.first().signal(Signal.KILL.number());
+    } catch (IOException e) {
+      throw new AgentException.Internal("cannot end an unwatched container", e);
+    }
+  }
+
+  private DirectoryWatchLoop.Registration keepLog(Cell cell) {
+    try {
+      return shop.rotation().keep(cell.logs());
+    } catch (IOException e) {
+      throw new AgentException.Internal(
+          "cannot watch the log of %s: %s".formatted(cell.record().id(), e.getMessage()), e);
+    }
+  }
+}

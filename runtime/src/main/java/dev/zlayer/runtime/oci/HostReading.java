@@ -1,0 +1,42 @@
+package dev.zlayer.runtime.oci;
+
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.linux.CgroupSupport;
+import dev.zlayer.host.linux.Machine;
+import dev.zlayer.host.linux.Self;
+import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
+import dev.zlayer.runtime.oci.config.HostFacts;
+import dev.zlayer.runtime.oci.tool.OciTools;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.util.Optional;
+
+/** Gathers what configurations depend on. */
+final class HostReading {
+  private HostReading() {}
+
+  static HostFacts read(OciTools tools) {
+    CgroupSupport cgroups = CgroupSupport.read();
+    try {
+      Optional<Json> seccomp = Optional.empty();
+      if (tools.seccompProfile().isPresent()) {
+        seccomp = Optional.of(JsonText.parse(Files.readAllBytes(tools.seccompProfile().get())));
+      }
+      return new HostFacts(
+          Machine.architecture(),
+          Machine.kernel(),
+          Self.capabilities(),
+          Self.hardLimits(),
+          Self.oomScoreAdjust(),
+          new HostFacts.Cgroup(
+              cgroups.v2(), cgroups.systemd(), cgroups.swap(), cgroups.blockIoWeight()),
+          tools.runtime().mountOptions(),
+          seccomp,
+          tools.init());
+    } catch (IOException e) {
+      throw new AgentException.Configuration(
+          "cannot learn what this host can do: " + e.getMessage(), e);
+    }
+  }
+}

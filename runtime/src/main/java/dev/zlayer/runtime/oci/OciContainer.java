@@ -1,0 +1,356 @@
+package dev.zlayer.runtime.oci;
+
+import dev.zlayer.container.ContainerDetails;
+import dev.zlayer.container.ContainerId;
+import dev.zlayer.container.ContainerSpec;
+import dev.zlayer.container.ContainerStatus;
+import dev.zlayer.container.ExecSpec;
+import dev.zlayer.container.FileChange;
+import dev.zlayer.container.LogQuery;
+import dev.zlayer.container.NetworkSpec;
+import dev.zlayer.container.Outcome;
+import dev.zlayer.container.PathStat;
+import dev.zlayer.container.ProcessTable;
+import dev.zlayer.container.Resources;
+import dev.zlayer.container.Signal;
+import dev.zlayer.container.Stats;
+import dev.zlayer.container.WaitCondition;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.image.snapshot.Snapshot;
+import dev.zlayer.json.Json;
+import dev.zlayer.port.Archivable;
+import dev.zlayer.port.Attachable;
+import dev.zlayer.port.Container;
+import dev.zlayer.port.ExecSession;
+import dev.zlayer.port.LogReader;
+import dev.zlayer.port.Pausable;
+import dev.zlayer.port.ProcessListing;
+import dev.zlayer.port.Renamable;
+import dev.zlayer.port.Updatable;
+import dev.zlayer.runtime.cni.Attachment;
+import dev.zlayer.runtime.observe.ContainerProcesses;
+import dev.zlayer.runtime.oci.ContainerRecord.Phase;
+import dev.zlayer.runtime.oci.config.ResourcesSection;
+import dev.zlayer.runtime.oci.config.User;
+import dev.zlayer.runtime.oci.exec.ExecProcess;
+import dev.zlayer.runtime.oci.exec.Execs;
+import dev.zlayer.runtime.oci.tool.ToolFailed;
+import dev.zlayer.task.Deadline;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+
+/** A handle to one container; see {@link Container}. */
+final class OciContainer
+    implements Container, Archivable, Attachable, Pausable, ProcessListing, Renamable, Updatable {
+  private final Workshop shop;
+  private final Cell cell;
+
+  OciContainer(Workshop shop, Cell cell) {
+    this.shop = shop;
+    this.cell = cell;
+  }
+
+  @Override
+  public ContainerId id() {
+    return cell.record().id();
+  }
+
+  @Override
+  public ContainerSpec spec() {
+    return cell.record().spec();
+  }
+
+  @Override
+  public ContainerStatus status() {
+    return cell.status();
+  }
+
+  @Override
+  public ContainerDetails inspect() {
+    requirePresent();
+    ContainerRecord record = cell.record();
+    return new ContainerDetails(
+        record.id(),
+        record.name().orElse(cell.name()),
+        "oci",
+        record.spec(),
+        Optional.of(record.image()),
+        record.command(),
+        status(),
+        record.createdAt(),
+        Math.max(0, record.run() - 1),
+        ip(),
+        ports(),
+        shop.roots().find(cell.name()).map(Snapshot::root));
+  }
+
+  @Override
+  public void start() throws InterruptedException {
+    try (var _ = shop.locks().lock(cell.name())) {
+      requirePresent();
+      if (!status().alive()) {
+        new Starting(shop).start(cell);
+      }
+    }
+  }
+
+  @Override
+  public Optional<Outcome> stop(Duration grace) throws InterruptedException {
+    try (var _ = shop.locks().lock(cell.name())) {
+      requirePresent();
+      return new Stopping(shop).stop(cell, cell.record().stopSignal(), grace);
+    }
+  }
+
+  @Override
+  public void kill(Signal signal) throws InterruptedException {
+    requirePresent();
+    var stopping = new Stopping(shop);
+    if (signal.equals(Signal.KILL)) {
+      stopping.thaw(cell);
+    }
+    if (!stopping.signal(cell, signal)) {
+      throw notRunning();
+    }
+  }
+
+  @Override
+  public Outcome await(WaitCondition condition, Deadline deadline) throws InterruptedException {
+    int ends = cell.view().now().ends();
+    String doing = "waiting for container " + id();
+    return cell.view()
+        .await(
+            view ->
+                view.removed()
+                    || switch (condition) {
+                      case NOT_RUNNING -> !view.status().alive();
+                      case NEXT_EXIT -> view.ends() > ends;
+                      case REMOVED -> false;
+                    },
+            deadline,
+            doing)
+        .outcome();
+  }
+
+  @Override
+  public void remove(boolean force) throws InterruptedException {
+    if (force) {
+      new Stopping(shop).signal(cell, Signal.KILL);
+    }
+    try (var _ = shop.locks().lock(cell.name())) {
+      if (cell.view().now().removed()) {
+        return;
+      }
+      if (status().alive()) {
+        if (!force) {
+          throw new AgentException.InvalidSpec(
+              "container %s is running: stop it first, or force the removal".formatted(id()));
+        }
+        new Stopping(shop).stop(cell, Signal.KILL, shop.settings().killLimit());
+      }
+      cell.save(record -> record.withPhase(ContainerRecord.Phase.REMOVING));
+      shop.faults().reached("remove.recorded");
+      new Dismantling(shop).dismantle(cell);
+    }
+  }
+
+  @Override
+  public LogReader logs(LogQuery query) {
+    requirePresent();
+    return Logs.open(shop, cell, query);
+  }
+
+  @Override
+  public ExecSession exec(ExecSpec spec) throws InterruptedException {
+    requirePresent();
+    if (!(status() instanceof ContainerStatus.Running)) {
+      throw notRunning();
+    }
+    try {
+      Json process = new Bundles(shop).config(cell).at("process");
+      Optional<User> user = Optional.empty();
+      if (spec.user().isPresent()) {
+        user = Optional.of(Bundles.user(root(), spec.user().get(), List.of()));
+      }
+      return new Execs(shop.runtime(), shop.faults()::reached)
+          .start(
+              cell.name(),
+              cell.directory().execs(),
+              ExecProcess.of(process, spec, user, shop.host().capabilities()),
+              spec.stdin());
+    } catch (IOException e) {
+      throw new AgentException.Internal(
+          "cannot run a command in container %s: %s".formatted(id(), e.getMessage()), e);
+    }
+  }
+
+  @Override
+  public Stats stats() throws InterruptedException {
+    requirePresent();
+    requireRunning();
+    return shop.sampler().sampleOf(id()).now();
+  }
+
+  @Override
+  public ProcessTable processes() {
+    requirePresent();
+    requireRunning();
+    try {
+      return ContainerProcesses.list(shop.group(cell), shop.clock().instant());
+    } catch (IOException e) {
+      throw new AgentException.Internal(
+          "cannot list the processes of container %s: %s".formatted(id(), e.getMessage()), e);
+    }
+  }
+
+  @Override
+  public OptionalLong pid() {
+    requirePresent();
+    return status().alive() ? cell.view().now().pid() : OptionalLong.empty();
+  }
+
+  @Override
+  public Optional<InetAddress> ip() {
+    requirePresent();
+    return network().flatMap(Attachment::ip);
+  }
+
+  @Override
+  public List<ContainerDetails.PortBinding> ports() {
+    requirePresent();
+    return shop.networks().find(cell.name()).map(Attachment::ports).orElse(List.of());
+  }
+
+  @Override
+  public void pause() throws InterruptedException {
+    try (var _ = shop.locks().lock(cell.name())) {
+      requirePresent();
+      if (cell.record().phase() == ContainerRecord.Phase.PAUSED) {
+        return;
+      }
+      requireRunning();
+      cell.save(record -> record.withPhase(Phase.RUNNING, Phase.PAUSED));
+      shop.faults().reached("pause.recorded");
+      try {
+        shop.runtime().pause(cell.name());
+      } catch (ToolFailed e) {
+        cell.save(record -> record.withPhase(Phase.PAUSED, Phase.RUNNING));
+        throw new AgentException.Internal(e.reason(), e);
+      }
+    }
+  }
+
+  @Override
+  public void unpause() throws InterruptedException {
+    try (var _ = shop.locks().lock(cell.name())) {
+      requirePresent();
+      new Stopping(shop).thaw(cell);
+    }
+  }
+
+  @Override
+  public void rename(String name) {
+    requirePresent();
+    if (!name.matches("[a-zA-Z0-9][a-zA-Z0-9_.-]{0,127}")) {
+      throw new AgentException.InvalidSpec(
+          "'%s' is not a name: use letters, digits, dots, hyphens and underscores".formatted(name));
+    }
+    synchronized (shop.cells()) {
+      for (Cell other : shop.cells().values()) {
+        if (!other.equals(cell) && other.record().name().orElse(other.name()).equals(name)) {
+          throw new AgentException.InvalidSpec(
+              "the name '%s' is taken by container %s".formatted(name, other.record().id()));
+        }
+      }
+      cell.save(record -> record.named(name));
+    }
+  }
+
+  @Override
+  public List<String> update(Resources resources) throws InterruptedException {
+    try (var _ = shop.locks().lock(cell.name())) {
+      requirePresent();
+      Json limits = ResourcesSection.limits(resources, shop.host());
+      if (status().alive()) {
+        shop.runtime().update(cell.name(), limits);
+      }
+      new Bundles(shop).limits(cell, limits);
+      cell.save(record -> record.withResources(resources));
+      return List.of();
+    } catch (ToolFailed e) {
+      throw new AgentException.InvalidSpec(
+          "the limits of container %s stay as they were: %s".formatted(id(), e.reason()), e);
+    } catch (IOException e) {
+      throw new AgentException.Internal(
+          "cannot change the limits of container %s: %s".formatted(id(), e.getMessage()), e);
+    }
+  }
+
+  @Override
+  public ExecSession attach() {
+    requirePresent();
+    requireRunning();
+    return dev.zlayer.runtime.oci.exec.Attachment.open(
+        cell.directory().attachSocket(),
+        spec().process().terminal() ? Optional.of(cell.directory().control()) : Optional.empty(),
+        deadline -> await(WaitCondition.NOT_RUNNING, deadline).status());
+  }
+
+  @Override
+  public PathStat stat(String path) {
+    return new ContainerFiles(shop, cell).files().stat(path);
+  }
+
+  @Override
+  public void copyOut(String path, OutputStream tar) throws InterruptedException {
+    new ContainerFiles(shop, cell).files().copyOut(path, tar);
+  }
+
+  @Override
+  public void copyIn(String directory, InputStream tar) throws InterruptedException {
+    new ContainerFiles(shop, cell).files().copyIn(directory, tar);
+  }
+
+  @Override
+  public List<FileChange> changes() {
+    requirePresent();
+    return new ContainerFiles(shop, cell).changes();
+  }
+
+  private Path root() {
+    return shop.roots()
+        .find(cell.name())
+        .orElseThrow(
+            () -> new AgentException.Internal("the root file system of %s is gone".formatted(id())))
+        .root();
+  }
+
+  private Optional<Attachment> network() {
+    return spec().network().mode() instanceof NetworkSpec.Mode.Shared(var with)
+        ? shop.networks().find(Bundles.Others.networkOwner(shop, with).name())
+        : shop.networks().find(cell.name());
+  }
+
+  private void requirePresent() {
+    if (cell.view().now().removed()) {
+      throw new AgentException.NotFound("container " + id(), "it was removed");
+    }
+  }
+
+  private void requireRunning() {
+    if (!status().alive()) {
+      throw notRunning();
+    }
+  }
+
+  private AgentException notRunning() {
+    return new AgentException.InvalidSpec("container %s does not run".formatted(id()));
+  }
+}

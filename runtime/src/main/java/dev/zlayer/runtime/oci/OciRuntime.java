@@ -1,0 +1,248 @@
+package dev.zlayer.runtime.oci;
+
+import dev.zlayer.container.ContainerId;
+import dev.zlayer.container.ContainerSpec;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.file.DataDir;
+import dev.zlayer.host.file.DirectoryWatchLoop;
+import dev.zlayer.host.linux.Cgroups;
+import dev.zlayer.host.linux.Machine;
+import dev.zlayer.image.ImageStore;
+import dev.zlayer.image.LocalImages;
+import dev.zlayer.image.snapshot.Snapshot;
+import dev.zlayer.image.snapshot.Snapshots;
+import dev.zlayer.image.store.InUse;
+import dev.zlayer.oci.Platform;
+import dev.zlayer.port.Archivable;
+import dev.zlayer.port.Attachable;
+import dev.zlayer.port.Capabilities;
+import dev.zlayer.port.Container;
+import dev.zlayer.port.ContainerRuntime;
+import dev.zlayer.port.ImageDetails;
+import dev.zlayer.port.Images;
+import dev.zlayer.port.Pausable;
+import dev.zlayer.port.ProcessListing;
+import dev.zlayer.port.Renamable;
+import dev.zlayer.port.Updatable;
+import dev.zlayer.runtime.cni.Networks;
+import dev.zlayer.runtime.log.LogRotation;
+import dev.zlayer.runtime.observe.SamplerLoop;
+import dev.zlayer.runtime.observe.StatsSampler;
+import dev.zlayer.runtime.oci.tool.Conmon;
+import dev.zlayer.runtime.oci.tool.OciCommands;
+import dev.zlayer.runtime.oci.tool.OciTools;
+import dev.zlayer.task.KeyedLock;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardWatchEventKinds;
+import java.time.InstantSource;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.zip.CRC32C;
+
+/** Runs containers through an OCI runtime under conmon, as {@link ContainerRuntime} tells. */
+public final class OciRuntime implements ContainerRuntime, AutoCloseable {
+  private final Workshop shop;
+  private final LocalImages images;
+  private final OciTools tools;
+  private final Creating creating;
+  private final Capabilities capabilities;
+  private final SamplerLoop sampling;
+
+  private OciRuntime(Workshop shop, LocalImages images, OciTools tools, SamplerLoop sampling) {
+    this.sampling = sampling;
+    this.shop = shop;
+    this.images = images;
+    this.tools = tools;
+    this.creating = new Creating(shop);
+    this.capabilities =
+        new Capabilities(
+            Set.of(Platform.of("linux", Machine.architecture())),
+            Set.of(Capabilities.ArtifactKind.ROOT_FILE_SYSTEM),
+            Set.of(
+                Archivable.class,
+                Attachable.class,
+                Pausable.class,
+                ProcessListing.class,
+                Renamable.class,
+                Updatable.class));
+  }
+
+  /** What a runtime is built from; it closes none of it. */
+  public record Parts(
+      DataDir dirs,
+      ImageStore store,
+      Snapshots snapshots,
+      Networks networks,
+      OciSettings settings,
+      InstantSource clock,
+      Faults faults) {}
+
+  /**
+   * Finds the containers of earlier agents and finishes or undoes what those were doing. Only one
+   * agent may be open on a directory.
+   *
+   * @throws AgentException.Configuration a part is missing on this host
+   */
+  public static OciRuntime open(Parts parts) throws InterruptedException {
+    DataDir dirs = parts.dirs();
+    try {
+      Files.createDirectories(dirs.containers());
+      Files.createDirectories(dirs.ociState());
+      Path cacheDirectory = Objects.requireNonNull(dirs.ociTools().getParent());
+      Files.createDirectories(cacheDirectory);
+      OciTools tools = OciTools.find(parts.settings().tools(), dirs.ociTools());
+      var host = HostReading.read(tools);
+      var runtime =
+          new OciCommands(
+              tools.runtime().path(),
+              dirs.ociState(),
+              host.cgroups().systemd(),
+              parts.settings().toolLimit());
+      var sampler = new StatsSampler(parts.clock());
+      var shop =
+          new Workshop(
+              dirs,
+              parts.settings(),
+              host,
+              runtime,
+              new Conmon(tools.conmon(), runtime),
+              new Roots(parts.snapshots()),
+              parts.store().layers(),
+              parts.networks(),
+              new Volumes(dirs.volumes()),
+              LogRotation.open(dirs.containers()),
+              DirectoryWatchLoop.open(
+                  "log-follow",
+                  dirs.containers(),
+                  List.of(
+                      StandardWatchEventKinds.ENTRY_CREATE, StandardWatchEventKinds.ENTRY_MODIFY)),
+              ExitWatchLoop.open(),
+              Cgroups.detect(),
+              sampler,
+              new ConcurrentHashMap<>(),
+              new KeyedLock<>(),
+              parts.clock(),
+              parts.faults(),
+              tag(dirs.data()));
+      var opened =
+          new OciRuntime(
+              shop, parts.store().images(), tools, SamplerLoop.start(sampler, parts.clock()));
+      new Recovering(shop).recover();
+      return opened;
+    } catch (IOException e) {
+      throw new AgentException.Configuration(
+          "cannot open %s: %s".formatted(dirs.data(), e.getMessage()), e);
+    }
+  }
+
+  @Override
+  public String name() {
+    return "oci";
+  }
+
+  @Override
+  public Capabilities capabilities() {
+    return capabilities;
+  }
+
+  @Override
+  public Images images() {
+    return images;
+  }
+
+  /** Which programs do the work, and why not others. */
+  public OciTools tools() {
+    return tools;
+  }
+
+  /** What all running containers use, kept up to date while somebody asks. */
+  public StatsSampler stats() {
+    return shop.sampler();
+  }
+
+  @Override
+  public Container create(ContainerId id, ContainerSpec spec) throws InterruptedException {
+    try (var _ = images.hold(spec.image())) {
+      ImageDetails image = image(spec);
+      return new OciContainer(shop, creating.create(id, spec, image));
+    }
+  }
+
+  private ImageDetails image(ContainerSpec spec) {
+    ImageDetails image =
+        images
+            .find(spec.image())
+            .orElseThrow(
+                () ->
+                    new AgentException.NotFound(
+                        "image " + spec.image(), "pull it before making a container of it"));
+    Platform built = image.info().platform().orElse(Platform.of("linux", Machine.architecture()));
+    boolean wanted = spec.platform().map(platform -> platform.runs(built)).orElse(true);
+    if (!wanted
+        || !capabilities.serves(built)
+        || !capabilities.artifacts().contains(image.info().kind())) {
+      throw new AgentException.WrongPlatform(
+          name(),
+          spec.platform().map(Platform::toString).orElse(capabilities.platforms().toString()),
+          built.toString(),
+          spec.image().toString());
+    }
+    return image;
+  }
+
+  /** Which images and layers the containers need; for whoever removes images. */
+  public List<InUse.Use> uses() {
+    return shop.cells().values().stream()
+        .map(
+            cell ->
+                new InUse.Use(
+                    cell.record().id().toString(),
+                    Optional.of(cell.record().image()),
+                    shop.roots().find(cell.name()).map(Snapshot::layers).orElse(List.of())))
+        .toList();
+  }
+
+  @Override
+  public Optional<Container> find(ContainerId id) {
+    return shop.find(id).filter(OciRuntime::made).map(cell -> new OciContainer(shop, cell));
+  }
+
+  @Override
+  public List<Container> list() {
+    return shop.cells().values().stream()
+        .filter(OciRuntime::made)
+        .<Container>map(cell -> new OciContainer(shop, cell))
+        .toList();
+  }
+
+  private static boolean made(Cell cell) {
+    return cell.record().phase() != ContainerRecord.Phase.CREATING;
+  }
+
+  /** Leaves the containers running and stops watching them. */
+  @Override
+  public void close() {
+    sampling.close();
+    shop.exits().close();
+    try {
+      shop.rotation().close();
+      shop.logWatch().close();
+    } catch (IOException e) {
+      throw new AgentException.Internal("cannot stop watching logs", e);
+    }
+  }
+
+  /** A few letters that differ between the agents of one machine. */
+  static String tag(Path data) {
+    var sum = new CRC32C();
+    sum.update(data.toAbsolutePath().normalize().toString().getBytes(StandardCharsets.UTF_8));
+    return HexFormat.of().toHexDigits((int) sum.getValue());
+  }
+}

@@ -1,0 +1,40 @@
+package dev.zlayer.runtime.oci;
+
+import dev.zlayer.runtime.oci.tool.OciTools;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * What the operator can set.
+ *
+ * @param toolLimit bounds every single call of the OCI runtime and conmon
+ * @param killLimit how long to wait for death after SIGKILL
+ * @param cdiDirectories where specs of devices such as GPUs are, later ones win
+ */
+public record OciSettings(
+    OciTools.Choice tools,
+    Duration toolLimit,
+    Duration killLimit,
+    Path resolvConf,
+    List<Path> cdiDirectories) {
+  public static final OciSettings DEFAULT =
+      new OciSettings(
+          OciTools.Choice.AUTOMATIC,
+          Duration.ofSeconds(30),
+          Duration.ofSeconds(10),
+          Path.of("/etc/resolv.conf"),
+          List.of(Path.of("/etc/cdi"), Path.of("/var/run/cdi")));
+
+  public OciSettings {
+    cdiDirectories = List.copyOf(cdiDirectories);
+  }
+
+  public OciSettings withTools(OciTools.Choice tools) {
+    return new OciSettings(tools, toolLimit, killLimit, resolvConf, cdiDirectories);
+  }
+
+  public OciSettings withToolLimit(Duration toolLimit) {
+    return new OciSettings(tools, toolLimit, killLimit, resolvConf, cdiDirectories);
+  }
+}

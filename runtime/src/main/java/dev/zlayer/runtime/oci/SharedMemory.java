@@ -1,0 +1,50 @@
+package dev.zlayer.runtime.oci;
+
+import dev.zlayer.container.SecuritySpec;
+import dev.zlayer.host.linux.ErrnoException;
+import dev.zlayer.host.linux.Mounts;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/**
+ * What containers see as /dev/shm. It is mounted on the host, because a mount made inside a
+ * container cannot be shown in another one that shares its ipc namespace.
+ */
+final class SharedMemory {
+  private static final Path HOST = Path.of("/dev/shm");
+  private static final String OPTIONS = "mode=1777,size=64m";
+
+  private final Workshop shop;
+
+  SharedMemory(Workshop shop) {
+    this.shop = shop;
+  }
+
+  /** The place on the host that this container sees. */
+  Path of(Cell cell) {
+    return switch (cell.record().spec().security().ipc()) {
+      case SecuritySpec.Namespace.Private _ -> cell.directory().sharedMemory();
+      case SecuritySpec.Namespace.Host _ -> HOST;
+      case SecuritySpec.Namespace.Shared(var with) -> of(Bundles.Others.cell(shop, with));
+    };
+  }
+
+  /** Mounts the container's own, unless it is mounted or it has none. */
+  static void mount(Cell cell) throws IOException {
+    if (cell.record().spec().security().ipc() instanceof SecuritySpec.Namespace.Private) {
+      Path place = cell.directory().sharedMemory();
+      Files.createDirectories(place);
+      if (!Mounts.mounted(place)) {
+        Mounts.tmpfs(place, OPTIONS);
+      }
+    }
+  }
+
+  /** Absent is fine. */
+  static void unmount(Cell cell) throws ErrnoException {
+    while (Mounts.mounted(cell.directory().sharedMemory())) {
+      Mounts.detach(cell.directory().sharedMemory());
+    }
+  }
+}

@@ -1,0 +1,158 @@
+package dev.zlayer.runtime.oci;
+
+import dev.zlayer.container.Mount;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.linux.RootedDirectory;
+import dev.zlayer.host.linux.RootedFiles;
+import dev.zlayer.host.process.Command;
+import dev.zlayer.host.process.CommandResult;
+import dev.zlayer.host.process.Processes;
+import dev.zlayer.runtime.oci.config.BundleConfig;
+import dev.zlayer.runtime.oci.config.BundleInput;
+import dev.zlayer.task.Deadline;
+import dev.zlayer.task.KeyedLock;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+
+/**
+ * Directories that outlive a root file system. A volume appears whole: it is filled under another
+ * name and renamed, so a crash leaves nothing half filled.
+ */
+final class Volumes {
+  private static final Duration COPY_LIMIT = Duration.ofMinutes(10);
+
+  /** Not a name that a volume can have. */
+  private static final String ANONYMOUS = ".anonymous";
+
+  private static final String FILLING = ".new-";
+
+  private final Path directory;
+  private final KeyedLock<String> locks = new KeyedLock<>();
+
+  Volumes(Path directory) {
+    this.directory = directory;
+  }
+
+  /** Makes the volumes a container wants and tells what to mount; tmpfs is not among it. */
+  List<BundleInput.Bind> prepare(
+      String container, List<Mount> mounts, List<String> imageVolumes, Path root)
+      throws IOException, InterruptedException {
+    var binds = new ArrayList<BundleInput.Bind>();
+    int anonymous = 0;
+    for (Mount mount : withImageVolumes(mounts, imageVolumes)) {
+      String target = BundleConfig.mountTarget(mount.target());
+      switch (mount) {
+        case Mount.Bind(var source, _, var readOnly) ->
+            binds.add(new BundleInput.Bind(existing(source), target, readOnly));
+        case Mount.Named(var name, _, var readOnly) ->
+            binds.add(new BundleInput.Bind(named(name, root, target), target, readOnly));
+        case Mount.Anonymous _ -> {
+          Path volume = directory.resolve(ANONYMOUS).resolve(container).resolve("" + anonymous++);
+          if (!Files.exists(volume)) {
+            fill(volume, root, target);
+          }
+          binds.add(new BundleInput.Bind(volume, target, false));
+        }
+        case Mount.Tmpfs _ -> {}
+      }
+    }
+    return binds;
+  }
+
+  /** Throws InvalidSpec for targets that are no paths, or that two mounts share. */
+  static void check(List<Mount> mounts) {
+    var targets = new HashSet<String>();
+    for (Mount mount : mounts) {
+      if (!targets.add(BundleConfig.mountTarget(mount.target()))) {
+        throw new AgentException.InvalidSpec(
+            "two mounts have the target '%s'".formatted(mount.target()));
+      }
+      if (mount instanceof Mount.Bind(var source, _, _)) {
+        existing(source);
+      }
+      if (mount instanceof Mount.Named(var name, _, _)
+          && !name.matches("[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}")) {
+        throw new AgentException.InvalidSpec(
+            "'%s' is not a volume name: use up to 63 letters, digits, dots and hyphens"
+                .formatted(name));
+      }
+    }
+  }
+
+  /** Removes the anonymous volumes of a container; absent is fine. */
+  void removeAnonymous(String container) throws IOException {
+    RootedDirectory.removeTree(directory.resolve(ANONYMOUS).resolve(container));
+  }
+
+  private static List<Mount> withImageVolumes(List<Mount> mounts, List<String> imageVolumes) {
+    var all = new ArrayList<>(mounts);
+    for (String volume : imageVolumes) {
+      String target = BundleConfig.mountTarget(volume);
+      if (mounts.stream()
+          .noneMatch(mount -> BundleConfig.mountTarget(mount.target()).equals(target))) {
+        all.add(new Mount.Anonymous(target));
+      }
+    }
+    return all;
+  }
+
+  private static Path existing(Path source) {
+    if (!source.isAbsolute() || !Files.exists(source)) {
+      throw new AgentException.InvalidSpec(
+          "%s cannot be mounted: there is no such file or directory".formatted(source));
+    }
+    return source;
+  }
+
+  private Path named(String name, Path root, String target)
+      throws IOException, InterruptedException {
+    Path volume = directory.resolve(name);
+    try (var _ = locks.lock(name)) {
+      if (!Files.exists(volume) || empty(volume)) {
+        fill(volume, root, target);
+      }
+    }
+    return volume;
+  }
+
+  private static boolean empty(Path directory) throws IOException {
+    try (var entries = Files.list(directory)) {
+      return entries.findAny().isEmpty();
+    }
+  }
+
+  /** Copies what the image has at the target, owner, mode and all. */
+  private void fill(Path volume, Path root, String target)
+      throws IOException, InterruptedException {
+    Path parent = Objects.requireNonNull(volume.getParent(), "volumes are never the root");
+    Files.createDirectories(parent);
+    Path filling = parent.resolve(FILLING + volume.getFileName());
+    RootedDirectory.removeTree(filling);
+    Optional<Path> content = RootedFiles.resolve(root, target).filter(Files::isDirectory);
+    if (content.isPresent()) {
+      copy(content.get(), filling);
+    } else {
+      Files.createDirectory(filling);
+    }
+    Files.move(
+        filling, volume, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+  }
+
+  private static void copy(Path from, Path to) throws InterruptedException {
+    Command command =
+        Command.of("cp", "--archive", "--no-target-directory", "--", from + "", to + "");
+    CommandResult result = Processes.run(command, Deadline.after(COPY_LIMIT));
+    if (!result.success()) {
+      throw new AgentException.Internal(
+          "cannot fill the volume %s: %s".formatted(to, result.lastLine()));
+    }
+  }
+}

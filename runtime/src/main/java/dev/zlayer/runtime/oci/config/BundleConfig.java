@@ -1,0 +1,98 @@
+package dev.zlayer.runtime.oci.config;
+
+import dev.zlayer.json.Json;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+
+/** The whole of config.json, and the two ways in which a written one is changed later. */
+public final class BundleConfig {
+  private BundleConfig() {}
+
+  public static Json of(BundleInput input) {
+    var config =
+        Json.object()
+            .put("ociVersion", "1.0.2")
+            .put("process", ProcessSection.of(input))
+            .put(
+                "root",
+                Json.object()
+                    .put("path", input.root().toString())
+                    .put("readonly", input.spec().fileSystem().readOnlyRoot())
+                    .build());
+    config.put("hostname", input.hostname());
+    config.put("mounts", MountsSection.of(input));
+    config.put("linux", LinuxSection.of(input));
+    config.put("annotations", new TreeMap<>(input.spec().labels()));
+    if (!input.extra().hooks().isEmpty()) {
+      config.put("hooks", hooks(input.extra().hooks()));
+    }
+    return config.build();
+  }
+
+  /** The working directory inside, which the caller makes sure exists. */
+  public static String workdir(BundleInput input) {
+    return ProcessSection.workdir(input);
+  }
+
+  /** The absolute path in its one form; throws InvalidSpec for what cannot be mounted over. */
+  public static String mountTarget(String target) {
+    return MountsSection.target(target);
+  }
+
+  /** With other limits, device rules kept. */
+  public static Json withLimits(Json config, Json limits) {
+    var resources = new LinkedHashMap<>(config.at("linux").at("resources").members());
+    resources.putAll(limits.members());
+    return with(config, "linux", with(config.at("linux"), "resources", new Json.Obj(resources)));
+  }
+
+  /** In the network namespace at that path. */
+  public static Json inNetwork(Json config, Path namespace) {
+    return inNamespaces(config, Map.of("network", namespace.toString()));
+  }
+
+  /** Joins namespaces of other processes, whose numbers are only known when a container starts. */
+  public static Json joining(Json config, Map<String, Long> pids) {
+    var paths = new LinkedHashMap<String, String>();
+    pids.forEach(
+        (type, pid) ->
+            paths.put(type, "/proc/" + pid + "/ns/" + (type.equals("network") ? "net" : type)));
+    return inNamespaces(config, paths);
+  }
+
+  private static Json inNamespaces(Json config, Map<String, String> paths) {
+    var namespaces = new ArrayList<Json>();
+    for (Json namespace : config.at("linux").at("namespaces").items()) {
+      String type = namespace.at("type").string().orElse("");
+      String path = paths.get(type);
+      namespaces.add(path == null ? namespace : LinuxSection.namespace(type, Optional.of(path)));
+    }
+    return with(config, "linux", with(config.at("linux"), "namespaces", new Json.Arr(namespaces)));
+  }
+
+  private static Json hooks(List<BundleInput.Hook> hooks) {
+    Map<String, List<Json>> points = new LinkedHashMap<>();
+    for (BundleInput.Hook hook : hooks) {
+      points
+          .computeIfAbsent(hook.point(), _ -> new ArrayList<>())
+          .add(
+              Json.object()
+                  .put("path", hook.path())
+                  .put("args", hook.args())
+                  .put("env", hook.env())
+                  .build());
+    }
+    return Json.of(points);
+  }
+
+  private static Json with(Json object, String name, Json value) {
+    var members = new LinkedHashMap<>(object.members());
+    members.put(name, value);
+    return new Json.Obj(members);
+  }
+}

@@ -1,0 +1,44 @@
+package dev.zlayer.runtime.oci.config;
+
+import dev.zlayer.json.Json;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * What this host is and can do, as far as a configuration depends on it.
+ *
+ * @param machine as {@code uname -m} says it
+ * @param capabilities the agent's own, as a bit mask
+ * @param hardLimits the agent's own hard limits by name, -1 for unlimited
+ * @param oomScore the agent's own; without SYS_RESOURCE nothing below it can be had
+ * @param cgroups which hierarchy, and the limits it offers
+ * @param mountOptions beyond the common ones, that the OCI runtime understands
+ * @param seccomp the default profile
+ * @param init a small init program to mount into containers that want one
+ */
+public record HostFacts(
+    String machine,
+    String kernel,
+    long capabilities,
+    Map<String, Long> hardLimits,
+    int oomScore,
+    Cgroup cgroups,
+    Set<String> mountOptions,
+    Optional<Json> seccomp,
+    Optional<Path> init) {
+  private static final int SYS_RESOURCE = 24;
+
+  public HostFacts {
+    hardLimits = Map.copyOf(hardLimits);
+    mountOptions = Set.copyOf(mountOptions);
+  }
+
+  /** Which kinds of limits the kernel's control groups can set here. */
+  public record Cgroup(boolean v2, boolean systemd, boolean swap, boolean blockIoWeight) {}
+
+  boolean canRaiseLimits() {
+    return (capabilities >>> SYS_RESOURCE & 1) == 1;
+  }
+}

@@ -1,0 +1,112 @@
+package dev.zlayer.runtime.oci.config;
+
+import dev.zlayer.container.SecuritySpec;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/** The {@code linux} part: namespaces, limits, devices, and what the kernel hides and refuses. */
+final class LinuxSection {
+  private static final List<String> MASKED =
+      List.of(
+          "/proc/acpi",
+          "/proc/asound",
+          "/proc/interrupts",
+          "/proc/kcore",
+          "/proc/keys",
+          "/proc/latency_stats",
+          "/proc/sched_debug",
+          "/proc/scsi",
+          "/proc/timer_list",
+          "/proc/timer_stats",
+          "/sys/devices/virtual/powercap",
+          "/sys/firmware");
+
+  private static final List<String> READ_ONLY =
+      List.of("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger");
+
+  private LinuxSection() {}
+
+  static Json of(BundleInput input) {
+    SecuritySpec security = input.spec().security();
+    boolean privileged = security.privileged();
+    var section =
+        Json.object()
+            .put("namespaces", namespaces(input))
+            .put("cgroupsPath", input.cgroupPath())
+            .put(
+                "resources",
+                ResourcesSection.of(
+                    input.spec().resources(), input.host(), input.devices(), privileged))
+            .put("devices", input.devices().stream().map(DeviceNode::node).toList())
+            .put("sysctl", Sysctls.of(input.spec()))
+            .put("maskedPaths", privileged ? List.of() : MASKED)
+            .put("readonlyPaths", privileged ? List.of() : READ_ONLY);
+    return section.putIf("seccomp", seccomp(input)).build();
+  }
+
+  private static List<Json> namespaces(BundleInput input) {
+    var namespaces = new ArrayList<Json>();
+    namespaces.add(namespace("mount", Optional.empty()));
+    namespaces.add(namespace("uts", Optional.empty()));
+    SecuritySpec security = input.spec().security();
+    if (!(security.pid() instanceof SecuritySpec.Namespace.Host)) {
+      namespaces.add(namespace("pid", Optional.empty()));
+    }
+    if (!(security.ipc() instanceof SecuritySpec.Namespace.Host)) {
+      namespaces.add(namespace("ipc", Optional.empty()));
+    }
+    if (!input.hostNetwork()) {
+      namespaces.add(namespace("network", input.network().map(Object::toString)));
+    }
+    if (input.host().cgroups().v2() && !security.privileged()) {
+      namespaces.add(namespace("cgroup", Optional.empty()));
+    }
+    return namespaces;
+  }
+
+  static Json namespace(String type, Optional<String> path) {
+    return Json.object().put("type", type).putIf("path", path).build();
+  }
+
+  private static Optional<Json> seccomp(BundleInput input) {
+    SecuritySpec security = input.spec().security();
+    if (security.privileged()) {
+      return Optional.empty();
+    }
+    var filter =
+        new SeccompFilter(
+            input.host().machine(),
+            input.host().kernel(),
+            CapabilitySet.of(security, input.host().capabilities()),
+            input.foreignPrograms());
+    return switch (security.seccomp()) {
+      case SecuritySpec.Seccomp.Unconfined _ -> Optional.empty();
+      case SecuritySpec.Seccomp.Default _ -> Optional.of(filter.translate(defaultProfile(input)));
+      case SecuritySpec.Seccomp.Profile(var file) -> {
+        try {
+          yield Optional.of(filter.translate(JsonText.parse(Files.readAllBytes(file))));
+        } catch (IOException e) {
+          throw new AgentException.InvalidSpec(
+              "seccomp profile %s cannot be read: %s".formatted(file, e.getMessage()), e);
+        }
+      }
+    };
+  }
+
+  private static Json defaultProfile(BundleInput input) {
+    return input
+        .host()
+        .seccomp()
+        .orElseThrow(
+            () ->
+                new AgentException.Configuration(
+                    "there is no default seccomp profile on this host: install the package"
+                        + " golang-github-containers-common, or ask for seccomp=unconfined"));
+  }
+}

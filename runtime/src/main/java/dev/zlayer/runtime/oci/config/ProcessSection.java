@@ -1,0 +1,157 @@
+package dev.zlayer.runtime.oci.config;
+
+import dev.zlayer.container.Resources;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.json.Json;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+
+/** The {@code process} part: what runs, as whom, with which rights and bounds. */
+final class ProcessSection {
+  static final String INIT_PATH = "/sbin/.zlayer-init";
+  private static final Set<String> LIMITS =
+      Set.of(
+          "as",
+          "core",
+          "cpu",
+          "data",
+          "fsize",
+          "locks",
+          "memlock",
+          "msgqueue",
+          "nice",
+          "nofile",
+          "nproc",
+          "rss",
+          "rtprio",
+          "rttime",
+          "sigpending",
+          "stack");
+
+  private ProcessSection() {}
+
+  static Json of(BundleInput input) {
+    var process = input.spec().process();
+    List<String> env =
+        Environment.withDefaults(input.hostname(), process.terminal())
+            .addLines(input.image().env())
+            .add(process.env())
+            .add(input.extra().env())
+            .lines();
+    var section =
+        Json.object()
+            .put("terminal", process.terminal())
+            .put("user", user(input.user()))
+            .put("args", args(input))
+            .put("env", env)
+            .put("cwd", workdir(input))
+            .put("capabilities", capabilities(input))
+            .put("rlimits", limits(input.spec().resources(), input.host()))
+            .put(
+                "noNewPrivileges",
+                input.spec().security().noNewPrivileges() && !input.spec().security().privileged());
+    input
+        .spec()
+        .resources()
+        .oomScoreAdjust()
+        .ifPresent(score -> section.put("oomScoreAdj", oomScore(score, input.host())));
+    return section.build();
+  }
+
+  static Json user(User user) {
+    return Json.object()
+        .put("uid", user.uid())
+        .put("gid", user.gid())
+        .put("additionalGids", user.extraGids())
+        .build();
+  }
+
+  static String workdir(BundleInput input) {
+    String workdir = input.spec().process().workdir().or(() -> input.image().workdir()).orElse("/");
+    String path = workdir.isEmpty() ? "/" : workdir;
+    if (!path.startsWith("/")) {
+      throw new AgentException.InvalidSpec(
+          "working directory '%s' has to be an absolute path".formatted(path));
+    }
+    return path;
+  }
+
+  static Json capabilities(List<String> names) {
+    return Json.object()
+        .put("bounding", names)
+        .put("effective", names)
+        .put("permitted", names)
+        .build();
+  }
+
+  private static Json capabilities(BundleInput input) {
+    return capabilities(CapabilitySet.of(input.spec().security(), input.host().capabilities()));
+  }
+
+  private static List<String> args(BundleInput input) {
+    if (!input.spec().process().init()) {
+      return input.command();
+    }
+    var args = new ArrayList<>(List.of(INIT_PATH, "--"));
+    args.addAll(input.command());
+    return args;
+  }
+
+  private static int oomScore(int score, HostFacts host) {
+    if (score < -1000 || score > 1000) {
+      throw new AgentException.InvalidSpec("oom score goes from -1000 to 1000, not " + score);
+    }
+    if (score < host.oomScore() && !host.canRaiseLimits()) {
+      throw new AgentException.Unsupported(
+          "oom score %d: the agent has %d and lacks the capability SYS_RESOURCE to go below it"
+              .formatted(score, host.oomScore()));
+    }
+    return score;
+  }
+
+  private static List<Json> limits(Resources resources, HostFacts host) {
+    Map<String, Json> limits = new LinkedHashMap<>();
+    resources.ulimits().entrySet().stream()
+        .sorted(Map.Entry.comparingByKey())
+        .forEach(
+            entry -> {
+              String name = entry.getKey().toLowerCase(Locale.ROOT);
+              if (!LIMITS.contains(name)) {
+                throw new AgentException.InvalidSpec(
+                    "'%s' is not a ulimit: write a name such as nofile".formatted(entry.getKey()));
+              }
+              limits.put(name, limit(name, entry.getValue(), host));
+            });
+    return List.copyOf(limits.values());
+  }
+
+  private static Json limit(String name, Resources.Ulimit limit, HostFacts host) {
+    if (limit.soft() < -1
+        || limit.hard() < -1
+        || Long.compareUnsigned(limit.soft(), limit.hard()) > 0) {
+      throw new AgentException.InvalidSpec(
+          "ulimit %s: the soft bound %d is above the hard bound %d"
+              .formatted(name, limit.soft(), limit.hard()));
+    }
+    long own = host.hardLimits().getOrDefault(name, -1L);
+    if (Long.compareUnsigned(limit.hard(), own) > 0 && !host.canRaiseLimits()) {
+      throw new AgentException.Unsupported(
+          "ulimit %s: the agent's own hard bound is %d and it lacks the capability SYS_RESOURCE"
+              .formatted(name, own));
+    }
+    return Json.object()
+        .put("type", "RLIMIT_" + name.toUpperCase(Locale.ROOT))
+        .put("soft", unsigned(limit.soft()))
+        .put("hard", unsigned(limit.hard()))
+        .build();
+  }
+
+  /** -1 is "unlimited", which the kernel writes as the largest unsigned number. */
+  private static Json unsigned(long value) {
+    return Json.of(new java.math.BigDecimal(Long.toUnsignedString(value)));
+  }
+}

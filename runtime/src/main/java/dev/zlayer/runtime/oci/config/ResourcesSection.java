@@ -1,0 +1,150 @@
+package dev.zlayer.runtime.oci.config;
+
+import dev.zlayer.container.Resources;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.json.Json;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalLong;
+
+/** The {@code linux.resources} part: limits and weights of the container's control group. */
+public final class ResourcesSection {
+  private static final long PERIOD_MICROS = 100_000;
+  private static final long MIN_MEMORY = 6L << 20;
+
+  private ResourcesSection() {}
+
+  static Json of(Resources wanted, HostFacts host, List<DeviceNode> devices, boolean allDevices) {
+    var section = (Json.Obj) limits(wanted, host);
+    var rules = new ArrayList<Json>();
+    rules.add(Json.object().put("allow", allDevices).put("access", "rwm").build());
+    if (!allDevices) {
+      devices.forEach(device -> rules.add(device.rule()));
+    }
+    var all = Json.object().put("devices", rules);
+    section.members().forEach(all::put);
+    return all.build();
+  }
+
+  /** Without the device rules, which never change: also the form in which limits are updated. */
+  public static Json limits(Resources wanted, HostFacts host) {
+    return Json.object()
+        .put("memory", memory(wanted, host))
+        .put("cpu", cpu(wanted))
+        .put("pids", Json.object().put("limit", pids(wanted)).build())
+        .put("blockIO", blockIo(wanted, host))
+        .build();
+  }
+
+  private static Json memory(Resources wanted, HostFacts host) {
+    var memory = Json.object();
+    OptionalLong limit = wanted.memoryBytes();
+    if (limit.isPresent()) {
+      require(
+          limit.getAsLong() >= MIN_MEMORY,
+          "memory limit %d is below the least that works, 6 MiB".formatted(limit.getAsLong()));
+      memory.put("limit", limit.getAsLong());
+    }
+    swap(wanted, host).ifPresent(swap -> memory.put("swap", swap));
+    wanted
+        .memoryReservationBytes()
+        .ifPresent(
+            bytes -> {
+              require(
+                  limit.isEmpty() || bytes <= limit.getAsLong(),
+                  "the memory reservation %d is above the limit".formatted(bytes));
+              memory.put("reservation", bytes);
+            });
+    wanted
+        .memorySwappiness()
+        .ifPresent(
+            value -> {
+              require(value >= 0 && value <= 100, "swappiness goes from 0 to 100, not " + value);
+              refuse(host.cgroups().v2(), "memory swappiness: cgroup v2 has no such knob");
+              memory.put("swappiness", value);
+            });
+    if (wanted.oomKillDisabled()) {
+      refuse(host.cgroups().v2(), "disabling the oom killer: cgroup v2 has no such knob");
+      memory.put("disableOOMKiller", true);
+    }
+    return memory.build();
+  }
+
+  /** Memory and swap together; as in Docker twice the memory when nothing is said. */
+  private static OptionalLong swap(Resources wanted, HostFacts host) {
+    OptionalLong limit = wanted.memoryBytes();
+    OptionalLong swap = wanted.memorySwapBytes();
+    if (swap.isEmpty()) {
+      return limit.isPresent() && host.cgroups().swap()
+          ? OptionalLong.of(limit.getAsLong() * 2)
+          : OptionalLong.empty();
+    }
+    refuse(!host.cgroups().swap(), "a swap limit: this kernel does not account for swap");
+    require(limit.isPresent(), "a swap limit needs a memory limit beside it");
+    require(
+        swap.getAsLong() == -1 || swap.getAsLong() >= limit.getAsLong(),
+        "memory_swap is memory and swap together, so it cannot be below the memory limit");
+    return swap;
+  }
+
+  private static Json cpu(Resources wanted) {
+    var cpu = Json.object();
+    wanted
+        .cpuShares()
+        .ifPresent(
+            shares -> {
+              require(shares >= 2 && shares <= 262_144, "cpu shares go from 2 to 262144");
+              cpu.put("shares", shares);
+            });
+    wanted
+        .cpus()
+        .ifPresent(
+            cpus -> {
+              require(cpus >= 0.01, "cpus has to be at least 0.01, not " + cpus);
+              cpu.put("quota", Math.round(cpus * PERIOD_MICROS)).put("period", PERIOD_MICROS);
+            });
+    wanted
+        .cpuset()
+        .ifPresent(
+            set -> {
+              require(
+                  set.matches("[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*"),
+                  "cpuset '%s' is not a list such as 0-2,4".formatted(set));
+              cpu.put("cpus", set);
+            });
+    return cpu.build();
+  }
+
+  private static long pids(Resources wanted) {
+    long pids = wanted.pids().orElse(Resources.DEFAULT_PIDS);
+    require(pids == -1 || pids > 0, "the process limit has to be above 0, or -1 for none");
+    return pids;
+  }
+
+  private static Json blockIo(Resources wanted, HostFacts host) {
+    var io = Json.object();
+    wanted
+        .blockIoWeight()
+        .ifPresent(
+            weight -> {
+              require(weight >= 10 && weight <= 1000, "block I/O weight goes from 10 to 1000");
+              refuse(
+                  !host.cgroups().blockIoWeight(),
+                  "block I/O weight: this kernel's I/O scheduler offers none");
+              io.put("weight", weight);
+            });
+    return io.build();
+  }
+
+  private static void require(boolean right, String problem) {
+    if (!right) {
+      throw new AgentException.InvalidSpec(problem);
+    }
+  }
+
+  private static void refuse(boolean impossible, String what) {
+    if (impossible) {
+      throw new AgentException.Unsupported(what);
+    }
+  }
+}

@@ -1,0 +1,37 @@
+package dev.zlayer.runtime.oci.exec;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.ByteBuffer;
+import java.nio.channels.Channels;
+import java.nio.channels.Pipe;
+
+/** From one thread to another, through the kernel so that either end can be closed at any time. */
+final class BytePipe {
+  private final Pipe pipe;
+  private final InputStream input;
+
+  BytePipe() throws IOException {
+    this.pipe = Pipe.open();
+    this.input = Channels.newInputStream(pipe.source());
+  }
+
+  InputStream input() {
+    return input;
+  }
+
+  void write(byte[] bytes, int offset, int length) throws IOException {
+    ByteBuffer buffer = ByteBuffer.wrap(bytes, offset, length);
+    while (buffer.hasRemaining()) {
+      pipe.sink().write(buffer);
+    }
+  }
+
+  void end() {
+    try {
+      pipe.sink().close();
+    } catch (IOException _) {
+      // the reader sees the end either way
+    }
+  }
+}

@@ -1,0 +1,58 @@
+package dev.zlayer.runtime.oci.exec;
+
+import dev.zlayer.container.ExitStatus;
+import dev.zlayer.container.Signal;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
+import java.util.Locale;
+import java.util.Optional;
+
+/**
+ * Tells the exit of the command from a failure of the OCI runtime to run it, which speaks through
+ * the same exit code and, only then, through its log. Pure.
+ */
+final class ExecExit {
+  private static final int NOT_FOUND = 127;
+  private static final int NOT_EXECUTABLE = 126;
+  private static final int SIGNALLED = 128;
+  private static final int LAST_SIGNAL = 64;
+
+  private ExecExit() {}
+
+  static ExitStatus of(int code, String runtimeLog) {
+    Optional<String> problem = runtimeLog.lines().flatMap(line -> error(line).stream()).findFirst();
+    if (code != 0 && problem.isPresent()) {
+      return failure(problem.get());
+    }
+    return code > SIGNALLED && code <= SIGNALLED + LAST_SIGNAL
+        ? new ExitStatus.Signalled(new Signal(code - SIGNALLED))
+        : new ExitStatus.Code(code);
+  }
+
+  private static ExitStatus failure(String problem) {
+    String text = problem.toLowerCase(Locale.ROOT);
+    boolean starting = text.contains("exec") || text.contains("chdir");
+    if (starting && (text.contains("not found") || text.contains("no such file"))) {
+      return new ExitStatus.Code(text.contains("chdir") ? NOT_EXECUTABLE : NOT_FOUND);
+    }
+    if (starting
+        && (text.contains("permission denied")
+            || text.contains("format error")
+            || text.contains("is a directory"))) {
+      return new ExitStatus.Code(NOT_EXECUTABLE);
+    }
+    return new ExitStatus.RuntimeError(problem);
+  }
+
+  private static Optional<String> error(String line) {
+    try {
+      Json entry = JsonText.parse(line);
+      return entry.at("level").string().filter("error"::equals).isPresent()
+          ? entry.at("msg").string()
+          : Optional.empty();
+    } catch (AgentException.InvalidSpec _) {
+      return Optional.empty();
+    }
+  }
+}

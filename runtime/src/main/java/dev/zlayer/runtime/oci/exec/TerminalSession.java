@@ -1,0 +1,92 @@
+package dev.zlayer.runtime.oci.exec;
+
+import dev.zlayer.container.ExitStatus;
+import dev.zlayer.container.Signal;
+import dev.zlayer.host.linux.ProcessIdentity;
+import dev.zlayer.host.linux.PseudoTerminal;
+import dev.zlayer.port.ExecSession;
+import dev.zlayer.task.Deadline;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
+
+/**
+ * A command on a terminal. The OCI runtime stands between two of them: the one inside, and ours,
+ * whose size it copies whenever it is told that it changed.
+ */
+final class TerminalSession implements ExecSession {
+  private static final Signal WINDOW_CHANGED = Signal.parse("WINCH");
+
+  private final Exec exec;
+  private final PseudoTerminal terminal;
+  private final BytePipe output;
+
+  TerminalSession(Exec exec, PseudoTerminal terminal) throws IOException {
+    this.exec = exec;
+    this.terminal = terminal;
+    this.output = new BytePipe();
+    DescriptorCopyLoop.start(
+        "exec-terminal",
+        terminal.master(),
+        new DescriptorCopyLoop.Sink() {
+          @Override
+          public void received(byte[] bytes, int length) throws IOException {
+            output.write(bytes, 0, length);
+          }
+
+          @Override
+          public void ended() {
+            output.end();
+          }
+        });
+  }
+
+  @Override
+  public OutputStream stdin() {
+    return new OutputStream() {
+      @Override
+      public void write(int b) throws IOException {
+        write(new byte[] {(byte) b}, 0, 1);
+      }
+
+      @Override
+      public void write(byte[] bytes, int offset, int length) throws IOException {
+        terminal.master().write(bytes, offset, length);
+      }
+    };
+  }
+
+  @Override
+  public InputStream stdout() {
+    return output.input();
+  }
+
+  @Override
+  public InputStream stderr() {
+    return InputStream.nullInputStream();
+  }
+
+  @Override
+  public void resize(int rows, int columns) {
+    try {
+      terminal.resize(rows, columns);
+      var runtime = ProcessIdentity.of(exec.runtime().pid());
+      if (runtime.isPresent()) {
+        runtime.get().signal(WINDOW_CHANGED.number());
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot resize the terminal", e);
+    }
+  }
+
+  @Override
+  public ExitStatus await(Deadline deadline) throws InterruptedException {
+    return exec.await(deadline);
+  }
+
+  @Override
+  public void close() {
+    exec.end();
+  }
+}

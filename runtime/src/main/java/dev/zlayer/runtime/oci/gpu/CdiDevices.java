@@ -1,0 +1,106 @@
+package dev.zlayer.runtime.oci.gpu;
+
+import dev.zlayer.error.AgentException;
+import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
+import dev.zlayer.json.YamlText;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/**
+ * The devices that vendors describe in the standard CDI directories. Several files may describe one
+ * kind; of two descriptions of one device that in the later directory wins.
+ */
+final class CdiDevices {
+  /**
+   * One device.
+   *
+   * @param edits what a container needs to use it: its own part, then that of its whole file
+   */
+  record Device(String kind, String name, Json annotations, List<Json> edits) {
+    String qualified() {
+      return kind + "=" + name;
+    }
+  }
+
+  private final Map<String, Device> devices;
+
+  private CdiDevices(Map<String, Device> devices) {
+    this.devices = devices;
+  }
+
+  static CdiDevices read(List<Path> directories) {
+    var devices = new LinkedHashMap<String, Device>();
+    for (Path directory : directories) {
+      for (Path file : files(directory)) {
+        Json spec = parse(file);
+        String kind = spec.at("kind").string().orElse("");
+        for (Json device : spec.at("devices").items()) {
+          var found =
+              new Device(
+                  kind,
+                  name(device.at("name")),
+                  device.at("annotations"),
+                  List.of(device.at("containerEdits"), spec.at("containerEdits")));
+          devices.put(found.qualified(), found);
+        }
+      }
+    }
+    return new CdiDevices(devices);
+  }
+
+  /** Single devices of a kind, those with numbers in their order; {@code all} is not one. */
+  List<Device> ofKind(String kind) {
+    return devices.values().stream()
+        .filter(device -> device.kind().equals(kind) && !device.name().equals("all"))
+        .sorted(Comparator.comparingLong(CdiDevices::number).thenComparing(Device::name))
+        .toList();
+  }
+
+  Optional<Device> find(String kind, String name) {
+    return Optional.ofNullable(devices.get(kind + "=" + name));
+  }
+
+  private static long number(Device device) {
+    return device.name().matches("[0-9]{1,9}") ? Long.parseLong(device.name()) : Long.MAX_VALUE;
+  }
+
+  private static String name(Json name) {
+    return name.string().or(() -> name.integer().map(String::valueOf)).orElse("");
+  }
+
+  private static List<Path> files(Path directory) {
+    if (!Files.isDirectory(directory)) {
+      return List.of();
+    }
+    try (Stream<Path> files = Files.list(directory)) {
+      return new ArrayList<>(files.filter(CdiDevices::spec).sorted().toList());
+    } catch (IOException e) {
+      throw new AgentException.Configuration(
+          "cannot read the device specs in %s: %s".formatted(directory, e.getMessage()), e);
+    }
+  }
+
+  private static boolean spec(Path file) {
+    String name = file.getFileName().toString();
+    return name.endsWith(".json") || name.endsWith(".yaml") || name.endsWith(".yml");
+  }
+
+  private static Json parse(Path file) {
+    try {
+      String text = Files.readString(file);
+      return file.toString().endsWith(".json") ? JsonText.parse(text) : YamlText.parse(text);
+    } catch (IOException | AgentException.InvalidSpec e) {
+      throw new AgentException.Configuration(
+          "the device spec %s cannot be used: %s".formatted(file, e.getMessage()), e);
+    }
+  }
+}

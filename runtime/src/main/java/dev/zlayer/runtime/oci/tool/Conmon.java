@@ -1,0 +1,168 @@
+package dev.zlayer.runtime.oci.tool;
+
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.file.ContainerDir;
+import dev.zlayer.host.linux.ProcessIdentity;
+import dev.zlayer.host.process.Command;
+import dev.zlayer.host.process.CommandResult;
+import dev.zlayer.host.process.Processes;
+import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
+import dev.zlayer.runtime.log.LogFiles;
+import dev.zlayer.task.Deadline;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Starts conmon, the monitor that outlives the agent: it has the OCI runtime create the container,
+ * keeps its output, and notes how it ended.
+ *
+ * <p>conmon tells the process's number over a descriptor, and only after its first process has
+ * already gone. Java follows the first process only, so a shell stays and passes the one line on.
+ */
+public final class Conmon {
+  private static final String RELAY =
+      "err=$1; shift; \"$@\" 3>&1 >/dev/null 2>\"$err\" </dev/null"
+          + " | { IFS= read -r line; printf '%s\\n' \"$line\"; }";
+
+  private final Path program;
+  private final OciCommands runtime;
+
+  public Conmon(Path program, OciCommands runtime) {
+    this.program = program;
+    this.runtime = runtime;
+  }
+
+  /** What the monitor of one container has to know. */
+  public record Watch(
+      String name,
+      Path bundle,
+      ContainerDir.RunDir run,
+      LogFiles logs,
+      boolean terminal,
+      boolean stdin) {}
+
+  /** Two processes of the host: the monitor, and the container's first one, not yet started. */
+  public record Monitored(ProcessIdentity monitor, ProcessIdentity process) {}
+
+  /** Blocks until the container is created under its monitor. */
+  public Monitored create(Watch watch) throws ToolFailed, InterruptedException {
+    Deadline deadline = Deadline.after(runtime.limit());
+    Command command =
+        Command.of(arguments(watch))
+            .withEnv(Map.of("_OCI_SYNCPIPE", "3"))
+            .in(watch.run().path()); // it notes an out-of-memory kill in its working directory too
+    CommandResult result = Processes.run(command, deadline);
+    long pid = pid(watch, result.stdout().strip());
+    return new Monitored(
+        identity(monitorPid(watch.run()), "monitor"), identity(pid, "first process"));
+  }
+
+  /** The number that conmon left in its file; 0 when there is none. */
+  public static long monitorPid(ContainerDir.RunDir run) {
+    try {
+      return Long.parseLong(Files.readString(run.monitorPid()).strip());
+    } catch (IOException | NumberFormatException _) {
+      return 0;
+    }
+  }
+
+  private List<String> arguments(Watch watch) {
+    ContainerDir.RunDir run = watch.run();
+    var arguments =
+        new ArrayList<>(
+            List.of(
+                "/bin/sh",
+                "-c",
+                RELAY,
+                "sh",
+                run.monitorErrors().toString(),
+                program.toString(),
+                "--api-version",
+                "1",
+                "--cid",
+                watch.name(),
+                "--cuuid",
+                watch.name(),
+                "--name",
+                watch.name(),
+                "--runtime",
+                runtime.program().toString(),
+                "--bundle",
+                watch.bundle().toString(),
+                "--exit-dir",
+                run.path().toString(),
+                "--persist-dir",
+                run.path().toString(),
+                "--conmon-pidfile",
+                run.monitorPid().toString(),
+                "--container-pidfile",
+                run.processPid().toString(),
+                "--full-attach",
+                "--log-level",
+                "error"));
+    arguments.addAll(watch.logs().conmonArguments());
+    for (String option : runtime.options()) {
+      if (!option.equals("--systemd-cgroup")) {
+        arguments.add("--runtime-arg=" + option);
+      }
+    }
+    if (runtime.systemd()) {
+      arguments.add("--systemd-cgroup");
+    }
+    if (watch.terminal()) {
+      // a terminal ends its input with a character, so leaving it need not
+      arguments.addAll(List.of("--terminal", "--leave-stdin-open"));
+    }
+    if (watch.stdin()) {
+      arguments.add("--stdin");
+    }
+    return arguments;
+  }
+
+  private long pid(Watch watch, String line) throws ToolFailed {
+    Json message;
+    try {
+      message = line.isEmpty() ? Json.Null.INSTANCE : JsonText.parse(line);
+    } catch (AgentException.InvalidSpec _) {
+      throw new ToolFailed(
+          "conmon printed '%s' where a process number was expected".formatted(line));
+    }
+    long pid = message.at("data").integer().or(() -> message.at("pid").integer()).orElse(-1L);
+    if (pid <= 0) {
+      throw new ToolFailed(
+          message
+              .at("message")
+              .string()
+              .map(text -> reason(text))
+              .orElseGet(() -> "conmon said nothing: " + errors(watch.run())));
+    }
+    return pid;
+  }
+
+  private String reason(String text) {
+    String last = text.strip().lines().reduce("", (_, line) -> line);
+    return "%s create failed: %s"
+        .formatted(runtime.program().getFileName(), ToolFailed.clean(last));
+  }
+
+  private static String errors(ContainerDir.RunDir run) {
+    try {
+      return Files.readString(run.monitorErrors())
+          .strip()
+          .lines()
+          .reduce("it printed nothing", (_, line) -> line);
+    } catch (IOException _) {
+      return "it printed nothing";
+    }
+  }
+
+  private static ProcessIdentity identity(long pid, String what) throws ToolFailed {
+    return ProcessIdentity.of(pid)
+        .orElseThrow(() -> new ToolFailed("the %s (%d) died at once".formatted(what, pid)));
+  }
+}

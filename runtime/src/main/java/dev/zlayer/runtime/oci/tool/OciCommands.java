@@ -1,0 +1,139 @@
+package dev.zlayer.runtime.oci.tool;
+
+import dev.zlayer.container.Signal;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.process.Command;
+import dev.zlayer.host.process.CommandResult;
+import dev.zlayer.host.process.Processes;
+import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
+import dev.zlayer.task.Deadline;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/** The verbs of the OCI runtime, each one process with a deadline. */
+public final class OciCommands {
+  private final Path program;
+  private final Path root;
+  private final boolean systemd;
+  private final Duration limit;
+
+  /** {@code root} is where the runtime keeps what it knows; {@code limit} bounds every call. */
+  public OciCommands(Path program, Path root, boolean systemd, Duration limit) {
+    this.program = program;
+    this.root = root;
+    this.systemd = systemd;
+    this.limit = limit;
+  }
+
+  public Path program() {
+    return program;
+  }
+
+  public boolean systemd() {
+    return systemd;
+  }
+
+  public Duration limit() {
+    return limit;
+  }
+
+  /** The options that come before every verb. */
+  public List<String> options() {
+    var options = new ArrayList<>(List.of("--root", root.toString()));
+    if (systemd) {
+      options.add("--systemd-cgroup");
+    }
+    return options;
+  }
+
+  /** Whether the runtime holds anything for this container; asks the disk only. */
+  public boolean knows(String name) {
+    return Files.exists(root.resolve(name));
+  }
+
+  public void start(String name) throws ToolFailed, InterruptedException {
+    check("start", name);
+  }
+
+  /** Takes what is left of a container; kills it first if it runs. Does nothing if unknown. */
+  public void delete(String name) throws ToolFailed, InterruptedException {
+    if (knows(name)) {
+      check("delete", "--force", name);
+    }
+  }
+
+  /** Signals every process of the container, also those outside a pid namespace of its own. */
+  public void killAll(String name, Signal signal) throws ToolFailed, InterruptedException {
+    check("kill", "--all", name, Integer.toString(signal.number()));
+  }
+
+  public void pause(String name) throws ToolFailed, InterruptedException {
+    check("pause", name);
+  }
+
+  public void resume(String name) throws ToolFailed, InterruptedException {
+    check("resume", name);
+  }
+
+  public void update(String name, Json resources) throws ToolFailed, InterruptedException {
+    Command command =
+        command(List.of("update", "--resources", "-", name)).withInput(JsonText.bytes(resources));
+    check(command, "update");
+  }
+
+  /** As the OCI runtime calls it: created, running, paused, stopped; or nothing known. */
+  public String state(String name) throws ToolFailed, InterruptedException {
+    if (!knows(name)) {
+      return "unknown";
+    }
+    CommandResult result = check(command(List.of("state", name)), "state");
+    try {
+      return JsonText.parse(result.stdoutBytes()).at("status").string().orElse("unknown");
+    } catch (AgentException.InvalidSpec e) {
+      throw new ToolFailed("%s state printed what is %s".formatted(program, e.getMessage()));
+    }
+  }
+
+  /** A further process; {@code log} receives what the runtime itself has to say. */
+  public Command exec(String name, Path process, Path pidFile, Path log) {
+    var arguments = new ArrayList<>(List.of(program.toString()));
+    arguments.addAll(options());
+    arguments.addAll(
+        List.of(
+            "--log",
+            log.toString(),
+            "--log-format",
+            "json",
+            "exec",
+            "--process",
+            process.toString(),
+            "--pid-file",
+            pidFile.toString(),
+            name));
+    return Command.of(arguments);
+  }
+
+  private void check(String... verb) throws ToolFailed, InterruptedException {
+    check(command(List.of(verb)), verb[0]);
+  }
+
+  private CommandResult check(Command command, String verb)
+      throws ToolFailed, InterruptedException {
+    CommandResult result = Processes.run(command, Deadline.after(limit));
+    if (!result.success()) {
+      throw ToolFailed.of(command, verb, result);
+    }
+    return result;
+  }
+
+  private Command command(List<String> verb) {
+    var arguments = new ArrayList<>(List.of(program.toString()));
+    arguments.addAll(options());
+    arguments.addAll(verb);
+    return Command.of(arguments);
+  }
+}

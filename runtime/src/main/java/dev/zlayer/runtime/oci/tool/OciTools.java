@@ -1,0 +1,129 @@
+package dev.zlayer.runtime.oci.tool;
+
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.linux.Machine;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * The programs used on this host.
+ *
+ * @param runtime the one that is used
+ * @param tried every OCI runtime that was looked at, the fastest first, with what is wrong with it
+ */
+public record OciTools(
+    OciTool runtime,
+    List<OciTool> tried,
+    Path conmon,
+    Optional<Path> init,
+    Optional<Path> seccompProfile) {
+  /** Fastest first. */
+  private static final List<String> RUNTIMES = List.of("crun", "youki", "runc");
+
+  private static final List<Path> PROGRAM_DIRECTORIES =
+      List.of(
+          Path.of("/usr/local/sbin"),
+          Path.of("/usr/local/bin"),
+          Path.of("/usr/sbin"),
+          Path.of("/usr/bin"),
+          Path.of("/sbin"),
+          Path.of("/bin"));
+
+  private static final List<Path> SECCOMP_PROFILES =
+      List.of(
+          Path.of("/etc/containers/seccomp.json"), Path.of("/usr/share/containers/seccomp.json"));
+
+  public OciTools {
+    tried = List.copyOf(tried);
+  }
+
+  /**
+   * What the operator prescribes; empty parts are found.
+   *
+   * @param runtime a path, or a name to look for
+   */
+  public record Choice(Optional<String> runtime, Optional<Path> conmon) {
+    public static final Choice AUTOMATIC = new Choice(Optional.empty(), Optional.empty());
+  }
+
+  /**
+   * Finds the programs and tries the OCI runtimes, each at most once per change of its file.
+   *
+   * @throws AgentException.Configuration not root, or a part is missing; names the package
+   */
+  public static OciTools find(Choice choice, Path cache) throws InterruptedException {
+    if (!Machine.root()) {
+      throw new AgentException.Configuration(
+          "containers need root: start the agent as root, for example with sudo");
+    }
+    Path conmon =
+        choice
+            .conmon()
+            .filter(Files::isExecutable)
+            .or(() -> choice.conmon().isPresent() ? Optional.empty() : program("conmon"))
+            .orElseThrow(
+                () ->
+                    new AgentException.Configuration(
+                        "conmon, the monitor of containers, is not installed: install the package"
+                            + " conmon"));
+    List<OciTool> tried = new OciProbe(cache).tryAll(candidates(choice));
+    OciTool runtime =
+        tried.stream().filter(OciTool::works).findFirst().orElseThrow(() -> noneWorks(tried));
+    return new OciTools(
+        runtime,
+        tried,
+        conmon,
+        program("catatonit").or(() -> program("tini")),
+        SECCOMP_PROFILES.stream().filter(Files::isReadable).findFirst());
+  }
+
+  private static List<Path> candidates(Choice choice) {
+    if (choice.runtime().isPresent()) {
+      String wanted = choice.runtime().get();
+      Optional<Path> path =
+          wanted.contains("/")
+              ? Optional.of(Path.of(wanted)).filter(Files::isExecutable)
+              : program(wanted);
+      return List.of(
+          path.orElseThrow(
+              () ->
+                  new AgentException.Configuration(
+                      "the OCI runtime '%s' is not installed: install it, or choose another"
+                          .formatted(wanted))));
+    }
+    var found = new ArrayList<Path>();
+    RUNTIMES.forEach(name -> program(name).ifPresent(found::add));
+    return found;
+  }
+
+  private static Optional<Path> program(String name) {
+    return PROGRAM_DIRECTORIES.stream()
+        .map(directory -> directory.resolve(name))
+        .filter(Files::isExecutable)
+        .findFirst()
+        .map(OciTools::real);
+  }
+
+  private static Path real(Path path) {
+    try {
+      return path.toRealPath();
+    } catch (IOException _) {
+      return path;
+    }
+  }
+
+  private static AgentException noneWorks(List<OciTool> tried) {
+    if (tried.isEmpty()) {
+      return new AgentException.Configuration(
+          "there is no OCI runtime on this host: install the package runc or crun");
+    }
+    var reasons =
+        tried.stream().map(tool -> tool.name() + ": " + tool.problem().orElse("")).toList();
+    return new AgentException.Configuration(
+        "no OCI runtime works on this host: " + String.join("; ", reasons));
+  }
+}

@@ -1,0 +1,111 @@
+package dev.zlayer.runtime.cni;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.zlayer.host.process.Command;
+import dev.zlayer.host.process.CommandResult;
+import dev.zlayer.host.process.Processes;
+import dev.zlayer.task.Deadline;
+import java.io.IOException;
+import java.net.DatagramPacket;
+import java.net.DatagramSocket;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Runs programs in the namespace of an attachment, and talks to them. */
+final class Inside implements AutoCloseable {
+  private static final Duration LIMIT = Duration.ofSeconds(10);
+
+  private final List<Process> servers = new ArrayList<>();
+
+  static CommandResult run(Attachment where, String... command) throws InterruptedException {
+    return Processes.run(Command.of(arguments(where, command)), Deadline.after(LIMIT));
+  }
+
+  /** Answers each connection with one line. */
+  void tcp(Attachment where, int port, String answer) throws IOException {
+    serve(where, "tcp", Integer.toString(port), answer);
+  }
+
+  /** Sends each datagram back. */
+  void udp(Attachment where, int port) throws IOException {
+    serve(where, "udp", Integer.toString(port));
+  }
+
+  /** What the server says, or how it failed. */
+  static String ask(InetAddress address, int port) {
+    try (var socket = new Socket()) {
+      socket.connect(new InetSocketAddress(address, port), 2000);
+      socket.setSoTimeout(2000);
+      return new String(socket.getInputStream().readAllBytes(), UTF_8).strip();
+    } catch (IOException e) {
+      return e.getClass().getSimpleName() + ": " + e.getMessage();
+    }
+  }
+
+  /** The same from inside a namespace. */
+  static String ask(Attachment from, InetAddress address, int port) throws InterruptedException {
+    CommandResult result =
+        run(
+            from,
+            "timeout",
+            "2",
+            "busybox",
+            "nc",
+            address.getHostAddress(),
+            Integer.toString(port));
+    return result.success() ? result.stdout().strip() : "exit " + result.code();
+  }
+
+  static String askUdp(InetAddress address, int port, String text) throws IOException {
+    try (var socket = new DatagramSocket()) {
+      byte[] bytes = text.getBytes(UTF_8);
+      socket.send(new DatagramPacket(bytes, bytes.length, address, port));
+      socket.setSoTimeout(2000);
+      var answer = new DatagramPacket(new byte[100], 100);
+      socket.receive(answer);
+      return new String(answer.getData(), 0, answer.getLength(), UTF_8);
+    } catch (SocketTimeoutException _) {
+      return "no answer";
+    }
+  }
+
+  @Override
+  public void close() {
+    for (Process server : servers) {
+      server.descendants().forEach(ProcessHandle::destroyForcibly);
+      server.destroyForcibly();
+    }
+  }
+
+  private void serve(Attachment where, String... arguments) throws IOException {
+    var line =
+        new ArrayList<>(
+            List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:+UseSerialGC",
+                "-XX:TieredStopAtLevel=1",
+                "-Xmx32m",
+                "-cp",
+                System.getProperty("java.class.path"),
+                EchoServer.class.getName()));
+    line.addAll(List.of(arguments));
+    Process server = Processes.start(Command.of(arguments(where, line.toArray(String[]::new))));
+    servers.add(server);
+    if (!"ready".equals(server.inputReader().readLine())) {
+      throw new IOException(new String(server.getErrorStream().readAllBytes(), UTF_8));
+    }
+  }
+
+  private static List<String> arguments(Attachment where, String... command) {
+    var arguments = new ArrayList<>(List.of("nsenter", "--net=" + where.netns()));
+    arguments.addAll(List.of(command));
+    return arguments;
+  }
+}

@@ -1,0 +1,281 @@
+package dev.zlayer.runtime.cni;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.zlayer.container.NetworkSpec;
+import dev.zlayer.container.NetworkSpec.Mode;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.linux.Links;
+import dev.zlayer.host.linux.Namespaces;
+import dev.zlayer.task.Deadline;
+import dev.zlayer.task.TaskScope;
+import java.net.InetAddress;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class NetworksIT {
+  private static final Duration LIMIT = Duration.ofSeconds(10);
+
+  @TempDir Path directory;
+  private NetworkConfig config;
+  private NetworkLeaks leaks;
+  private Networks networks;
+  private final Inside inside = new Inside();
+
+  @BeforeEach
+  void open() throws Exception {
+    config = NetworkLeaks.config(directory).withPoolSize(0);
+    leaks = new NetworkLeaks(config);
+    networks = Networks.open(config);
+  }
+
+  @AfterEach
+  void destroy() throws Exception {
+    inside.close();
+    networks.close();
+    leaks.destroy();
+  }
+
+  @Test
+  void containersOfOneNetworkReachEachOtherAndTheGateway() throws Exception {
+    Attachment one = networks.attach("one", NetworkSpec.DEFAULT);
+    Attachment two = networks.attach("two", NetworkSpec.DEFAULT);
+    inside.tcp(two, 80, "from two");
+
+    assertThat(Inside.ask(one, two.ip().orElseThrow(), 80)).isEqualTo("from two");
+    assertThat(Inside.ask(two.ip().orElseThrow(), 80)).isEqualTo("from two");
+    assertThat(ping(one, one.gateway().orElseThrow())).isTrue();
+    assertThat(config.subnets().contains(one.ip().orElseThrow())).isTrue();
+    assertThat(networks.find("one")).contains(one);
+    assertThat(networks.attached()).containsExactly("one", "two");
+    leaks.assertOnly(Set.of("one", "two"), 2, 0);
+  }
+
+  @Test
+  void withoutANetworkThereIsLoopbackOnly() throws Exception {
+    Attachment alone = networks.attach("alone", NetworkSpec.NONE);
+
+    assertThat(alone.ip()).isEmpty();
+    assertThat(ping(alone, InetAddress.ofLiteral("127.0.0.1"))).isTrue();
+    assertThat(Inside.run(alone, "ip", "-o", "link").stdout().lines()).hasSize(1);
+    leaks.assertOnly(Set.of("alone"), 0, 0);
+    networks.detach("alone");
+    leaks.assertNone();
+  }
+
+  @Test
+  void networksAreWalledOffFromEachOther() throws Exception {
+    Attachment here = networks.attach("here", NetworkSpec.DEFAULT);
+    Attachment there = networks.attach("there", on("elsewhere"));
+    Attachment neighbour = networks.attach("neighbour", on("elsewhere"));
+    inside.tcp(there, 80, "from there");
+
+    assertThat(Inside.ask(neighbour, there.ip().orElseThrow(), 80)).isEqualTo("from there");
+    assertThat(Inside.ask(here, there.ip().orElseThrow(), 80)).startsWith("exit");
+    assertThat(networks.networks())
+        .extracting(NamedNetwork::name)
+        .containsExactly("default", "elsewhere");
+  }
+
+  @Test
+  void anUnusedNetworkIsRemovedWithItsBridge() throws Exception {
+    networks.attach("there", on("elsewhere"));
+    String bridge = networks.network("elsewhere").bridge();
+
+    assertThatThrownBy(() -> networks.removeNetwork("elsewhere"))
+        .isInstanceOf(AgentException.InvalidSpec.class)
+        .hasMessageContaining("in use by there");
+    networks.detach("there");
+    networks.removeNetwork("elsewhere");
+
+    assertThat(Links.exists(bridge)).isFalse();
+    assertThat(networks.networks()).isEmpty();
+    assertThatThrownBy(() -> networks.removeNetwork("elsewhere"))
+        .isInstanceOf(AgentException.NotFound.class);
+    leaks.assertNone();
+  }
+
+  @Test
+  void aNewAgentFindsWhatAnEarlierOneAttachedAndDetachesIt() throws Exception {
+    Attachment before = networks.attach("one", NetworkSpec.DEFAULT);
+    networks.attach("two", on("elsewhere"));
+    Subnet subnet = networks.network("elsewhere").subnet();
+    networks.close();
+
+    networks = Networks.open(config);
+
+    assertThat(networks.attached()).containsExactly("one", "two");
+    assertThat(networks.find("one")).contains(before);
+    assertThat(networks.network("elsewhere").subnet()).isEqualTo(subnet);
+    networks.detach("one");
+    networks.detach("one");
+    networks.detach("two");
+    leaks.assertNone();
+  }
+
+  @Test
+  void oneNameIsAttachedOnceAndCanComeBackAtOnce() throws Exception {
+    Attachment first = networks.attach("one", NetworkSpec.DEFAULT);
+    assertThatThrownBy(() -> networks.attach("one", NetworkSpec.DEFAULT))
+        .isInstanceOf(AgentException.Network.class)
+        .hasMessageContaining("'one' is attached");
+
+    networks.detach("one");
+    Attachment second = networks.attach("one", NetworkSpec.DEFAULT);
+
+    assertThat(second.netns()).isNotEqualTo(first.netns());
+    leaks.assertOnly(Set.of("one"), 1, 0);
+  }
+
+  @Test
+  void anInterfaceSomebodyDeletedIsToldByACheck() throws Exception {
+    Attachment one = networks.attach("one", NetworkSpec.DEFAULT);
+    networks.check("one");
+
+    Inside.run(one, "ip", "link", "delete", "eth0");
+
+    assertThatThrownBy(() -> networks.check("one"))
+        .isInstanceOf(AgentException.Network.class)
+        .hasMessageContaining("cni plugin bridge exited with 1 on CHECK");
+    networks.detach("one");
+    leaks.assertNone();
+  }
+
+  @Test
+  void aNamespaceThatIsKeptBusyLosesItsInterface() throws Exception {
+    Attachment one = networks.attach("one", NetworkSpec.DEFAULT);
+    inside.tcp(one, 80, "still here");
+
+    networks.detach("one");
+    networks.settle(Deadline.after(LIMIT));
+
+    assertThat(leaks.cables()).isEmpty();
+    leaks.assertNone();
+  }
+
+  @Test
+  void fiftyTimesInAndOutLeavesNothing() throws Exception {
+    for (int round = 0; round < 50; round++) {
+      networks.attach("container" + round, NetworkSpec.DEFAULT);
+      networks.detach("container" + round);
+    }
+    networks.settle(Deadline.after(LIMIT));
+    leaks.assertNone();
+    assertThat(networks.strayAddresses()).isEmpty();
+  }
+
+  @Test
+  void twentyAtOnceHaveAddressesOfTheirOwn() throws Exception {
+    List<TaskScope.Task<Attachment>> tasks = new ArrayList<>();
+    Set<String> names = new HashSet<>();
+    try (var scope = new TaskScope("attach")) {
+      for (int number = 0; number < 20; number++) {
+        String name = "container" + number;
+        names.add(name);
+        tasks.add(scope.fork(() -> networks.attach(name, NetworkSpec.DEFAULT)));
+      }
+      scope.join();
+    }
+    assertThat(tasks).extracting(task -> task.result().ip().orElseThrow()).doesNotHaveDuplicates();
+    assertThat(networks.strayAddresses()).isEmpty();
+    leaks.assertOnly(names, 20, 0);
+    for (String name : names) {
+      networks.detach(name);
+    }
+    leaks.assertNone();
+  }
+
+  @Test
+  void preparedNamespacesAreTakenRefilledAndTakenDown() throws Exception {
+    networks.close();
+    networks = Networks.open(config.withPoolSize(3));
+    Awaitility.await().atMost(LIMIT).until(() -> networks.prepared() == 3);
+    List<String> ready = leaks.namespaces();
+
+    Attachment taken = networks.attach("one", NetworkSpec.DEFAULT);
+
+    assertThat(ready).contains(taken.netns().getFileName().toString());
+    assertThat(taken.ip()).isPresent();
+    Awaitility.await().atMost(LIMIT).until(() -> networks.prepared() == 3);
+    networks.close();
+    leaks.assertOnly(Set.of("one"), 1, 0);
+    networks = Networks.open(config);
+    networks.detach("one");
+    leaks.assertNone();
+  }
+
+  @Test
+  void aPreparedNamespaceThatVanishedIsNotHandedOut() throws Exception {
+    networks.close();
+    networks = Networks.open(config.withPoolSize(1));
+    Awaitility.await().atMost(LIMIT).until(() -> networks.prepared() == 1);
+    Namespaces.delete(config.namespaces().resolve(leaks.namespaces().getFirst()));
+
+    Attachment one = networks.attach("one", NetworkSpec.DEFAULT);
+
+    assertThat(Namespaces.alive(one.netns())).isTrue();
+    networks.detach("one");
+    networks.close();
+    leaks.assertNone();
+  }
+
+  @Test
+  void whatARebootTookIsCleanedUp() throws Exception {
+    Attachment one = networks.attach("one", NetworkSpec.DEFAULT);
+    networks.attach("two", NetworkSpec.DEFAULT);
+    networks.close();
+    Namespaces.delete(one.netns());
+
+    networks = Networks.open(config);
+
+    assertThat(networks.attached()).containsExactly("two");
+    leaks.assertOnly(Set.of("two"), 1, 0);
+  }
+
+  @Test
+  void aNetworkAvoidsRangesThatTheHostRoutes() throws Exception {
+    Attachment one = networks.attach("one", NetworkSpec.DEFAULT);
+    NetworkConfig random = NetworkLeaks.config(directory.resolve("other")).withPoolSize(0);
+    NetworkConfig other = random.withPrefix(random.prefix(), config.subnets());
+    var otherLeaks = new NetworkLeaks(other);
+    try (Networks second = Networks.open(other)) {
+      Attachment two = second.attach("two", NetworkSpec.DEFAULT);
+      assertThat(networks.network("default").subnet())
+          .isNotEqualTo(second.network("default").subnet());
+      assertThat(two.ip()).isNotEqualTo(one.ip());
+      second.detach("two");
+    } finally {
+      otherLeaks.destroy();
+    }
+  }
+
+  @Test
+  void aMissingPluginNamesItsPackage() throws Exception {
+    networks.close();
+    networks = Networks.open(config.withPluginDirectories(directory));
+
+    assertThatThrownBy(() -> networks.attach("one", NetworkSpec.DEFAULT))
+        .isInstanceOf(AgentException.Configuration.class)
+        .hasMessageContaining("install containernetworking-plugins");
+    assertThat(networks.attached()).isEmpty();
+  }
+
+  private static NetworkSpec on(String network) {
+    return NetworkSpec.of(new Mode.Bridge(Optional.of(network)));
+  }
+
+  private static boolean ping(Attachment from, InetAddress to) throws InterruptedException {
+    return Inside.run(from, "busybox", "ping", "-c", "1", "-W", "2", to.getHostAddress()).success();
+  }
+}

@@ -1,0 +1,99 @@
+package dev.zlayer.runtime.log;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.zlayer.container.LogSpec;
+import java.io.ByteArrayOutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class LogFilesTest {
+  @TempDir Path directory;
+  private LogFiles files;
+
+  @BeforeEach
+  void prepare() throws Exception {
+    files = new LogFiles(directory, new LogSpec(10, 3));
+    files.prepare();
+  }
+
+  private void append(String text) throws Exception {
+    Files.writeString(files.current(), text, StandardOpenOption.APPEND);
+  }
+
+  private void rotate() throws Exception {
+    Path next = directory.resolve("output.tmp");
+    Files.writeString(next, "", StandardOpenOption.CREATE, StandardOpenOption.TRUNCATE_EXISTING);
+    Files.move(next, files.current(), StandardCopyOption.ATOMIC_MOVE);
+  }
+
+  private String kept() throws Exception {
+    var out = new ByteArrayOutputStream();
+    files.copyTo(out);
+    return out.toString();
+  }
+
+  @Test
+  void keepsAsManyAsAskedAndDropsTheOldest() throws Exception {
+    for (int i = 1; i <= 5; i++) {
+      append("gen " + i + " x\n");
+      rotate();
+      files.settle();
+    }
+    append("now\n");
+    assertThat(kept()).isEqualTo("gen 4 x\ngen 5 x\nnow\n");
+  }
+
+  @Test
+  void survivesARotationThatWasNotPreparedFor() throws Exception {
+    append("a\n");
+    rotate(); // to the prepared one
+    append("b\n");
+    rotate(); // to one of conmon's own
+    append("c\n");
+    assertThat(kept()).isEqualTo("a\nb\nc\n");
+    files.settle();
+    rotate();
+    append("d\n");
+    assertThat(kept()).isEqualTo("a\nb\nc\nd\n");
+  }
+
+  @Test
+  void aHalfFullFileIsNotGoneOnWith() throws Exception {
+    append("1234\n");
+    files.prepare();
+    assertThat(files.current()).isEmptyFile();
+    append("1\n");
+    files.prepare();
+    assertThat(files.current()).hasContent("1\n");
+    assertThat(kept()).isEqualTo("1234\n1\n");
+  }
+
+  @Test
+  void takesOverAFileThatNobodyPrepared() throws Exception {
+    Path other = directory.resolve("other");
+    Files.createDirectory(other);
+    Files.writeString(other.resolve("output"), "x\n");
+    var found = new LogFiles(other, LogSpec.DEFAULT);
+    found.settle();
+    found.settle();
+    assertThat(other).isDirectoryContaining("glob:**/output.1");
+    assertThat(found.generations()).hasSize(2);
+  }
+
+  @Test
+  void settlingAfterTheFilesWereRemovedIsHarmless() throws Exception {
+    for (LogFiles.Generation generation : files.generations()) {
+      Files.delete(generation.path());
+    }
+    Files.delete(directory.resolve("output.tmp"));
+    Files.delete(files.current());
+    files.settle();
+    assertThat(directory).isEmptyDirectory();
+  }
+}

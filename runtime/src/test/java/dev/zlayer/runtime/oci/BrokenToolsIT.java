@@ -1,0 +1,181 @@
+package dev.zlayer.runtime.oci;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.zlayer.container.ContainerStatus;
+import dev.zlayer.container.ExitStatus;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.port.Container;
+import dev.zlayer.runtime.oci.tool.OciTools;
+import dev.zlayer.task.TaskScope;
+import dev.zlayer.testkit.Fact;
+import dev.zlayer.testkit.Requires;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Tools that fail, hang or talk nonsense: errors name them, and nothing is left. */
+@Requires({Fact.ROOT, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX, Fact.OVERLAYFS})
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class BrokenToolsIT {
+  /** Does what the file {@code mode} says for the verb it names, else the real thing. */
+  private static final String WRAPPER =
+      """
+      #!/bin/sh
+      read -r verb act < %1$s
+      for word in "$@"; do
+        if [ "$word" = "$verb" ]; then
+          case $act in
+            fail) echo "first line" >&2; echo "%2$s is broken today" >&2; exit 9;;
+            hang) exec sleep 1000;;
+            garbage) echo '}{ nonsense' >&3; echo '}{ nonsense'; exit 0;;
+            silent) exit 0;;
+          esac
+        fi
+      done
+      exec /usr/bin/env PATH=/usr/sbin:/usr/bin:/sbin:/bin %2$s "$@"
+      """;
+
+  private Path directory;
+  private Path mode;
+  private Stage stage;
+
+  @BeforeAll
+  void open(@TempDir Path directory, @TempDir Path tools) throws Exception {
+    this.directory = directory;
+    mode = Files.writeString(tools.resolve("mode"), "none none\n");
+    var choice =
+        new OciTools.Choice(
+            Optional.of(wrapper(tools, "runc").toString()), Optional.of(wrapper(tools, "conmon")));
+    stage =
+        Stage.open(
+            directory,
+            OciSettings.DEFAULT.withTools(choice).withToolLimit(Duration.ofSeconds(2)),
+            Faults.NONE);
+  }
+
+  @AfterEach
+  void repair() throws Exception {
+    Files.writeString(mode, "none none\n");
+    for (Container container : stage.runtime.list()) {
+      container.remove(true);
+    }
+    new Leaks(directory).assertNone();
+  }
+
+  @AfterAll
+  void close() throws Exception {
+    stage.tearDown();
+  }
+
+  @Test
+  void aRuntimeThatFailsToStartIsNamed() throws Exception {
+    Container container = broken("start", "fail");
+    assertThatThrownBy(container::start)
+        .isInstanceOf(AgentException.StartFailed.class)
+        .hasMessageContaining("runc start exited with 9: runc is broken today");
+    assertThat(container.status())
+        .isInstanceOfSatisfying(
+            ContainerStatus.Exited.class,
+            exited ->
+                assertThat(exited.outcome().status()).isInstanceOf(ExitStatus.RuntimeError.class));
+    mode("none none");
+    container.start();
+    assertThat(container.status().alive()).isTrue();
+  }
+
+  @Test
+  void aRuntimeThatFailsToCreateIsNamed() throws Exception {
+    Container container = broken("create", "fail");
+    assertThatThrownBy(container::start)
+        .isInstanceOf(AgentException.StartFailed.class)
+        .hasMessageContaining("runc create failed: runc is broken today");
+  }
+
+  @Test
+  void aRuntimeThatCreatesNothingIsFoundOut() throws Exception {
+    Container container = broken("create", "silent");
+    assertThatThrownBy(container::start).isInstanceOf(AgentException.StartFailed.class);
+  }
+
+  @Test
+  void aRuntimeThatHangsIsGivenUp() throws Exception {
+    for (String verb : new String[] {"create", "start"}) {
+      Container container = broken(verb, "hang");
+      assertThatThrownBy(container::start)
+          .isInstanceOf(AgentException.Timeout.class)
+          .hasMessageContaining("2s");
+      mode("none none");
+      container.remove(true);
+    }
+  }
+
+  @Test
+  void aRemovalThatHangsCanBeMadeAgain() throws Exception {
+    Container container = broken("delete", "hang");
+    container.start();
+    assertThatThrownBy(() -> container.remove(true)).isInstanceOf(AgentException.Timeout.class);
+    assertThat(stage.runtime.find(container.id())).isPresent();
+    assertThat(container.status()).isInstanceOf(ContainerStatus.Unknown.class);
+    mode("none none");
+    container.remove(true);
+  }
+
+  @Test
+  void aMonitorThatTalksNonsenseIsNamed() throws Exception {
+    Container container = broken("--cid", "garbage");
+    assertThatThrownBy(container::start)
+        .isInstanceOf(AgentException.StartFailed.class)
+        .hasMessageContaining("conmon printed '}{ nonsense'");
+    mode("--cid fail");
+    assertThatThrownBy(container::start)
+        .isInstanceOf(AgentException.StartFailed.class)
+        .hasMessageContaining("conmon is broken today");
+    mode("--cid hang");
+    assertThatThrownBy(container::start).isInstanceOf(AgentException.Timeout.class);
+  }
+
+  @Test
+  void oneThatHangsDoesNotHoldUpOthers() throws Exception {
+    Container other = broken("none", "none");
+    other.start();
+    Container container = broken("start", "hang");
+    try (var scope = new TaskScope("hanging")) {
+      scope.fork(
+          () -> {
+            assertThatThrownBy(container::start).isInstanceOf(AgentException.Timeout.class);
+            return true;
+          });
+      assertThat(stage.runtime.list()).hasSize(2);
+      assertThat(other.inspect().status().alive()).isTrue();
+      other.remove(true);
+      scope.join();
+    }
+  }
+
+  private Container broken(String verb, String act) throws Exception {
+    Container container = stage.runtime.create(Stage.id(), Stage.spec("sleep", "300"));
+    mode(verb + " " + act);
+    return container;
+  }
+
+  private void mode(String text) throws IOException {
+    Files.writeString(mode, text + "\n");
+  }
+
+  private Path wrapper(Path tools, String name) throws IOException {
+    Path file = tools.resolve(name);
+    Files.writeString(file, WRAPPER.formatted(mode, name));
+    return Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rwxr-xr-x"));
+  }
+}

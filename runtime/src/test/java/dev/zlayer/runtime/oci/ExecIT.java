@@ -1,0 +1,217 @@
+package dev.zlayer.runtime.oci;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.zlayer.container.ExecSpec;
+import dev.zlayer.container.ExitStatus;
+import dev.zlayer.container.ProcessSpec;
+import dev.zlayer.container.Signal;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.port.Attachable;
+import dev.zlayer.port.Container;
+import dev.zlayer.task.Deadline;
+import dev.zlayer.task.TaskScope;
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** Further processes in a container, and its own streams. */
+class ExecIT extends OnStage {
+  private Container container;
+
+  @BeforeAll
+  void start() throws Exception {
+    var process =
+        ProcessSpec.DEFAULT
+            .withArgs("sleep", "300")
+            .withEnv(Map.of("KEPT", "1", "CHANGED", "old"))
+            .withWorkdir("/tmp");
+    container = stage.runtime.create(Stage.id(), Stage.spec().withProcess(process));
+    container.start();
+  }
+
+  @AfterAll
+  void end() throws Exception {
+    container.remove(true);
+  }
+
+  @Test
+  void outputAndExitCodeAreTold() throws Exception {
+    try (var session = container.exec(ExecSpec.of("sh", "-c", "echo out; echo err >&2; exit 5"))) {
+      assertThat(session.stdout().readAllBytes()).asString().isEqualTo("out\n");
+      assertThat(session.stderr().readAllBytes()).asString().isEqualTo("err\n");
+      assertThat(session.await(soon())).isEqualTo(new ExitStatus.Code(5));
+    }
+    assertThat(stage.dirs.container(container.id().runtimeName()).execs()).isEmptyDirectory();
+  }
+
+  @Test
+  void missingAndForbiddenCommandsHaveTheirCodes() throws Exception {
+    assertThat(code(ExecSpec.of("no-such-command"))).isEqualTo(new ExitStatus.Code(127));
+    assertThat(code(ExecSpec.of("/no/such/command"))).isEqualTo(new ExitStatus.Code(127));
+    assertThat(code(ExecSpec.of("/etc/passwd"))).isEqualTo(new ExitStatus.Code(126));
+    assertThat(code(ExecSpec.of("/tmp"))).isEqualTo(new ExitStatus.Code(126));
+    assertThat(code(ExecSpec.of("sh", "-c", "exit 127"))).isEqualTo(new ExitStatus.Code(127));
+    assertThat(code(ExecSpec.of("sh", "-c", "kill -TERM $$")))
+        .isEqualTo(new ExitStatus.Signalled(Signal.TERM));
+  }
+
+  @Test
+  void environmentDirectoryAndUserCanDiffer() throws Exception {
+    assertThat(Runs.exec(container, "sh", "-c", "echo $KEPT $CHANGED; pwd; id -u"))
+        .isEqualTo("1 old\n/tmp\n0");
+    var spec =
+        ExecSpec.of("sh", "-c", "echo $KEPT $CHANGED $NEW; pwd; id -u; id -G; echo $HOME")
+            .withEnv(Map.of("CHANGED", "new", "NEW", "2"))
+            .withWorkdir("/home/app")
+            .withUser("app");
+    assertThat(Runs.exec(container, spec))
+        .isEqualTo("1 new 2\n/home/app\n1000\n1000 50\n/home/app");
+    assertThatThrownBy(() -> container.exec(ExecSpec.of("id").withUser("unknown")))
+        .isInstanceOf(AgentException.InvalidSpec.class);
+  }
+
+  @Test
+  void privilegedHasMoreCapabilities() throws Exception {
+    var spec =
+        new ExecSpec(
+            List.of("grep", "CapEff", "/proc/self/status"),
+            Map.of(),
+            Optional.empty(),
+            Optional.empty(),
+            true,
+            false,
+            false);
+    assertThat(Runs.exec(container, spec)).doesNotContain("a80425fb").contains("ffff");
+  }
+
+  @Test
+  void inputIsReadToItsEnd() throws Exception {
+    byte[] much = "0123456789abcde\n".repeat(20_000).getBytes(StandardCharsets.UTF_8);
+    try (var session = container.exec(ExecSpec.of("md5sum").withStdin())) {
+      session.stdin().write(much);
+      session.stdin().close();
+      assertThat(session.stdout().readAllBytes())
+          .asString()
+          .startsWith(
+              java.util.HexFormat.of()
+                  .formatHex(java.security.MessageDigest.getInstance("MD5").digest(much)));
+      assertThat(session.await(soon()).success()).isTrue();
+    }
+    assertThat(Runs.exec(container, "cat")).isEmpty();
+  }
+
+  @Test
+  void aTerminalIsOneAndCanBeResized() throws Exception {
+    try (var session = container.exec(ExecSpec.of("sh").withTerminal())) {
+      session.resize(33, 99);
+      // the runtime passes the size on a moment after the shell has begun
+      String script = "tty; until stty size | grep 99; do sleep 0.02; done; exit 3\n";
+      session.stdin().write(script.getBytes(StandardCharsets.UTF_8));
+      String shown = new String(session.stdout().readAllBytes(), StandardCharsets.UTF_8);
+      assertThat(shown).contains("/dev/pts/").contains("33 99");
+      assertThat(session.await(soon())).isEqualTo(new ExitStatus.Code(3));
+    }
+  }
+
+  @Test
+  void closingEndsTheProcess() throws Exception {
+    var session = container.exec(ExecSpec.of("sleep", "4242"));
+    Awaitility.await().until(() -> Runs.exec(container, "ps").contains("sleep 4242"));
+    assertThatThrownBy(() -> session.await(Deadline.after(Duration.ofMillis(10))))
+        .isInstanceOf(AgentException.Timeout.class);
+    session.close();
+    Awaitility.await().until(() -> !Runs.exec(container, "ps").contains("sleep 4242"));
+  }
+
+  @Test
+  void manyRunAtOnce() throws Exception {
+    try (var scope = new TaskScope("execs")) {
+      var outputs =
+          java.util.stream.IntStream.range(0, 8)
+              .mapToObj(i -> scope.fork(() -> Runs.exec(container, "echo", "number " + i)))
+              .toList();
+      scope.join();
+      for (int i = 0; i < 8; i++) {
+        assertThat(outputs.get(i).result()).isEqualTo("number " + i);
+      }
+    }
+  }
+
+  @Test
+  void itEndsWithItsContainer() throws Exception {
+    Container other = stage.runtime.create(Stage.id(), Stage.spec("sleep", "300"));
+    other.start();
+    var session = other.exec(ExecSpec.of("sleep", "300"));
+    Awaitility.await().until(() -> Runs.exec(other, "ps").contains("sleep 300"));
+    other.kill(Signal.KILL);
+    assertThat(session.await(soon()).success()).isFalse();
+    session.close();
+    Runs.end(other);
+    assertThatThrownBy(() -> other.exec(ExecSpec.of("true")))
+        .isInstanceOf(AgentException.InvalidSpec.class);
+    other.remove(true);
+  }
+
+  @Test
+  void attachedStreamsAreTheContainersOwn() throws Exception {
+    var process = ProcessSpec.DEFAULT.withArgs("cat").withStdin(true);
+    Container cat = stage.runtime.create(Stage.id(), Stage.spec().withProcess(process));
+    cat.start();
+    try (var session = ((Attachable) cat).attach()) {
+      session.stdin().write("hello\n".getBytes(StandardCharsets.UTF_8));
+      var reader =
+          new BufferedReader(new InputStreamReader(session.stdout(), StandardCharsets.UTF_8));
+      assertThat(reader.readLine()).isEqualTo("hello");
+      session.stdin().close();
+      assertThat(session.await(soon())).isEqualTo(new ExitStatus.Code(0));
+    }
+    assertThat(Stage.text(cat)).isEqualTo("hello");
+    cat.remove(true);
+  }
+
+  @Test
+  void detachingFromATerminalLeavesItRunning() throws Exception {
+    var process = ProcessSpec.DEFAULT.withArgs("sh").withTerminal(true).withStdin(true);
+    Container shell = stage.runtime.create(Stage.id(), Stage.spec().withProcess(process));
+    shell.start();
+    try (var session = ((Attachable) shell).attach()) {
+      session.resize(21, 77);
+      session.stdin().write("stty size; echo ready\n".getBytes(StandardCharsets.UTF_8));
+      var reader =
+          new BufferedReader(new InputStreamReader(session.stdout(), StandardCharsets.UTF_8));
+      String line = reader.readLine();
+      var seen = new StringBuilder();
+      while (line != null && !line.equals("ready")) {
+        seen.append(line).append('\n');
+        line = reader.readLine();
+      }
+      assertThat(seen).contains("21 77");
+    }
+    assertThat(shell.status().alive()).isTrue();
+    try (var again = ((Attachable) shell).attach()) {
+      again.stdin().write("exit 6\n".getBytes(StandardCharsets.UTF_8));
+      assertThat(again.await(soon())).isEqualTo(new ExitStatus.Code(6));
+    }
+    shell.remove(true);
+  }
+
+  private ExitStatus code(ExecSpec spec) throws InterruptedException {
+    try (var session = container.exec(spec)) {
+      return session.await(soon());
+    }
+  }
+
+  private static Deadline soon() {
+    return Deadline.after(Stage.PATIENCE);
+  }
+}

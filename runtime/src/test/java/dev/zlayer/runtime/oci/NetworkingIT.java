@@ -1,0 +1,139 @@
+package dev.zlayer.runtime.oci;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.zlayer.container.ContainerSpec;
+import dev.zlayer.container.NetworkSpec;
+import dev.zlayer.container.NetworkSpec.Mode;
+import dev.zlayer.container.NetworkSpec.Protocol;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.port.Container;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
+
+/** How containers are connected, seen from inside. */
+class NetworkingIT extends OnStage {
+  @Test
+  void namesAndServersAreAsAsked() throws Exception {
+    var network =
+        new NetworkSpec(
+            new Mode.None(),
+            Optional.of("box"),
+            List.of(),
+            List.of(InetAddress.ofLiteral("192.0.2.53")),
+            List.of("example.test"),
+            Map.of("db", "192.0.2.1"));
+    assertThat(
+            stage.output(
+                Stage.script("hostname; cat /etc/hostname /etc/resolv.conf /etc/hosts")
+                    .withNetwork(network)))
+        .startsWith("box\nbox\n")
+        .contains("nameserver 192.0.2.53\nsearch example.test")
+        .contains("192.0.2.1\tdb", "127.0.0.1\tlocalhost", "\tbox");
+  }
+
+  @Test
+  void withoutANetworkThereIsLoopbackOnly() throws Exception {
+    assertThat(stage.output(Stage.script("ls /sys/class/net; ip -o addr | grep -c 127.0.0.1")))
+        .isEqualTo("lo\n1");
+  }
+
+  @Test
+  void aBridgeGivesAnAddressThatTheProcessHasFromTheStart() throws Exception {
+    Container container =
+        stage.runtime.create(
+            Stage.id(),
+            Stage.script("ip -o -4 addr show eth0; cat /etc/hosts; sleep 300")
+                .withNetwork(
+                    new NetworkSpec(
+                        new Mode.Bridge(Optional.empty()),
+                        Optional.empty(),
+                        List.of(),
+                        List.of(),
+                        List.of(),
+                        Map.of("outside", "host-gateway"))));
+    container.start();
+    String ip = container.ip().orElseThrow().getHostAddress();
+    Awaitility.await().until(() -> Stage.text(container).contains(ip + "/"));
+    assertThat(Stage.text(container)).contains(ip + "\t" + container.id().runtimeName());
+    assertThat(Stage.text(container)).containsPattern("10\\.[0-9.]+\toutside");
+    container.remove(true);
+  }
+
+  @Test
+  void publishedPortsAreReachableAndReported() throws Exception {
+    Container container =
+        stage.runtime.create(
+            Stage.id(),
+            server("hello")
+                .withNetwork(
+                    NetworkSpec.DEFAULT.withPorts(
+                        new NetworkSpec.Port(
+                            OptionalInt.empty(), 80, Protocol.TCP, Optional.empty()))));
+    container.start();
+    var port = container.ports().getFirst();
+    assertThat(port.containerPort()).isEqualTo(80);
+    assertThat(port.hostPort()).isPositive();
+    Awaitility.await()
+        .ignoreExceptions()
+        .until(() -> ask(InetAddress.getLoopbackAddress(), port.hostPort()).equals("hello"));
+    container.remove(true);
+  }
+
+  @Test
+  void theHostsNetworkIsTheHosts() throws Exception {
+    String own =
+        java.nio.file.Files.readSymbolicLink(java.nio.file.Path.of("/proc/self/ns/net")).toString();
+    assertThat(
+            stage.output(
+                Stage.script("readlink /proc/self/ns/net")
+                    .withNetwork(NetworkSpec.of(new Mode.Host()))))
+        .isEqualTo(own);
+  }
+
+  @Test
+  void aSharedNetworkIsOneHost() throws Exception {
+    for (NetworkSpec network : List.of(NetworkSpec.DEFAULT, NetworkSpec.NONE)) {
+      Container owner =
+          stage.runtime.create(
+              Stage.id(), server("shared").withNetwork(network.withHostname("one")));
+      owner.start();
+      var guest = NetworkSpec.of(new Mode.Shared(owner.id()));
+      assertThat(
+              stage.output(
+                  Stage.script(
+                          "hostname; until nc 127.0.0.1 80 </dev/null; do sleep 0.05; done; grep -c"
+                              + " one /etc/hosts")
+                      .withNetwork(guest)))
+          .isEqualTo("one\nshared\n1");
+      owner.remove(true);
+    }
+  }
+
+  @Test
+  void onlyABridgePublishesPorts() {
+    var port = new NetworkSpec.Port(OptionalInt.of(1), 1, Protocol.TCP, Optional.empty());
+    assertThatThrownBy(
+            () -> stage.run(Stage.spec("true").withNetwork(NetworkSpec.NONE.withPorts(port))))
+        .isInstanceOf(AgentException.InvalidSpec.class);
+  }
+
+  private static ContainerSpec server(String answer) {
+    return Stage.script("while true; do echo " + answer + " | nc -l -p 80; done");
+  }
+
+  private static String ask(InetAddress host, int port) throws Exception {
+    try (var socket = new Socket(host, port)) {
+      socket.shutdownOutput();
+      return new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
+    }
+  }
+}

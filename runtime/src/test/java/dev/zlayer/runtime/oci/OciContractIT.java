@@ -1,0 +1,51 @@
+package dev.zlayer.runtime.oci;
+
+import dev.zlayer.error.AgentException;
+import dev.zlayer.oci.ImageRef;
+import dev.zlayer.port.ContainerRuntime;
+import dev.zlayer.testkit.Fact;
+import dev.zlayer.testkit.Requires;
+import dev.zlayer.testkit.contract.RuntimeContract;
+import java.nio.file.Path;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Keeps every promise of a runtime, on real containers. */
+@Requires({Fact.ROOT, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX, Fact.OVERLAYFS})
+class OciContractIT extends RuntimeContract {
+  @TempDir static Path directory;
+  private static Stage stage;
+
+  @BeforeAll
+  static void open() throws Exception {
+    stage = Stage.open(directory);
+  }
+
+  @AfterAll
+  static void close() throws Exception {
+    stage.tearDown();
+    new Leaks(directory).assertNone();
+  }
+
+  @Override
+  protected ContainerRuntime runtime() {
+    return stage.runtime;
+  }
+
+  @Override
+  protected ContainerRuntime restarted() {
+    try {
+      stage.close();
+      stage = Stage.open(directory);
+      return stage.runtime;
+    } catch (Exception e) {
+      throw new AgentException.Internal("cannot open the runtime anew", e);
+    }
+  }
+
+  @Override
+  protected ImageRef image() {
+    return Stage.BUSYBOX;
+  }
+}

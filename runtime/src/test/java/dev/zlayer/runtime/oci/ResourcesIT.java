@@ -1,0 +1,183 @@
+package dev.zlayer.runtime.oci;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.zlayer.container.ContainerStatus;
+import dev.zlayer.container.ExitStatus;
+import dev.zlayer.container.Resources;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.linux.CgroupSupport;
+import dev.zlayer.port.Container;
+import dev.zlayer.port.Updatable;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.Test;
+
+/** Limits, seen from inside; the paths are those of the cgroup version the host has. */
+class ResourcesIT extends OnStage {
+  private static final boolean V2 = CgroupSupport.read().v2();
+  private static final Resources NONE = Resources.DEFAULT;
+
+  @Test
+  void memorySwapAndReservationAreBounded() throws Exception {
+    Assumptions.assumeFalse(V2);
+    var resources =
+        new Resources(
+            OptionalDouble.empty(),
+            OptionalLong.empty(),
+            Optional.empty(),
+            OptionalLong.of(64 << 20),
+            OptionalLong.of(96 << 20),
+            OptionalLong.of(32 << 20),
+            OptionalInt.of(30),
+            OptionalLong.of(77),
+            OptionalInt.of(500),
+            false,
+            OptionalInt.empty(),
+            Map.of("nofile", new Resources.Ulimit(100, 200)),
+            Optional.empty());
+    assertThat(
+            inside(
+                resources,
+                "cd /sys/fs/cgroup; cat memory/memory.limit_in_bytes"
+                    + " memory/memory.memsw.limit_in_bytes memory/memory.soft_limit_in_bytes"
+                    + " memory/memory.swappiness pids/pids.max /proc/self/oom_score_adj;"
+                    + " ulimit -Sn; ulimit -Hn"))
+        .isEqualTo("%d\n%d\n%d\n30\n77\n500\n100\n200".formatted(64 << 20, 96 << 20, 32 << 20));
+  }
+
+  @Test
+  void cpuQuotaSharesAndSetAreBounded() throws Exception {
+    Assumptions.assumeFalse(V2);
+    var resources =
+        new Resources(
+            OptionalDouble.of(0.5),
+            OptionalLong.of(512),
+            Optional.of("0"),
+            OptionalLong.empty(),
+            OptionalLong.empty(),
+            OptionalLong.empty(),
+            OptionalInt.empty(),
+            OptionalLong.of(-1),
+            OptionalInt.empty(),
+            false,
+            OptionalInt.empty(),
+            Map.of(),
+            Optional.of("/zlayer-it/deep"));
+    assertThat(
+            inside(
+                resources,
+                "cd /sys/fs/cgroup; cat cpu/cpu.cfs_quota_us cpu/cpu.cfs_period_us cpu/cpu.shares"
+                    + " cpuset/cpuset.cpus pids/pids.max; grep -c zlayer-it/deep /proc/self/cgroup;"
+                    + " nproc"))
+        .matches("50000\n100000\n512\n0\nmax\n\\d+\n1");
+  }
+
+  @Test
+  void processesAreBoundedByDefault() throws Exception {
+    assertThat(
+            inside(NONE, V2 ? "cat /sys/fs/cgroup/pids.max" : "cat /sys/fs/cgroup/pids/pids.max"))
+        .isEqualTo("4096");
+  }
+
+  @Test
+  void whatTheHostCannotDoIsRefused() {
+    var weight =
+        new Resources(
+            OptionalDouble.empty(),
+            OptionalLong.empty(),
+            Optional.empty(),
+            OptionalLong.empty(),
+            OptionalLong.empty(),
+            OptionalLong.empty(),
+            OptionalInt.empty(),
+            OptionalLong.empty(),
+            OptionalInt.empty(),
+            false,
+            OptionalInt.of(500),
+            Map.of(),
+            Optional.empty());
+    if (!CgroupSupport.read().blockIoWeight()) {
+      assertThatThrownBy(() -> inside(weight, "true"))
+          .isInstanceOf(AgentException.Unsupported.class)
+          .hasMessageContaining("block I/O weight");
+    }
+    assertThatThrownBy(() -> inside(NONE.withMemory(1), "true"))
+        .isInstanceOf(AgentException.InvalidSpec.class);
+  }
+
+  @Test
+  void tooMuchMemoryEndsInAnOutOfMemoryOutcome() throws Exception {
+    var spec =
+        Stage.script("x=a; while true; do x=$x$x$x; done").withResources(NONE.withMemory(16 << 20));
+    assertThat(stage.run(spec).status()).isEqualTo(new ExitStatus.OutOfMemory());
+    assertThat(Path.of("oom")).as("the monitor's note stays out of our directory").doesNotExist();
+  }
+
+  @Test
+  void aForkBombStaysInside() throws Exception {
+    var spec = Stage.script("b() { b | b & }; b; sleep 30").withResources(NONE.withPids(30));
+    Container container = stage.runtime.create(Stage.id(), spec);
+    container.start();
+    assertThat(container.stats().pids()).isLessThanOrEqualTo(30);
+    container.remove(true);
+    assertThat(container.status()).isInstanceOf(ContainerStatus.Removed.class);
+  }
+
+  @Test
+  void limitsChangeWhileItRunsAndStayForTheNextRun() throws Exception {
+    Container container =
+        stage.runtime.create(
+            Stage.id(), Stage.script("sleep 300").withResources(NONE.withMemory(64 << 20)));
+    container.start();
+    ((Updatable) container).update(NONE.withMemory(32 << 20).withPids(55));
+    String limits =
+        V2
+            ? "cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/pids.max"
+            : "cat /sys/fs/cgroup/memory/memory.limit_in_bytes /sys/fs/cgroup/pids/pids.max";
+    assertThat(Runs.exec(container, "sh", "-c", limits)).isEqualTo((32 << 20) + "\n55");
+    container.kill(dev.zlayer.container.Signal.KILL);
+    Runs.end(container);
+    container.start();
+    assertThat(Runs.exec(container, "sh", "-c", limits)).isEqualTo((32 << 20) + "\n55");
+    assertThat(container.spec().resources().memoryBytes()).hasValue(32 << 20);
+    container.remove(true);
+  }
+
+  @Test
+  void usageIsTold() throws Exception {
+    Container container =
+        stage.runtime.create(
+            Stage.id(), Stage.script("sleep 300").withResources(NONE.withMemory(64 << 20)));
+    container.start();
+    var stats = container.stats();
+    assertThat(stats.memoryLimitBytes()).hasValue(64 << 20);
+    assertThat(stats.memoryBytes()).isBetween(1L, 64L << 20);
+    assertThat(stats.pids()).isPositive();
+    assertThat(stats.cpuNanos()).isPositive();
+    container.remove(true);
+  }
+
+  @AfterAll
+  void removeOwnCgroupParent() throws IOException {
+    try (var controllers = Files.list(Path.of("/sys/fs/cgroup"))) {
+      for (Path controller : controllers.toList()) {
+        Files.deleteIfExists(controller.resolve("zlayer-it/deep"));
+        Files.deleteIfExists(controller.resolve("zlayer-it"));
+      }
+    }
+  }
+
+  private String inside(Resources resources, String script) throws InterruptedException {
+    return stage.output(Stage.script(script).withResources(resources));
+  }
+}

@@ -1,0 +1,91 @@
+package dev.zlayer.runtime.oci.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.zlayer.container.Resources;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.json.JsonText;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+class ResourcesSectionTest {
+  @Test
+  void limitsAreWrittenAsOciWantsThem() {
+    var wanted = resources(1.5, 64 << 20, OptionalLong.empty(), OptionalInt.empty());
+    assertThat(JsonText.print(ResourcesSection.limits(wanted, host(false, true))))
+        .isEqualTo(
+            "{\"memory\":{\"limit\":67108864,\"swap\":134217728},"
+                + "\"cpu\":{\"quota\":150000,\"period\":100000},"
+                + "\"pids\":{\"limit\":4096},\"blockIO\":{}}");
+  }
+
+  @Test
+  void devicesAreDeniedButForThoseGiven() {
+    var device = new DeviceNode("/dev/x", "c", 300, 70_000, 0666, 0, 0, "rw");
+    String section =
+        JsonText.print(
+            ResourcesSection.of(Resources.DEFAULT, host(false, true), List.of(device), false));
+    assertThat(section)
+        .contains("{\"allow\":false,\"access\":\"rwm\"}")
+        .contains(
+            "{\"allow\":true,\"type\":\"c\",\"major\":300,\"minor\":70000,\"access\":\"rw\"}");
+  }
+
+  @Test
+  void whatTheHostLacksIsRefused() {
+    var swappiness = resources(1, 64 << 20, OptionalLong.empty(), OptionalInt.of(10));
+    assertThatThrownBy(() -> ResourcesSection.limits(swappiness, host(true, true)))
+        .isInstanceOf(AgentException.Unsupported.class);
+    var swap = resources(1, 64 << 20, OptionalLong.of(-1), OptionalInt.empty());
+    assertThatThrownBy(() -> ResourcesSection.limits(swap, host(false, false)))
+        .isInstanceOf(AgentException.Unsupported.class);
+  }
+
+  @Test
+  void whatCannotBeMeantIsInvalid() {
+    var less = resources(1, 64 << 20, OptionalLong.of(1 << 20), OptionalInt.empty());
+    assertThatThrownBy(() -> ResourcesSection.limits(less, host(false, true)))
+        .isInstanceOf(AgentException.InvalidSpec.class);
+    assertThatThrownBy(
+            () -> ResourcesSection.limits(Resources.DEFAULT.withPids(0), host(false, true)))
+        .isInstanceOf(AgentException.InvalidSpec.class);
+  }
+
+  private static Resources resources(
+      double cpus, long memory, OptionalLong swap, OptionalInt swappiness) {
+    return new Resources(
+        OptionalDouble.of(cpus),
+        OptionalLong.empty(),
+        Optional.empty(),
+        OptionalLong.of(memory),
+        swap,
+        OptionalLong.empty(),
+        swappiness,
+        OptionalLong.empty(),
+        OptionalInt.empty(),
+        false,
+        OptionalInt.empty(),
+        Map.of(),
+        Optional.empty());
+  }
+
+  private static HostFacts host(boolean v2, boolean swap) {
+    return new HostFacts(
+        "x86_64",
+        "6.1",
+        0,
+        Map.of(),
+        0,
+        new HostFacts.Cgroup(v2, false, swap, false),
+        Set.of(),
+        Optional.empty(),
+        Optional.empty());
+  }
+}
