@@ -1,0 +1,112 @@
+package dev.zlayer.engine.init;
+
+import dev.zlayer.error.AgentException;
+import dev.zlayer.error.Durations;
+import dev.zlayer.spec.service.InitAction.WaitHttp;
+import dev.zlayer.task.Deadline;
+import dev.zlayer.task.Pauses;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.Map;
+import javax.net.ssl.SSLContext;
+
+/** Waits until a GET request is answered as expected; redirects are followed. */
+final class WaitHttpAction implements InitAction {
+  /** A peer that accepts and says nothing must not use up the whole time in one attempt. */
+  private static final Duration LONGEST_ATTEMPT = Duration.ofSeconds(5);
+
+  private final WaitHttp wanted;
+  private final Map<String, String> headers;
+  private final SSLContext tls;
+  private final Pauses pauses;
+
+  WaitHttpAction(WaitHttp wanted, Map<String, String> headers, SSLContext tls, Pauses pauses) {
+    this.wanted = wanted;
+    this.headers = headers;
+    this.tls = tls;
+    this.pauses = pauses;
+  }
+
+  @Override
+  public String perform(Deadline deadline) throws InterruptedException {
+    HttpRequest request = request();
+    Deadline end = deadline.atMost(wanted.timeout());
+    String last = "no attempt was made";
+    int attempts = 0;
+    HttpClient client =
+        HttpClient.newBuilder()
+            .followRedirects(HttpClient.Redirect.NORMAL)
+            .connectTimeout(LONGEST_ATTEMPT)
+            .sslContext(tls)
+            .build();
+    try {
+      while (!end.passed()) {
+        try {
+          int status = ask(client, request, end.atMost(LONGEST_ATTEMPT));
+          if (expected(status)) {
+            return "";
+          }
+          last = "status " + status;
+        } catch (AgentException.Timeout _) {
+          // an attempt that the end cut short tells less than the one before
+          last = end.passed() && attempts > 0 ? last : "no answer in time";
+        } catch (TaskFailure e) {
+          last = e.getMessage();
+        }
+        attempts++;
+        pauses.pause(end.atMost(wanted.interval()).left());
+      }
+    } finally {
+      client.shutdownNow();
+    }
+    throw new ActionFailed(
+        "%s did not answer with %s within %s: %s"
+            .formatted(
+                wanted.url(),
+                wanted.expectStatus().map(status -> "status " + status).orElse("a 2xx status"),
+                Durations.print(wanted.timeout()),
+                last),
+        "");
+  }
+
+  private HttpRequest request() {
+    try {
+      HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(wanted.url())).GET();
+      headers.forEach(request::header);
+      return request.build();
+    } catch (IllegalArgumentException e) {
+      throw new AgentException.InvalidSpec(
+          "%s cannot be asked: %s".formatted(wanted.url(), e.getMessage()), e);
+    }
+  }
+
+  private boolean expected(int status) {
+    return wanted.expectStatus().map(expect -> expect == status).orElse(status / 100 == 2);
+  }
+
+  /** The client's own time limit ends with the headers; ours includes a body that never ends. */
+  private static int ask(HttpClient client, HttpRequest request, Deadline deadline)
+      throws InterruptedException {
+    return TimeLimit.within(
+        deadline,
+        "waiting for an answer",
+        () -> {
+          try {
+            return client.send(request, HttpResponse.BodyHandlers.discarding()).statusCode();
+          } catch (IOException e) {
+            throw new TaskFailure(e);
+          }
+        });
+  }
+
+  /** An attempt that failed; the next may not. */
+  private static final class TaskFailure extends RuntimeException {
+    TaskFailure(IOException cause) {
+      super(cause.getMessage() == null ? cause.toString() : cause.getMessage(), cause);
+    }
+  }
+}

@@ -1,0 +1,39 @@
+package dev.zlayer.engine.job;
+
+import dev.zlayer.container.Outcome;
+import dev.zlayer.error.AgentException;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * What a run reports of its end: how the process ended, or what kept it from running.
+ *
+ * @param log the kept output as {@link OutputCodec} writes it
+ */
+@SuppressWarnings("ArrayRecordComponent") // output is bytes, never compared
+record AttemptEnd(
+    Optional<Outcome> outcome,
+    Optional<AgentException> error,
+    byte[] log,
+    Attempt.Output output,
+    List<Attempt.Artifact> artifacts,
+    List<String> notes) {
+  static AttemptEnd failed(AgentException error) {
+    return new AttemptEnd(
+        Optional.empty(),
+        Optional.of(error),
+        new byte[0],
+        Attempt.Output.NONE,
+        List.of(),
+        List.of());
+  }
+
+  static AttemptEnd neverRan() {
+    return new AttemptEnd(
+        Optional.empty(), Optional.empty(), new byte[0], Attempt.Output.NONE, List.of(), List.of());
+  }
+
+  AttemptEnd with(AgentException error) {
+    return new AttemptEnd(outcome, Optional.of(error), log, output, artifacts, notes);
+  }
+}

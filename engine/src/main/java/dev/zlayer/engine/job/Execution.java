@@ -1,0 +1,186 @@
+package dev.zlayer.engine.job;
+
+import dev.zlayer.container.ContainerId;
+import dev.zlayer.engine.init.StepReport;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * One execution of a job, as it is recorded.
+ *
+ * @param number counts all executions of this node; names its containers
+ * @param needs executions that must have completed before
+ * @param follows executions that must have ended before
+ * @param startedAt when it first left the queue; {@code deadlineAt} counts from here
+ * @param notBefore when its next attempt may begin
+ * @param cancelRequested somebody ended it: whatever its process does, the result is cancelled
+ * @param timedOut its deadline passed: the result is failed unless somebody ended it
+ */
+public record Execution(
+    ExecutionId id,
+    long number,
+    JobKey job,
+    Trigger trigger,
+    Overrides overrides,
+    int priority,
+    Instant createdAt,
+    List<ExecutionId> needs,
+    List<ExecutionId> follows,
+    Optional<Instant> startedAt,
+    Optional<Instant> deadlineAt,
+    Optional<Instant> notBefore,
+    boolean cancelRequested,
+    boolean timedOut,
+    List<Attempt> attempts,
+    ExecutionStatus status,
+    Optional<Instant> finishedAt) {
+  /** Role of the containers that run a job. */
+  public static final String ROLE = "job";
+
+  /** More than the attempts a job may have. */
+  private static final int ATTEMPTS = 1 << 11;
+
+  public Execution {
+    needs = List.copyOf(needs);
+    follows = List.copyOf(follows);
+    attempts = List.copyOf(attempts);
+  }
+
+  public Attempt attempt() {
+    return attempts.getLast();
+  }
+
+  /** The container of the given attempt; no other attempt ever has the same. */
+  public ContainerId container(int attempt) {
+    return new ContainerId(job.deployment(), job.name(), ROLE, 1, number * ATTEMPTS + attempt);
+  }
+
+  /** Bytes that retention counts. */
+  public long bytes() {
+    return attempts.stream().mapToLong(Attempt::bytes).sum();
+  }
+
+  Execution started(Instant now, Optional<Duration> deadline) {
+    var all = new ArrayList<>(attempts);
+    all.add(Attempt.begun(attempts.size() + 1, now));
+    Instant first = startedAt.orElse(now);
+    return new Execution(
+        id,
+        number,
+        job,
+        trigger,
+        overrides,
+        priority,
+        createdAt,
+        needs,
+        follows,
+        Optional.of(first),
+        deadlineAt.or(() -> deadline.map(first::plus)),
+        Optional.empty(),
+        cancelRequested,
+        timedOut,
+        all,
+        new ExecutionStatus.Initializing(),
+        finishedAt);
+  }
+
+  Execution running(Instant now) {
+    return with(attempt().running(now)).with(new ExecutionStatus.Running());
+  }
+
+  Execution with(StepReport step) {
+    return with(attempt().with(step));
+  }
+
+  Execution attemptEnded(AttemptEnd end, Instant now) {
+    return with(attempt().ended(end, now));
+  }
+
+  Execution again(Instant notBefore) {
+    return new Execution(
+        id,
+        number,
+        job,
+        trigger,
+        overrides,
+        priority,
+        createdAt,
+        needs,
+        follows,
+        startedAt,
+        deadlineAt,
+        Optional.of(notBefore),
+        cancelRequested,
+        timedOut,
+        attempts,
+        new ExecutionStatus.Pending(),
+        finishedAt);
+  }
+
+  Execution finished(ExecutionStatus status, Instant now) {
+    return flagged(cancelRequested, timedOut, status, Optional.of(now));
+  }
+
+  Execution cancelling() {
+    return flagged(true, timedOut, status, finishedAt);
+  }
+
+  Execution timingOut() {
+    return flagged(cancelRequested, true, status, finishedAt);
+  }
+
+  private Execution with(ExecutionStatus status) {
+    return flagged(cancelRequested, timedOut, status, finishedAt);
+  }
+
+  private Execution flagged(
+      boolean cancelRequested,
+      boolean timedOut,
+      ExecutionStatus status,
+      Optional<Instant> finishedAt) {
+    return new Execution(
+        id,
+        number,
+        job,
+        trigger,
+        overrides,
+        priority,
+        createdAt,
+        needs,
+        follows,
+        startedAt,
+        deadlineAt,
+        notBefore,
+        cancelRequested,
+        timedOut,
+        attempts,
+        status,
+        finishedAt);
+  }
+
+  private Execution with(Attempt attempt) {
+    var all = new ArrayList<>(attempts);
+    all.set(all.size() - 1, attempt);
+    return new Execution(
+        id,
+        number,
+        job,
+        trigger,
+        overrides,
+        priority,
+        createdAt,
+        needs,
+        follows,
+        startedAt,
+        deadlineAt,
+        notBefore,
+        cancelRequested,
+        timedOut,
+        all,
+        status,
+        finishedAt);
+  }
+}

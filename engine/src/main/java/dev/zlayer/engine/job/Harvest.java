@@ -1,0 +1,79 @@
+package dev.zlayer.engine.job;
+
+import dev.zlayer.container.LogQuery;
+import dev.zlayer.container.LogRecord;
+import dev.zlayer.container.Outcome;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.port.Archivable;
+import dev.zlayer.port.Container;
+import dev.zlayer.spec.job.JobSpec;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Keeps what a container leaves before it is removed: output and artifacts. What cannot be kept is
+ * noted; it never changes how the attempt ended.
+ */
+final class Harvest {
+  private final ArtifactStore artifacts;
+
+  Harvest(ArtifactStore artifacts) {
+    this.artifacts = artifacts;
+  }
+
+  AttemptEnd of(
+      Execution execution,
+      Optional<JobDefinition> definition,
+      Container container,
+      Optional<Outcome> outcome)
+      throws InterruptedException {
+    JobSpec job = definition.map(JobDefinition::job).orElse(JobDefaults.SPEC);
+    List<String> notes = new ArrayList<>();
+    var capture = new OutputCapture(job.maxLogSize().bytes());
+    capture(container, capture, notes);
+    List<Attempt.Artifact> kept =
+        outcome.isPresent() ? artifacts(execution, job, container, notes) : List.of();
+    List<LogRecord> lines = capture.lines();
+    return new AttemptEnd(
+        outcome,
+        Optional.empty(),
+        lines.isEmpty() ? new byte[0] : OutputCodec.write(lines),
+        capture.output(),
+        kept,
+        notes);
+  }
+
+  private static void capture(Container container, OutputCapture capture, List<String> notes)
+      throws InterruptedException {
+    try (var reader = container.logs(LogQuery.ALL)) {
+      Optional<LogRecord> line = reader.next();
+      while (line.isPresent()) {
+        capture.add(line.get());
+        line = reader.next();
+      }
+    } catch (AgentException e) {
+      notes.add("output: " + e.getMessage());
+    }
+  }
+
+  private List<Attempt.Artifact> artifacts(
+      Execution execution, JobSpec job, Container container, List<String> notes)
+      throws InterruptedException {
+    var kept = new ArrayList<Attempt.Artifact>();
+    for (int i = 0; i < job.artifacts().size(); i++) {
+      String path = job.artifacts().get(i);
+      if (!(container instanceof Archivable archive)) {
+        notes.add(path + ": files cannot be copied out of this kind of container");
+        continue;
+      }
+      try {
+        int attempt = execution.attempt().number();
+        kept.add(artifacts.keep(execution.id(), attempt, i, path, archive));
+      } catch (AgentException e) {
+        notes.add(path + ": " + e.getMessage());
+      }
+    }
+    return kept;
+  }
+}

@@ -1,0 +1,388 @@
+package dev.zlayer.engine.job;
+
+import dev.zlayer.engine.init.StepReport;
+import dev.zlayer.engine.state.Change;
+import dev.zlayer.engine.state.Event;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.error.Durations;
+import dev.zlayer.json.Json;
+import dev.zlayer.spec.job.JobSpec;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * Decides what becomes of executions. It knows neither clock nor disk nor thread: each method takes
+ * what happened and the time, notes what has to become durable, and what has to be done once it is.
+ * Nothing is final before {@link Ledger#accept}; {@link Ledger#forget} takes back all since the
+ * last one.
+ */
+final class JobBook {
+  private final JobConfig config;
+  private final ExecutionIds ids;
+  private final Ledger ledger;
+  private final Map<JobKey, JobDefinition> definitions = new HashMap<>();
+  private Instant nextSweep = Instant.MIN;
+
+  JobBook(JobConfig config, ExecutionIds ids, Ledger ledger) {
+    this.config = config;
+    this.ids = ids;
+    this.ledger = ledger;
+  }
+
+  /** What the job says, as far as it is still known. */
+  JobSpec spec(JobKey job) {
+    return definition(job).map(JobDefinition::job).orElse(JobDefaults.SPEC);
+  }
+
+  Optional<JobDefinition> definition(JobKey job) {
+    return Optional.ofNullable(definitions.get(job));
+  }
+
+  /** Replaces all jobs of a deployment. */
+  void define(String deployment, List<JobDefinition> jobs) {
+    definitions.keySet().removeIf(key -> key.deployment().equals(deployment));
+    jobs.forEach(job -> definitions.put(job.key(), job));
+  }
+
+  /** Goes on with what an earlier process of the agent had begun. */
+  void recover(List<Execution> stored, long number) {
+    ledger.load(stored, number);
+    for (Execution execution : stored) {
+      ids.after(execution.id());
+      if (execution.status().active()) {
+        ledger.then(new Effect.Launch(execution));
+      }
+    }
+  }
+
+  /** Records the execution, and before it one of each job that it needs; returns its id. */
+  ExecutionId trigger(TriggerRequest request, Instant now) {
+    List<JobDefinition> all = JobNeeds.inOrder(request.job(), definitions);
+    all.forEach(this::requireRoom);
+    if (ledger.waiting().size() + all.size() > config.queue()) {
+      throw new AgentException.InvalidSpec(
+          "the queue of this node is full, %d executions wait: try later"
+              .formatted(ledger.waiting().size()));
+    }
+    Map<JobKey, ExecutionId> made = new HashMap<>();
+    ExecutionId asked = new ExecutionId("");
+    for (JobDefinition job : all) {
+      boolean root = job.key().equals(request.job());
+      Trigger trigger =
+          root ? request.trigger() : new Trigger.Internal("needed by " + request.job());
+      asked = ids.next(now);
+      made.put(job.key(), asked);
+      List<ExecutionId> needs = job.needs().stream().map(made::get).toList();
+      Execution execution =
+          pending(
+              asked,
+              job,
+              trigger,
+              root ? request.overrides() : Overrides.NONE,
+              needs,
+              root ? request.follows() : List.of(),
+              now);
+      ledger.put(execution);
+      ledger.note(event("job.pending", execution, now).build());
+    }
+    ledger.alongside(request.alongside());
+    return asked;
+  }
+
+  private void requireRoom(JobDefinition job) {
+    int waiting = ledger.waiting(job.key());
+    int free =
+        Math.min(
+            job.job().concurrency() - ledger.active(job.key()),
+            config.concurrency() - ledger.active());
+    if (waiting + 1 - Math.max(0, free) > job.job().queue()) {
+      throw new AgentException.InvalidSpec(
+          "the queue of job '%s' is full, %d executions wait: cancel some, try later or raise job.queue"
+              .formatted(job.key(), waiting));
+    }
+  }
+
+  private Execution pending(
+      ExecutionId id,
+      JobDefinition job,
+      Trigger trigger,
+      Overrides overrides,
+      List<ExecutionId> needs,
+      List<ExecutionId> follows,
+      Instant now) {
+    return new Execution(
+        id,
+        ledger.nextNumber(),
+        job.key(),
+        trigger,
+        overrides,
+        job.job().priority(),
+        now,
+        needs,
+        follows,
+        Optional.empty(),
+        Optional.empty(),
+        Optional.empty(),
+        false,
+        false,
+        List.of(),
+        new ExecutionStatus.Pending(),
+        Optional.empty());
+  }
+
+  /** Ends an execution; the result is cancelled, whatever happens from now on. */
+  Execution cancel(ExecutionId id, Instant now) {
+    Execution execution =
+        ledger
+            .find(id)
+            .orElseThrow(
+                () ->
+                    new AgentException.NotFound(
+                        "execution '" + id + "'", "it never was, or is kept no longer"));
+    if (execution.status().finished()) {
+      throw new AgentException.InvalidSpec(
+          "execution '%s' cannot be cancelled: it has ended already, %s"
+              .formatted(id, execution.status().text()));
+    }
+    if (!execution.cancelRequested()) {
+      execution = execution.cancelling();
+      ledger.put(execution);
+      if (execution.status().active()) {
+        ledger.note(event("job.cancelling", execution, now).build());
+        ledger.then(new Effect.Halt(id, Effect.Why.CANCELLED));
+      } else {
+        finish(execution, new ExecutionStatus.Cancelled(), now);
+      }
+    }
+    return ledger.find(id).orElseThrow();
+  }
+
+  /** The container is made; true when its process may be started. */
+  boolean ready(ExecutionId id, int attempt, Instant now) {
+    Optional<Execution> found = current(id, attempt);
+    if (found.isEmpty() || found.get().cancelRequested() || found.get().timedOut()) {
+      return false;
+    }
+    Execution execution = found.get().running(now);
+    ledger.put(execution);
+    ledger.note(event("job.running", execution, now).build());
+    return true;
+  }
+
+  void step(ExecutionId id, int attempt, StepReport report, Instant now) {
+    current(id, attempt)
+        .ifPresent(
+            execution -> {
+              ledger.put(execution.with(report));
+              ledger.note(
+                  event("job.step", execution, now)
+                      .with("step", report.step())
+                      .with("pass", report.pass())
+                      .with("try", report.attempt())
+                      .with("result", report.result())
+                      .with("error", report.error())
+                      .build());
+            });
+  }
+
+  void ended(ExecutionId id, int attempt, AttemptEnd end, Instant now) {
+    Optional<Execution> found = current(id, attempt);
+    if (found.isEmpty()) {
+      return;
+    }
+    Execution execution = found.get().attemptEnded(end, now);
+    ledger.put(execution);
+    if (end.log().length > 0) {
+      ledger.keepLog(id, attempt, end.log());
+    }
+    if (execution.cancelRequested()) {
+      finish(execution, new ExecutionStatus.Cancelled(), now);
+    } else if (execution.timedOut()) {
+      finish(execution, pastDeadline(execution), now);
+    } else {
+      switch (RetryPolicy.judge(spec(execution.job()), attempt, end)) {
+        case RetryPolicy.Verdict.Done(int code) ->
+            finish(execution, new ExecutionStatus.Completed(code, duration(execution, end)), now);
+        case RetryPolicy.Verdict.GivenUp(String reason) ->
+            finish(execution, new ExecutionStatus.Failed(reason, execution.attempt().exit()), now);
+        case RetryPolicy.Verdict.Again(Duration pause) -> {
+          ledger.put(execution.again(now.plus(pause)));
+          ledger.note(
+              event("job.retry", execution, now)
+                  .with("pause", Durations.print(pause))
+                  .with("error", execution.attempt().error())
+                  .with("exit", execution.attempt().exit().map(exit -> exit.text()))
+                  .build());
+        }
+      }
+    }
+  }
+
+  private Optional<Execution> current(ExecutionId id, int attempt) {
+    return ledger
+        .find(id)
+        .filter(execution -> execution.status().active())
+        .filter(execution -> execution.attempt().number() == attempt);
+  }
+
+  private static ExecutionStatus pastDeadline(Execution execution) {
+    Duration limit =
+        Duration.between(execution.startedAt().orElseThrow(), execution.deadlineAt().orElseThrow());
+    return new ExecutionStatus.Failed(
+        "its deadline of %s passed".formatted(Durations.print(limit)),
+        execution.attempts().isEmpty() ? Optional.empty() : execution.attempt().exit());
+  }
+
+  private static Duration duration(Execution execution, AttemptEnd end) {
+    Attempt attempt = execution.attempt();
+    Instant from =
+        end.outcome()
+            .flatMap(outcome -> outcome.startedAt())
+            .or(attempt::runningAt)
+            .orElse(attempt.startedAt());
+    return Duration.between(from, attempt.finishedAt().orElse(from));
+  }
+
+  /** Does what the time asks for: deadlines, waiting executions whose turn it is, old results. */
+  void tick(Instant now) {
+    for (Execution execution : ledger.open()) {
+      boolean late = execution.deadlineAt().map(end -> !end.isAfter(now)).orElse(false);
+      if (late && !execution.timedOut() && !execution.cancelRequested()) {
+        Execution marked = execution.timingOut();
+        ledger.put(marked);
+        if (marked.status().active()) {
+          ledger.then(new Effect.Halt(marked.id(), Effect.Why.DEADLINE));
+        } else {
+          finish(marked, pastDeadline(marked), now);
+        }
+      }
+    }
+    boolean again = true;
+    while (again) {
+      again = admit(now);
+    }
+    if (!now.isBefore(nextSweep)) {
+      sweep(now);
+      nextSweep = now.plus(config.sweep());
+    }
+  }
+
+  /** When to tick again if nothing else happens. */
+  Instant nextTick() {
+    return ledger.open().stream()
+        .flatMap(
+            execution ->
+                java.util.stream.Stream.concat(
+                    execution.notBefore().stream(),
+                    execution.timedOut() || execution.cancelRequested()
+                        ? java.util.stream.Stream.empty()
+                        : execution.deadlineAt().stream()))
+        .min(Instant::compareTo)
+        .filter(time -> time.isBefore(nextSweep))
+        .orElse(nextSweep);
+  }
+
+  /** Starts whose turn it is; true when something ended and others may depend on it. */
+  private boolean admit(Instant now) {
+    boolean ended = false;
+    for (Execution execution : List.copyOf(ledger.waiting())) {
+      if (ledger.active() >= config.concurrency()) {
+        break;
+      }
+      Optional<String> hopeless = hopeless(execution);
+      if (hopeless.isPresent()) {
+        finish(execution, new ExecutionStatus.Failed(hopeless.get(), Optional.empty()), now);
+        ended = true;
+      } else if (free(execution, now)) {
+        Execution started = execution.started(now, deadline(execution));
+        ledger.put(started);
+        ledger.note(event("job.initializing", started, now).build());
+        ledger.then(new Effect.Launch(started));
+      }
+    }
+    return ended;
+  }
+
+  private Optional<Duration> deadline(Execution execution) {
+    return execution.overrides().deadline().or(() -> spec(execution.job()).deadline());
+  }
+
+  private Optional<String> hopeless(Execution execution) {
+    if (!definitions.containsKey(execution.job())) {
+      return Optional.of("job '%s' was removed".formatted(execution.job()));
+    }
+    return execution.needs().stream()
+        .flatMap(need -> ledger.find(need).stream())
+        .filter(need -> need.status().finished())
+        .filter(need -> !(need.status() instanceof ExecutionStatus.Completed))
+        .map(need -> "needs job '%s', which %s".formatted(need.job(), need.status().text()))
+        .findFirst();
+  }
+
+  private boolean free(Execution execution, Instant now) {
+    return execution.notBefore().map(time -> !time.isAfter(now)).orElse(true)
+        && ledger.active(execution.job()) < spec(execution.job()).concurrency()
+        && execution.needs().stream().allMatch(ledger::ended)
+        && execution.follows().stream().allMatch(ledger::ended);
+  }
+
+  private void sweep(Instant now) {
+    ledger.drop(
+        ledger.finishedByJob(),
+        (job, finished) -> Retention.expired(finished, spec(job).retention(), now));
+    ledger.then(new Effect.Tidy());
+  }
+
+  private void finish(Execution execution, ExecutionStatus status, Instant now) {
+    Execution finished = execution.finished(status, now);
+    ledger.put(finished);
+    EventBuilder event = event("job." + status.word(), finished, now);
+    status.exitCode().ifPresent(code -> event.with("code", code));
+    if (status instanceof ExecutionStatus.Failed(String reason, _)) {
+      event.with("reason", reason);
+    }
+    ledger.note(event.build());
+  }
+
+  private static EventBuilder event(String kind, Execution execution, Instant now) {
+    return new EventBuilder(kind, execution, now);
+  }
+
+  /** Facts of one event. */
+  private static final class EventBuilder {
+    private final String kind;
+    private final Execution execution;
+    private final Instant now;
+    private final Json.Builder detail;
+
+    EventBuilder(String kind, Execution execution, Instant now) {
+      this.kind = kind;
+      this.execution = execution;
+      this.now = now;
+      this.detail = Json.object().put("job", execution.job());
+      if (!execution.attempts().isEmpty()) {
+        detail.put("attempt", execution.attempt().number());
+      }
+    }
+
+    EventBuilder with(String name, Object value) {
+      if (!Optional.empty().equals(value)) {
+        detail.put(name, value);
+      }
+      return this;
+    }
+
+    Event build() {
+      return new Event(now, kind, execution.id().text(), detail.build());
+    }
+  }
+
+  /** The change since the last acceptance. */
+  Change change() {
+    return ledger.change();
+  }
+}

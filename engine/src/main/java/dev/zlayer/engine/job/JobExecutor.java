@@ -1,0 +1,200 @@
+package dev.zlayer.engine.job;
+
+import dev.zlayer.container.LogQuery;
+import dev.zlayer.engine.state.StateStore;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.port.Container;
+import dev.zlayer.port.LogReader;
+import dev.zlayer.task.Deadline;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Runs jobs to their end and knows for certain how they ended. Everything it answers is durable.
+ * May be used from any thread; looking never waits for anything under way.
+ */
+public final class JobExecutor implements AutoCloseable {
+  private final JobParts parts;
+  private final ExecutionView view = new ExecutionView();
+  private final JobLoop loop;
+  private final ArtifactStore artifacts;
+
+  /** An execution that waits, and how many get their turn before it. */
+  public record Queued(int position, Execution execution) {}
+
+  private JobExecutor(JobParts parts, JobConfig config, List<JobDefinition> jobs) {
+    this.parts = parts;
+    this.artifacts = new ArtifactStore(parts.artifacts());
+    var ledger = new Ledger();
+    var book = new JobBook(config, new ExecutionIds(parts.random()), ledger);
+    jobs.stream()
+        .map(job -> job.key().deployment())
+        .distinct()
+        .forEach(
+            deployment ->
+                book.define(
+                    deployment,
+                    jobs.stream()
+                        .filter(job -> job.key().deployment().equals(deployment))
+                        .toList()));
+    List<Execution> stored = stored(parts.store());
+    book.recover(stored, number(parts.store()));
+    stored.forEach(execution -> view.publish(execution.id(), Optional.of(execution)));
+    this.loop = new JobLoop(parts, book, ledger, view);
+  }
+
+  /**
+   * Goes on with whatever the store has: waiting executions keep their turn, containers that run or
+   * have ended meanwhile are supervised or finished with their true result.
+   *
+   * @param jobs of all deployments; a waiting execution of a job that is not among them fails
+   */
+  public static JobExecutor open(JobParts parts, JobConfig config, List<JobDefinition> jobs) {
+    var executor = new JobExecutor(parts, config, jobs);
+    executor.loop.start();
+    return executor;
+  }
+
+  private static List<Execution> stored(StateStore store) {
+    return store.list(Ledger.EXECUTIONS).stream()
+        .map(entry -> ExecutionCodec.read(entry.value()))
+        .toList();
+  }
+
+  private static long number(StateStore store) {
+    return store
+        .find(Ledger.COUNTERS, Ledger.NUMBER)
+        .map(bytes -> Long.parseLong(new String(bytes, StandardCharsets.UTF_8)))
+        .orElse(0L);
+  }
+
+  /** Replaces the jobs of a deployment; runs under way go on as they were begun. */
+  public void define(String deployment, List<JobDefinition> jobs) {
+    boolean _ =
+        loop.ask(
+            (book, _) -> {
+              book.define(deployment, jobs);
+              return true;
+            });
+  }
+
+  /**
+   * Asks for an execution; returns when it is recorded.
+   *
+   * @throws AgentException.NotFound there is no such job
+   * @throws AgentException.InvalidSpec its queue is full; nothing was recorded
+   */
+  public ExecutionId trigger(TriggerRequest request) {
+    return loop.ask((book, now) -> book.trigger(request, now));
+  }
+
+  /**
+   * Ends an execution; returns when that is recorded, which may be before its process has ended.
+   * The result will be cancelled, whatever the process does.
+   *
+   * @throws AgentException.NotFound it is not known
+   * @throws AgentException.InvalidSpec it has ended already
+   */
+  public Execution cancel(ExecutionId id) {
+    return loop.ask((book, now) -> book.cancel(id, now));
+  }
+
+  public Optional<Execution> find(ExecutionId id) {
+    return view.find(id);
+  }
+
+  /** As {@link #find}, but throws {@link AgentException.NotFound}. */
+  public Execution execution(ExecutionId id) {
+    return find(id)
+        .orElseThrow(
+            () ->
+                new AgentException.NotFound(
+                    "execution '" + id + "'", "it never was, or is kept no longer"));
+  }
+
+  /** All that are kept, oldest first. */
+  public List<Execution> list() {
+    return List.copyOf(view.all());
+  }
+
+  public List<Execution> list(JobKey job) {
+    return view.all().stream().filter(execution -> execution.job().equals(job)).toList();
+  }
+
+  /** Executions of a job that have not ended. */
+  public List<Execution> live(JobKey job) {
+    return list(job).stream().filter(execution -> !execution.status().finished()).toList();
+  }
+
+  /** Those that wait, in the order of their turn. */
+  public List<Queued> queue() {
+    var queued = new ArrayList<Queued>();
+    for (Execution execution : JobQueue.waiting(view.all())) {
+      queued.add(new Queued(queued.size(), execution));
+    }
+    return queued;
+  }
+
+  /**
+   * Blocks until the execution has ended.
+   *
+   * @throws AgentException.Timeout the deadline passed first
+   */
+  public Execution await(ExecutionId id, Deadline deadline) throws InterruptedException {
+    Execution _ = execution(id);
+    return view.awaitEnd(id, deadline)
+        .orElseThrow(
+            () ->
+                new AgentException.Timeout("waiting for execution '" + id + "'", deadline.limit()))
+        .orElseGet(() -> execution(id));
+  }
+
+  /** The output of an attempt, live or kept; one that is running can be followed. */
+  public LogReader output(ExecutionId id, int attempt, LogQuery query) {
+    Execution execution = execution(id);
+    if (attempt < 1 || attempt > execution.attempts().size()) {
+      throw new AgentException.NotFound(
+          "attempt %d of execution '%s'".formatted(attempt, id),
+          "it has had %d".formatted(execution.attempts().size()));
+    }
+    Optional<LogReader> live =
+        execution.attempts().get(attempt - 1).finishedAt().isPresent()
+            ? Optional.empty()
+            : live(execution, attempt, query);
+    return live.orElseGet(() -> kept(id, attempt, query));
+  }
+
+  private Optional<LogReader> live(Execution execution, int attempt, LogQuery query) {
+    try {
+      Optional<Container> container = parts.runtime().find(execution.container(attempt));
+      return container.map(found -> found.logs(query));
+    } catch (AgentException.NotFound _) {
+      return Optional.empty();
+    }
+  }
+
+  private LogReader kept(ExecutionId id, int attempt, LogQuery query) {
+    byte[] log =
+        parts.store().find(Ledger.LOGS, Ledger.logKey(id, attempt)).orElseGet(() -> new byte[0]);
+    return new KeptLogReader(OutputCodec.read(log), query);
+  }
+
+  /** A kept path as a tar archive. */
+  public InputStream artifact(ExecutionId id, Attempt.Artifact artifact) {
+    return artifacts.open(id, artifact);
+  }
+
+  /** Looks at the clock again; for clocks that do not go by themselves. */
+  public void wake() {
+    loop.wake();
+  }
+
+  /** Stops deciding; containers go on and are found by the next executor over the same store. */
+  @Override
+  public void close() {
+    loop.close();
+  }
+}

@@ -1,0 +1,270 @@
+package dev.zlayer.engine.job;
+
+import dev.zlayer.container.ContainerId;
+import dev.zlayer.container.ContainerSpec;
+import dev.zlayer.container.ContainerStatus;
+import dev.zlayer.container.ExitStatus;
+import dev.zlayer.container.Outcome;
+import dev.zlayer.container.WaitCondition;
+import dev.zlayer.engine.init.Initializer;
+import dev.zlayer.engine.init.StepReport;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.port.Container;
+import dev.zlayer.port.PullRequest;
+import dev.zlayer.spec.ServiceSpec;
+import dev.zlayer.task.Backoff;
+import dev.zlayer.task.Deadline;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Carries out one attempt on a thread of its own: makes the container, starts it, waits for its
+ * end, keeps what it left, reports, removes it. Every step can be done again by a later process of
+ * the agent: before {@link Desk#ready} nothing has run, after it the container itself tells.
+ */
+final class JobRun {
+  /** Names the execution on its containers. */
+  static final String EXECUTION = "com.zlayer.execution";
+
+  static final String ATTEMPT = "com.zlayer.attempt";
+
+  private static final Backoff PATIENCE =
+      new Backoff(Duration.ofMillis(50), Duration.ofSeconds(10), 2);
+  private static final int REMOVALS = 5;
+
+  /** The loop, as a run sees it. */
+  interface Desk {
+    /** Blocks until it is durable that the process is about to start; false: do not start it. */
+    boolean ready(ExecutionId id, int attempt) throws InterruptedException;
+
+    void step(ExecutionId id, int attempt, StepReport report);
+
+    /** Blocks until the end is durable, interrupted or not; throws when the loop is closing. */
+    void ended(ExecutionId id, int attempt, AttemptEnd end);
+
+    /** The agent ends: everything is to be left as it is. */
+    boolean closing();
+  }
+
+  private final JobParts parts;
+  private final Desk desk;
+  private final Harvest harvest;
+  private final Execution execution;
+  private final Optional<JobDefinition> definition;
+  private final int attempt;
+  private final ContainerId container;
+  private volatile Effect.@Nullable Why halt;
+
+  JobRun(
+      JobParts parts,
+      Desk desk,
+      Harvest harvest,
+      Execution execution,
+      Optional<JobDefinition> definition) {
+    this.parts = parts;
+    this.desk = desk;
+    this.harvest = harvest;
+    this.execution = execution;
+    this.definition = definition;
+    this.attempt = execution.attempt().number();
+    this.container = execution.container(attempt);
+    if (execution.cancelRequested()) {
+      halt = Effect.Why.CANCELLED;
+    } else if (execution.timedOut()) {
+      halt = Effect.Why.DEADLINE;
+    }
+  }
+
+  int attempt() {
+    return attempt;
+  }
+
+  /** Makes the run end its container; the thread has to be interrupted afterwards. */
+  void halt(Effect.Why why) {
+    halt = why;
+  }
+
+  void run() {
+    try {
+      AttemptEnd end = halt == null ? carryOut() : endForcibly();
+      desk.ended(execution.id(), attempt, end);
+      boolean _ = Thread.interrupted();
+      // what cannot be removed now is tried again when the loop tidies
+      remove(container);
+    } catch (InterruptedException _) {
+      // the agent ends: the container goes on, and the next process of the agent with it
+    }
+  }
+
+  private AttemptEnd carryOut() throws InterruptedException {
+    try {
+      Container made = execution.status() instanceof ExecutionStatus.Running ? found() : prepare();
+      if (made.status() instanceof ContainerStatus.Created) {
+        made.start();
+      }
+      return harvest.of(execution, definition, made, Optional.of(awaitEnd(made)));
+    } catch (InterruptedException _) {
+      return endForcibly();
+    } catch (AgentException e) {
+      return halt == null ? failed(e) : endForcibly();
+    } catch (RuntimeException e) {
+      return failed(new AgentException.Internal("a run failed: " + e, e));
+    }
+  }
+
+  /** A runtime that cannot tell at the moment is asked again: the job may still be running. */
+  private Outcome awaitEnd(Container made) throws InterruptedException {
+    for (int tries = 0; ; tries++) {
+      try {
+        Outcome outcome = made.await(WaitCondition.NOT_RUNNING, Deadline.none());
+        if (!(made.status() instanceof ContainerStatus.Unknown)) {
+          return outcome;
+        }
+      } catch (AgentException.NotFound e) {
+        throw e;
+      } catch (AgentException _) {
+        // asked again below
+      }
+      parts.pauses().pause(PATIENCE.delay(tries));
+    }
+  }
+
+  /** The container that an earlier process of the agent was about to start. */
+  private Container found() {
+    return parts
+        .runtime()
+        .find(container)
+        .orElseThrow(
+            () ->
+                new AgentException.NotFound(
+                    "container '" + container + "'", "somebody removed it while it ran"));
+  }
+
+  private Container prepare() throws InterruptedException {
+    JobDefinition job =
+        definition.orElseThrow(
+            () -> new AgentException.NotFound("job '" + execution.job() + "'", "it was removed"));
+    ContainerSpec spec = labelled(parts.containers().spec(job, execution));
+    ServiceSpec service = job.service();
+    removeLeftovers(service.lifecycle().init().steps().size());
+    parts
+        .runtime()
+        .images()
+        .pull(
+            new PullRequest(
+                spec.image(), service.image().pullPolicy(), spec.platform(), Optional.empty()),
+            _ -> {});
+    if (!service.lifecycle().init().steps().isEmpty()) {
+      parts
+          .initializer()
+          .run(
+              new Initializer.Request(
+                  container,
+                  spec,
+                  service.lifecycle().init(),
+                  service.lifecycle().errors().onInitFailure()),
+              report -> desk.step(execution.id(), attempt, report));
+    }
+    Container made = parts.runtime().create(container, spec);
+    if (!desk.ready(execution.id(), attempt)) {
+      throw new InterruptedException("halted before the start");
+    }
+    return made;
+  }
+
+  /** What an earlier process of the agent made for this attempt; none of it counts yet. */
+  private void removeLeftovers(int steps) throws InterruptedException {
+    remove(container);
+    for (int step = 0; step < steps; step++) {
+      remove(Initializer.helper(container, step));
+    }
+  }
+
+  private ContainerSpec labelled(ContainerSpec spec) {
+    var labels = new HashMap<>(spec.labels());
+    labels.put(EXECUTION, execution.id().text());
+    labels.put(ATTEMPT, Integer.toString(attempt));
+    return spec.withLabels(labels);
+  }
+
+  /** Ends what runs, however long it takes: nothing may be reported ended that is not. */
+  private AttemptEnd endForcibly() throws InterruptedException {
+    boolean _ = Thread.interrupted();
+    for (int tries = 0; ; tries++) {
+      requireWanted();
+      try {
+        Optional<Container> made = parts.runtime().find(container);
+        if (made.isEmpty()) {
+          return AttemptEnd.neverRan();
+        }
+        Duration grace =
+            halt == Effect.Why.CANCELLED ? made.get().spec().stop().grace() : Duration.ZERO;
+        Optional<Outcome> outcome = made.get().stop(grace);
+        return harvest.of(execution, definition, made.get(), outcome);
+      } catch (AgentException.NotFound _) {
+        return AttemptEnd.neverRan();
+      } catch (AgentException _) {
+        parts.pauses().pause(PATIENCE.delay(tries));
+      }
+    }
+  }
+
+  /** An interrupt without a reason to halt means that the agent ends. */
+  private void requireWanted() throws InterruptedException {
+    if (desk.closing() || halt == null) {
+      throw new InterruptedException("the agent ends");
+    }
+  }
+
+  private AttemptEnd failed(AgentException error) throws InterruptedException {
+    if (desk.closing()) {
+      throw new InterruptedException("the agent ends");
+    }
+    Optional<Container> made = parts.runtime().find(container);
+    if (made.isEmpty()) {
+      return execution.status() instanceof ExecutionStatus.Running
+          ? lost(error)
+          : AttemptEnd.failed(error);
+    }
+    try {
+      Optional<Outcome> outcome = made.get().stop(Duration.ZERO);
+      return harvest.of(execution, definition, made.get(), outcome).with(error);
+    } catch (InterruptedException _) {
+      requireWanted();
+      return endForcibly();
+    } catch (AgentException _) {
+      // it did not start and cannot be looked at; the error says why, tidying takes it away
+      return AttemptEnd.failed(error);
+    }
+  }
+
+  private static AttemptEnd lost(AgentException error) {
+    var unknown = new ExitStatus.Unknown(String.valueOf(error.getMessage()));
+    return new AttemptEnd(
+        Optional.of(new Outcome(unknown, Optional.empty(), Optional.empty())),
+        Optional.empty(),
+        new byte[0],
+        Attempt.Output.NONE,
+        java.util.List.of(),
+        java.util.List.of());
+  }
+
+  private void remove(ContainerId id) throws InterruptedException {
+    for (int tries = 1; ; tries++) {
+      try {
+        Optional<Container> made = parts.runtime().find(id);
+        if (made.isPresent()) {
+          made.get().remove(true);
+        }
+        return;
+      } catch (AgentException e) {
+        if (tries == REMOVALS) {
+          throw e;
+        }
+        parts.pauses().pause(PATIENCE.delay(tries - 1));
+      }
+    }
+  }
+}

@@ -1,0 +1,35 @@
+package dev.zlayer.engine.job;
+
+import dev.zlayer.engine.state.Change;
+import java.util.List;
+
+/**
+ * Asks for an execution.
+ *
+ * @param follows executions that must have ended before, however they end
+ * @param alongside becomes durable together with the execution, or not at all
+ */
+public record TriggerRequest(
+    JobKey job, Trigger trigger, Overrides overrides, List<ExecutionId> follows, Change alongside) {
+  private static final Change NOTHING = new Change(List.of(), List.of());
+
+  public TriggerRequest {
+    follows = List.copyOf(follows);
+  }
+
+  public static TriggerRequest of(JobKey job, Trigger trigger) {
+    return new TriggerRequest(job, trigger, Overrides.NONE, List.of(), NOTHING);
+  }
+
+  public TriggerRequest with(Overrides overrides) {
+    return new TriggerRequest(job, trigger, overrides, follows, alongside);
+  }
+
+  public TriggerRequest following(List<ExecutionId> follows) {
+    return new TriggerRequest(job, trigger, overrides, follows, alongside);
+  }
+
+  public TriggerRequest alongside(Change alongside) {
+    return new TriggerRequest(job, trigger, overrides, follows, alongside);
+  }
+}

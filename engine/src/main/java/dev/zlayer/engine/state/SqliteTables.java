@@ -1,0 +1,235 @@
+package dev.zlayer.engine.state;
+
+import dev.zlayer.error.AgentException;
+import dev.zlayer.json.JsonText;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Properties;
+
+/** The statements over one connection. Used by one thread after it was opened. */
+final class SqliteTables implements AutoCloseable {
+  private final Path file;
+  private final StoreConfig config;
+  private final Connection connection;
+  private long firstEvent;
+  private long lastEvent;
+
+  private SqliteTables(Path file, StoreConfig config, Connection connection) throws SQLException {
+    this.file = file;
+    this.config = config;
+    this.connection = connection;
+    lastEvent = number("SELECT value FROM counter WHERE name = 'event'");
+    firstEvent = number("SELECT coalesce(min(sequence), %d) FROM event".formatted(lastEvent + 1));
+  }
+
+  static SqliteTables open(Path file, StoreConfig config) {
+    try {
+      if (Files.exists(file)) {
+        inspect(file);
+      }
+      Connection connection = connect(file, false);
+      try {
+        prepare(connection, config);
+        return new SqliteTables(file, config, connection);
+      } catch (SQLException | RuntimeException e) {
+        connection.close();
+        throw e;
+      }
+    } catch (SQLException e) {
+      throw Sqlite.translate(file, e);
+    }
+  }
+
+  /** Looks at the file without the right to change it. */
+  private static void inspect(Path file) throws SQLException {
+    try (Connection connection = connect(file, true)) {
+      SqliteSchema.check(connection, file);
+    }
+  }
+
+  private static Connection connect(Path file, boolean readOnly) throws SQLException {
+    var properties = new Properties();
+    if (readOnly) {
+      properties.setProperty("open_mode", "1");
+    }
+    return DriverManager.getConnection("jdbc:sqlite:" + file, properties);
+  }
+
+  private static void prepare(Connection connection, StoreConfig config) throws SQLException {
+    if (Sqlite.number(connection, "PRAGMA page_count") == 0) {
+      // only possible before the first table; lets the file shrink when results are dropped
+      Sqlite.run(connection, "PRAGMA auto_vacuum = FULL");
+    }
+    Sqlite.run(connection, "PRAGMA journal_mode = WAL");
+    Sqlite.run(connection, "PRAGMA synchronous = FULL");
+    int pageSize = Sqlite.number(connection, "PRAGMA page_size");
+    long pages = Math.min(config.bytes() / pageSize, Integer.MAX_VALUE);
+    Sqlite.run(connection, "PRAGMA max_page_count = " + pages);
+    SqliteSchema.migrate(connection);
+  }
+
+  long lastEvent() {
+    return lastEvent;
+  }
+
+  AgentException translate(SQLException e) {
+    return Sqlite.translate(file, e);
+  }
+
+  Optional<byte[]> find(String kind, String key) throws SQLException {
+    try (var select =
+        connection.prepareStatement("SELECT value FROM record WHERE kind = ? AND key = ?")) {
+      select.setString(1, kind);
+      select.setString(2, key);
+      try (ResultSet row = select.executeQuery()) {
+        return row.next() ? Optional.of(row.getBytes(1)) : Optional.empty();
+      }
+    }
+  }
+
+  List<StateStore.Entry> list(String kind) throws SQLException {
+    try (var select =
+        connection.prepareStatement("SELECT key, value FROM record WHERE kind = ? ORDER BY key")) {
+      select.setString(1, kind);
+      try (ResultSet row = select.executeQuery()) {
+        var entries = new ArrayList<StateStore.Entry>();
+        while (row.next()) {
+          entries.add(new StateStore.Entry(row.getString(1), row.getBytes(2)));
+        }
+        return entries;
+      }
+    }
+  }
+
+  EventPage events(long since, Optional<String> subject, int limit) throws SQLException {
+    String about = subject.isPresent() ? " AND subject = ?" : "";
+    try (var select =
+        connection.prepareStatement(
+            "SELECT sequence, at, kind, subject, detail FROM event WHERE sequence > ?"
+                + about
+                + " ORDER BY sequence LIMIT ?")) {
+      select.setLong(1, since);
+      if (subject.isPresent()) {
+        select.setString(2, subject.get());
+      }
+      select.setInt(subject.isPresent() ? 3 : 2, limit);
+      var events = new ArrayList<EventPage.Numbered>();
+      try (ResultSet row = select.executeQuery()) {
+        while (row.next()) {
+          events.add(new EventPage.Numbered(row.getLong(1), event(row)));
+        }
+      }
+      return new EventPage(events, since + 1 < firstEvent);
+    }
+  }
+
+  private static Event event(ResultSet row) throws SQLException {
+    return new Event(
+        Instant.parse(row.getString(2)),
+        row.getString(3),
+        row.getString(4),
+        JsonText.parse(row.getString(5)));
+  }
+
+  /** One transaction; returns the number of the last event after each change. */
+  List<Long> commit(List<Change> changes) {
+    long first = firstEvent;
+    long last = lastEvent;
+    try {
+      Sqlite.run(connection, "BEGIN IMMEDIATE");
+      List<Long> sequences = writeAll(changes);
+      finishEvents(last);
+      Sqlite.run(connection, "COMMIT");
+      return sequences;
+    } catch (SQLException e) {
+      firstEvent = first;
+      lastEvent = last;
+      AgentException failure = translate(e);
+      try {
+        Sqlite.run(connection, "ROLLBACK");
+      } catch (SQLException again) {
+        // some errors roll back by themselves; then there is nothing left to undo
+        failure.addSuppressed(again);
+      }
+      throw failure;
+    }
+  }
+
+  /** The statements are made anew each time: one that failed cannot be used again. */
+  private List<Long> writeAll(List<Change> changes) throws SQLException {
+    try (var put = connection.prepareStatement("INSERT OR REPLACE INTO record VALUES (?, ?, ?)");
+        var delete = connection.prepareStatement("DELETE FROM record WHERE kind = ? AND key = ?");
+        var append = connection.prepareStatement("INSERT INTO event VALUES (?, ?, ?, ?, ?)")) {
+      var sequences = new ArrayList<Long>();
+      for (Change change : changes) {
+        for (Change.Write write : change.writes()) {
+          switch (write) {
+            case Change.Put(var kind, var key, var value) -> {
+              put.setBytes(3, value);
+              execute(put, kind, key);
+            }
+            case Change.Delete(var kind, var key) -> execute(delete, kind, key);
+          }
+        }
+        for (Event event : change.events()) {
+          append(append, event);
+        }
+        sequences.add(lastEvent);
+      }
+      return sequences;
+    }
+  }
+
+  private static void execute(PreparedStatement write, String kind, String key)
+      throws SQLException {
+    write.setString(1, kind);
+    write.setString(2, key);
+    write.executeUpdate();
+  }
+
+  private void append(PreparedStatement append, Event event) throws SQLException {
+    append.setLong(1, ++lastEvent);
+    append.setString(2, event.at().toString());
+    append.setString(3, event.kind());
+    append.setString(4, event.subject());
+    append.setString(5, JsonText.print(event.detail()));
+    append.executeUpdate();
+  }
+
+  private void finishEvents(long before) throws SQLException {
+    if (lastEvent == before) {
+      return;
+    }
+    Sqlite.run(
+        connection, "UPDATE counter SET value = %d WHERE name = 'event'".formatted(lastEvent));
+    if (lastEvent - firstEvent + 1 > config.eventsBeforeDropping()) {
+      firstEvent = lastEvent - config.events() + 1;
+      Sqlite.run(connection, "DELETE FROM event WHERE sequence < " + firstEvent);
+    }
+  }
+
+  private long number(String sql) throws SQLException {
+    try (var statement = connection.createStatement();
+        ResultSet row = statement.executeQuery(sql)) {
+      return row.next() ? row.getLong(1) : 0;
+    }
+  }
+
+  @Override
+  public void close() {
+    try {
+      connection.close();
+    } catch (SQLException e) {
+      throw translate(e);
+    }
+  }
+}

@@ -1,0 +1,77 @@
+package dev.zlayer.engine.translate;
+
+import dev.zlayer.container.SecuritySpec;
+import dev.zlayer.container.SecuritySpec.Namespace;
+import dev.zlayer.container.SecuritySpec.Seccomp;
+import dev.zlayer.spec.value.Capability;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+
+/** What the container may do. */
+final class SecuritySection {
+  private static final String OF_CONTAINER = "container:";
+
+  private SecuritySection() {}
+
+  static SecuritySpec of(
+      dev.zlayer.spec.security.SecuritySpec spec, SharedNamespaces shared, Refusals refusals) {
+    refusals.addIf(
+        spec.usernsMode().filter("private"::equals).isPresent(),
+        "userns_mode",
+        "containers have no users of their own yet, write host");
+    refusals.addIf(
+        spec.ipcMode().filter("none"::equals).isPresent(),
+        "ipc_mode",
+        "a container always has shared memory of its own, write private");
+    Seccomp seccomp = new Seccomp.Default();
+    boolean noNewPrivileges = SecuritySpec.DEFAULT.noNewPrivileges();
+    for (int i = 0; i < spec.securityOpt().size(); i++) {
+      String option = spec.securityOpt().get(i);
+      Optional<Seccomp> filter = SecuritySpec.seccomp(option);
+      if (filter.isPresent()) {
+        seccomp = filter.get();
+      } else if (option.startsWith("no-new-privileges")) {
+        noNewPrivileges = !option.endsWith(":false");
+      } else {
+        refuseLabels(option, "security_opt[%d]".formatted(i), refusals);
+      }
+    }
+    return new SecuritySpec(
+        names(spec.capabilities()),
+        names(spec.capDrop()),
+        seccomp,
+        noNewPrivileges,
+        spec.privileged(),
+        namespace(spec.pidMode(), shared),
+        namespace(spec.ipcMode().filter(mode -> !mode.equals("shareable")), shared),
+        spec.sysctls(),
+        spec.devices().stream()
+            .map(
+                device ->
+                    new SecuritySpec.Device(
+                        Path.of(device.path()), device.read(), device.write(), device.mknod()))
+            .toList());
+  }
+
+  /** Without a profile of its own a container is as free as these two ask. */
+  private static void refuseLabels(String option, String path, Refusals refusals) {
+    List<String> harmless =
+        List.of("apparmor=unconfined", "apparmor:unconfined", "label=disable", "label:disable");
+    refusals.addIf(
+        !harmless.contains(option), path, "profiles of AppArmor and SELinux are not applied yet");
+  }
+
+  private static Namespace namespace(Optional<String> mode, SharedNamespaces shared) {
+    return switch (mode.orElse("private")) {
+      case "host" -> new Namespace.Host();
+      case String text when text.startsWith(OF_CONTAINER) ->
+          new Namespace.Shared(shared.container(text.substring(OF_CONTAINER.length())));
+      default -> new Namespace.Private();
+    };
+  }
+
+  private static List<String> names(List<Capability> capabilities) {
+    return capabilities.stream().map(Capability::name).toList();
+  }
+}

@@ -1,0 +1,126 @@
+package dev.zlayer.engine.translate;
+
+import dev.zlayer.container.ContainerSpec;
+import dev.zlayer.container.LogSpec;
+import dev.zlayer.container.Signal;
+import dev.zlayer.container.StopSpec;
+import dev.zlayer.oci.Platform;
+import dev.zlayer.spec.ImageSpec;
+import dev.zlayer.spec.LogsSpec;
+import dev.zlayer.spec.ServiceSpec;
+import dev.zlayer.spec.placement.PlacementSpec;
+import dev.zlayer.spec.placement.PlatformSpec;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * Makes the container of a service, job or schedule from what its file says. What concerns more
+ * than one container (endpoints, scale, replica groups, dependencies, health, updates, restarts,
+ * init steps, job and schedule settings) is not looked at: the engine acts on it elsewhere.
+ */
+public final class ServiceTranslator {
+  /** Labels that every container of ours has. */
+  public static final String DEPLOYMENT = "com.zlayer.deployment";
+
+  public static final String SERVICE = "com.zlayer.service";
+
+  private static final Duration GRACE = Duration.ofSeconds(30);
+  private static final int LOG_FILES = 4;
+  private static final long SMALLEST_LOG_FILE = 64 << 10;
+  private static final Duration USUAL_RETENTION = Duration.ofDays(7);
+  private static final String ONE_NODE = "agents do not form a cluster yet";
+
+  private final EnvResolver resolver;
+  private final ContainerNames containers;
+
+  public ServiceTranslator(EnvResolver resolver, ContainerNames containers) {
+    this.resolver = resolver;
+    this.containers = containers;
+  }
+
+  /**
+   * Translates one service.
+   *
+   * @param directory where relative paths of the file start
+   * @throws dev.zlayer.error.AgentException.Unsupported fields cannot be honoured; all are named
+   *     with their paths
+   * @throws dev.zlayer.error.AgentException.NotFound a variable, secret or container that is
+   *     referred to does not exist
+   */
+  public ContainerSpec translate(
+      String deployment, String name, ServiceSpec service, Path directory) {
+    var refusals = new Refusals(name);
+    general(service, refusals);
+    var shared = new SharedNamespaces(containers, deployment);
+    var spec =
+        new ContainerSpec(
+            service.image().name(),
+            service.placement().platform().map(ServiceTranslator::platform),
+            ProcessSection.of(service, resolver.resolve(deployment, service.env())),
+            StorageSection.of(service, directory, refusals),
+            NetworkSection.of(service.networking(), shared, refusals),
+            ResourcesSection.of(service),
+            SecuritySection.of(service.security(), shared, refusals),
+            GpuSection.of(service.resources(), refusals),
+            logs(service.logs(), refusals),
+            new StopSpec(
+                service.process().stopSignal().map(signal -> new Signal(signal.number())),
+                service.process().stopGracePeriod().orElse(GRACE)),
+            labels(deployment, name, service.labels()));
+    refusals.check();
+    return spec;
+  }
+
+  private static void general(ServiceSpec service, Refusals refusals) {
+    refusals.addIf(
+        service.image().sourcePolicy() != ImageSpec.SourcePolicy.LOCAL_FIRST,
+        "image.source_policy",
+        "there is no shared image store yet");
+    refusals.addIf(
+        service.serviceType().wasm() || service.wasm().isPresent(),
+        service.wasm().isPresent() ? "wasm" : "service_type",
+        "WebAssembly programs cannot be run yet");
+    PlacementSpec placement = service.placement();
+    refusals.addIf(placement.nodeMode() != PlacementSpec.NodeMode.SHARED, "node_mode", ONE_NODE);
+    refusals.addIf(placement.nodeSelector().isPresent(), "node_selector", ONE_NODE);
+    refusals.addIf(placement.affinity().isPresent(), "affinity", ONE_NODE);
+    refusals.addIf(
+        placement.isolation().isPresent(),
+        "isolation",
+        "Windows containers are not isolated by the agent");
+  }
+
+  private static Platform platform(PlatformSpec spec) {
+    String os = spec.os() == PlatformSpec.Os.MACOS ? "darwin" : spec.os().name();
+    return new Platform(
+        os.toLowerCase(Locale.ROOT),
+        spec.arch().name().toLowerCase(Locale.ROOT),
+        Optional.empty(),
+        spec.osVersion());
+  }
+
+  private static LogSpec logs(LogsSpec logs, Refusals refusals) {
+    refusals.addIf(
+        logs.destination() == LogsSpec.Destination.MEMORY,
+        "logs.destination",
+        "output is always kept on disk, write disk");
+    refusals.addIf(
+        !logs.retentionSecs().equals(USUAL_RETENTION),
+        "logs.retention_secs",
+        "output is dropped by size alone, write max_size_bytes");
+    long bytes = logs.maxSizeBytes().bytes() / LOG_FILES;
+    return new LogSpec(Math.max(SMALLEST_LOG_FILE, bytes), LOG_FILES);
+  }
+
+  private static Map<String, String> labels(
+      String deployment, String name, Map<String, String> written) {
+    var labels = new HashMap<>(written);
+    labels.put(DEPLOYMENT, deployment);
+    labels.put(SERVICE, name);
+    return labels;
+  }
+}

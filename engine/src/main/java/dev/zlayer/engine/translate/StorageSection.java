@@ -1,0 +1,47 @@
+package dev.zlayer.engine.translate;
+
+import dev.zlayer.container.FileSystemSpec;
+import dev.zlayer.container.Mount;
+import dev.zlayer.spec.ServiceSpec;
+import dev.zlayer.spec.storage.StorageSpec;
+import dev.zlayer.spec.storage.StorageTier;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
+
+/** What is mounted. */
+final class StorageSection {
+  private static final String ONE_TIER = "all volumes lie on the local disk";
+
+  private StorageSection() {}
+
+  static FileSystemSpec of(ServiceSpec service, Path directory, Refusals refusals) {
+    var mounts = new ArrayList<Mount>();
+    for (int i = 0; i < service.storage().size(); i++) {
+      String path = "storage[%d]".formatted(i);
+      switch (service.storage().get(i)) {
+        case StorageSpec.Bind(String source, String target, boolean readOnly) ->
+            mounts.add(new Mount.Bind(directory.resolve(source).normalize(), target, readOnly));
+        case StorageSpec.Named(var name, var target, var readOnly, var tier, var size) -> {
+          refusals.addIf(tier != StorageTier.LOCAL, path + ".tier", ONE_TIER);
+          refusals.addIf(size.isPresent(), path + ".size", "volumes cannot be limited in size yet");
+          mounts.add(new Mount.Named(name, target, readOnly));
+        }
+        case StorageSpec.Anonymous(String target, StorageTier tier) -> {
+          refusals.addIf(tier != StorageTier.LOCAL, path + ".tier", ONE_TIER);
+          mounts.add(new Mount.Anonymous(target));
+        }
+        case StorageSpec.Tmpfs(var target, var size, var mode) ->
+            mounts.add(
+                new Mount.Tmpfs(
+                    target,
+                    size.map(bytes -> OptionalLong.of(bytes.bytes())).orElse(OptionalLong.empty()),
+                    mode.map(OptionalInt::of).orElse(OptionalInt.empty())));
+        case StorageSpec.S3 _ ->
+            refusals.add(path, "buckets cannot be mounted yet, use init.s3_pull");
+      }
+    }
+    return new FileSystemSpec(mounts, service.security().readOnlyRootFs());
+  }
+}
