@@ -1,0 +1,66 @@
+package dev.zlayer.cli;
+
+import dev.zlayer.host.linux.Terminals;
+import java.io.BufferedOutputStream;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.InputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * What one call of the command line sees of the world. Tests make their own; the process has one.
+ *
+ * @param env the environment variables, read nowhere else
+ * @param terminal whether a person watches standard output
+ * @param keyboard whether a person types at standard input
+ */
+public record Session(
+    PrintStream out,
+    PrintStream err,
+    InputStream in,
+    Map<String, String> env,
+    Path directory,
+    boolean terminal,
+    boolean keyboard) {
+  public Session {
+    env = Map.copyOf(env);
+  }
+
+  static Session ofThisProcess() {
+    return new Session(
+        new PrintStream(
+            new BufferedOutputStream(new FileOutputStream(FileDescriptor.out), 8192),
+            false,
+            StandardCharsets.UTF_8),
+        new PrintStream(new FileOutputStream(FileDescriptor.err), true, StandardCharsets.UTF_8),
+        System.in,
+        System.getenv(),
+        Path.of("").toAbsolutePath(),
+        Terminals.isTerminal(1),
+        Terminals.isTerminal(0));
+  }
+
+  /** A variable that is set and not empty. */
+  public Optional<String> variable(String name) {
+    return Optional.ofNullable(env.get(name)).filter(value -> !value.isEmpty());
+  }
+
+  /** Colours are for people who did not refuse them. */
+  public boolean colours() {
+    return terminal && variable("NO_COLOR").isEmpty();
+  }
+
+  /** A path as the user typed it, seen from where they stand. */
+  public Path resolve(String path) {
+    return directory.resolve(path);
+  }
+
+  void flush() {
+    out.flush();
+    err.flush();
+  }
+}

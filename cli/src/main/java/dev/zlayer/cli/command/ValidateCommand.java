@@ -1,0 +1,145 @@
+package dev.zlayer.cli.command;
+
+import dev.zlayer.cli.Session;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.error.Blame;
+import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
+import dev.zlayer.spec.DeploymentSpec;
+import dev.zlayer.spec.RunType;
+import dev.zlayer.spec.problem.Problem;
+import dev.zlayer.spec.read.SpecReader;
+import dev.zlayer.spec.read.SpecResult;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+@Command(
+    name = "validate",
+    description = "Check deployment files and tell all their problems at once.",
+    footer = {
+      "",
+      "Without FILE: the only *.zlayer.yml of this directory. Exit code 0 when every file is",
+      "right, 2 otherwise. Warnings do not fail a file."
+    })
+public final class ValidateCommand implements Callable<Integer> {
+  private final Session session;
+
+  @Option(names = "--json", description = "Print JSON.")
+  private boolean json;
+
+  @Option(
+      names = {"-q", "--quiet"},
+      description = "Print only problems.")
+  private boolean quiet;
+
+  @Parameters(
+      paramLabel = "FILE",
+      arity = "0..*",
+      description = "What to check; - is standard input.")
+  private List<String> files = List.of();
+
+  public ValidateCommand(Session session) {
+    this.session = session;
+  }
+
+  @Override
+  public Integer call() {
+    List<String> names =
+        files.isEmpty() ? List.of(DeploymentFiles.onlyOneIn(session.directory())) : files;
+    Map<String, SpecResult> results = new LinkedHashMap<>();
+    int code = 0;
+    for (String name : names) {
+      try {
+        SpecResult result = SpecReader.read(name, DeploymentFiles.read(session, name));
+        results.put(name, result);
+        if (!json) {
+          print(name, result);
+        }
+        if (result instanceof SpecResult.Invalid) {
+          code = Blame.REQUEST.exitCode();
+        }
+      } catch (AgentException e) {
+        session.err().println("zlayer: " + e.getMessage());
+        code = e.blame().exitCode();
+      }
+    }
+    if (json) {
+      var all = new ArrayList<Json>();
+      results.forEach((name, result) -> all.add(asJson(name, result)));
+      session.out().print(JsonText.pretty(Json.of(all)));
+    }
+    return code;
+  }
+
+  private void print(String name, SpecResult result) {
+    switch (result) {
+      case SpecResult.Invalid(var problems) -> {
+        problems.forEach(session.out()::println);
+        session.out().println(name + ": " + count(problems.size(), "problem"));
+      }
+      case SpecResult.Valid valid -> {
+        valid.remarks().forEach(remark -> session.out().println("warning: " + remark));
+        if (!quiet) {
+          session.out().println(name + ": ok, " + summary(valid.spec()));
+        }
+      }
+    }
+  }
+
+  private static String summary(DeploymentSpec spec) {
+    Map<RunType, Integer> counts = new LinkedHashMap<>();
+    spec.services().values().forEach(service -> counts.merge(service.rtype(), 1, Integer::sum));
+    var parts = new ArrayList<String>();
+    for (RunType type : RunType.values()) {
+      if (counts.containsKey(type)) {
+        String noun =
+            switch (type) {
+              case SERVICE -> "service";
+              case JOB -> "job";
+              case CRON -> "cron job";
+            };
+        parts.add(count(counts.get(type), noun));
+      }
+    }
+    return "deployment '%s': %s"
+        .formatted(spec.deployment(), parts.isEmpty() ? "empty" : String.join(", ", parts));
+  }
+
+  private static String count(int count, String noun) {
+    return count + " " + noun + (count == 1 ? "" : "s");
+  }
+
+  private static Json asJson(String name, SpecResult result) {
+    Json.Builder object = Json.object().put("file", name);
+    return switch (result) {
+      case SpecResult.Invalid(var problems) ->
+          object.put("valid", false).put("problems", asJson(problems)).build();
+      case SpecResult.Valid valid ->
+          object
+              .put("valid", true)
+              .put("deployment", valid.spec().deployment())
+              .put("services", valid.spec().services().keySet())
+              .put("warnings", asJson(valid.remarks()))
+              .build();
+    };
+  }
+
+  private static List<Json.Obj> asJson(List<Problem> problems) {
+    return problems.stream()
+        .map(
+            problem ->
+                Json.object()
+                    .put("line", problem.line())
+                    .put("column", problem.column())
+                    .put("path", problem.path())
+                    .put("message", problem.message())
+                    .build())
+        .toList();
+  }
+}

@@ -1,0 +1,50 @@
+package dev.zlayer.cli.print;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Locale;
+
+/** Sizes and ages in the unit that a person would choose. */
+public final class Amounts {
+  private static final String[] UNITS = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+
+  private Amounts() {}
+
+  /** {@code 4.2 MiB}; whole below one KiB and from a hundred of a unit on. */
+  public static String bytes(long bytes) {
+    double amount = bytes;
+    int unit = 0;
+    while (amount >= 1024 && unit < UNITS.length - 1) {
+      amount /= 1024;
+      unit++;
+    }
+    String format = unit == 0 || amount >= 99.95 ? "%.0f %s" : "%.1f %s";
+    return String.format(Locale.ROOT, format, amount, UNITS[unit]);
+  }
+
+  /** {@code 3 minutes ago}. */
+  public static String age(Instant then, Instant now) {
+    Duration age = Duration.between(then, now);
+    if (age.isNegative()) {
+      return "in the future";
+    }
+    long seconds = age.toSeconds();
+    if (seconds < 60) {
+      return ago(seconds, "second");
+    }
+    if (seconds < 3_600) {
+      return ago(age.toMinutes(), "minute");
+    }
+    if (seconds < 86_400) {
+      return ago(age.toHours(), "hour");
+    }
+    if (age.toDays() < 60) {
+      return ago(age.toDays(), "day");
+    }
+    return age.toDays() < 730 ? ago(age.toDays() / 30, "month") : ago(age.toDays() / 365, "year");
+  }
+
+  private static String ago(long count, String unit) {
+    return count + " " + unit + (count == 1 ? "" : "s") + " ago";
+  }
+}

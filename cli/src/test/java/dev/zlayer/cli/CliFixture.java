@@ -1,0 +1,44 @@
+package dev.zlayer.cli;
+
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.Map;
+
+/** Runs command lines as a person would, in a directory and environment of the test's own. */
+public final class CliFixture {
+  private final Path directory;
+  private final Map<String, String> env;
+
+  public CliFixture(Path directory, Map<String, String> env) {
+    this.directory = directory;
+    this.env = env;
+  }
+
+  /** What one command line left behind. */
+  public record Result(int code, String out, String err) {}
+
+  public Result run(String... arguments) {
+    return runWithInput(new byte[0], arguments);
+  }
+
+  public Result runWithInput(byte[] input, String... arguments) {
+    var out = new ByteArrayOutputStream();
+    var err = new ByteArrayOutputStream();
+    var session =
+        new Session(
+            new PrintStream(out, true, StandardCharsets.UTF_8),
+            new PrintStream(err, true, StandardCharsets.UTF_8),
+            new ByteArrayInputStream(input),
+            env,
+            directory,
+            false,
+            false);
+    int code = new Cli(session).run(arguments);
+    session.flush();
+    return new Result(
+        code, out.toString(StandardCharsets.UTF_8), err.toString(StandardCharsets.UTF_8));
+  }
+}

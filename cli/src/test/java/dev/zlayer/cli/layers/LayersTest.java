@@ -1,0 +1,226 @@
+package dev.zlayer.cli.layers;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Predicate;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Holds the compiled classes against the architecture: which module may use which, and who may
+ * touch the machine. Every rule says why it exists; none has a list of exceptions by name of a
+ * person.
+ */
+class LayersTest {
+  private static final int LONGEST_FILE = 500;
+
+  /** A power, where it may be used, and why only there. */
+  private record Fence(
+      String power, Predicate<String> mention, Predicate<CompiledClass> allowed, String why) {}
+
+  private static final List<Fence> FENCES =
+      List.of(
+          new Fence(
+              "starting processes",
+              mention ->
+                  mention.startsWith("java.lang.ProcessBuilder")
+                      || mention.equals("java.lang.Runtime#exec"),
+              in("dev.zlayer.host.process"),
+              "so that every child has a deadline and is reaped"),
+          new Fence(
+              "native calls",
+              mention -> mention.startsWith("java.lang.foreign."),
+              in("dev.zlayer.host.linux"),
+              "so that memory is freed and errno is read in one place"),
+          new Fence(
+              "threads",
+              mention ->
+                  mention.equals("java.lang.Thread#ofVirtual")
+                      || mention.equals("java.lang.Thread#ofPlatform")
+                      || mention.equals("java.lang.Thread#startVirtualThread")
+                      || mention.equals("java.lang.Thread#<init>")
+                      || mention.equals("java.lang.Thread#start")
+                      || mention.startsWith("java.util.concurrent.Executors")
+                      || mention.matches(
+                          "java.util.concurrent.CompletableFuture#(supply|run)Async"),
+              in("dev.zlayer.task").or(type -> type.topLevel().endsWith("Loop")),
+              "so that every thread has an owner that ends it"),
+          new Fence(
+              "the wall clock",
+              mention ->
+                  mention.equals("java.time.Instant#now")
+                      || mention.equals("java.lang.System#currentTimeMillis")
+                      || mention.equals("java.time.LocalDateTime#now")
+                      || mention.equals("java.time.ZonedDateTime#now")
+                      || mention.startsWith("java.time.InstantSource#system")
+                      || mention.startsWith("java.time.Clock#system"),
+              in("dev.zlayer.cli", "dev.zlayer.daemon"),
+              "so that time is an argument and tests own it"),
+          new Fence(
+              "the monotonic clock",
+              mention -> mention.equals("java.lang.System#nanoTime"),
+              in("dev.zlayer.task"),
+              "so that time limits are deadlines, passed down"),
+          new Fence(
+              "sleeping",
+              mention -> mention.equals("java.lang.Thread#sleep"),
+              in("dev.zlayer.task"),
+              "so that waiting is for a condition with a deadline"),
+          new Fence(
+              "the environment",
+              mention ->
+                  mention.equals("java.lang.System#getenv")
+                      || mention.equals("java.lang.System#getProperty"),
+              in("dev.zlayer.cli", "dev.zlayer.daemon"),
+              "so that settings are read once, at the door"),
+          new Fence(
+              "printing and exiting",
+              mention ->
+                  mention.equals("java.lang.System#exit")
+                      || mention.equals("java.lang.System#out")
+                      || mention.equals("java.lang.System#err")
+                      || mention.equals("java.lang.Runtime#halt"),
+              in("dev.zlayer.cli"),
+              "so that a library never ends or soils its host"),
+          new Fence(
+              "JSON and YAML tokens",
+              mention ->
+                  mention.startsWith("tools.jackson.") || mention.startsWith("org.snakeyaml."),
+              in("dev.zlayer.json", "dev.zlayer.spec"),
+              "so that hostile input meets the same limits everywhere"));
+
+  @Test
+  void modulesUseOnlyWhatIsBelowThem() {
+    Map<String, String> moduleOf = new HashMap<>();
+    for (String module : Modules.names()) {
+      for (CompiledClass type : classes(module)) {
+        moduleOf.put(type.name(), module);
+      }
+    }
+    assertThat(moduleOf).as("compiled classes were found").hasSizeGreaterThan(100);
+
+    List<String> wrong = new ArrayList<>();
+    for (String module : Modules.names()) {
+      assertThat(Modules.MAY_USE)
+          .as("a new module needs its place in the layers")
+          .containsKey(module);
+      for (CompiledClass type : classes(module)) {
+        for (String used : type.classes()) {
+          String target = moduleOf.getOrDefault(used, module);
+          if (!target.equals(module) && !Modules.MAY_USE.get(module).contains(target)) {
+            wrong.add("%s (%s) uses %s (%s)".formatted(type.name(), module, used, target));
+          }
+        }
+      }
+    }
+    assertThat(wrong).as("forbidden edges").isEmpty();
+  }
+
+  @Test
+  void powersAreUsedOnlyInsideTheirFences() {
+    List<String> wrong = new ArrayList<>();
+    for (String module : shipped()) {
+      for (CompiledClass type : classes(module)) {
+        for (Fence fence : FENCES) {
+          if (!fence.allowed().test(type)) {
+            mentions(type)
+                .filter(fence.mention())
+                .forEach(
+                    mention ->
+                        wrong.add(
+                            "%s: %s uses %s (allowed elsewhere only, %s)"
+                                .formatted(fence.power(), type.name(), mention, fence.why())));
+          }
+        }
+      }
+    }
+    assertThat(wrong).isEmpty();
+  }
+
+  @Test
+  void onlyTheLinuxPackageReadsProcAndSys() {
+    List<String> wrong = new ArrayList<>();
+    for (String module : shipped()) {
+      for (CompiledClass type : classes(module)) {
+        if (!in("dev.zlayer.host.linux").test(type)) {
+          type.strings().stream()
+              .filter(text -> text.startsWith("/proc/self") || text.startsWith("/sys/fs"))
+              .forEach(text -> wrong.add(type.name() + " contains \"" + text + "\""));
+        }
+      }
+    }
+    assertThat(wrong).isEmpty();
+  }
+
+  @Test
+  void theFencesCanFail() {
+    var offender =
+        CompiledClass.read(
+            Modules.root().resolve("cli/target/test-classes/dev/zlayer/cli/layers/Offender.class"));
+
+    for (Fence fence : FENCES) {
+      boolean caught = mentions(offender).anyMatch(fence.mention());
+      if (!fence.power().startsWith("JSON")) {
+        assertThat(caught).as(fence.power()).isTrue();
+      }
+    }
+  }
+
+  @Test
+  void filesAreShort() throws IOException {
+    List<String> wrong = new ArrayList<>();
+    for (String module : Modules.names()) {
+      for (Path file : Modules.files(module, "src", ".java")) {
+        int lines = Files.readAllLines(file).size();
+        if (lines > LONGEST_FILE) {
+          wrong.add("%s has %d lines".formatted(Modules.root().relativize(file), lines));
+        }
+      }
+    }
+    assertThat(wrong).isEmpty();
+  }
+
+  @Test
+  void everyPackageSaysWhatItIsFor() {
+    List<String> wrong = new ArrayList<>();
+    for (String module : Modules.names()) {
+      for (Path file : Modules.files(module, "src/main/java", ".java")) {
+        if (!Files.exists(file.resolveSibling("package-info.java"))) {
+          wrong.add(Modules.root().relativize(file.getParent()) + " has no package-info.java");
+        }
+      }
+    }
+    assertThat(wrong).isEmpty();
+  }
+
+  private static List<CompiledClass> classes(String module) {
+    return Modules.files(module, "target/classes", ".class").stream()
+        .map(CompiledClass::read)
+        .toList();
+  }
+
+  private static List<String> shipped() {
+    return Modules.names().stream().filter(name -> !Modules.NOT_SHIPPED.contains(name)).toList();
+  }
+
+  private static java.util.stream.Stream<String> mentions(CompiledClass type) {
+    return java.util.stream.Stream.concat(type.classes().stream(), type.members().stream());
+  }
+
+  private static Predicate<CompiledClass> in(String... packages) {
+    return type -> {
+      for (String name : packages) {
+        if (type.packageName().equals(name) || type.packageName().startsWith(name + ".")) {
+          return true;
+        }
+      }
+      return false;
+    };
+  }
+}

@@ -1,0 +1,63 @@
+# Sourced by ./verify, ./quickstart and ./benchmark: names the Debian packages that are needed and installs those
+# that are missing when root. Installing never starts a service: policy-rc.d denies it meanwhile,
+# and a unit that a package brought and enabled is disabled again.
+
+# program:package, the program is what tells whether the package is there
+RUN_PACKAGES='runc:runc crun:crun conmon:conmon /usr/lib/cni/bridge:containernetworking-plugins
+  catatonit:catatonit nft:nftables
+  /usr/share/containers/seccomp.json:golang-github-containers-common'
+TEST_PACKAGES='docker-registry:docker-registry htpasswd:apache2-utils skopeo:skopeo umoci:umoci
+  busybox:busybox-static zstd:zstd ip:iproute2 nsenter:util-linux setfattr:attr setcap:libcap2-bin'
+BENCH_PACKAGES='containerd:containerd dockerd:docker.io unshare:util-linux'
+
+is_present() {
+  case $1 in
+    /*) [ -e "$1" ] ;;
+    *) command -v "$1" >/dev/null 2>&1 || [ -x "/usr/sbin/$1" ] || [ -x "/sbin/$1" ] ;;
+  esac
+}
+
+missing_packages() {
+  for pair in $1; do
+    is_present "${pair%%:*}" || printf '%s ' "${pair##*:}"
+  done
+}
+
+# install_packages "LIST": installs, or names what is missing and fails
+install_packages() {
+  missing=$(missing_packages "$1")
+  [ -z "$missing" ] && return 0
+  if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null 2>&1; then
+    echo "missing packages: ${missing}- as root: apt-get install --no-install-recommends $missing" >&2
+    return 1
+  fi
+  echo "installing: $missing"
+  policy=/usr/sbin/policy-rc.d
+  made_policy=
+  if [ ! -e "$policy" ]; then
+    printf '#!/bin/sh\nexit 101\n' >"$policy" && chmod +x "$policy" && made_policy=1
+  fi
+  failed=0
+  export DEBIAN_FRONTEND=noninteractive
+  # shellcheck disable=SC2086 # a list of words
+  { apt-get update -qq && apt-get install -y -qq --no-install-recommends $missing; } \
+    >"${TMPDIR:-/tmp}/zlayer-apt.$$" 2>&1 || failed=1
+  [ -n "$made_policy" ] && rm -f "$policy"
+  if [ "$failed" = 1 ]; then
+    tail -n 20 "${TMPDIR:-/tmp}/zlayer-apt.$$" >&2
+    echo "installing failed; the packages are: $missing" >&2
+  fi
+  rm -f "${TMPDIR:-/tmp}/zlayer-apt.$$"
+  # tests and measurements start their own; the machine's stay as they were: absent
+  for service in docker-registry:docker-registry docker.io:docker.service docker.io:docker.socket \
+    containerd:containerd; do
+    case " $missing" in
+      *" ${service%%:*} "*)
+        if command -v systemctl >/dev/null 2>&1; then
+          systemctl disable "${service##*:}" >/dev/null 2>&1 || true
+        fi
+        ;;
+    esac
+  done
+  return "$failed"
+}
