@@ -1,0 +1,74 @@
+package dev.zlayer.bench;
+
+import dev.zlayer.bench.work.Arena;
+import dev.zlayer.bench.work.ExecWork;
+import dev.zlayer.bench.work.JobsWork;
+import dev.zlayer.bench.work.LogsWork;
+import dev.zlayer.bench.work.PullWork;
+import dev.zlayer.bench.work.RunWork;
+import dev.zlayer.bench.work.SleepersWork;
+import dev.zlayer.bench.work.StartWork;
+import dev.zlayer.bench.work.Work;
+import dev.zlayer.json.Json;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Measures what the command line asks for and prints it; started by {@code ./benchmark}. */
+public final class Main {
+  private static final Map<String, Work> WORKS = new LinkedHashMap<>();
+
+  static {
+    WORKS.put("start", new StartWork());
+    WORKS.put("pull", new PullWork());
+    WORKS.put("run", new RunWork());
+    WORKS.put("exec", new ExecWork());
+    WORKS.put("jobs", new JobsWork());
+    WORKS.put("logs", new LogsWork());
+    WORKS.put("sleepers", new SleepersWork());
+  }
+
+  private Main() {}
+
+  public static void main(String[] arguments) throws Exception {
+    Options options;
+    try {
+      options = Options.parse(arguments, List.copyOf(WORKS.keySet()));
+    } catch (IllegalArgumentException e) {
+      System.err.println(e.getMessage());
+      System.exit(2);
+      return;
+    }
+    Json facts = Facts.read();
+    facts.members().forEach((name, value) -> System.out.println(name + ": " + text(value)));
+    var report = new Report(options.project().resolve("target/bench"), System.out, facts);
+    boolean failed = false;
+    try (var arena = new Arena(options)) {
+      for (String name : options.works()) {
+        try {
+          measure(name, arena, report);
+        } catch (RuntimeException | java.io.IOException e) {
+          System.out.println(name + " failed");
+          e.printStackTrace(System.out);
+          failed = true;
+        }
+      }
+    }
+    System.exit(failed ? 1 : 0);
+  }
+
+  private static void measure(String name, Arena arena, Report report) throws Exception {
+    Work work = java.util.Objects.requireNonNull(WORKS.get(name));
+    double machine = Census.machineSeconds();
+    double ours = Census.cpuSeconds();
+    long start = System.nanoTime();
+    List<Report.Table> tables = work.measure(arena);
+    double seconds = (System.nanoTime() - start) / 1e9;
+    double others = Census.machineSeconds() - machine - (Census.cpuSeconds() - ours);
+    report.add(name, tables, others / seconds);
+  }
+
+  private static String text(Json value) {
+    return value.string().orElseGet(() -> dev.zlayer.json.JsonText.print(value));
+  }
+}

@@ -1,0 +1,109 @@
+package dev.zlayer.bench.engine;
+
+import dev.zlayer.bench.Census;
+import dev.zlayer.json.Json;
+import java.io.IOException;
+import java.util.List;
+
+/** Docker through its HTTP interface, which costs less than its command line. */
+public final class DockerEngine implements Engine {
+  private final DockerApi api;
+  private final String directory;
+  private final String image;
+  private final String network;
+
+  /**
+   * Shares the daemon with others.
+   *
+   * @param network {@code none} or {@code bridge}
+   */
+  public DockerEngine(Dockerd daemon, String image, String network) {
+    this.api = daemon.api();
+    this.directory = daemon.directory().toString();
+    this.image = image;
+    this.network = network;
+  }
+
+  @Override
+  public String name() {
+    return network.equals("none") ? "docker" : "docker, " + network;
+  }
+
+  @Override
+  public void runTrue() throws IOException {
+    String id = create("", List.of("/bin/true"));
+    api.post("/containers/" + id + "/start");
+    awaitSuccess(id);
+    api.delete("/containers/" + id);
+  }
+
+  @Override
+  public void startSleeper(String name) throws IOException {
+    api.post("/containers/" + create(name, SLEEP) + "/start");
+  }
+
+  @Override
+  public void execTrue(String name) throws IOException {
+    Json wish =
+        Json.object()
+            .put("Cmd", List.of("/bin/true"))
+            .put("AttachStdout", true)
+            .put("AttachStderr", true)
+            .build();
+    String id = api.post("/containers/" + name + "/exec", wish).at("Id").string().orElseThrow();
+    api.count("POST", "/exec/" + id + "/start", Json.object().put("Detach", false).build());
+    long code = api.read("/exec/" + id + "/json").at("ExitCode").integer().orElse(-1L);
+    if (code != 0) {
+      throw new IOException("true exited with " + code);
+    }
+  }
+
+  @Override
+  public void remove(String name) throws IOException {
+    api.delete("/containers/" + name + "?force=true");
+  }
+
+  @Override
+  public void printLog(String name, long bytes) throws IOException {
+    api.post("/containers/" + create(name, Engine.printing(bytes)) + "/start");
+    awaitSuccess(name);
+  }
+
+  @Override
+  public long readLog(String name) throws IOException {
+    return api.count("GET", "/containers/" + name + "/logs?stdout=1&stderr=1", Json.Null.INSTANCE);
+  }
+
+  @Override
+  public int list() throws IOException {
+    return api.read("/containers/json").items().size();
+  }
+
+  @Override
+  public double memory() {
+    return Census.memory(line -> line.contains(directory));
+  }
+
+  private String create(String name, List<String> command) throws IOException {
+    Json wish =
+        Json.object()
+            .put("Image", image)
+            .put("Cmd", command)
+            .put("HostConfig", Json.object().put("NetworkMode", network).build())
+            .build();
+    String query = name.isEmpty() ? "" : "?name=" + name;
+    return api.post("/containers/create" + query, wish).at("Id").string().orElseThrow();
+  }
+
+  private void awaitSuccess(String id) throws IOException {
+    long code = api.post("/containers/" + id + "/wait").at("StatusCode").integer().orElse(-1L);
+    if (code != 0) {
+      throw new IOException("ended with " + code);
+    }
+  }
+
+  @Override
+  public void close() {
+    // the daemon is closed by its owner: several engines share it
+  }
+}

@@ -1,0 +1,23 @@
+package dev.zlayer.bench.pull;
+
+import dev.zlayer.bench.Rounds;
+import dev.zlayer.oci.ImageRef;
+import java.nio.file.Path;
+
+/** Our own store in this process, warmed up as in a daemon. */
+public final class ZlayerPull {
+  private final FreshPlaces places;
+  private Path place = Path.of("");
+
+  public ZlayerPull(Path directory) {
+    this.places = new FreshPlaces(directory);
+  }
+
+  public Rounds.Contestant cold(ImageRef image) {
+    return new Rounds.Contestant(
+        "zlayer",
+        () -> place = places.next(),
+        () -> Rounds.millis(() -> PullOnce.pull(image, place)),
+        () -> places.discard(place));
+  }
+}

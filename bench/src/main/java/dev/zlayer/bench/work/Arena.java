@@ -1,0 +1,124 @@
+package dev.zlayer.bench.work;
+
+import dev.zlayer.bench.Options;
+import dev.zlayer.bench.engine.ContainerdEngine;
+import dev.zlayer.bench.engine.DockerEngine;
+import dev.zlayer.bench.engine.Dockerd;
+import dev.zlayer.bench.engine.Engine;
+import dev.zlayer.bench.engine.FloorEngine;
+import dev.zlayer.bench.engine.Tool;
+import dev.zlayer.bench.engine.ZlayerEngine;
+import dev.zlayer.bench.engine.ZlayerNode;
+import dev.zlayer.bench.pull.Gallery;
+import dev.zlayer.oci.ImageRef;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** Holds the registry and the engines; each is started by its first use and ends on close. */
+public final class Arena implements AutoCloseable {
+  private final Options options;
+  private final Gallery gallery;
+  private final Deque<AutoCloseable> open = new ArrayDeque<>();
+  private @Nullable ContainerdEngine containerd;
+  private @Nullable Engines engines;
+
+  public Arena(Options options) {
+    this.options = options;
+    this.gallery = new Gallery(options);
+    open.push(gallery);
+  }
+
+  /**
+   * All that run containers.
+   *
+   * @param plain without a network: the floor, ours, and the peers
+   * @param networked on the default bridge
+   */
+  public record Engines(Engine floor, List<Engine> plain, List<Engine> networked) {
+    public Engines {
+      plain = List.copyOf(plain);
+      networked = List.copyOf(networked);
+    }
+
+    List<Engine> all() {
+      var all = new ArrayList<>(plain);
+      all.addAll(networked);
+      return all;
+    }
+  }
+
+  public Options options() {
+    return options;
+  }
+
+  public Gallery gallery() {
+    return gallery;
+  }
+
+  /** A directory of that name which does not exist yet. */
+  public Path directory(String name) {
+    return options.directory().resolve(name);
+  }
+
+  public boolean containerdWanted() {
+    return wanted("containerd", "containerd");
+  }
+
+  public Optional<ContainerdEngine> containerd() throws Exception {
+    if (containerd == null && containerdWanted()) {
+      String image = gallery.busybox().canonical();
+      containerd =
+          keep(new ContainerdEngine(directory("containerd"), image, options.controlGroup()));
+      containerd.pull(image);
+    }
+    return Optional.ofNullable(containerd);
+  }
+
+  public Engines engines() throws Exception {
+    if (engines == null) {
+      engines = makeEngines();
+    }
+    return engines;
+  }
+
+  private Engines makeEngines() throws Exception {
+    ImageRef busybox = gallery.busybox();
+    String group = options.controlGroup();
+    var node = keep(new ZlayerNode(directory("zlayer")));
+    node.pull(busybox);
+    var floor = new FloorEngine(directory("floor"), node.ociRuntime(), node.layers(busybox), group);
+    var plain = new ArrayList<Engine>(List.of(floor));
+    var networked = new ArrayList<Engine>();
+    plain.add(new ZlayerEngine(node, busybox, false, group));
+    networked.add(new ZlayerEngine(node, busybox, true, group));
+    containerd().ifPresent(plain::add);
+    if (wanted("docker", "dockerd")) {
+      String image = busybox.canonical();
+      var dockerd = keep(new Dockerd(directory("docker"), image, group));
+      plain.add(new DockerEngine(dockerd, image, "none"));
+      networked.add(new DockerEngine(dockerd, image, "bridge"));
+    }
+    return new Engines(floor, plain, networked);
+  }
+
+  private boolean wanted(String peer, String program) {
+    return options.peers().contains(peer) && Tool.installed(program);
+  }
+
+  private <T extends AutoCloseable> T keep(T opened) {
+    open.push(opened);
+    return opened;
+  }
+
+  @Override
+  public void close() throws Exception {
+    while (!open.isEmpty()) {
+      open.pop().close();
+    }
+  }
+}

@@ -1,0 +1,26 @@
+package dev.zlayer.bench.work;
+
+import dev.zlayer.bench.Report;
+import dev.zlayer.bench.Rounds;
+import dev.zlayer.bench.Rounds.Contestant;
+import dev.zlayer.bench.engine.Tool;
+import java.util.ArrayList;
+import java.util.List;
+
+/** The life of a container that runs {@code true}, end to end. */
+public final class RunWork implements Work {
+  @Override
+  public List<Report.Table> measure(Arena arena) throws Exception {
+    Arena.Engines engines = arena.engines();
+    var contestants = new ArrayList<Contestant>();
+    contestants.add(Contestant.timed("spawn /bin/true", () -> Tool.run("/bin/true")));
+    engines
+        .all()
+        .forEach(engine -> contestants.add(Contestant.timed(engine.name(), engine::runTrue)));
+    var options = arena.options();
+    var rows = Rounds.run(contestants, options.size(10, 2), options.size(50, 5));
+    return List.of(
+        new Report.Table(
+            "run true: create, start, exit known, remove", "ms", engines.floor().name(), rows));
+  }
+}
