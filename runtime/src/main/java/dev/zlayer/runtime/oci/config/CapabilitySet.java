@@ -2,6 +2,7 @@ package dev.zlayer.runtime.oci.config;
 
 import dev.zlayer.container.SecuritySpec;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.spec.value.Capability;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -12,50 +13,7 @@ import java.util.Set;
 public final class CapabilitySet {
   private static final String ALL = "ALL";
 
-  /** In the order of their numbers in the kernel. */
-  private static final List<String> NAMES =
-      List.of(
-          "CHOWN",
-          "DAC_OVERRIDE",
-          "DAC_READ_SEARCH",
-          "FOWNER",
-          "FSETID",
-          "KILL",
-          "SETGID",
-          "SETUID",
-          "SETPCAP",
-          "LINUX_IMMUTABLE",
-          "NET_BIND_SERVICE",
-          "NET_BROADCAST",
-          "NET_ADMIN",
-          "NET_RAW",
-          "IPC_LOCK",
-          "IPC_OWNER",
-          "SYS_MODULE",
-          "SYS_RAWIO",
-          "SYS_CHROOT",
-          "SYS_PTRACE",
-          "SYS_PACCT",
-          "SYS_ADMIN",
-          "SYS_BOOT",
-          "SYS_NICE",
-          "SYS_RESOURCE",
-          "SYS_TIME",
-          "SYS_TTY_CONFIG",
-          "MKNOD",
-          "LEASE",
-          "AUDIT_WRITE",
-          "AUDIT_CONTROL",
-          "SETFCAP",
-          "MAC_OVERRIDE",
-          "MAC_ADMIN",
-          "SYSLOG",
-          "WAKE_ALARM",
-          "BLOCK_SUSPEND",
-          "AUDIT_READ",
-          "PERFMON",
-          "BPF",
-          "CHECKPOINT_RESTORE");
+  private static final List<String> NAMES = Capability.NAMES;
 
   private static final List<String> DEFAULT =
       List.of(
