@@ -1,8 +1,8 @@
 package dev.zlayer.image.archive;
 
-import dev.zlayer.image.tar.TarKind;
-import dev.zlayer.image.tar.TarMember;
-import dev.zlayer.image.tar.TarWriter;
+import dev.zlayer.tar.TarKind;
+import dev.zlayer.tar.TarMember;
+import dev.zlayer.tar.TarWriter;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;

@@ -1,6 +1,6 @@
 package dev.zlayer.image.layer;
 
-import dev.zlayer.image.tar.TarException;
+import dev.zlayer.tar.TarException;
 import java.io.IOException;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;

@@ -5,10 +5,10 @@ import dev.zlayer.host.linux.FileKind;
 import dev.zlayer.host.linux.FileTimes;
 import dev.zlayer.host.linux.OpenDirectory;
 import dev.zlayer.host.linux.OpenFile;
-import dev.zlayer.image.tar.TarException;
-import dev.zlayer.image.tar.TarKind;
-import dev.zlayer.image.tar.TarMember;
-import dev.zlayer.image.tar.TarReader;
+import dev.zlayer.tar.TarException;
+import dev.zlayer.tar.TarKind;
+import dev.zlayer.tar.TarMember;
+import dev.zlayer.tar.TarReader;
 import java.io.IOException;
 import java.util.Map;
 

@@ -1,4 +1,4 @@
-package dev.zlayer.image.tar;
+package dev.zlayer.tar;
 
 import java.nio.charset.StandardCharsets;
 

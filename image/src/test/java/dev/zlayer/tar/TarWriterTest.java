@@ -1,9 +1,9 @@
-package dev.zlayer.image.tar;
+package dev.zlayer.tar;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.zlayer.image.tar.TarMember.TarTime;
+import dev.zlayer.tar.TarMember.TarTime;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.util.Map;

@@ -1,6 +1,6 @@
-package dev.zlayer.image.tar;
+package dev.zlayer.tar;
 
-import dev.zlayer.image.tar.TarMember.TarTime;
+import dev.zlayer.tar.TarMember.TarTime;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;

@@ -1,4 +1,4 @@
-package dev.zlayer.image.tar;
+package dev.zlayer.tar;
 
 /** What a member of an archive is. */
 public enum TarKind {

@@ -1,6 +1,6 @@
-package dev.zlayer.image.tar;
+package dev.zlayer.tar;
 
-import dev.zlayer.image.tar.TarMember.TarTime;
+import dev.zlayer.tar.TarMember.TarTime;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;

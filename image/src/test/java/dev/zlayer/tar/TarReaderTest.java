@@ -1,4 +1,4 @@
-package dev.zlayer.image.tar;
+package dev.zlayer.tar;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
