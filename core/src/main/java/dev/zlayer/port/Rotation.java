@@ -1,0 +1,77 @@
+package dev.zlayer.port;
+
+import dev.zlayer.container.ContainerId;
+import dev.zlayer.container.ServiceKey;
+import dev.zlayer.spec.network.EndpointSpec;
+import dev.zlayer.spec.network.NetworkingSpec;
+import dev.zlayer.task.Deadline;
+import java.net.InetAddress;
+import java.util.List;
+
+/**
+ * Whoever leads traffic to replicas: the proxy and the name server. The engine tells the whole
+ * truth about a service each time, so a message that comes twice, or after a restart of the agent
+ * for the first time, does no harm.
+ *
+ * <p>All methods may be called from any thread; calls about one service come one after the other.
+ * What cannot be done (a port is taken) is thrown by {@link #update}, shown in the status of the
+ * service and tried again; it never stops a replica.
+ */
+public interface Rotation {
+  /** Nobody is led anywhere. */
+  Rotation NONE =
+      new Rotation() {
+        @Override
+        public void update(Members service) {}
+
+        @Override
+        public void drain(ContainerId member, Deadline deadline) {}
+
+        @Override
+        public void remove(ServiceKey service) {}
+      };
+
+  /**
+   * A service as it is now.
+   *
+   * @param endpoints the doors of the service; {@code targetRole} chooses among the members
+   * @param loopback whether internal endpoints are asked for on 127.0.0.1 of the machine
+   * @param members all replicas that run, ready or not, in the order of role and number
+   */
+  record Members(
+      ServiceKey service,
+      List<EndpointSpec> endpoints,
+      NetworkingSpec.Reachability loopback,
+      List<Member> members) {
+    public Members {
+      endpoints = List.copyOf(endpoints);
+      members = List.copyOf(members);
+    }
+  }
+
+  /**
+   * One replica.
+   *
+   * @param id carries role and number
+   * @param address where its ports are; 127.0.0.1 when it uses the machine's network
+   * @param ready healthy and to be given new connections; one that is not keeps those it has
+   */
+  record Member(ContainerId id, InetAddress address, boolean ready) {}
+
+  /**
+   * Replaces what was said about the service before; returns when new connections follow it.
+   *
+   * @throws dev.zlayer.error.AgentException.Configuration an endpoint cannot be served; the others
+   *     are
+   */
+  void update(Members service) throws InterruptedException;
+
+  /**
+   * Blocks until no connection of a member that is not ready any more is open, or the deadline
+   * passed; unknown members have none.
+   */
+  void drain(ContainerId member, Deadline deadline) throws InterruptedException;
+
+  /** The service is gone; its doors are closed. */
+  void remove(ServiceKey service) throws InterruptedException;
+}

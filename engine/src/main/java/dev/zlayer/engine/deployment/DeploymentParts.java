@@ -1,0 +1,40 @@
+package dev.zlayer.engine.deployment;
+
+import dev.zlayer.engine.cron.CronLoop;
+import dev.zlayer.engine.init.Initializer;
+import dev.zlayer.engine.job.JobExecutor;
+import dev.zlayer.engine.state.StateStore;
+import dev.zlayer.port.ContainerRuntime;
+import dev.zlayer.port.DeploymentNetworks;
+import dev.zlayer.port.Rotation;
+import java.time.InstantSource;
+import java.util.random.RandomGenerator;
+
+/**
+ * What deployments work with. The order in which a program makes these:
+ *
+ * <pre>{@code
+ * var records = new DeploymentStore(store);
+ * var containers = new NetworkedContainers(translator, networks, records);
+ * var jobs = JobExecutor.open(jobParts(containers), jobConfig, records.jobs());
+ * var cron = CronLoop.open(store, jobs, clock, records.jobs());
+ * var deployments = Deployments.open(new DeploymentParts(...), config);
+ * }</pre>
+ *
+ * and closes them in the reverse order.
+ *
+ * @param jobs opened with {@link DeploymentStore#jobs}; from then on only told by deployments
+ * @param cron likewise
+ */
+public record DeploymentParts(
+    StateStore store,
+    ContainerRuntime runtime,
+    NetworkedContainers containers,
+    Initializer initializer,
+    JobExecutor jobs,
+    CronLoop cron,
+    Rotation rotation,
+    DeploymentNetworks networks,
+    DeploymentVolumes volumes,
+    InstantSource clock,
+    RandomGenerator random) {}

@@ -1,0 +1,94 @@
+package dev.zlayer.engine.deployment;
+
+import dev.zlayer.engine.job.JobDefinition;
+import dev.zlayer.engine.job.JobKey;
+import dev.zlayer.engine.state.StateStore;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.spec.DeploymentSpec;
+import dev.zlayer.spec.RunType;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * What the state store has about deployments. Only reads; the loops write. Made before the job
+ * executor and the schedules, which need to know the jobs of all deployments when they are opened.
+ */
+public final class DeploymentStore {
+  private final StateStore store;
+
+  public DeploymentStore(StateStore store) {
+    this.store = store;
+  }
+
+  /** The jobs and schedules of all deployments, for {@code JobExecutor} and {@code CronLoop}. */
+  public List<JobDefinition> jobs() {
+    return records().stream()
+        .filter(record -> !record.removing())
+        .flatMap(record -> newest(record).stream())
+        .flatMap(revision -> jobs(revision).stream())
+        .toList();
+  }
+
+  /**
+   * Where relative paths of a deployment's file start.
+   *
+   * @throws AgentException.NotFound there is no such deployment
+   */
+  public Path directory(String deployment) {
+    return record(deployment)
+        .flatMap(this::newest)
+        .map(Revision::directory)
+        .orElseThrow(() -> unknown(deployment));
+  }
+
+  /** All that are kept, oldest first. */
+  public List<Revision> revisions(String deployment) {
+    return store.list(DeploymentRecord.REVISIONS).stream()
+        .filter(entry -> entry.key().startsWith(deployment + "/"))
+        .map(entry -> DeploymentRecord.readRevision(entry.value()))
+        .toList();
+  }
+
+  List<DeploymentRecord> records() {
+    return store.list(DeploymentRecord.KIND).stream()
+        .map(entry -> DeploymentRecord.read(entry.value()))
+        .toList();
+  }
+
+  Optional<DeploymentRecord> record(String deployment) {
+    return store.find(DeploymentRecord.KIND, deployment).map(DeploymentRecord::read);
+  }
+
+  Optional<Revision> revision(String deployment, long number) {
+    return store
+        .find(DeploymentRecord.REVISIONS, DeploymentRecord.revisionKey(deployment, number))
+        .map(DeploymentRecord::readRevision);
+  }
+
+  private Optional<Revision> newest(DeploymentRecord record) {
+    return revision(record.name(), record.revision());
+  }
+
+  /** A file that a newer or older program wrote and this one refuses has no jobs. */
+  private static List<JobDefinition> jobs(Revision revision) {
+    try {
+      return jobs(DeploymentFile.read(Optional.empty(), revision.bytes()));
+    } catch (AgentException _) {
+      return List.of();
+    }
+  }
+
+  static List<JobDefinition> jobs(DeploymentSpec spec) {
+    return spec.services().entrySet().stream()
+        .filter(entry -> entry.getValue().rtype() != RunType.SERVICE)
+        .map(
+            entry ->
+                new JobDefinition(new JobKey(spec.deployment(), entry.getKey()), entry.getValue()))
+        .toList();
+  }
+
+  static AgentException.NotFound unknown(String deployment) {
+    return new AgentException.NotFound("deployment '" + deployment + "'", "bring it up first");
+  }
+}

@@ -1,0 +1,20 @@
+package dev.zlayer.engine.deployment;
+
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Instant;
+
+/**
+ * A deployment file as it once was wanted.
+ *
+ * @param number counted from 1 within the deployment, never given twice
+ * @param reason where it came from: {@code up}, {@code rollback to 3}
+ * @param directory where relative paths of the file start
+ * @param file the text as it was given
+ */
+public record Revision(
+    String deployment, long number, Instant at, String reason, Path directory, String file) {
+  public byte[] bytes() {
+    return file.getBytes(StandardCharsets.UTF_8);
+  }
+}

@@ -1,0 +1,23 @@
+package dev.zlayer.engine.deployment;
+
+import java.nio.file.Path;
+import java.util.Optional;
+
+/**
+ * A deployment file that is to be made true.
+ *
+ * @param name the deployment it is meant for; refused when the file names another one
+ * @param file YAML as a person wrote it
+ * @param directory absolute; where relative paths of the file start
+ */
+@SuppressWarnings("ArrayRecordComponent") // a file is bytes; nobody compares requests
+public record UpRequest(Optional<String> name, byte[] file, Path directory) {
+  public UpRequest {
+    file = file.clone();
+  }
+
+  @Override
+  public byte[] file() {
+    return file.clone();
+  }
+}

@@ -1,0 +1,24 @@
+package dev.zlayer.engine.health;
+
+import java.time.Instant;
+
+/**
+ * What is known about whether one replica works.
+ *
+ * @param streak checks in a row with the same result as the last one
+ * @param succeeding whether the last check succeeded
+ * @param output what the last check said
+ * @param since when it entered this state
+ * @param next when it is checked again
+ */
+public record HealthStatus(
+    HealthState state, int streak, boolean succeeding, String output, Instant since, Instant next) {
+  /** Before the first check, which is due at once. */
+  public static HealthStatus starting(Instant now) {
+    return new HealthStatus(HealthState.STARTING, 0, false, "", now, now);
+  }
+
+  public boolean healthy() {
+    return state == HealthState.HEALTHY;
+  }
+}

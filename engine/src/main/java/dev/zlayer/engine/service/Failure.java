@@ -1,0 +1,66 @@
+package dev.zlayer.engine.service;
+
+import dev.zlayer.container.ExitStatus;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.error.Blame;
+import java.time.Instant;
+import java.util.List;
+import java.util.OptionalInt;
+
+/**
+ * Something that went wrong, as it is shown.
+ *
+ * @param kind the name of the kind, see {@link AgentException#kind}
+ * @param message for people; of a signal to the scheduler word by word
+ * @param exitCode of the process, as a shell would show it
+ * @param lastLines what the container printed last
+ */
+public record Failure(
+    String kind,
+    Blame blame,
+    String message,
+    OptionalInt exitCode,
+    List<String> lastLines,
+    Instant at) {
+  public Failure {
+    lastLines = List.copyOf(lastLines);
+  }
+
+  public static Failure of(AgentException error, Instant at) {
+    return switch (error) {
+      case AgentException.UnexpectedExit exit ->
+          new Failure(
+              error.kind(),
+              error.blame(),
+              "exited with code " + exit.code(),
+              OptionalInt.of(exit.code()),
+              exit.lastLines(),
+              at);
+      case AgentException.StartFailed start ->
+          new Failure(
+              error.kind(),
+              error.blame(),
+              firstLine(error),
+              OptionalInt.empty(),
+              start.lastLines(),
+              at);
+      default ->
+          new Failure(error.kind(), error.blame(), text(error), OptionalInt.empty(), List.of(), at);
+    };
+  }
+
+  /** A process that should have gone on has ended. */
+  public static Failure exited(ExitStatus exit, List<String> lastLines, Instant at) {
+    return new Failure(
+        "UnexpectedExit", Blame.WORKLOAD, exit.text(), exit.exitCode(), lastLines, at);
+  }
+
+  private static String text(AgentException error) {
+    return String.valueOf(error.getMessage());
+  }
+
+  /** The last lines follow the message; here they are apart. */
+  private static String firstLine(AgentException error) {
+    return text(error).lines().findFirst().orElse("").replace("; last output:", "");
+  }
+}

@@ -1,0 +1,33 @@
+package dev.zlayer.engine.service;
+
+import dev.zlayer.container.ServiceKey;
+import dev.zlayer.spec.network.EndpointSpec;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * One service, as it is shown.
+ *
+ * @param revision the revision of the deployment that it runs, or is on the way to
+ * @param wanted replicas that there should be
+ * @param ready replicas that take traffic
+ * @param waitingFor what it waits for, in words: {@code db to be healthy}
+ * @param rollout a change on its way, or the last one when it was taken back
+ * @param lastError of the service itself or of its latest replica that failed
+ */
+public record ServiceStatus(
+    ServiceKey key,
+    ServiceState state,
+    long revision,
+    int wanted,
+    int ready,
+    List<ReplicaStatus> replicas,
+    List<EndpointSpec> endpoints,
+    Optional<String> waitingFor,
+    Optional<RolloutStatus> rollout,
+    Optional<Failure> lastError) {
+  public ServiceStatus {
+    replicas = List.copyOf(replicas);
+    endpoints = List.copyOf(endpoints);
+  }
+}
