@@ -8,7 +8,7 @@ RUN_PACKAGES='runc:runc crun:crun conmon:conmon /usr/lib/cni/bridge:containernet
   /usr/share/containers/seccomp.json:golang-github-containers-common'
 TEST_PACKAGES='docker-registry:docker-registry htpasswd:apache2-utils skopeo:skopeo umoci:umoci
   busybox:busybox-static zstd:zstd ip:iproute2 nsenter:util-linux setfattr:attr setcap:libcap2-bin'
-BENCH_PACKAGES='containerd:containerd dockerd:docker.io unshare:util-linux'
+BENCH_PACKAGES='containerd:containerd dockerd:docker.io podman:podman unshare:util-linux'
 
 is_present() {
   case $1 in

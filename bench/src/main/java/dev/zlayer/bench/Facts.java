@@ -36,6 +36,7 @@ final class Facts {
         .put("conmon", version("conmon", "--version"))
         .put("containerd", version("containerd", "--version"))
         .put("docker", version("dockerd", "--version"))
+        .put("podman", version("podman", "--version"))
         .build();
   }
 

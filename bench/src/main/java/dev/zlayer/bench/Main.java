@@ -4,6 +4,7 @@ import dev.zlayer.bench.work.Arena;
 import dev.zlayer.bench.work.ExecWork;
 import dev.zlayer.bench.work.JobsWork;
 import dev.zlayer.bench.work.LogsWork;
+import dev.zlayer.bench.work.MicroWork;
 import dev.zlayer.bench.work.PullWork;
 import dev.zlayer.bench.work.RunWork;
 import dev.zlayer.bench.work.SleepersWork;
@@ -19,6 +20,7 @@ public final class Main {
   private static final Map<String, Work> WORKS = new LinkedHashMap<>();
 
   static {
+    WORKS.put("micro", new MicroWork());
     WORKS.put("start", new StartWork());
     WORKS.put("pull", new PullWork());
     WORKS.put("run", new RunWork());
@@ -54,6 +56,7 @@ public final class Main {
         }
       }
     }
+    System.out.println("figures and plots: target/bench/report.html");
     System.exit(failed ? 1 : 0);
   }
 

@@ -27,7 +27,7 @@ public record Options(
 
   static Options parse(String[] arguments, List<String> knownWorks) {
     boolean quick = false;
-    List<String> peers = List.of("containerd", "docker");
+    List<String> peers = List.of("containerd", "docker", "podman");
     var works = new ArrayList<String>();
     Path project = Path.of("").toAbsolutePath();
     Path directory = Path.of("");

@@ -34,6 +34,10 @@ public final class Report {
       return new Row(contestant, samples, OptionalDouble.empty(), "");
     }
 
+    public static Row failed(String contestant, String note) {
+      return new Row(contestant, new Samples(List.of()), OptionalDouble.empty(), note);
+    }
+
     public static Row of(String contestant, double value, String note) {
       return new Row(contestant, Samples.of(value), OptionalDouble.empty(), note);
     }
@@ -60,6 +64,7 @@ public final class Report {
       Files.createDirectories(directory);
       Files.writeString(
           directory.resolve(work + ".json"), JsonText.pretty(json(work, tables, others)) + "\n");
+      HtmlReport.write(directory);
     } catch (IOException e) {
       throw new java.io.UncheckedIOException(e);
     }

@@ -6,6 +6,7 @@ import dev.zlayer.bench.engine.DockerEngine;
 import dev.zlayer.bench.engine.Dockerd;
 import dev.zlayer.bench.engine.Engine;
 import dev.zlayer.bench.engine.FloorEngine;
+import dev.zlayer.bench.engine.PodmanEngine;
 import dev.zlayer.bench.engine.Tool;
 import dev.zlayer.bench.engine.ZlayerEngine;
 import dev.zlayer.bench.engine.ZlayerNode;
@@ -102,6 +103,11 @@ public final class Arena implements AutoCloseable {
       var dockerd = keep(new Dockerd(directory("docker"), image, group));
       plain.add(new DockerEngine(dockerd, image, "none"));
       networked.add(new DockerEngine(dockerd, image, "bridge"));
+    }
+    if (wanted("podman", "podman")) {
+      plain.add(
+          new PodmanEngine(
+              directory("podman"), node.ociRuntime(), busybox.canonical(), busybox.host(), group));
     }
     return new Engines(floor, plain, networked);
   }

@@ -67,7 +67,7 @@ public final class SleepersWork implements Work {
       started.add(Report.Row.of(engine.name(), names.size() / (millis / 1000), note));
     } catch (RuntimeException e) {
       note = "failed after %d: %s".formatted(names.size(), e.getMessage());
-      started.add(Report.Row.of(engine.name(), Double.NaN, note));
+      started.add(Report.Row.failed(engine.name(), note));
     } finally {
       clear(engine, names);
     }
