@@ -1,0 +1,227 @@
+package dev.zlayer.host.http;
+
+import dev.zlayer.error.AgentException;
+import dev.zlayer.task.Deadline;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Speaks HTTP/1.1 to one server. Blocks; any number of threads may ask at the same time, each on a
+ * connection of its own. A deadline covers an exchange up to the end of its body. Failures are
+ * {@link AgentException.Network}, a passed deadline is {@link AgentException.Timeout}; an interrupt
+ * closes the connection. Nothing is sent twice.
+ */
+public final class HttpClient implements AutoCloseable {
+  private final HttpAddress address;
+  private final HttpLimits limits;
+  private final Deque<Wire> idle = new ArrayDeque<>();
+  private boolean closed;
+
+  private HttpClient(HttpAddress address, HttpLimits limits) {
+    this.address = address;
+    this.limits = limits;
+  }
+
+  /** Connects when it is asked for something, not before. */
+  public static HttpClient open(HttpAddress address) {
+    return open(address, HttpLimits.DEFAULT);
+  }
+
+  public static HttpClient open(HttpAddress address, HttpLimits limits) {
+    return new HttpClient(address, limits);
+  }
+
+  public HttpAddress address() {
+    return address;
+  }
+
+  /** Whatever status the answer has; the caller reads or closes its body. */
+  public HttpResponse send(HttpRequest request, Deadline deadline) throws InterruptedException {
+    Exchange exchange = begin(request, deadline);
+    return respond(request, exchange);
+  }
+
+  /**
+   * Asks to take the connection over; the request names the protocol in its {@code Upgrade} header.
+   * The deadline ends with the answer.
+   */
+  public Upgraded upgrade(HttpRequest request, Deadline deadline) throws InterruptedException {
+    Exchange exchange = begin(request.with("Connection", "Upgrade"), deadline);
+    if (exchange.head.status() != 101) {
+      return new Upgraded.Refused(respond(request, exchange));
+    }
+    if (!exchange.expiry.end()) {
+      throw new AgentException.Timeout(doing(request), deadline.limit());
+    }
+    return new Upgraded.Accepted(exchange.head.headers(), new Duplex(exchange.wire));
+  }
+
+  /** Ends idle connections; exchanges under way go on and are not kept afterwards. */
+  @Override
+  public void close() {
+    synchronized (idle) {
+      closed = true;
+      idle.forEach(Wire::close);
+      idle.clear();
+    }
+  }
+
+  private record Exchange(Wire wire, ExpiryLoop expiry, HttpHead head, boolean requestSent) {}
+
+  /** Sends the request and reads the answer up to its body. */
+  private Exchange begin(HttpRequest request, Deadline deadline) throws InterruptedException {
+    if (Thread.interrupted()) {
+      throw new InterruptedException(doing(request) + " was interrupted");
+    }
+    deadline.check(doing(request));
+    Wire wire = null;
+    ExpiryLoop expiry = null;
+    try {
+      Wire kept = takeIdle();
+      wire = kept == null ? new Wire(address) : kept;
+      expiry = ExpiryLoop.watch(deadline, wire::close);
+      if (kept == null) {
+        wire.connect(address);
+      }
+      boolean sent = write(request, wire);
+      HttpHead head = HttpHead.read(wire.in(), limits);
+      return new Exchange(wire, expiry, head, sent);
+    } catch (IOException e) {
+      throw failed(request, e, wire, expiry);
+    } catch (RuntimeException | Error e) {
+      abandon(wire, expiry);
+      throw e;
+    }
+  }
+
+  private AgentException failed(
+      HttpRequest request, IOException e, @Nullable Wire wire, @Nullable ExpiryLoop expiry)
+      throws InterruptedException {
+    boolean late = expiry != null && expiry.fired();
+    abandon(wire, expiry);
+    return HttpFailure.translate(
+        doing(request),
+        late && expiry != null ? new HttpFailure.Expired(expiry.deadline().limit()) : e);
+  }
+
+  private static void abandon(@Nullable Wire wire, @Nullable ExpiryLoop expiry) {
+    if (expiry != null) {
+      expiry.end();
+    }
+    if (wire != null) {
+      wire.close();
+    }
+  }
+
+  private HttpResponse respond(HttpRequest request, Exchange exchange) throws InterruptedException {
+    HttpHead head = exchange.head;
+    try {
+      if (head.status() == 101) {
+        throw new IOException("the peer changed the protocol unasked");
+      }
+      HttpBody body = HttpBody.of(request.method(), head, exchange.wire.in(), limits);
+      boolean keep =
+          head.http11()
+              && exchange.requestSent
+              && !head.headers().says("Connection", "close")
+              && (head.headers().all("Content-Length").isEmpty()
+                  || head.headers().all("Transfer-Encoding").isEmpty());
+      var stream =
+          new ResponseStream(exchange.wire, body, exchange.expiry, keep ? this::keep : Wire::close);
+      return new HttpResponse(head.status(), head.headers(), stream);
+    } catch (IOException e) {
+      throw failed(request, e, exchange.wire, exchange.expiry);
+    }
+  }
+
+  /**
+   * Returns false when the server stopped listening: it may have answered before it had read
+   * everything, and then its answer is what counts.
+   */
+  private boolean write(HttpRequest request, Wire wire) throws IOException {
+    byte[] head = head(request);
+    switch (request.body()) {
+      case HttpRequest.Body.None() -> wire.out().write(head);
+      case HttpRequest.Body.Bytes(byte[] bytes) -> {
+        var whole = new ByteArrayOutputStream(head.length + bytes.length);
+        whole.writeBytes(head);
+        whole.writeBytes(bytes);
+        return lenient(wire, out -> out.write(whole.toByteArray()));
+      }
+      case HttpRequest.Body.Streamed(var writer) -> {
+        wire.out().write(head);
+        var chunks = new ChunkedOutput(wire.out());
+        try {
+          writer.to(chunks);
+          chunks.finish();
+        } catch (ChunkedOutput.PeerGone _) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  private static boolean lenient(Wire wire, HttpRequest.Writer writer) throws IOException {
+    try {
+      writer.to(wire.out());
+      return true;
+    } catch (java.nio.channels.ClosedChannelException e) {
+      throw e;
+    } catch (IOException _) {
+      return false;
+    }
+  }
+
+  private byte[] head(HttpRequest request) {
+    var text = new StringBuilder(256);
+    text.append(request.method()).append(' ').append(request.target()).append(" HTTP/1.1\r\n");
+    text.append("Host: ").append(address.authority()).append("\r\n");
+    request
+        .headers()
+        .entries()
+        .forEach(entry -> text.append(entry.name() + ": " + entry.value() + "\r\n"));
+    switch (request.body()) {
+      case HttpRequest.Body.None() -> {
+        if (!request.method().matches("GET|HEAD|DELETE")) {
+          text.append("Content-Length: 0\r\n");
+        }
+      }
+      case HttpRequest.Body.Bytes(byte[] bytes) ->
+          text.append("Content-Length: ").append(bytes.length).append("\r\n");
+      case HttpRequest.Body.Streamed _ -> text.append("Transfer-Encoding: chunked\r\n");
+    }
+    return text.append("\r\n").toString().getBytes(StandardCharsets.ISO_8859_1);
+  }
+
+  private @Nullable Wire takeIdle() {
+    while (true) {
+      Wire wire;
+      synchronized (idle) {
+        wire = idle.pollLast();
+      }
+      if (wire == null || wire.fresh()) {
+        return wire;
+      }
+      wire.close();
+    }
+  }
+
+  private void keep(Wire wire) {
+    synchronized (idle) {
+      if (!closed && wire.reusable() && idle.size() < limits.idleConnections()) {
+        idle.addLast(wire);
+        return;
+      }
+    }
+    wire.close();
+  }
+
+  private String doing(HttpRequest request) {
+    return request + " at " + address;
+  }
+}

@@ -1,0 +1,86 @@
+package dev.zlayer.host.http;
+
+import java.io.ByteArrayOutputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** The part of an answer before its body. */
+record HttpHead(boolean http11, int status, HttpHeaders headers) {
+  private static final Pattern STATUS_LINE =
+      Pattern.compile("HTTP/1\\.([01]) ([1-5][0-9][0-9])(?: .*)?");
+  private static final Pattern HEADER =
+      Pattern.compile("([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \\t]*(.*?)[ \\t]*");
+
+  /** Reads one; those that only announce another ({@code 100 Continue}) are passed over. */
+  static HttpHead read(InputStream in, HttpLimits limits) throws IOException {
+    while (true) {
+      var lines = new Lines(in, limits.headBytes());
+      String first = lines.next();
+      Matcher status = STATUS_LINE.matcher(first);
+      if (!status.matches()) {
+        throw new IOException("the peer does not speak HTTP/1.1, it said '" + shown(first) + "'");
+      }
+      var head =
+          new HttpHead(
+              status.group(1).equals("1"),
+              Integer.parseInt(status.group(2)),
+              headers(lines, limits));
+      if (head.status >= 200 || head.status == 101) {
+        return head;
+      }
+    }
+  }
+
+  /** The lines up to the empty one; also used for what follows a chunked body. */
+  static HttpHeaders headers(Lines lines, HttpLimits limits) throws IOException {
+    List<HttpHeaders.Entry> entries = new ArrayList<>();
+    for (String line = lines.next(); !line.isEmpty(); line = lines.next()) {
+      Matcher header = HEADER.matcher(line);
+      if (!header.matches()) {
+        throw new IOException("the peer sent a malformed header '" + shown(line) + "'");
+      }
+      if (entries.size() == limits.headers()) {
+        throw new IOException("the peer sent more than " + limits.headers() + " headers");
+      }
+      entries.add(new HttpHeaders.Entry(header.group(1), header.group(2)));
+    }
+    return new HttpHeaders(entries);
+  }
+
+  private static String shown(String line) {
+    String printable = line.replaceAll("[^\\x20-\\x7e]", "?");
+    return printable.length() <= 80 ? printable : printable.substring(0, 80) + "...";
+  }
+
+  /** Lines that end with CR LF or LF, of a limited length in all. */
+  static final class Lines {
+    private final InputStream in;
+    private int left;
+
+    Lines(InputStream in, int maxBytes) {
+      this.in = in;
+      this.left = maxBytes;
+    }
+
+    String next() throws IOException {
+      var line = new ByteArrayOutputStream();
+      for (int b = in.read(); b != '\n'; b = in.read()) {
+        if (b < 0) {
+          throw new EOFException("the peer closed the connection before its answer was complete");
+        }
+        if (--left < 0) {
+          throw new IOException("the peer's headers are too long");
+        }
+        line.write(b);
+      }
+      String text = line.toString(StandardCharsets.ISO_8859_1);
+      return text.endsWith("\r") ? text.substring(0, text.length() - 1) : text;
+    }
+  }
+}
