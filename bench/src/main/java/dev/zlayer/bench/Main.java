@@ -1,6 +1,7 @@
 package dev.zlayer.bench;
 
 import dev.zlayer.bench.work.Arena;
+import dev.zlayer.bench.work.DiskWork;
 import dev.zlayer.bench.work.ExecWork;
 import dev.zlayer.bench.work.JobsWork;
 import dev.zlayer.bench.work.LogsWork;
@@ -27,6 +28,7 @@ public final class Main {
     WORKS.put("exec", new ExecWork());
     WORKS.put("jobs", new JobsWork());
     WORKS.put("logs", new LogsWork());
+    WORKS.put("disk", new DiskWork());
     WORKS.put("sleepers", new SleepersWork());
   }
 

@@ -112,6 +112,21 @@ public final class ContainerdEngine implements Engine {
   }
 
   @Override
+  public Path home() {
+    return directory;
+  }
+
+  @Override
+  public void inspect(String name) throws InterruptedException {
+    ctr("container", "info", name);
+  }
+
+  @Override
+  public void stats(String name) throws InterruptedException {
+    ctr("task", "metrics", name);
+  }
+
+  @Override
   public double memory() {
     return Census.memory(line -> line.contains(directory.toString()));
   }

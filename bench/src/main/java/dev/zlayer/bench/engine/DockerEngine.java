@@ -3,6 +3,7 @@ package dev.zlayer.bench.engine;
 import dev.zlayer.bench.Census;
 import dev.zlayer.json.Json;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.List;
 
 /** Docker through its HTTP interface, which costs less than its command line. */
@@ -77,6 +78,21 @@ public final class DockerEngine implements Engine {
   @Override
   public int list() throws IOException {
     return api.read("/containers/json").items().size();
+  }
+
+  @Override
+  public Path home() {
+    return Path.of(directory);
+  }
+
+  @Override
+  public void inspect(String name) throws IOException {
+    api.read("/containers/" + name + "/json");
+  }
+
+  @Override
+  public void stats(String name) throws IOException {
+    api.read("/containers/" + name + "/stats?stream=false&one-shot=true");
   }
 
   @Override

@@ -1,5 +1,6 @@
 package dev.zlayer.bench.engine;
 
+import java.nio.file.Path;
 import java.util.List;
 
 /**
@@ -33,6 +34,15 @@ public interface Engine extends AutoCloseable {
 
   /** How many containers it says there are. */
   int list() throws Exception;
+
+  /** Reads everything there is to know of one container. */
+  void inspect(String name) throws Exception;
+
+  /** Reads once what a container uses. */
+  void stats(String name) throws Exception;
+
+  /** Where all its files are. */
+  Path home();
 
   /** MiB of all processes it needs besides those in containers. */
   double memory();

@@ -122,6 +122,21 @@ public final class FloorEngine implements Engine {
   }
 
   @Override
+  public Path home() {
+    return directory;
+  }
+
+  @Override
+  public void inspect(String name) throws Exception {
+    Tool.run(runtime.toString(), "--root", state(), "state", name);
+  }
+
+  @Override
+  public void stats(String name) throws Exception {
+    Tool.run(runtime.toString(), "--root", state(), "events", "--stats", name);
+  }
+
+  @Override
   public double memory() {
     return Census.memory(line -> line.contains("conmon") && line.contains(directory.toString()));
   }

@@ -108,6 +108,21 @@ public final class PodmanEngine implements Engine {
   }
 
   @Override
+  public Path home() {
+    return directory;
+  }
+
+  @Override
+  public void inspect(String name) throws InterruptedException {
+    podman("inspect", name);
+  }
+
+  @Override
+  public void stats(String name) throws InterruptedException {
+    podman("stats", "--no-stream", name);
+  }
+
+  @Override
   public double memory() {
     return Census.memory(line -> line.contains(directory.toString()));
   }

@@ -104,6 +104,25 @@ public final class ZlayerEngine implements Engine {
     return alive;
   }
 
+  @Override
+  public Path home() {
+    return directory;
+  }
+
+  @Override
+  public void inspect(String name) {
+    if (container(name).inspect() == null) {
+      throw new IllegalStateException("nothing told of " + name);
+    }
+  }
+
+  @Override
+  public void stats(String name) throws Exception {
+    if (container(name).stats().memoryBytes() <= 0) {
+      throw new IllegalStateException("no memory used by " + name);
+    }
+  }
+
   /** With all of this process, which also measures. */
   @Override
   public double memory() {

@@ -8,34 +8,39 @@ import dev.zlayer.task.TaskScope;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Many short containers, eight at a time. */
+/** Many short containers: one after the other, eight at a time, thirty-two at a time. */
 public final class JobsWork implements Work {
-  private static final int AT_A_TIME = 8;
-
   @Override
   public List<Report.Table> measure(Arena arena) throws Exception {
+    var options = arena.options();
+    var tables = new ArrayList<Report.Table>();
+    tables.add(table(arena, 1, options.size(40, 4), options.size(2, 1)));
+    tables.add(table(arena, 8, options.size(200, 16), options.size(3, 1)));
+    tables.add(table(arena, 32, options.size(200, 32), options.size(2, 1)));
+    return tables;
+  }
+
+  private static Report.Table table(Arena arena, int atATime, int jobs, int rounds)
+      throws Exception {
     Arena.Engines engines = arena.engines();
-    int jobs = arena.options().size(200, 24);
     var contestants = new ArrayList<Contestant>();
     for (Engine engine : engines.all()) {
       contestants.add(
           new Contestant(
               engine.name(),
               engine::runTrue,
-              () -> jobs / (Rounds.millis(() -> runAll(engine, jobs)) / 1000),
+              () -> jobs / (Rounds.millis(() -> runAll(engine, jobs, atATime)) / 1000),
               Rounds.Step.NOTHING));
     }
-    var rows = Rounds.run(contestants, 0, arena.options().size(3, 1));
-    return List.of(
-        new Report.Table(
-            "%d short containers, %d at a time".formatted(jobs, AT_A_TIME),
-            "per second",
-            engines.floor().name(),
-            rows));
+    return new Report.Table(
+        "%d short containers, %d at a time".formatted(jobs, atATime),
+        "per second",
+        engines.floor().name(),
+        Rounds.run(contestants, 0, rounds));
   }
 
-  private static void runAll(Engine engine, int jobs) throws InterruptedException {
-    try (var scope = new TaskScope("jobs", AT_A_TIME)) {
+  private static void runAll(Engine engine, int jobs, int atATime) throws InterruptedException {
+    try (var scope = new TaskScope("jobs", atATime)) {
       for (int job = 0; job < jobs; job++) {
         scope.fork(
             () -> {

@@ -8,82 +8,99 @@ import dev.zlayer.task.Deadline;
 import dev.zlayer.task.TaskScope;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
- * Many containers that sleep, started by eight: how fast, how much memory, how long listing takes.
- * One contestant after the other, since two crowds at a time would measure each other.
+ * Many containers that sleep, started by eight: what one more costs as the crowd grows, how much
+ * memory it takes, how long looking takes. One contestant after the other, since two crowds at a
+ * time would measure each other.
  */
 public final class SleepersWork implements Work {
   private static final int STARTERS = 8;
   private static final Duration LIMIT = Duration.ofSeconds(60);
+  private static final int LOOKS = 10;
 
-  private final List<Report.Row> started = new ArrayList<>();
-  private final List<Report.Row> memory = new ArrayList<>();
-  private final List<Report.Row> listing = new ArrayList<>();
+  /** Title to rows, in the order of the first contestant. */
+  private final Map<String, List<Report.Row>> figures = new LinkedHashMap<>();
 
   @Override
   public List<Report.Table> measure(Arena arena) throws Exception {
+    figures.clear();
     Arena.Engines engines = arena.engines();
-    int all = arena.options().size(1000, 50);
-    int first = arena.options().size(300, 50);
+    List<Integer> sizes =
+        arena.options().quick() ? List.of(10, 40) : List.of(10, 100, 300, 600, 1000);
     for (Engine engine : engines.plain()) {
-      crowd(engine, first, all);
+      crowd(engine, sizes);
     }
-    String floor = engines.floor().name();
-    return List.of(
-        new Report.Table(
-            "sleeping containers started by %d within 60 s, at most %d".formatted(STARTERS, all),
-            "per second",
-            floor,
-            started),
-        new Report.Table(
-            "memory of all processes outside at %d containers".formatted(first),
-            "MiB",
-            floor,
-            memory),
-        new Report.Table("list of %d containers".formatted(first), "ms", floor, listing));
+    return figures.entrySet().stream()
+        .map(
+            entry ->
+                new Report.Table(
+                    entry.getKey(),
+                    entry.getKey().startsWith("memory") ? "MiB" : "ms",
+                    engines.floor().name(),
+                    entry.getValue()))
+        .toList();
   }
 
-  private void crowd(Engine engine, int first, int all) throws Exception {
+  private void crowd(Engine engine, List<Integer> sizes) throws Exception {
     Queue<String> names = new ConcurrentLinkedQueue<>();
-    String note = "";
+    double idle = engine.memory();
+    Deadline deadline = Deadline.after(LIMIT);
+    double millis = 0;
     try {
-      double idle = engine.memory();
-      double millis = Rounds.millis(() -> start(engine, names, first, LIMIT));
-      memory.add(
-          Report.Row.of(
-              engine.name(),
-              engine.memory(),
-              "%.0f idle, %d containers".formatted(idle, names.size())));
-      listing.add(Report.Row.of(engine.name(), list(engine)));
-      Duration left = LIMIT.minusMillis((long) millis);
-      if (first < all && left.isPositive()) {
-        millis += Rounds.millis(() -> start(engine, names, all, left));
+      add("memory without containers", Report.Row.of(engine.name(), idle, ""));
+      for (int size : sizes) {
+        int before = names.size();
+        double taken = Rounds.millis(() -> start(engine, names, size, deadline));
+        millis += taken;
+        if (names.size() < size) {
+          break;
+        }
+        String note = "all %d in %.1f s".formatted(size, millis / 1000);
+        add(
+            "one more sleeping container, from %d to %d, %d starters"
+                .formatted(before, size, STARTERS),
+            Report.Row.of(engine.name(), taken / (size - before), note));
+        look(engine, size, idle);
       }
-      note = "%d in %.1f s".formatted(names.size(), millis / 1000);
-      started.add(Report.Row.of(engine.name(), names.size() / (millis / 1000), note));
     } catch (RuntimeException e) {
-      note = "failed after %d: %s".formatted(names.size(), e.getMessage());
-      started.add(Report.Row.failed(engine.name(), note));
+      add(
+          "crowds that failed",
+          Report.Row.failed(engine.name(), "after %d: %s".formatted(names.size(), e.getMessage())));
     } finally {
       clear(engine, names);
     }
   }
 
-  private static Samples list(Engine engine) throws Exception {
-    var values = new ArrayList<Double>();
-    for (int time = 0; time < 10; time++) {
-      values.add(Rounds.millis(engine::list));
-    }
-    return new Samples(values);
+  private void look(Engine engine, int size, double idle) throws Exception {
+    double memory = engine.memory();
+    add(
+        "memory of all processes outside %d containers".formatted(size),
+        Report.Row.of(engine.name(), memory, "%.2f for each".formatted((memory - idle) / size)));
+    add("list of %d containers".formatted(size), looks(engine, engine::list));
+    add("inspect one of %d containers".formatted(size), looks(engine, () -> engine.inspect("s0")));
+    add("stats of one of %d containers".formatted(size), looks(engine, () -> engine.stats("s0")));
   }
 
-  private static void start(Engine engine, Queue<String> names, int until, Duration limit)
+  private static Report.Row looks(Engine engine, Rounds.Step look) throws Exception {
+    var values = new ArrayList<Double>();
+    for (int time = 0; time < LOOKS; time++) {
+      values.add(Rounds.millis(look));
+    }
+    return Report.Row.of(engine.name(), new Samples(values));
+  }
+
+  private void add(String title, Report.Row row) {
+    figures.computeIfAbsent(title, _ -> new ArrayList<>()).add(row);
+  }
+
+  private static void start(Engine engine, Queue<String> names, int until, Deadline deadline)
       throws InterruptedException {
-    Deadline deadline = Deadline.after(limit);
     try (var scope = new TaskScope("starters", STARTERS)) {
       for (int number = names.size(); number < until; number++) {
         String name = "s" + number;
