@@ -11,6 +11,7 @@ import dev.zlayer.spec.job.JobSpec;
 import dev.zlayer.spec.network.NetworkingSpec;
 import dev.zlayer.spec.placement.PlacementSpec;
 import dev.zlayer.spec.resources.ResourcesSpec;
+import dev.zlayer.spec.security.SecretFileSpec;
 import dev.zlayer.spec.security.SecuritySpec;
 import dev.zlayer.spec.service.LifecycleSpec;
 import dev.zlayer.spec.service.ProcessSpec;
@@ -50,6 +51,8 @@ public record ServiceSpec(
         Map<String, String> labels,
     @Doc("Limits and reservations.") @Default("{}") ResourcesSpec resources,
     @Doc("What is mounted.") List<StorageSpec> storage,
+    @Doc("Secrets that are mounted as files; env takes them as variables.")
+        List<SecretFileSpec> secrets,
     @Inline NetworkingSpec networking,
     @Inline SecuritySpec security,
     @Inline ProcessSpec process,

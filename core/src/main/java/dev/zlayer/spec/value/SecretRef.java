@@ -1,6 +1,7 @@
 package dev.zlayer.spec.value;
 
 import dev.zlayer.error.AgentException;
+import dev.zlayer.spec.form.TextForm;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -10,6 +11,7 @@ import java.util.regex.Pattern;
  *
  * @param field the JSON field to take instead of the whole secret
  */
+@TextForm(is = "the name of a secret", example = "db-password")
 public record SecretRef(Scope scope, String name, Optional<String> field) {
   /** Where a secret is kept. */
   public sealed interface Scope {}
@@ -38,6 +40,19 @@ public record SecretRef(Scope scope, String name, Optional<String> field) {
               .formatted(text));
     }
     return new SecretRef(scope(form), form.group("name"), Optional.ofNullable(form.group("field")));
+  }
+
+  /** As it was written. */
+  @Override
+  public String toString() {
+    String owner =
+        switch (scope) {
+          case OfDeployment() -> "";
+          case OfService(String service) -> "@" + service + "/";
+          case OfEnvironment(var project, String environment) ->
+              project.orElse("") + ":" + environment + "/";
+        };
+    return owner + name + field.map(text -> "/" + text).orElse("");
   }
 
   private static Scope scope(Matcher form) {

@@ -46,7 +46,8 @@ public final class EnvResolver {
     return text.toString();
   }
 
-  private String secret(String deployment, SecretRef reference) {
+  /** The secret, or its field when the reference names one. */
+  public String secret(String deployment, SecretRef reference) {
     String whole =
         secrets
             .find(deployment, reference.scope(), reference.name())

@@ -2,6 +2,7 @@ package dev.zlayer.engine.translate;
 
 import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.container.LogSpec;
+import dev.zlayer.container.Mount;
 import dev.zlayer.container.Signal;
 import dev.zlayer.container.StopSpec;
 import dev.zlayer.oci.Platform;
@@ -13,6 +14,7 @@ import dev.zlayer.spec.placement.PlatformSpec;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
@@ -36,10 +38,16 @@ public final class ServiceTranslator {
 
   private final EnvResolver resolver;
   private final ContainerNames containers;
+  private final SecretMounts secrets;
 
   public ServiceTranslator(EnvResolver resolver, ContainerNames containers) {
+    this(resolver, containers, SecretMounts.NONE);
+  }
+
+  public ServiceTranslator(EnvResolver resolver, ContainerNames containers, SecretMounts secrets) {
     this.resolver = resolver;
     this.containers = containers;
+    this.secrets = secrets;
   }
 
   /**
@@ -61,7 +69,7 @@ public final class ServiceTranslator {
             service.image().name(),
             service.placement().platform().map(ServiceTranslator::platform),
             ProcessSection.of(service, resolver.resolve(deployment, service.env())),
-            StorageSection.of(service, directory, refusals),
+            StorageSection.of(service, directory, secretFiles(deployment, service), refusals),
             NetworkSection.of(service.networking(), shared, refusals),
             ResourcesSection.of(service),
             SecuritySection.of(service.security(), shared, refusals),
@@ -73,6 +81,12 @@ public final class ServiceTranslator {
             labels(deployment, name, service.labels()));
     refusals.check();
     return spec;
+  }
+
+  private List<Mount> secretFiles(String deployment, ServiceSpec service) {
+    return service.secrets().stream()
+        .map(file -> secrets.file(file, resolver.secret(deployment, file.name())))
+        .toList();
   }
 
   private static void general(ServiceSpec service, Refusals refusals) {

@@ -7,6 +7,7 @@ import dev.zlayer.spec.storage.StorageSpec;
 import dev.zlayer.spec.storage.StorageTier;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.List;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 
@@ -16,8 +17,9 @@ final class StorageSection {
 
   private StorageSection() {}
 
-  static FileSystemSpec of(ServiceSpec service, Path directory, Refusals refusals) {
-    var mounts = new ArrayList<Mount>();
+  static FileSystemSpec of(
+      ServiceSpec service, Path directory, List<Mount> secrets, Refusals refusals) {
+    var mounts = new ArrayList<>(secrets);
     for (int i = 0; i < service.storage().size(); i++) {
       String path = "storage[%d]".formatted(i);
       switch (service.storage().get(i)) {

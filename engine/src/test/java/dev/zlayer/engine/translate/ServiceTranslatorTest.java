@@ -56,7 +56,8 @@ class ServiceTranslatorTest {
                 : Optional.empty();
     return new ServiceTranslator(
         new EnvResolver(env, secrets),
-        (_, id) -> id.equals("db") ? Optional.of(OTHER) : Optional.empty());
+        (_, id) -> id.equals("db") ? Optional.of(OTHER) : Optional.empty(),
+        (file, value) -> new Mount.Bind(Path.of("/memory/" + value), file.path(), true));
   }
 
   private static JobDefinition definition(String keys) {
@@ -304,6 +305,20 @@ class ServiceTranslatorTest {
   }
 
   @Test
+  void secretsAreMountedAsFiles() {
+    ContainerSpec spec =
+        translate("secrets: [token, {name: db/user, target: /etc/user, mode: 0o400}]");
+
+    assertThat(spec.fileSystem().mounts())
+        .containsExactly(
+            new Mount.Bind(Path.of("/memory/t0p"), "/run/secrets/token", true),
+            new Mount.Bind(Path.of("/memory/u"), "/etc/user", true));
+    assertThatThrownBy(() -> translate("secrets: [missing]"))
+        .isInstanceOf(AgentException.NotFound.class)
+        .hasMessageContaining("secret missing");
+  }
+
+  @Test
   void aSecretIsNeverShown() {
     assertThatThrownBy(() -> translate("env: {X: $S:token/field}"))
         .isInstanceOf(AgentException.InvalidSpec.class)
@@ -392,6 +407,7 @@ class ServiceTranslatorTest {
             "env",
             "labels",
             "resources",
+            "secrets",
             "storage",
             "portMappings",
             "networkMode",

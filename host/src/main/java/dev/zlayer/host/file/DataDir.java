@@ -75,4 +75,14 @@ public record DataDir(Path data, Path run) {
   public Path artifacts() {
     return data.resolve("artifacts");
   }
+
+  /** The key that secrets are sealed with. */
+  public Path secretKey() {
+    return data.resolve("secret.key");
+  }
+
+  /** Secrets as files, in memory. */
+  public Path secretFiles() {
+    return run.resolve("secrets");
+  }
 }
