@@ -19,6 +19,7 @@ import java.util.function.Consumer;
  * by events: {@code deployment.*} with the deployment's name as subject, {@code service.*} with
  * {@code deployment/service}, {@code replica.*} with the identity of the container.
  */
+@SuppressWarnings("DoNotCallSuggester") // the bodies follow
 public final class Deployments implements AutoCloseable {
   private final DeploymentParts parts;
   private final DeploymentConfig config;
