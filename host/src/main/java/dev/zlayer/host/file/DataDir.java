@@ -61,6 +61,26 @@ public record DataDir(Path data, Path run) {
     return run.resolve("oci");
   }
 
+  /** Network namespaces, attachments and given addresses. */
+  public Path networkRun() {
+    return run.resolve("network");
+  }
+
+  /** The named networks. */
+  public Path networks() {
+    return data.resolve("network");
+  }
+
+  /** Where the agent's commands reach it. */
+  public Path socket() {
+    return run.resolve("zlayer.sock");
+  }
+
+  /** The process that serves. */
+  public Path pidFile() {
+    return run.resolve("zlayer.pid");
+  }
+
   /** Which tools were found to work. */
   public Path ociTools() {
     return run.resolve("oci-tools.json");

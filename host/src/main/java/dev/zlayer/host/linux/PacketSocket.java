@@ -10,6 +10,7 @@ import java.nio.file.Path;
 /** A Unix socket that keeps the bounds of what was sent, which Java's channels do not offer. */
 public final class PacketSocket {
   private static final int AF_UNIX = 1;
+  private static final int SOCK_DGRAM = 2;
   private static final int SOCK_SEQPACKET = 5;
   private static final int SOCK_CLOEXEC = 0x80000;
   private static final int SHUT_WR = 1;
@@ -24,20 +25,39 @@ public final class PacketSocket {
   private PacketSocket() {}
 
   public static Descriptor connect(Path path) throws IOException {
-    byte[] bytes = path.toString().getBytes(StandardCharsets.UTF_8);
+    return connect(path.toString(), SOCK_SEQPACKET);
+  }
+
+  /**
+   * One message to a socket that takes single ones, such as a service manager's; a name that begins
+   * with {@code @} is one without a file.
+   */
+  public static void send(String name, String message) throws IOException {
+    try (var socket = connect(name, SOCK_DGRAM)) {
+      byte[] bytes = message.getBytes(StandardCharsets.UTF_8);
+      socket.write(bytes, 0, bytes.length);
+    }
+  }
+
+  private static Descriptor connect(String path, int type) throws IOException {
+    byte[] bytes = path.getBytes(StandardCharsets.UTF_8);
     if (bytes.length > MAX_PATH) {
       throw new IOException("the path of socket %s is over %d bytes".formatted(path, MAX_PATH));
     }
+    boolean abstractName = path.startsWith("@");
+    if (abstractName) {
+      bytes[0] = 0;
+    }
     try (var call = Libc.call()) {
-      int fd = (int) SOCKET.invokeExact(call.errno(), AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+      int fd = (int) SOCKET.invokeExact(call.errno(), AF_UNIX, type | SOCK_CLOEXEC, 0);
       var socket = new Descriptor(call.check(fd, "make a socket"));
       try {
         MemorySegment address = call.allocate(Short.BYTES + MAX_PATH + 1L);
         address.set(ValueLayout.JAVA_SHORT, 0, (short) AF_UNIX);
         MemorySegment.copy(bytes, 0, address, ValueLayout.JAVA_BYTE, Short.BYTES, bytes.length);
+        int length = abstractName ? Short.BYTES + bytes.length : (int) address.byteSize();
         call.check(
-            (int) CONNECT.invokeExact(call.errno(), fd, address, (int) address.byteSize()),
-            "connect to " + path);
+            (int) CONNECT.invokeExact(call.errno(), fd, address, length), "connect to " + path);
         return socket;
       } catch (IOException e) {
         socket.close();

@@ -1,0 +1,181 @@
+package dev.zlayer.daemon;
+
+import dev.zlayer.daemon.config.AgentConfig;
+import dev.zlayer.daemon.log.Log;
+import dev.zlayer.daemon.standalone.StandaloneContainers;
+import dev.zlayer.engine.cron.CronLoop;
+import dev.zlayer.engine.init.InitConfig;
+import dev.zlayer.engine.init.InitRunner;
+import dev.zlayer.engine.job.JobConfig;
+import dev.zlayer.engine.job.JobExecutor;
+import dev.zlayer.engine.job.JobParts;
+import dev.zlayer.engine.job.TranslatedContainers;
+import dev.zlayer.engine.state.SqliteStateStore;
+import dev.zlayer.engine.state.StateStore;
+import dev.zlayer.engine.state.StoreConfig;
+import dev.zlayer.engine.translate.EnvResolver;
+import dev.zlayer.engine.translate.ServiceTranslator;
+import dev.zlayer.host.file.DataDir;
+import dev.zlayer.host.file.DirectoryLock;
+import dev.zlayer.image.ImageStore;
+import dev.zlayer.port.ContainerRuntime;
+import dev.zlayer.runtime.cni.Networks;
+import dev.zlayer.runtime.oci.Faults;
+import dev.zlayer.runtime.oci.OciRuntime;
+import dev.zlayer.task.Pauses;
+import java.nio.file.Path;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.random.RandomGenerator;
+
+/**
+ * The whole agent without its doors: what the daemon serves, and what a program gets that embeds
+ * it.
+ *
+ * <pre>{@code
+ * try (Agent agent = Agent.open(AgentConfig.under(Path.of("/srv/agent")), Map.of(), Log.silent())) {
+ *   agent.images().pull(PullRequest.of(ImageRef.parse("alpine"), PullPolicy.NEWER), event -> {});
+ *   Container container = agent.runtime().create(id, ContainerSpec.of(ImageRef.parse("alpine")));
+ * }
+ * }</pre>
+ *
+ * <p>Parts are started in one order, each on what came before, and stopped in the reverse order.
+ * Stopping leaves containers running; the next agent on the same directory finds them.
+ */
+public final class Agent implements AutoCloseable {
+  private final AgentConfig config;
+  private final Parts parts;
+  private final ImageStore images;
+  private final StateStore store;
+  private final Networks networks;
+  private final OciRuntime runtime;
+  private final ServiceTranslator translator;
+  private final JobExecutor jobs;
+  private final CronLoop cron;
+  private final StandaloneContainers standalone;
+
+  private Agent(AgentConfig config, Map<String, String> env, Parts parts, Log log)
+      throws InterruptedException {
+    this.config = config;
+    this.parts = parts;
+    InstantSource clock = InstantSource.system();
+    DataDir dirs = config.directories();
+    DirectoryLock _ =
+        parts.start("the lock of the data directory", () -> DirectoryLock.take(dirs.lockFile()));
+    this.store =
+        parts.start(
+            "the state store",
+            () ->
+                SqliteStateStore.open(
+                    dirs.stateFile(), StoreConfig.DEFAULT.withEvents(config.events())));
+    this.images =
+        parts.start("the image store", () -> ImageStore.open(dirs, Settings.images(config, clock)));
+    this.networks = parts.start("the networks", () -> Networks.open(Settings.networks(config)));
+    this.runtime =
+        parts.start(
+            "the container runtime",
+            () ->
+                OciRuntime.open(
+                    new OciRuntime.Parts(
+                        dirs,
+                        images,
+                        images.snapshots(),
+                        networks,
+                        Settings.oci(config),
+                        clock,
+                        Faults.NONE)));
+    var resolver =
+        new EnvResolver(name -> Optional.ofNullable(env.get(name)), (_, _, _) -> Optional.empty());
+    this.translator = new ServiceTranslator(resolver, (_, _) -> Optional.empty());
+    this.jobs =
+        parts.start(
+            "the jobs",
+            () ->
+                JobExecutor.open(
+                    new JobParts(
+                        store,
+                        runtime,
+                        new TranslatedContainers(translator, _ -> Path.of("/")),
+                        new InitRunner(
+                            runtime,
+                            resolver,
+                            new InitConfig(config.hostCommands()),
+                            Settings.tls(),
+                            clock,
+                            Pauses.REAL),
+                        dirs.artifacts(),
+                        clock,
+                        Pauses.REAL,
+                        RandomGenerator.getDefault()),
+                    new JobConfig(
+                        config.jobConcurrency(), config.jobQueue(), JobConfig.DEFAULT.sweep()),
+                    List.of()));
+    this.cron = parts.start("the schedules", () -> CronLoop.open(store, jobs, clock, List.of()));
+    this.standalone =
+        parts.start(
+            "the standalone containers",
+            () -> StandaloneContainers.open(runtime, store, clock, Pauses.REAL, log));
+  }
+
+  /**
+   * Opens an agent on its directory; only one can be.
+   *
+   * @param env the variables that {@code $E:NAME} in deployment files may refer to
+   * @throws dev.zlayer.error.AgentException.Configuration another agent is open there (its pid is
+   *     named), or a part of the host is missing
+   */
+  public static Agent open(AgentConfig config, Map<String, String> env, Log log)
+      throws InterruptedException {
+    var parts = new Parts(log);
+    return new Agent(config, env, parts, log);
+  }
+
+  public AgentConfig config() {
+    return config;
+  }
+
+  public ContainerRuntime runtime() {
+    return runtime;
+  }
+
+  public ImageStore images() {
+    return images;
+  }
+
+  public StateStore store() {
+    return store;
+  }
+
+  public JobExecutor jobs() {
+    return jobs;
+  }
+
+  public CronLoop cron() {
+    return cron;
+  }
+
+  public StandaloneContainers standalone() {
+    return standalone;
+  }
+
+  public ServiceTranslator translator() {
+    return translator;
+  }
+
+  public Networks networks() {
+    return networks;
+  }
+
+  /** The parts that only Linux containers have. */
+  public OciRuntime oci() {
+    return runtime;
+  }
+
+  /** Ends the agent and leaves the containers running. */
+  @Override
+  public void close() {
+    parts.close();
+  }
+}

@@ -1,0 +1,81 @@
+package dev.zlayer.daemon;
+
+import dev.zlayer.daemon.rest.ViewJson;
+import dev.zlayer.host.probe.HostFacts;
+import dev.zlayer.host.probe.HostPart;
+import dev.zlayer.host.probe.HostProbe;
+import dev.zlayer.json.Json;
+import dev.zlayer.runtime.oci.tool.OciTool;
+import dev.zlayer.runtime.oci.tool.OciTools;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+
+/** What this node is and has, for {@code zlayer info}. */
+final class NodeInfo {
+  private static final String USUAL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin";
+
+  private NodeInfo() {}
+
+  static Json look(Agent agent, Map<String, String> env) throws InterruptedException {
+    String path =
+        Optional.ofNullable(env.get("PATH")).map(own -> own + ":" + USUAL_PATH).orElse(USUAL_PATH);
+    HostFacts facts = new HostProbe(path, HostProbe.CNI_DIRECTORIES).probe();
+    OciTools tools = agent.oci().tools();
+    return Json.object()
+        .put("version", Version.CURRENT.version())
+        .put("pid", ProcessHandle.current().pid())
+        .put("data_dir", agent.config().directories().data())
+        .put("socket", agent.config().socketPath())
+        .put("platform", facts.platform())
+        .put("kernel", facts.kernel())
+        .put("cgroups", facts.cgroups().name().toLowerCase(Locale.ROOT))
+        .put("memory_bytes", facts.memoryBytes())
+        .put("cpus", facts.cpus())
+        .put("root", facts.root())
+        .put("overlayfs", facts.overlay())
+        .put("parts", parts(facts, tools))
+        .put("obstacles", facts.obstacles())
+        .put("oci_runtime", tools.runtime().name())
+        .put("runtimes", List.of(runtime(agent)))
+        .put("containers", agent.runtime().list().size())
+        .put("images", agent.runtime().images().list().size())
+        .build();
+  }
+
+  private static Json runtime(Agent agent) {
+    var capabilities = agent.runtime().capabilities();
+    return Json.object()
+        .put("name", agent.runtime().name())
+        .put("platforms", ViewJson.of(capabilities.platforms()))
+        .put("artifacts", capabilities.artifacts())
+        .put("powers", capabilities.powers().stream().map(Class::getSimpleName).sorted().toList())
+        .build();
+  }
+
+  private static List<Json.Obj> parts(HostFacts facts, OciTools tools) {
+    Map<String, String> verdicts = new LinkedHashMap<>();
+    for (OciTool tool : tools.tried()) {
+      verdicts.put(
+          tool.name(),
+          tool.problem()
+              .map(problem -> "does not work here: " + problem)
+              .orElse(tool.equals(tools.runtime()) ? "used" : "works"));
+    }
+    return facts.parts().stream().map(part -> part(part, verdicts)).toList();
+  }
+
+  private static Json.Obj part(HostPart part, Map<String, String> verdicts) {
+    return Json.object()
+        .put("name", part.name())
+        .put("present", part.present())
+        .put("purpose", part.purpose())
+        .putIf("path", part.path())
+        .putIf("version", part.version())
+        .putIf("verdict", Optional.ofNullable(verdicts.get(part.name())))
+        .put("package", part.debianPackage())
+        .build();
+  }
+}

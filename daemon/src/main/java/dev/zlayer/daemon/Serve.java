@@ -1,0 +1,81 @@
+package dev.zlayer.daemon;
+
+import dev.zlayer.daemon.config.AgentConfig;
+import dev.zlayer.daemon.config.Configured;
+import dev.zlayer.daemon.log.JettyLog;
+import dev.zlayer.daemon.log.Log;
+import dev.zlayer.host.file.AtomicFile;
+import dev.zlayer.host.file.DataDir;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.InstantSource;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+
+/**
+ * Serves until the process is told to end: what {@code zlayer serve} does. The caller owns the
+ * process: signals reach {@link #stop} through the shutdown hook it registers.
+ */
+public final class Serve {
+  private final CountDownLatch told = new CountDownLatch(1);
+  private final CountDownLatch ended = new CountDownLatch(1);
+
+  /**
+   * Blocks until {@link #stop} was called from another thread and everything is closed.
+   *
+   * @param err where log lines go
+   * @throws dev.zlayer.error.AgentException it could not be started; the log says which part
+   */
+  public void run(Configured configured, Map<String, String> env, PrintStream err)
+      throws InterruptedException {
+    AgentConfig config = configured.config();
+    var log = new Log(err, config.logLevel(), config.logFormat(), InstantSource.system());
+    JettyLog.install(log);
+    try (Daemon daemon = Daemon.open(configured, env, log)) {
+      DataDir dirs = config.directories();
+      writePid(dirs.pidFile());
+      log.info(
+          "serving",
+          Map.of(
+              "socket", config.socketPath(),
+              "data_dir", dirs.data(),
+              "version", Version.CURRENT.version(),
+              "pid", ProcessHandle.current().pid(),
+              "containers", daemon.agent().runtime().list().size()));
+      Notify.ready(env);
+      told.await();
+      Notify.stopping(env);
+      log.info("stopping", Map.of());
+      Files.deleteIfExists(dirs.pidFile());
+    } catch (IOException e) {
+      log.warn("cannot remove the pid file", Map.of("reason", String.valueOf(e.getMessage())));
+    } finally {
+      ended.countDown();
+    }
+    log.info("stopped", Map.of());
+  }
+
+  /** Makes {@link #run} return, and waits until it has closed everything. */
+  public void stop() {
+    told.countDown();
+    try {
+      ended.await();
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private static void writePid(Path file) {
+    try {
+      Files.createDirectories(file.toAbsolutePath().getParent());
+      AtomicFile.writeRelaxed(
+          file, (ProcessHandle.current().pid() + "\n").getBytes(StandardCharsets.UTF_8));
+    } catch (IOException e) {
+      throw new dev.zlayer.error.AgentException.Configuration(
+          "cannot write %s: %s".formatted(file, e.getMessage()), e);
+    }
+  }
+}

@@ -1,0 +1,74 @@
+package dev.zlayer.daemon;
+
+import dev.zlayer.daemon.config.AgentConfig;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.file.DataDir;
+import dev.zlayer.host.linux.Machine;
+import dev.zlayer.image.ImagesConfig;
+import dev.zlayer.image.registry.DockerConfig;
+import dev.zlayer.image.registry.RegistriesConfig;
+import dev.zlayer.oci.Platform;
+import dev.zlayer.runtime.cni.NetworkConfig;
+import dev.zlayer.runtime.cni.Subnet;
+import dev.zlayer.runtime.oci.OciSettings;
+import dev.zlayer.runtime.oci.tool.OciTools;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.security.NoSuchAlgorithmException;
+import java.time.InstantSource;
+import java.util.Optional;
+import java.util.zip.CRC32C;
+import javax.net.ssl.SSLContext;
+
+/** From the operator's words to what each part wants. */
+final class Settings {
+  private static final Path USUAL = Path.of("/var/lib/zlayer");
+
+  private Settings() {}
+
+  static ImagesConfig images(AgentConfig config, InstantSource clock) {
+    Path dockerConfig =
+        config
+            .dockerConfig()
+            .map(Path::of)
+            .orElseGet(
+                () -> Path.of(System.getProperty("user.home", "/root"), ".docker", "config.json"));
+    return ImagesConfig.of(Platform.of("linux", Machine.architecture()), clock)
+        .withRegistries(
+            RegistriesConfig.read(Path.of(config.configDir()).resolve("registries.json")))
+        .withCredentials(new DockerConfig(dockerConfig));
+  }
+
+  static NetworkConfig networks(AgentConfig config) {
+    DataDir dirs = config.directories();
+    NetworkConfig usual = NetworkConfig.of(dirs.networkRun(), dirs.networks());
+    return usual
+        .withPrefix(
+            config.networkPrefix().orElseGet(() -> prefix(dirs.data())),
+            config.networkRange().map(Subnet::parse).orElse(usual.subnets()))
+        .withPoolSize(config.networkPool());
+  }
+
+  /** Agents on other directories of one machine must not share bridges and tables. */
+  private static String prefix(Path data) {
+    if (data.equals(USUAL)) {
+      return "zlayer";
+    }
+    var sum = new CRC32C();
+    sum.update(data.toString().getBytes(StandardCharsets.UTF_8));
+    return "zl" + Long.toString(sum.getValue() % 0x1000000L, 36) + "z";
+  }
+
+  static OciSettings oci(AgentConfig config) {
+    return OciSettings.DEFAULT.withTools(
+        new OciTools.Choice(config.ociRuntime(), Optional.empty()));
+  }
+
+  static SSLContext tls() {
+    try {
+      return SSLContext.getDefault();
+    } catch (NoSuchAlgorithmException e) {
+      throw new AgentException.Internal("this JDK has no TLS", e);
+    }
+  }
+}

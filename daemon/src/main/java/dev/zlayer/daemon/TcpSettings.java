@@ -1,0 +1,92 @@
+package dev.zlayer.daemon;
+
+import dev.zlayer.daemon.config.AgentConfig;
+import dev.zlayer.daemon.http.TcpDoor;
+import dev.zlayer.error.AgentException;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermission;
+import java.util.EnumSet;
+import java.util.Optional;
+import javax.net.ssl.SSLContext;
+
+/** The door for other machines, as the operator wants it and as it is safe. */
+final class TcpSettings {
+  private static final int SHORTEST_TOKEN = 16;
+
+  private TcpSettings() {}
+
+  static Optional<TcpDoor> of(AgentConfig config) {
+    if (config.listen().isEmpty()) {
+      return Optional.empty();
+    }
+    if (config.tokenFile().isEmpty() && config.tlsClientCa().isEmpty()) {
+      throw new AgentException.Configuration(
+          "listen = %s without a lock: set token_file or tls_client_ca; whoever reaches this port"
+                  .formatted(config.listen().get())
+              + " would own the machine");
+    }
+    Optional<SSLContext> tls =
+        config.tlsCertificate().map(certificate -> TlsFiles.context(certificate, config));
+    if (config.tlsClientCa().isPresent() && tls.isEmpty()) {
+      throw new AgentException.Configuration(
+          "tls_client_ca needs the agent's own tls_certificate and tls_key");
+    }
+    String listen = config.listen().get();
+    int colon = listen.lastIndexOf(':');
+    String host = listen.substring(0, colon).replaceAll("^\\[|]$", "");
+    var address = new InetSocketAddress(host, Integer.parseInt(listen.substring(colon + 1)));
+    if (tls.isEmpty() && !address.getAddress().isLoopbackAddress()) {
+      throw new AgentException.Configuration(
+          "listen = %s would send the token in the clear: set tls_certificate and tls_key"
+              .formatted(listen));
+    }
+    return Optional.of(
+        new TcpDoor(
+            address,
+            tls,
+            config.tlsClientCa().isPresent(),
+            config.tokenFile().map(TcpSettings::token),
+            config.hosts()));
+  }
+
+  private static String token(String file) {
+    requirePrivate(Path.of(file));
+    try {
+      String token = Files.readString(Path.of(file)).strip();
+      if (token.length() < SHORTEST_TOKEN) {
+        throw new AgentException.Configuration(
+            "the token in %s has fewer than %d characters".formatted(file, SHORTEST_TOKEN));
+      }
+      return token;
+    } catch (IOException e) {
+      throw unreadable(file, e);
+    }
+  }
+
+  /** A secret that others can read is none. */
+  static void requirePrivate(Path file) {
+    try {
+      var others =
+          EnumSet.of(
+              PosixFilePermission.GROUP_READ,
+              PosixFilePermission.GROUP_WRITE,
+              PosixFilePermission.OTHERS_READ,
+              PosixFilePermission.OTHERS_WRITE);
+      others.retainAll(Files.getPosixFilePermissions(file));
+      if (!others.isEmpty()) {
+        throw new AgentException.Configuration(
+            "others can read %s: run 'chmod 600 %s'".formatted(file, file));
+      }
+    } catch (IOException e) {
+      throw unreadable(file.toString(), e);
+    }
+  }
+
+  static AgentException.Configuration unreadable(String file, IOException e) {
+    return new AgentException.Configuration(
+        "%s cannot be read: %s".formatted(file, e.getMessage()), e);
+  }
+}

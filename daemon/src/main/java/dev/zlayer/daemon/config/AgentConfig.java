@@ -1,0 +1,76 @@
+package dev.zlayer.daemon.config;
+
+import dev.zlayer.daemon.log.Log;
+import dev.zlayer.host.file.DataDir;
+import dev.zlayer.spec.form.Default;
+import dev.zlayer.spec.form.Doc;
+import dev.zlayer.spec.form.Range;
+import dev.zlayer.spec.form.Text;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * What the operator can set. The keys of the file are these names in snake_case; the environment
+ * has {@code ZLAYER_} and the key in capitals, the command line {@code --} and the key with
+ * hyphens.
+ */
+@Doc("The agent's configuration.")
+public record AgentConfig(
+    @Doc("Where everything durable lies.") @Default("/var/lib/zlayer") String dataDir,
+    @Doc("Where things lie that a reboot may take; below data_dir when absent.")
+        Optional<String> runDir,
+    @Doc("The socket that commands use; zlayer.sock in run_dir when absent.")
+        Optional<String> socket,
+    @Doc("Whose members may use the socket besides its owner.") Optional<String> socketGroup,
+    @Doc("A further socket for looking only.") Optional<String> readOnlySocket,
+    @Doc("Address and port for other machines; needs token_file or tls_client_ca.")
+        @Text(pattern = "[^\\s]+:[0-9]{1,5}", write = "an address and a port, 127.0.0.1:7878")
+        Optional<String> listen,
+    @Doc("Further names under which other machines may call this agent.") List<String> hosts,
+    @Doc("The agent's certificate chain as PEM.") Optional<String> tlsCertificate,
+    @Doc("Its private key as PEM (PKCS 8), readable by the owner only.") Optional<String> tlsKey,
+    @Doc("Callers need a certificate signed by one of these (PEM).") Optional<String> tlsClientCa,
+    @Doc("A file with the token that callers must show, readable by the owner only.")
+        Optional<String> tokenFile,
+    @Doc("Which lines are logged.") @Default("info") Log.Level logLevel,
+    @Doc("How they are written.") @Default("text") Log.Format logFormat,
+    @Doc("Which OCI runtime to use, a name or a path; the fastest that works when absent.")
+        Optional<String> ociRuntime,
+    @Doc("Begins the names of bridges and is the name of the packet filter table.")
+        Optional<String> networkPrefix,
+    @Doc("The range from which networks get their addresses.") Optional<String> networkRange,
+    @Doc("How many network namespaces are kept ready.") @Default("4") @Range(min = 0, max = 256)
+        int networkPool,
+    @Doc("Executions of jobs at the same time.") @Default("64") @Range(min = 1, max = 10000)
+        int jobConcurrency,
+    @Doc("Executions of jobs that may wait.") @Default("10000") @Range(min = 1, max = 1000000)
+        int jobQueue,
+    @Doc("Newest events that are kept.") @Default("100000") @Range(min = 1000, max = 100000000)
+        int events,
+    @Doc("Whether init.host_run may run commands on the machine itself.") @Default("false")
+        boolean hostCommands,
+    @Doc("The directory of registries.json: mirrors, certificates, plain HTTP.")
+        @Default("/etc/zlayer")
+        String configDir,
+    @Doc("The file that docker login and its kin write.") Optional<String> dockerConfig) {
+  public AgentConfig {
+    hosts = List.copyOf(hosts);
+  }
+
+  /** Everything as usual, below one directory; for those who embed the agent. */
+  public static AgentConfig under(Path directory) {
+    return ConfigReader.defaults(directory);
+  }
+
+  public DataDir directories() {
+    Path data = Path.of(dataDir).toAbsolutePath();
+    return runDir
+        .map(run -> new DataDir(data, Path.of(run).toAbsolutePath()))
+        .orElseGet(() -> DataDir.under(data));
+  }
+
+  public Path socketPath() {
+    return socket.map(Path::of).orElseGet(() -> directories().socket());
+  }
+}

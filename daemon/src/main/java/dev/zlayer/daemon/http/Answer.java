@@ -1,0 +1,90 @@
+package dev.zlayer.daemon.http;
+
+import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.Map;
+import org.eclipse.jetty.websocket.api.Session;
+
+/** What is sent back. */
+public sealed interface Answer {
+  /** A whole body. */
+  @SuppressWarnings("ArrayRecordComponent") // a body is bytes, never compared
+  record Whole(int status, String type, byte[] body, Map<String, String> headers)
+      implements Answer {}
+
+  /** Made while the caller waits; its leaving interrupts the maker. */
+  record Later(Maker maker) implements Answer {}
+
+  /** Bytes as they come; the caller's leaving interrupts the writer. */
+  record Bytes(String type, Map<String, String> headers, BytesWriter writer) implements Answer {}
+
+  /** Objects as they come, one per line, each flushed; a failure becomes the last line. */
+  record Lines(LinesWriter writer) implements Answer {}
+
+  /** Server-sent events. */
+  record Events(EventsWriter writer) implements Answer {}
+
+  /** The connection becomes a WebSocket. */
+  record Socket(Session.Listener endpoint) implements Answer {}
+
+  /** Makes an answer, which may take long. */
+  @FunctionalInterface
+  interface Maker {
+    Answer make() throws InterruptedException;
+  }
+
+  /** Writes a stream of bytes. */
+  @FunctionalInterface
+  interface BytesWriter {
+    void write(OutputStream out) throws IOException, InterruptedException;
+  }
+
+  /** Writes objects. */
+  @FunctionalInterface
+  interface LinesWriter {
+    void write(Lined out) throws IOException, InterruptedException;
+  }
+
+  /** Writes events. */
+  @FunctionalInterface
+  interface EventsWriter {
+    void write(Eventful out) throws IOException, InterruptedException;
+  }
+
+  /** Where lines go. */
+  interface Lined {
+    /** Tells the caller at once that all is well, since the first line may take its time. */
+    void begin() throws IOException;
+
+    /** Writes one object and flushes; safe from several threads. */
+    void line(Json json) throws IOException;
+  }
+
+  /** Where server-sent events go. */
+  interface Eventful {
+    void event(long id, String kind, Json data) throws IOException;
+
+    /** Tells the reader, and the connection's keepers, that we are still here. */
+    void heartbeat() throws IOException;
+  }
+
+  static Answer json(Json json) {
+    return json(200, json);
+  }
+
+  static Answer json(int status, Json json) {
+    return new Whole(status, Call.JSON, JsonText.bytes(json), Map.of());
+  }
+
+  static Answer text(String type, String text) {
+    return new Whole(200, type, text.getBytes(StandardCharsets.UTF_8), Map.of());
+  }
+
+  /** Done, and nothing to say. */
+  static Answer done() {
+    return new Whole(204, "", new byte[0], Map.of());
+  }
+}

@@ -1,0 +1,136 @@
+package dev.zlayer.daemon.http;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * One line of the route table: what is asked how, what for, and who answers. The OpenAPI document
+ * and the reference are made from the same lines.
+ *
+ * @param template below {@code /api/v1}; {@code {name}} stands for one segment, {@code {name*}} for
+ *     the rest
+ */
+public record Route(
+    String method,
+    String template,
+    String summary,
+    List<Parameter> parameters,
+    Optional<Body> body,
+    List<Result> results,
+    Action action) {
+  public Route {
+    parameters = List.copyOf(parameters);
+    results = List.copyOf(results);
+  }
+
+  /** A query parameter; {@code type} as JSON Schema calls it. */
+  public record Parameter(String name, String type, boolean required, String doc) {}
+
+  /** What may be sent: a record's keys, or plain bytes of a media type. */
+  public record Body(String mediaType, Optional<Class<? extends Record>> type, String doc) {}
+
+  /** What comes back when all is well; a list of the type when {@code many}. */
+  public record Result(
+      int status, String mediaType, Optional<Class<?>> type, boolean many, String doc) {}
+
+  public static Route get(String template, String summary, Action action) {
+    return of("GET", template, summary, action);
+  }
+
+  public static Route post(String template, String summary, Action action) {
+    return of("POST", template, summary, action);
+  }
+
+  public static Route put(String template, String summary, Action action) {
+    return of("PUT", template, summary, action);
+  }
+
+  public static Route delete(String template, String summary, Action action) {
+    return of("DELETE", template, summary, action);
+  }
+
+  public static Route head(String template, String summary, Action action) {
+    return of("HEAD", template, summary, action);
+  }
+
+  private static Route of(String method, String template, String summary, Action action) {
+    return new Route(method, template, summary, List.of(), Optional.empty(), List.of(), action);
+  }
+
+  /** Adds a text parameter. */
+  public Route with(String name, String doc) {
+    return with(new Parameter(name, "string", false, doc));
+  }
+
+  public Route withFlag(String name, String doc) {
+    return with(new Parameter(name, "boolean", false, doc));
+  }
+
+  public Route withNumber(String name, String doc) {
+    return with(new Parameter(name, "integer", false, doc));
+  }
+
+  public Route withRequired(String name, String doc) {
+    return with(new Parameter(name, "string", true, doc));
+  }
+
+  private Route with(Parameter parameter) {
+    var all = new ArrayList<>(parameters);
+    all.add(parameter);
+    return new Route(method, template, summary, all, body, results, action);
+  }
+
+  public Route takes(Class<? extends Record> type) {
+    return takes(new Body(Call.JSON, Optional.of(type), ""));
+  }
+
+  public Route takes(String mediaType, String doc) {
+    return takes(new Body(mediaType, Optional.empty(), doc));
+  }
+
+  private Route takes(Body body) {
+    return new Route(method, template, summary, parameters, Optional.of(body), results, action);
+  }
+
+  public Route gives(Class<?> type) {
+    return gives(new Result(200, Call.JSON, Optional.of(type), false, "what was asked for"));
+  }
+
+  public Route givesMany(Class<?> type) {
+    return gives(new Result(200, Call.JSON, Optional.of(type), true, "all of them"));
+  }
+
+  public Route creates(Class<?> type) {
+    return gives(new Result(201, Call.JSON, Optional.of(type), false, "it was made"));
+  }
+
+  public Route streams(Class<?> type, String doc) {
+    return gives(new Result(200, Call.LINES, Optional.of(type), false, doc));
+  }
+
+  public Route givesType(String mediaType, String doc) {
+    return gives(new Result(200, mediaType, Optional.empty(), false, doc));
+  }
+
+  public Route givesNothing() {
+    return gives(new Result(204, "", Optional.empty(), false, "done"));
+  }
+
+  /** The connection becomes a WebSocket. */
+  public Route upgrades(String doc) {
+    return gives(new Result(101, "", Optional.empty(), false, doc));
+  }
+
+  private Route gives(Result result) {
+    var all = new ArrayList<>(results);
+    all.add(result);
+    return new Route(method, template, summary, parameters, body, all, action);
+  }
+
+  /** Changes nothing, so that a read-only door may have it. */
+  boolean readOnly() {
+    boolean upgrade = results.stream().anyMatch(result -> result.status() == 101);
+    return (method.equals("GET") || method.equals("HEAD")) && !upgrade;
+  }
+}

@@ -1,0 +1,244 @@
+package dev.zlayer.daemon.rest;
+
+import dev.zlayer.container.ContainerDetails;
+import dev.zlayer.container.ContainerId;
+import dev.zlayer.container.Outcome;
+import dev.zlayer.container.Signal;
+import dev.zlayer.container.WaitCondition;
+import dev.zlayer.daemon.http.Answer;
+import dev.zlayer.daemon.http.Call;
+import dev.zlayer.daemon.http.Route;
+import dev.zlayer.daemon.rest.view.ContainerView;
+import dev.zlayer.daemon.rest.view.InspectView;
+import dev.zlayer.daemon.rest.view.OutcomeView;
+import dev.zlayer.daemon.standalone.StandaloneContainers;
+import dev.zlayer.engine.translate.ServiceTranslator;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.port.Container;
+import dev.zlayer.port.ContainerRuntime;
+import dev.zlayer.port.Pausable;
+import dev.zlayer.port.PullRequest;
+import dev.zlayer.port.Renamable;
+import dev.zlayer.task.Deadline;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/** Containers and their lives. */
+public final class ContainersResource implements Resource {
+  private final ContainerRuntime runtime;
+  private final StandaloneContainers standalone;
+  private final ServiceTranslator translator;
+  private final References references;
+
+  /** What was made. */
+  record Made(String id, String name) {}
+
+  public ContainersResource(
+      ContainerRuntime runtime, StandaloneContainers standalone, ServiceTranslator translator) {
+    this.runtime = runtime;
+    this.standalone = standalone;
+    this.translator = translator;
+    this.references = new References(runtime);
+  }
+
+  @Override
+  public String title() {
+    return "Containers";
+  }
+
+  @Override
+  public List<Route> routes() {
+    return List.of(
+        Route.get("/containers", "List containers.", this::list)
+            .withFlag("all", "Those that do not run, too.")
+            .with("deployment", "Only of this deployment.")
+            .with("service", "Only of this service or job.")
+            .givesMany(ContainerView.class),
+        Route.post("/containers", "Make a container without a deployment.", this::create)
+            .takes(CreateContainer.class)
+            .creates(Made.class),
+        Route.get("/containers/{ref}", "Show one container with all there is.", this::inspect)
+            .gives(InspectView.class),
+        Route.delete("/containers/{ref}", "Remove a container; once more is fine.", this::remove)
+            .withFlag("force", "End it first if it runs.")
+            .givesNothing(),
+        Route.post("/containers/{ref}/start", "Start; a running one stays as it is.", this::start)
+            .givesNothing(),
+        Route.post("/containers/{ref}/stop", "End it with its signal, then by force.", this::stop)
+            .with("grace", "How long it may take to end by itself; its own setting when absent.")
+            .gives(OutcomeView.class),
+        Route.post("/containers/{ref}/restart", "Stop and start.", this::restart)
+            .with("grace", "How long it may take to end by itself.")
+            .givesNothing(),
+        Route.post("/containers/{ref}/kill", "Send a signal.", this::kill)
+            .with("signal", "By name or number; KILL when absent.")
+            .givesNothing(),
+        Route.post("/containers/{ref}/pause", "Freeze its processes.", this::pause).givesNothing(),
+        Route.post("/containers/{ref}/unpause", "Thaw its processes.", this::unpause)
+            .givesNothing(),
+        Route.post("/containers/{ref}/rename", "Give it another name.", this::rename)
+            .withRequired("name", "The new name.")
+            .givesNothing(),
+        Route.post("/containers/{ref}/wait", "Wait for its end.", this::await)
+            .with("condition", "not-running (when absent), next-exit or removed.")
+            .with("timeout", "How long to wait; for ever when absent.")
+            .gives(OutcomeView.class));
+  }
+
+  private Answer list(Call call) {
+    boolean all = call.flag("all", false);
+    Optional<String> deployment = call.query("deployment");
+    Optional<String> service = call.query("service");
+    return Answer.json(
+        ViewJson.of(
+            runtime.list().stream()
+                .filter(container -> all || container.status().alive())
+                .filter(of -> deployment.map(of.id().deployment()::equals).orElse(true))
+                .filter(of -> service.map(of.id().service()::equals).orElse(true))
+                .flatMap(ContainersResource::details)
+                .sorted(Comparator.comparing(ContainerDetails::createdAt).reversed())
+                .map(ContainerView::of)
+                .toList()));
+  }
+
+  private static Stream<ContainerDetails> details(Container container) {
+    try {
+      return Stream.of(container.inspect());
+    } catch (AgentException.NotFound _) {
+      return Stream.empty(); // removed while we looked
+    }
+  }
+
+  private Answer create(Call call) throws InterruptedException {
+    CreateContainer wanted = call.body(CreateContainer.class);
+    String name = wanted.name().orElse("container");
+    var spec =
+        translator.translate(
+            ContainerId.STANDALONE, name, wanted.container(), Path.of(wanted.directory()));
+    runtime
+        .images()
+        .pull(
+            new PullRequest(
+                spec.image(),
+                wanted.pull().orElse(wanted.container().image().pullPolicy()),
+                spec.platform(),
+                Optional.empty()),
+            _ -> {});
+    Container made =
+        standalone.create(
+            spec,
+            new StandaloneContainers.Wish(
+                wanted.name(), wanted.container().lifecycle().restartPolicy(), wanted.rm()));
+    if (wanted.start()) {
+      startOrRemove(made);
+    }
+    return Answer.json(201, ViewJson.of(new Made(made.id().runtimeName(), made.id().service())));
+  }
+
+  /** One that was never seen running is of no use to whoever asked for one that runs. */
+  private void startOrRemove(Container made) throws InterruptedException {
+    try {
+      standalone.start(made);
+    } catch (AgentException | InterruptedException e) {
+      standalone.remove(made, true);
+      throw e;
+    }
+  }
+
+  private Answer inspect(Call call) {
+    return Answer.json(ViewJson.of(InspectView.of(container(call).inspect())));
+  }
+
+  private Answer remove(Call call) throws InterruptedException {
+    Container container;
+    try {
+      container = container(call);
+    } catch (AgentException.NotFound e) {
+      if (call.flag("force", false)) {
+        return Answer.done();
+      }
+      throw e;
+    }
+    if (!StandaloneContainers.standalone(container.id()) && container.status().alive()) {
+      throw new AgentException.InvalidSpec(
+          "container %s belongs to deployment '%s': change that instead"
+              .formatted(container.id(), container.id().deployment()));
+    }
+    standalone.remove(container, call.flag("force", false));
+    return Answer.done();
+  }
+
+  private Answer start(Call call) throws InterruptedException {
+    standalone.start(container(call));
+    return Answer.done();
+  }
+
+  private Answer stop(Call call) {
+    Container container = container(call);
+    return new Answer.Later(
+        () ->
+            standalone
+                .stop(container, grace(call, container))
+                .map(OutcomeView::of)
+                .map(view -> Answer.json(ViewJson.of(view)))
+                .orElseGet(Answer::done));
+  }
+
+  private Answer restart(Call call) {
+    Container container = container(call);
+    return new Answer.Later(
+        () -> {
+          Optional<Outcome> _ = standalone.stop(container, grace(call, container));
+          standalone.start(container);
+          return Answer.done();
+        });
+  }
+
+  private static Duration grace(Call call, Container container) {
+    return call.duration("grace").orElseGet(() -> container.spec().stop().grace());
+  }
+
+  private Answer kill(Call call) throws InterruptedException {
+    container(call).kill(call.query("signal").map(Signal::parse).orElse(Signal.KILL));
+    return Answer.done();
+  }
+
+  private Answer pause(Call call) throws InterruptedException {
+    Powers.of(container(call), Pausable.class, "paused").pause();
+    return Answer.done();
+  }
+
+  private Answer unpause(Call call) throws InterruptedException {
+    Powers.of(container(call), Pausable.class, "paused").unpause();
+    return Answer.done();
+  }
+
+  private Answer rename(Call call) {
+    Powers.of(container(call), Renamable.class, "renamed").rename(call.required("name"));
+    return Answer.done();
+  }
+
+  private Answer await(Call call) {
+    Container container = container(call);
+    WaitCondition condition =
+        switch (call.query("condition").orElse("not-running")) {
+          case "not-running" -> WaitCondition.NOT_RUNNING;
+          case "next-exit" -> WaitCondition.NEXT_EXIT;
+          case "removed" -> WaitCondition.REMOVED;
+          case String other ->
+              throw new AgentException.InvalidSpec(
+                  "the condition is not-running, next-exit or removed, not '%s'".formatted(other));
+        };
+    Deadline deadline = call.duration("timeout").map(Deadline::after).orElse(Deadline.none());
+    return new Answer.Later(
+        () -> Answer.json(ViewJson.of(OutcomeView.of(container.await(condition, deadline)))));
+  }
+
+  private Container container(Call call) {
+    return references.find(call.path("ref"));
+  }
+}

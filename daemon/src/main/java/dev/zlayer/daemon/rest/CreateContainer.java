@@ -1,0 +1,19 @@
+package dev.zlayer.daemon.rest;
+
+import dev.zlayer.oci.PullPolicy;
+import dev.zlayer.spec.ServiceSpec;
+import dev.zlayer.spec.form.Default;
+import dev.zlayer.spec.form.Doc;
+import dev.zlayer.spec.form.Inline;
+import java.util.Optional;
+
+/** A container without a deployment: the keys of a service in a deployment file, and a few more. */
+@Doc(
+    "A container without a deployment: the keys of a service in a deployment file, and a few more.")
+public record CreateContainer(
+    @Doc("Its name; one is made up when absent.") Optional<String> name,
+    @Doc("When to ask the registry; image.pull_policy when absent.") Optional<PullPolicy> pull,
+    @Doc("Start it at once.") @Default("true") boolean start,
+    @Doc("Remove it when it has ended.") @Default("false") boolean rm,
+    @Doc("Where relative paths of bind mounts begin.") @Default("/") String directory,
+    @Inline ServiceSpec container) {}

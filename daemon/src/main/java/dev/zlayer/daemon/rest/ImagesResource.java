@@ -1,0 +1,231 @@
+package dev.zlayer.daemon.rest;
+
+import dev.zlayer.daemon.http.Answer;
+import dev.zlayer.daemon.http.Call;
+import dev.zlayer.daemon.http.Route;
+import dev.zlayer.daemon.rest.view.ImageView;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.image.ImageStore;
+import dev.zlayer.image.store.Finding;
+import dev.zlayer.image.store.Fsck;
+import dev.zlayer.json.Json;
+import dev.zlayer.oci.ImageRef;
+import dev.zlayer.oci.Platform;
+import dev.zlayer.oci.PullPolicy;
+import dev.zlayer.port.ImageArchives;
+import dev.zlayer.port.ImageDetails;
+import dev.zlayer.port.ImageInfo;
+import dev.zlayer.port.ImageRemoval;
+import dev.zlayer.port.Images;
+import dev.zlayer.port.PruneFilter;
+import dev.zlayer.port.PullRequest;
+import dev.zlayer.port.RegistryAuth;
+import dev.zlayer.spec.form.Default;
+import dev.zlayer.spec.form.Doc;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** Images. */
+public final class ImagesResource implements Resource {
+  private final Images images;
+  private final ImageArchives archives;
+  private final ImageStore store;
+
+  @Doc("What to pull.")
+  public record Pull(
+      @Doc("Reference: [host[:port]/]name[:tag][@digest].") ImageRef ref,
+      @Doc("When to ask the registry.") @Default("newer") PullPolicy policy,
+      @Doc("Which one of several, as os/architecture.") Optional<String> platform,
+      @Doc("Credentials instead of the configured ones.") Optional<Auth> auth) {}
+
+  @Doc("Credentials for the image's registry.")
+  public record Auth(
+      @Doc("With password.") Optional<String> user,
+      @Doc("With user.") Optional<String> password,
+      @Doc("An identity token instead.") Optional<String> token) {
+    RegistryAuth credentials() {
+      if (token.isPresent()) {
+        return new RegistryAuth.Token(token.get());
+      }
+      return new RegistryAuth.Basic(
+          user.orElseThrow(() -> new AgentException.InvalidSpec("auth needs a user or a token")),
+          password.orElse(""));
+    }
+
+    @Override
+    public String toString() {
+      return "Auth";
+    }
+  }
+
+  @Doc("A further name for an image.")
+  public record Tag(
+      @Doc("The image.") ImageRef source, @Doc("Its further name.") ImageRef target) {}
+
+  @Doc("Which unused images go.")
+  public record Prune(
+      @Doc("Also those that have a name.") @Default("false") boolean all,
+      @Doc("Only those last used before that long ago.") Optional<Duration> olderThan) {}
+
+  /** What a check found. */
+  record Check(
+      int images, int blobs, long bytes, boolean sound, boolean repaired, List<Found> findings) {
+    record Found(boolean damage, String text) {
+      static Found of(Finding finding) {
+        return new Found(finding.damage(), finding.text());
+      }
+    }
+
+    static Check of(Fsck.Report report, boolean repaired) {
+      return new Check(
+          report.images(),
+          report.blobs(),
+          report.bytes(),
+          report.clean(),
+          repaired && !report.clean(),
+          report.findings().stream().map(Found::of).toList());
+    }
+  }
+
+  public ImagesResource(Images images, ImageStore store) {
+    this.images = images;
+    this.archives = store.images();
+    this.store = store;
+  }
+
+  @Override
+  public String title() {
+    return "Images";
+  }
+
+  @Override
+  public List<Route> routes() {
+    return List.of(
+        Route.get("/images", "List images.", this::list).givesMany(ImageView.class),
+        Route.post("/images/pull", "Fetch an image.", this::pull)
+            .takes(Pull.class)
+            .streams(PullLines.Line.class, "Progress, and at last the image as type result."),
+        Route.get("/images/inspect", "Show an image with its configuration.", this::inspect)
+            .withRequired("ref", "Which image.")
+            .gives(ImageView.Details.class),
+        Route.get("/images/history", "How its layers came to be.", this::history)
+            .withRequired("ref", "Which image.")
+            .givesMany(ImageView.Step.class),
+        Route.post("/images/tag", "Give an image a further name.", this::tag)
+            .takes(Tag.class)
+            .givesNothing(),
+        Route.delete("/images", "Remove a name, and the image with its last one.", this::remove)
+            .withRequired("ref", "Which image.")
+            .withFlag("force", "Also when containers use it.")
+            .gives(ImageRemoval.class),
+        Route.post("/images/prune", "Remove what nothing uses.", this::prune)
+            .takes(Prune.class)
+            .gives(ImageRemoval.class),
+        Route.post("/images/load", "Read images from an archive.", this::load)
+            .takes(Call.TAR, "As docker save or OCI tools write it, compressed or not.")
+            .givesMany(ImageView.class),
+        Route.get("/images/save", "Write images into an archive.", this::save)
+            .withRequired("ref", "Which image; may be given several times.")
+            .givesType(Call.TAR, "For docker load and OCI tools alike."),
+        Route.post("/images/import", "Make an image of a root file system.", this::importRoot)
+            .withRequired("ref", "Its name.")
+            .takes(Call.TAR, "The root file system.")
+            .gives(ImageView.class),
+        Route.post("/images/check", "Prove that the store holds what images need.", this::check)
+            .withFlag("repair", "Mend what is found.")
+            .gives(Check.class));
+  }
+
+  private Answer list(Call call) {
+    return views(images.list());
+  }
+
+  private static Answer views(List<ImageInfo> images) {
+    return Answer.json(ViewJson.of(images.stream().map(ImageView::of).toList()));
+  }
+
+  private Answer pull(Call call) {
+    Pull wanted = call.body(Pull.class);
+    var request =
+        new PullRequest(
+            wanted.ref(),
+            wanted.policy(),
+            wanted.platform().map(Platform::parse),
+            wanted.auth().map(Auth::credentials));
+    return new Answer.Lines(
+        out -> {
+          ImageInfo image = images.pull(request, event -> PullLines.write(event, out));
+          var line = Json.object().put("type", "result");
+          ViewJson.of(ImageView.of(image)).members().forEach(line::put);
+          out.line(line.build());
+        });
+  }
+
+  private Answer inspect(Call call) {
+    return Answer.json(ViewJson.of(ImageView.Details.of(details(call))));
+  }
+
+  private Answer history(Call call) {
+    return Answer.json(
+        ViewJson.of(details(call).history().stream().map(ImageView.Step::of).toList()));
+  }
+
+  private ImageDetails details(Call call) {
+    ImageRef image = ref(call);
+    return images
+        .find(image)
+        .orElseThrow(
+            () ->
+                new AgentException.NotFound(
+                    "image '" + image.familiar() + "'",
+                    "'zlayer pull " + image.familiar() + "' fetches it"));
+  }
+
+  private static ImageRef ref(Call call) {
+    return ImageRef.parse(call.required("ref"));
+  }
+
+  private Answer tag(Call call) {
+    Tag wanted = call.body(Tag.class);
+    images.tag(wanted.source(), wanted.target());
+    return Answer.done();
+  }
+
+  private Answer remove(Call call) {
+    return Answer.json(ViewJson.of(images.remove(ref(call), call.flag("force", false))));
+  }
+
+  private Answer prune(Call call) {
+    Prune wanted = call.body(Prune.class);
+    return Answer.json(
+        ViewJson.of(images.prune(new PruneFilter(wanted.all(), wanted.olderThan()))));
+  }
+
+  private Answer load(Call call) throws InterruptedException {
+    return views(archives.load(call.body()));
+  }
+
+  private Answer save(Call call) {
+    List<ImageRef> wanted = call.queries("ref").stream().map(ImageRef::parse).toList();
+    if (wanted.isEmpty()) {
+      throw new AgentException.InvalidSpec("the parameter 'ref' is absent");
+    }
+    for (ImageRef image : wanted) {
+      if (images.find(image).isEmpty()) {
+        throw new AgentException.NotFound("image '" + image.familiar() + "'", "pull it first");
+      }
+    }
+    return new Answer.Bytes(Call.TAR, Map.of(), out -> archives.save(wanted, out));
+  }
+
+  private Answer importRoot(Call call) throws InterruptedException {
+    return Answer.json(ViewJson.of(ImageView.of(archives.importRoot(call.body(), ref(call)))));
+  }
+
+  private Answer check(Call call) throws InterruptedException {
+    boolean repair = call.flag("repair", false);
+    return Answer.json(ViewJson.of(Check.of(repair ? store.repair() : store.check(), repair)));
+  }
+}

@@ -1,0 +1,94 @@
+package dev.zlayer.daemon.rest;
+
+import dev.zlayer.container.LogQuery;
+import dev.zlayer.container.LogRecord;
+import dev.zlayer.daemon.http.Answer;
+import dev.zlayer.daemon.http.Call;
+import dev.zlayer.daemon.http.Route;
+import dev.zlayer.json.Json;
+import dev.zlayer.port.LogReader;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import java.util.Base64;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Supplier;
+
+/** Output over the wire: which part is asked for, and how lines are written. */
+final class LogLines {
+  /** One line of output; bytes instead of text when it is not UTF-8. */
+  record Line(Instant time, String stream, Optional<String> text, Optional<String> bytes) {}
+
+  private LogLines() {}
+
+  static Route parameters(Route route) {
+    return route
+        .withFlag("follow", "Go on with new output until it has ended.")
+        .withNumber("tail", "Only the last lines.")
+        .with("since", "From this time on, or that long ago.")
+        .with("until", "Up to this time, or that long ago.")
+        .withFlag("stdout", "Standard output; true when absent.")
+        .withFlag("stderr", "Standard error; true when absent.")
+        .with("format", "raw for the bytes alone.")
+        .streams(Line.class, "One line each.");
+  }
+
+  static LogQuery query(Call call, Instant now) {
+    return new LogQuery(
+        call.number("tail"),
+        call.time("since", now),
+        call.time("until", now),
+        call.flag("stdout", true),
+        call.flag("stderr", true),
+        call.flag("follow", false));
+  }
+
+  static Answer answer(Call call, Supplier<LogReader> open) {
+    LogReader reader = open.get();
+    if (call.query("format").filter("raw"::equals).isPresent()) {
+      return new Answer.Bytes(
+          "application/octet-stream",
+          Map.of(),
+          out -> {
+            try (reader) {
+              for (var line = reader.next(); line.isPresent(); line = reader.next()) {
+                out.write(line.get().bytes());
+                if (!line.get().partial()) {
+                  out.write('\n');
+                }
+                out.flush();
+              }
+            }
+          });
+    }
+    return new Answer.Lines(
+        out -> {
+          try (reader) {
+            out.begin();
+            for (var line = reader.next(); line.isPresent(); line = reader.next()) {
+              out.line(json(line.get()));
+            }
+          }
+        });
+  }
+
+  private static Json json(LogRecord line) {
+    return output(line.stream().name().toLowerCase(Locale.ROOT), line.bytes())
+        .put("time", line.time())
+        .build();
+  }
+
+  /** Text if it is some, else bytes. */
+  static Json.Builder output(String stream, byte[] bytes) {
+    var json = Json.object().put("stream", stream);
+    try {
+      String text = StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString();
+      return json.put("text", text);
+    } catch (CharacterCodingException _) {
+      return json.put("bytes", Base64.getEncoder().encodeToString(bytes));
+    }
+  }
+}

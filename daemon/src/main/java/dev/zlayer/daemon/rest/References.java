@@ -1,0 +1,80 @@
+package dev.zlayer.daemon.rest;
+
+import dev.zlayer.container.ContainerId;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.port.Container;
+import dev.zlayer.port.ContainerRuntime;
+import java.util.List;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+
+/** Finds the container that somebody means. */
+public final class References {
+  private static final int SHORTEST_PREFIX = 3;
+
+  private final ContainerRuntime runtime;
+
+  public References(ContainerRuntime runtime) {
+    this.runtime = runtime;
+  }
+
+  /**
+   * By its runtime name or a unique beginning of it, its own name, or {@code
+   * deployment:service[:replica]}, where colons and slashes are the same.
+   *
+   * @throws AgentException.NotFound nothing is meant by it
+   * @throws AgentException.InvalidSpec several are; they are named
+   */
+  public Container find(String reference) {
+    List<Container> all = runtime.list();
+    String path = reference.replace(':', '/');
+    List<Predicate<Container>> ways =
+        List.of(
+            container -> container.id().runtimeName().equals(reference),
+            container -> named(container, reference),
+            container -> text(container.id()).equals(path),
+            container -> text(container.id()).startsWith(path + "/") && live(container),
+            container -> text(container.id()).startsWith(path + "/"),
+            container ->
+                reference.length() >= SHORTEST_PREFIX
+                    && container.id().runtimeName().startsWith(reference));
+    for (Predicate<Container> way : ways) {
+      List<Container> meant = all.stream().filter(way).toList();
+      if (meant.size() == 1) {
+        return meant.getFirst();
+      }
+      if (meant.size() > 1) {
+        throw new AgentException.InvalidSpec(
+            "'%s' means several containers, write one of: %s"
+                .formatted(
+                    reference,
+                    meant.stream()
+                        .map(container -> container.id().toString())
+                        .sorted()
+                        .limit(20)
+                        .collect(Collectors.joining(", "))));
+      }
+    }
+    throw new AgentException.NotFound(
+        "container '" + reference + "'", "'zlayer ps --all' lists those there are");
+  }
+
+  private static boolean named(Container container, String name) {
+    boolean own =
+        container.id().deployment().equals(ContainerId.STANDALONE)
+            && container.id().service().equals(name);
+    try {
+      return own || container.inspect().name().equals(name);
+    } catch (AgentException.NotFound _) {
+      return false; // removed while we looked
+    }
+  }
+
+  private static boolean live(Container container) {
+    return container.status().alive();
+  }
+
+  private static String text(ContainerId id) {
+    return id.toString();
+  }
+}

@@ -1,0 +1,12 @@
+package dev.zlayer.daemon.rest;
+
+import dev.zlayer.daemon.http.Route;
+import java.util.List;
+
+/** A part of the REST door. */
+public interface Resource {
+  /** What it is about, as a heading of the reference. */
+  String title();
+
+  List<Route> routes();
+}

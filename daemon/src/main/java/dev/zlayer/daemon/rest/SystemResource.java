@@ -1,0 +1,63 @@
+package dev.zlayer.daemon.rest;
+
+import dev.zlayer.daemon.Health;
+import dev.zlayer.daemon.Version;
+import dev.zlayer.daemon.config.Configured;
+import dev.zlayer.daemon.http.Answer;
+import dev.zlayer.daemon.http.Call;
+import dev.zlayer.daemon.http.Route;
+import dev.zlayer.json.Json;
+import java.util.List;
+import java.util.function.Supplier;
+
+/** The agent itself. */
+public final class SystemResource implements Resource {
+  private final Configured configured;
+  private final InfoSource info;
+  private final Supplier<Health> health;
+
+  /** Looks at the node; runs programs and may take a moment. */
+  @FunctionalInterface
+  public interface InfoSource {
+    Json look() throws InterruptedException;
+  }
+
+  public SystemResource(Configured configured, InfoSource info, Supplier<Health> health) {
+    this.configured = configured;
+    this.info = info;
+    this.health = health;
+  }
+
+  @Override
+  public String title() {
+    return "The agent";
+  }
+
+  @Override
+  public List<Route> routes() {
+    return List.of(
+        Route.get(
+                "/ping", "Answers OK; the cheapest question.", _ -> Answer.text(Call.TEXT, "OK\n"))
+            .givesType(Call.TEXT, "OK"),
+        Route.get(
+                "/health/live", "Whether the agent is alive.", _ -> Answer.text(Call.TEXT, "OK\n"))
+            .givesType(Call.TEXT, "OK"),
+        Route.get("/health/ready", "Whether every part works; 503 when one does not.", _ -> ready())
+            .gives(Health.class),
+        Route.get(
+                "/version", "Which build this is.", _ -> Answer.json(ViewJson.of(Version.CURRENT)))
+            .gives(Version.class),
+        Route.get("/info", "What this node is and has.", _ -> Answer.json(info.look()))
+            .givesType(Call.JSON, "Facts about the host, the runtimes and the agent."),
+        Route.get(
+                "/config",
+                "What is in force and where it came from.",
+                _ -> Answer.json(configured.json()))
+            .givesType(Call.JSON, "Every key with its value and source."));
+  }
+
+  private Answer ready() {
+    Health now = health.get();
+    return Answer.json(now.ready() ? 200 : 503, ViewJson.of(now));
+  }
+}

@@ -1,0 +1,117 @@
+package dev.zlayer.daemon.rest.view;
+
+import dev.zlayer.container.ContainerDetails;
+import dev.zlayer.container.ContainerId;
+import dev.zlayer.container.ContainerStatus;
+import dev.zlayer.oci.Digest;
+import java.net.InetAddress;
+import java.time.Instant;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+
+/**
+ * A container in a listing.
+ *
+ * @param id what the runtime calls it
+ * @param name for people: its own for a standalone one, else {@code deployment/service/replica}
+ * @param state created, running, paused, stopping, exited or unknown
+ */
+public record ContainerView(
+    String id,
+    String name,
+    String deployment,
+    String service,
+    String role,
+    int replica,
+    long generation,
+    String image,
+    Optional<Digest> imageDigest,
+    List<String> command,
+    String state,
+    Optional<OutcomeView> exit,
+    Optional<String> problem,
+    Instant created,
+    Optional<Instant> started,
+    OptionalLong pid,
+    Optional<InetAddress> ip,
+    List<PortView> ports,
+    int restarts,
+    String runtime,
+    Map<String, String> labels) {
+  /** A published port. */
+  public record PortView(InetAddress hostIp, int hostPort, int containerPort, String protocol) {
+    static PortView of(ContainerDetails.PortBinding port) {
+      return new PortView(
+          port.hostIp(),
+          port.hostPort(),
+          port.containerPort(),
+          port.protocol().name().toLowerCase(Locale.ROOT));
+    }
+
+    public static List<PortView> of(List<ContainerDetails.PortBinding> ports) {
+      return ports.stream().map(PortView::of).toList();
+    }
+  }
+
+  public static ContainerView of(ContainerDetails details) {
+    ContainerId id = details.id();
+    ContainerStatus status = details.status();
+    return new ContainerView(
+        id.runtimeName(),
+        name(details),
+        id.deployment(),
+        id.service(),
+        id.role(),
+        id.replica(),
+        id.generation(),
+        details.spec().image().familiar(),
+        details.imageDigest(),
+        details.command(),
+        status.phase().name().toLowerCase(Locale.ROOT),
+        status instanceof ContainerStatus.Exited(var outcome)
+            ? Optional.of(OutcomeView.of(outcome))
+            : Optional.empty(),
+        status instanceof ContainerStatus.Unknown(String reason)
+            ? Optional.of(reason)
+            : Optional.empty(),
+        details.createdAt(),
+        started(status),
+        pid(status),
+        details.ip(),
+        PortView.of(details.ports()),
+        details.restarts(),
+        details.runtime(),
+        details.spec().labels());
+  }
+
+  private static String name(ContainerDetails details) {
+    if (!details.name().equals(details.id().runtimeName())) {
+      return details.name();
+    }
+    return details.id().deployment().equals(ContainerId.STANDALONE)
+        ? details.id().service()
+        : details.id().toString();
+  }
+
+  private static Optional<Instant> started(ContainerStatus status) {
+    return switch (status) {
+      case ContainerStatus.Running running -> Optional.of(running.startedAt());
+      case ContainerStatus.Paused paused -> Optional.of(paused.startedAt());
+      case ContainerStatus.Stopping stopping -> Optional.of(stopping.startedAt());
+      case ContainerStatus.Exited(var outcome) -> outcome.startedAt();
+      case ContainerStatus.Created _, ContainerStatus.Unknown _, ContainerStatus.Removed _ ->
+          Optional.empty();
+    };
+  }
+
+  private static OptionalLong pid(ContainerStatus status) {
+    return switch (status) {
+      case ContainerStatus.Running running -> running.pid();
+      case ContainerStatus.Paused paused -> paused.pid();
+      default -> OptionalLong.empty();
+    };
+  }
+}

@@ -1,0 +1,94 @@
+package dev.zlayer.daemon.standalone;
+
+import dev.zlayer.container.ExitStatus;
+import dev.zlayer.error.Durations;
+import dev.zlayer.spec.service.RestartPolicySpec;
+import dev.zlayer.spec.service.RestartPolicySpec.Kind;
+import dev.zlayer.task.Backoff;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * What happens when a container's process has ended. Written on the container's labels, which live
+ * and die with it. Pure.
+ *
+ * @param remove take it away
+ */
+record AfterExit(Kind restart, Optional<Integer> most, Duration delay, boolean remove) {
+  static final AfterExit NOTHING = new AfterExit(Kind.NO, Optional.empty(), Duration.ZERO, false);
+
+  private static final String RESTART = "com.zlayer.restart";
+  private static final String MOST = "com.zlayer.restart.most";
+  private static final String DELAY = "com.zlayer.restart.delay";
+  private static final String REMOVE = "com.zlayer.remove";
+  private static final Duration FIRST = Duration.ofMillis(100);
+  private static final Duration LONGEST = Duration.ofMinutes(1);
+
+  /** What to do now. */
+  sealed interface Step {
+    record Leave() implements Step {}
+
+    record Remove() implements Step {}
+
+    record Restart(Duration after) implements Step {}
+  }
+
+  static AfterExit of(Optional<RestartPolicySpec> policy, boolean remove) {
+    return policy
+        .map(
+            spec ->
+                new AfterExit(spec.kind(), spec.maxAttempts(), spec.delay().orElse(FIRST), remove))
+        .orElse(new AfterExit(Kind.NO, Optional.empty(), FIRST, remove));
+  }
+
+  static AfterExit read(Map<String, String> labels) {
+    return new AfterExit(
+        Kind.valueOf(labels.getOrDefault(RESTART, "no").toUpperCase(Locale.ROOT)),
+        Optional.ofNullable(labels.get(MOST)).map(Integer::valueOf),
+        Durations.parse(labels.getOrDefault(DELAY, "0s")),
+        labels.containsKey(REMOVE));
+  }
+
+  Map<String, String> labels() {
+    var labels = new LinkedHashMap<String, String>();
+    if (restart != Kind.NO) {
+      labels.put(RESTART, restart.name().toLowerCase(Locale.ROOT));
+      labels.put(DELAY, Durations.print(delay));
+      most.ifPresent(number -> labels.put(MOST, Integer.toString(number)));
+    }
+    if (remove) {
+      labels.put(REMOVE, "true");
+    }
+    return labels;
+  }
+
+  /** Whether somebody has to watch. */
+  boolean watched() {
+    return remove || restart != Kind.NO;
+  }
+
+  /**
+   * Decides.
+   *
+   * @param failures restarts in a row without a run that lasted
+   */
+  Step next(ExitStatus exit, boolean stoppedByHand, int failures) {
+    boolean again =
+        !stoppedByHand
+            && most.map(limit -> failures < limit).orElse(true)
+            && switch (restart) {
+              case ALWAYS, UNLESS_STOPPED -> true;
+              case ON_FAILURE -> !exit.success();
+              case NO -> false;
+            };
+    if (again) {
+      Duration first = delay.isZero() ? FIRST : delay;
+      Duration most = first.compareTo(LONGEST) > 0 ? first : LONGEST;
+      return new Step.Restart(new Backoff(first, most, 2).delay(failures));
+    }
+    return remove ? new Step.Remove() : new Step.Leave();
+  }
+}

@@ -1,0 +1,112 @@
+package dev.zlayer.daemon.standalone;
+
+import dev.zlayer.container.Outcome;
+import dev.zlayer.container.WaitCondition;
+import dev.zlayer.daemon.log.Log;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.port.Container;
+import dev.zlayer.task.Deadline;
+import dev.zlayer.task.Pauses;
+import java.time.Duration;
+import java.util.Map;
+import java.util.function.BooleanSupplier;
+
+/**
+ * Watches one container and does what its labels say when it ends. Ends itself when there is
+ * nothing more to do; a new one is made when the container is started again.
+ */
+final class KeeperLoop implements AutoCloseable {
+  /** A run that lasted this long was a good one, and failures are counted anew. */
+  private static final Duration GOOD_RUN = Duration.ofSeconds(10);
+
+  private final Container container;
+  private final AfterExit rules;
+  private final BooleanSupplier stoppedByHand;
+  private final Pauses pauses;
+  private final Log log;
+  private final Thread thread;
+
+  KeeperLoop(Container container, BooleanSupplier stoppedByHand, Pauses pauses, Log log) {
+    this.container = container;
+    this.rules = AfterExit.read(container.spec().labels());
+    this.stoppedByHand = stoppedByHand;
+    this.pauses = pauses;
+    this.log = log;
+    this.thread =
+        Thread.ofVirtual()
+            .name("keeper-" + container.id())
+            .start(
+                () -> {
+                  try {
+                    keep();
+                  } catch (InterruptedException _) {
+                    // the agent ends, or the container is removed by somebody
+                  }
+                });
+  }
+
+  private void keep() throws InterruptedException {
+    int failures = 0;
+    while (true) {
+      try {
+        Outcome outcome = container.await(WaitCondition.NOT_RUNNING, Deadline.none());
+        failures = lasted(outcome) ? 0 : failures;
+        switch (rules.next(outcome.status(), stoppedByHand.getAsBoolean(), failures)) {
+          case AfterExit.Step.Leave() -> {
+            return;
+          }
+          case AfterExit.Step.Remove() -> {
+            container.remove(true);
+            log.info("removed after its end", facts(outcome));
+            return;
+          }
+          case AfterExit.Step.Restart(Duration after) -> {
+            pauses.pause(after);
+            if (stoppedByHand.getAsBoolean()) {
+              return;
+            }
+            failures++;
+            container.start();
+            log.info("restarted", facts(outcome));
+          }
+        }
+      } catch (AgentException.NotFound _) {
+        return;
+      } catch (AgentException e) {
+        failures++;
+        log.warn(
+            "could not keep",
+            Map.of("container", container.id(), "reason", String.valueOf(e.getMessage())));
+        pauses.pause(Duration.ofSeconds(Math.min(60, failures)));
+      }
+    }
+  }
+
+  private Map<String, Object> facts(Outcome outcome) {
+    return Map.of("container", container.id(), "ended", outcome.status().text());
+  }
+
+  private static boolean lasted(Outcome outcome) {
+    return outcome.startedAt().isPresent()
+        && outcome.finishedAt().isPresent()
+        && Duration.between(outcome.startedAt().get(), outcome.finishedAt().get())
+                .compareTo(GOOD_RUN)
+            >= 0;
+  }
+
+  @Override
+  public void close() {
+    thread.interrupt();
+    boolean interrupted = false;
+    while (thread.isAlive() && !Thread.currentThread().equals(thread)) {
+      try {
+        thread.join();
+      } catch (InterruptedException _) {
+        interrupted = true;
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}
