@@ -48,6 +48,11 @@ public record DataDir(Path data, Path run) {
     return data.resolve("containers");
   }
 
+  /** Which runtime each container was given to. */
+  public Path dispatch() {
+    return data.resolve("dispatch");
+  }
+
   public Path volumes() {
     return data.resolve("volumes");
   }

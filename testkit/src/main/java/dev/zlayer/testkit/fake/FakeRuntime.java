@@ -37,19 +37,35 @@ public final class FakeRuntime implements ContainerRuntime {
           Set.of(Pausable.class, Renamable.class, Updatable.class, ProcessListing.class));
 
   private final FakeWorld world;
+  private final String name;
+  private final Capabilities capabilities;
 
   public FakeRuntime(FakeWorld world) {
+    this(world, "fake", CAPABILITIES);
+  }
+
+  private FakeRuntime(FakeWorld world, String name, Capabilities capabilities) {
     this.world = world;
+    this.name = name;
+    this.capabilities = capabilities;
+  }
+
+  /** Another name and other platforms, for tests with several runtimes. */
+  public FakeRuntime serving(String name, Platform... platforms) {
+    return new FakeRuntime(
+        world,
+        name,
+        new Capabilities(Set.of(platforms), capabilities.artifacts(), capabilities.powers()));
   }
 
   @Override
   public String name() {
-    return "fake";
+    return name;
   }
 
   @Override
   public Capabilities capabilities() {
-    return CAPABILITIES;
+    return capabilities;
   }
 
   @Override
