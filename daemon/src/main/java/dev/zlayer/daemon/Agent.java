@@ -4,12 +4,20 @@ import dev.zlayer.daemon.config.AgentConfig;
 import dev.zlayer.daemon.log.Log;
 import dev.zlayer.daemon.standalone.StandaloneContainers;
 import dev.zlayer.engine.cron.CronLoop;
+import dev.zlayer.engine.deployment.DeploymentConfig;
+import dev.zlayer.engine.deployment.DeploymentParts;
+import dev.zlayer.engine.deployment.DeploymentStore;
+import dev.zlayer.engine.deployment.DeploymentVolumes;
+import dev.zlayer.engine.deployment.Deployments;
+import dev.zlayer.engine.deployment.NetworkedContainers;
 import dev.zlayer.engine.init.InitConfig;
 import dev.zlayer.engine.init.InitRunner;
 import dev.zlayer.engine.job.JobConfig;
 import dev.zlayer.engine.job.JobExecutor;
 import dev.zlayer.engine.job.JobParts;
-import dev.zlayer.engine.job.TranslatedContainers;
+import dev.zlayer.engine.secret.SealKey;
+import dev.zlayer.engine.secret.SecretFiles;
+import dev.zlayer.engine.secret.SecretStore;
 import dev.zlayer.engine.state.SqliteStateStore;
 import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.engine.state.StoreConfig;
@@ -19,13 +27,13 @@ import dev.zlayer.host.file.DataDir;
 import dev.zlayer.host.file.DirectoryLock;
 import dev.zlayer.image.ImageStore;
 import dev.zlayer.port.ContainerRuntime;
+import dev.zlayer.port.DeploymentNetworks;
+import dev.zlayer.port.Rotation;
 import dev.zlayer.runtime.cni.Networks;
 import dev.zlayer.runtime.oci.Faults;
 import dev.zlayer.runtime.oci.OciRuntime;
 import dev.zlayer.task.Pauses;
-import java.nio.file.Path;
 import java.time.InstantSource;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.random.RandomGenerator;
@@ -52,8 +60,11 @@ public final class Agent implements AutoCloseable {
   private final Networks networks;
   private final OciRuntime runtime;
   private final ServiceTranslator translator;
+  private final SecretStore secrets;
+  private final DeploymentStore records;
   private final JobExecutor jobs;
   private final CronLoop cron;
+  private final Deployments deployments;
   private final StandaloneContainers standalone;
 
   private Agent(AgentConfig config, Map<String, String> env, Parts parts, Log log)
@@ -86,9 +97,22 @@ public final class Agent implements AutoCloseable {
                         Settings.oci(config),
                         clock,
                         Faults.NONE)));
-    var resolver =
-        new EnvResolver(name -> Optional.ofNullable(env.get(name)), (_, _, _) -> Optional.empty());
-    this.translator = new ServiceTranslator(resolver, (_, _) -> Optional.empty());
+    SealKey key = parts.make("the key of the secrets", () -> SealKey.open(dirs.secretKey()));
+    this.secrets = parts.make("the secrets", () -> SecretStore.open(store, key, clock));
+    SecretFiles secretFiles =
+        parts.make("the secret files", () -> SecretFiles.open(dirs.secretFiles(), key));
+    var resolver = new EnvResolver(name -> Optional.ofNullable(env.get(name)), secrets);
+    this.translator = new ServiceTranslator(resolver, (_, _) -> Optional.empty(), secretFiles);
+    var initializer =
+        new InitRunner(
+            runtime,
+            resolver,
+            new InitConfig(config.hostCommands()),
+            Settings.tls(),
+            clock,
+            Pauses.REAL);
+    this.records = new DeploymentStore(store);
+    var containers = new NetworkedContainers(translator, DeploymentNetworks.SHARED, records);
     this.jobs =
         parts.start(
             "the jobs",
@@ -97,22 +121,35 @@ public final class Agent implements AutoCloseable {
                     new JobParts(
                         store,
                         runtime,
-                        new TranslatedContainers(translator, _ -> Path.of("/")),
-                        new InitRunner(
-                            runtime,
-                            resolver,
-                            new InitConfig(config.hostCommands()),
-                            Settings.tls(),
-                            clock,
-                            Pauses.REAL),
+                        containers,
+                        initializer,
                         dirs.artifacts(),
                         clock,
                         Pauses.REAL,
                         RandomGenerator.getDefault()),
                     new JobConfig(
                         config.jobConcurrency(), config.jobQueue(), JobConfig.DEFAULT.sweep()),
-                    List.of()));
-    this.cron = parts.start("the schedules", () -> CronLoop.open(store, jobs, clock, List.of()));
+                    records.jobs()));
+    this.cron =
+        parts.start("the schedules", () -> CronLoop.open(store, jobs, clock, records.jobs()));
+    this.deployments =
+        parts.start(
+            "the deployments",
+            () ->
+                Deployments.open(
+                    new DeploymentParts(
+                        store,
+                        runtime,
+                        containers,
+                        initializer,
+                        jobs,
+                        cron,
+                        Rotation.NONE,
+                        DeploymentNetworks.SHARED,
+                        DeploymentVolumes.KEPT,
+                        clock,
+                        RandomGenerator.getDefault()),
+                    DeploymentConfig.DEFAULT));
     this.standalone =
         parts.start(
             "the standalone containers",
@@ -154,6 +191,19 @@ public final class Agent implements AutoCloseable {
 
   public CronLoop cron() {
     return cron;
+  }
+
+  public Deployments deployments() {
+    return deployments;
+  }
+
+  /** What is recorded of deployments, their jobs among it. */
+  public DeploymentStore records() {
+    return records;
+  }
+
+  public SecretStore secrets() {
+    return secrets;
   }
 
   public StandaloneContainers standalone() {

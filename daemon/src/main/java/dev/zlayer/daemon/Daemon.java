@@ -7,11 +7,18 @@ import dev.zlayer.daemon.http.HttpObserver;
 import dev.zlayer.daemon.http.Router;
 import dev.zlayer.daemon.http.TcpDoor;
 import dev.zlayer.daemon.log.Log;
-import dev.zlayer.daemon.rest.ContainerOutputResource;
+import dev.zlayer.daemon.rest.ContainerInsideResource;
 import dev.zlayer.daemon.rest.ContainersResource;
+import dev.zlayer.daemon.rest.DeploymentsResource;
+import dev.zlayer.daemon.rest.EventsResource;
+import dev.zlayer.daemon.rest.ExecutionsResource;
 import dev.zlayer.daemon.rest.ImagesResource;
+import dev.zlayer.daemon.rest.JobsResource;
 import dev.zlayer.daemon.rest.Resource;
+import dev.zlayer.daemon.rest.SecretsResource;
+import dev.zlayer.daemon.rest.StatsResource;
 import dev.zlayer.daemon.rest.SystemResource;
+import dev.zlayer.task.Pauses;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
@@ -52,9 +59,15 @@ public final class Daemon implements AutoCloseable {
     return List.of(
         new SystemResource(
             configured, () -> NodeInfo.look(agent, env), () -> new Health(true, Map.of())),
+        new DeploymentsResource(agent.deployments()),
         new ContainersResource(agent.runtime(), agent.standalone(), agent.translator()),
-        new ContainerOutputResource(agent.runtime(), clock),
-        new ImagesResource(agent.runtime().images(), agent.images()));
+        new ContainerInsideResource(agent.runtime(), agent.standalone(), clock),
+        new StatsResource(agent.runtime(), Pauses.REAL),
+        new JobsResource(agent.jobs(), agent.cron(), agent.records()::jobs),
+        new ExecutionsResource(agent.jobs(), clock),
+        new ImagesResource(agent.runtime().images(), agent.images()),
+        new SecretsResource(agent.secrets(), agent.deployments()::secretsChanged),
+        new EventsResource(agent.store()));
   }
 
   private static List<HttpDoor.UnixSocket> sockets(AgentConfig config) {

@@ -27,9 +27,15 @@ final class Parts implements AutoCloseable {
 
   /** Starts the next part; when that fails, what was started is stopped and the part is named. */
   <T extends AutoCloseable> T start(String name, Starter<T> starter) throws InterruptedException {
+    T part = make(name, starter);
+    started.push(new Part(name, part));
+    return part;
+  }
+
+  /** As {@link #start}, for something that needs no end. */
+  <T> T make(String name, Starter<T> starter) throws InterruptedException {
     try {
       T part = starter.start();
-      started.push(new Part(name, part));
       log.debug("started", Map.of("part", name));
       return part;
     } catch (InterruptedException | RuntimeException e) {

@@ -3,6 +3,7 @@ package dev.zlayer.daemon;
 import dev.zlayer.daemon.config.AgentConfig;
 import dev.zlayer.daemon.http.TcpDoor;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.http.TlsFiles;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
@@ -29,7 +30,7 @@ final class TcpSettings {
               + " would own the machine");
     }
     Optional<SSLContext> tls =
-        config.tlsCertificate().map(certificate -> TlsFiles.context(certificate, config));
+        config.tlsCertificate().map(certificate -> context(certificate, config));
     if (config.tlsClientCa().isPresent() && tls.isEmpty()) {
       throw new AgentException.Configuration(
           "tls_client_ca needs the agent's own tls_certificate and tls_key");
@@ -52,6 +53,20 @@ final class TcpSettings {
             config.hosts()));
   }
 
+  private static SSLContext context(String certificate, AgentConfig config) {
+    Path key =
+        config
+            .tlsKey()
+            .map(Path::of)
+            .orElseThrow(
+                () -> new AgentException.Configuration("tls_certificate needs tls_key beside it"));
+    requirePrivate(key);
+    return new TlsFiles(
+            config.tlsClientCa().map(Path::of),
+            Optional.of(new TlsFiles.Own(Path.of(certificate), key)))
+        .context();
+  }
+
   private static String token(String file) {
     requirePrivate(Path.of(file));
     try {
@@ -67,7 +82,7 @@ final class TcpSettings {
   }
 
   /** A secret that others can read is none. */
-  static void requirePrivate(Path file) {
+  private static void requirePrivate(Path file) {
     try {
       var others =
           EnumSet.of(
@@ -85,7 +100,7 @@ final class TcpSettings {
     }
   }
 
-  static AgentException.Configuration unreadable(String file, IOException e) {
+  private static AgentException.Configuration unreadable(String file, IOException e) {
     return new AgentException.Configuration(
         "%s cannot be read: %s".formatted(file, e.getMessage()), e);
   }

@@ -12,7 +12,7 @@ public record ProblemDocument(
     int status, String kind, Blame blame, String detail, List<String> lastLines) {
   public static final String TYPE = "application/problem+json";
 
-  static ProblemDocument of(Throwable thrown) {
+  public static ProblemDocument of(Throwable thrown) {
     return switch (thrown) {
       case AgentException ours ->
           new ProblemDocument(

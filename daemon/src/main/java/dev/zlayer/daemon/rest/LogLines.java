@@ -5,13 +5,10 @@ import dev.zlayer.container.LogRecord;
 import dev.zlayer.daemon.http.Answer;
 import dev.zlayer.daemon.http.Call;
 import dev.zlayer.daemon.http.Route;
+import dev.zlayer.daemon.rest.stream.ExecLines;
 import dev.zlayer.json.Json;
 import dev.zlayer.port.LogReader;
-import java.nio.ByteBuffer;
-import java.nio.charset.CharacterCodingException;
-import java.nio.charset.StandardCharsets;
 import java.time.Instant;
-import java.util.Base64;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
@@ -76,19 +73,8 @@ final class LogLines {
   }
 
   private static Json json(LogRecord line) {
-    return output(line.stream().name().toLowerCase(Locale.ROOT), line.bytes())
+    return ExecLines.output(line.stream().name().toLowerCase(Locale.ROOT), line.bytes())
         .put("time", line.time())
         .build();
-  }
-
-  /** Text if it is some, else bytes. */
-  static Json.Builder output(String stream, byte[] bytes) {
-    var json = Json.object().put("stream", stream);
-    try {
-      String text = StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString();
-      return json.put("text", text);
-    } catch (CharacterCodingException _) {
-      return json.put("bytes", Base64.getEncoder().encodeToString(bytes));
-    }
   }
 }

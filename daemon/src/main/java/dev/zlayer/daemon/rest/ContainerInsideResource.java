@@ -1,0 +1,215 @@
+package dev.zlayer.daemon.rest;
+
+import dev.zlayer.container.ExecSpec;
+import dev.zlayer.container.FileChange;
+import dev.zlayer.container.PathStat;
+import dev.zlayer.container.ProcessTable;
+import dev.zlayer.daemon.http.Answer;
+import dev.zlayer.daemon.http.Call;
+import dev.zlayer.daemon.http.Route;
+import dev.zlayer.daemon.rest.stream.ExecLines;
+import dev.zlayer.daemon.rest.stream.Streams;
+import dev.zlayer.daemon.rest.view.ContainerView;
+import dev.zlayer.daemon.standalone.StandaloneContainers;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.json.JsonText;
+import dev.zlayer.port.Archivable;
+import dev.zlayer.port.Container;
+import dev.zlayer.port.ContainerRuntime;
+import dev.zlayer.port.ProcessListing;
+import dev.zlayer.spec.form.Default;
+import dev.zlayer.spec.form.Doc;
+import java.time.InstantSource;
+import java.util.Base64;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** What is inside containers: processes, files, output. */
+public final class ContainerInsideResource implements Resource {
+  private static final String STAT = "X-Path-Stat";
+
+  private final References references;
+  private final StandaloneContainers standalone;
+  private final InstantSource clock;
+
+  /** A process to run. */
+  @Doc("A further process; absent parts are those of the container.")
+  public record Exec(
+      @Doc("Program and arguments.") List<String> command,
+      @Doc("Variables over the container's.") Map<String, String> env,
+      @Doc("Where it starts.") Optional<String> workingDirectory,
+      @Doc("As whom it runs.") Optional<String> user,
+      @Doc("With all capabilities.") @Default("false") boolean privileged) {}
+
+  /** Output of a process, and its exit as the last line. */
+  record ExecLine(
+      Optional<String> stream,
+      Optional<String> text,
+      Optional<String> bytes,
+      Optional<String> type,
+      Optional<Integer> code) {}
+
+  public ContainerInsideResource(
+      ContainerRuntime runtime, StandaloneContainers standalone, InstantSource clock) {
+    this.references = new References(runtime);
+    this.standalone = standalone;
+    this.clock = clock;
+  }
+
+  @Override
+  public String title() {
+    return "Inside containers";
+  }
+
+  @Override
+  public List<Route> routes() {
+    return List.of(
+        LogLines.parameters(Route.get("/containers/{ref}/logs", "What it printed.", this::logs)),
+        Route.post("/containers/{ref}/exec", "Run a process and read its output.", this::exec)
+            .takes(Exec.class)
+            .streams(ExecLine.class, "Output, and at last type exit with the code."),
+        Route.get("/containers/{ref}/exec/ws", "Talk to a process.", this::execSocket)
+            .withRequired("command", "Program and arguments, one parameter each.")
+            .withFlag("tty", "With a terminal.")
+            .withFlag("stdin", "Its input comes from here; true when absent.")
+            .with("user", "As whom it runs.")
+            .with("working_directory", "Where it starts.")
+            .with("env", "NAME=value, one parameter each.")
+            .withFlag("privileged", "With all capabilities.")
+            .upgrades("Frames as described under terminals."),
+        Route.get("/containers/{ref}/attach/ws", "Talk to its own process.", this::attach)
+            .withFlag("stdin", "Its input comes from here; true when absent.")
+            .withFlag("logs", "Begin with what it printed before.")
+            .withFlag("start", "Start it first.")
+            .upgrades("Frames as described under terminals."),
+        Route.get("/containers/{ref}/top", "Its processes.", this::top).gives(ProcessTable.class),
+        Route.get("/containers/{ref}/changes", "What differs from its image.", this::changes)
+            .givesMany(FileChange.class),
+        Route.get("/containers/{ref}/ports", "Its published ports as they really are.", this::ports)
+            .givesMany(ContainerView.PortView.class),
+        Route.get("/containers/{ref}/archive", "Copy files out.", this::copyOut)
+            .withRequired("path", "A file or directory inside.")
+            .givesType(Call.TAR, "The file or directory."),
+        Route.head("/containers/{ref}/archive", "What is at a path.", this::stat)
+            .withRequired("path", "A file or directory inside.")
+            .givesType(Call.TAR, "Facts as base64 JSON in " + STAT + "."),
+        Route.put("/containers/{ref}/archive", "Copy files in.", this::copyIn)
+            .withRequired("path", "A directory inside, which has to exist.")
+            .takes(Call.TAR, "What to unpack there.")
+            .givesNothing());
+  }
+
+  private Answer logs(Call call) {
+    Container container = container(call);
+    return LogLines.answer(call, () -> container.logs(LogLines.query(call, clock.instant())));
+  }
+
+  private Answer exec(Call call) throws InterruptedException {
+    Exec wanted = call.body(Exec.class);
+    requireCommand(wanted.command());
+    return ExecLines.run(
+        container(call),
+        new ExecSpec(
+            wanted.command(),
+            wanted.env(),
+            wanted.workingDirectory(),
+            wanted.user(),
+            wanted.privileged(),
+            false,
+            false));
+  }
+
+  private static void requireCommand(List<String> command) {
+    if (command.isEmpty()) {
+      throw new AgentException.InvalidSpec("the command is empty, write the program to run");
+    }
+  }
+
+  private Answer execSocket(Call call) {
+    List<String> command = call.queries("command");
+    requireCommand(command);
+    boolean terminal = call.flag("tty", false);
+    return Streams.exec(
+        call,
+        container(call),
+        new ExecSpec(
+            command,
+            env(call),
+            call.query("working_directory"),
+            call.query("user"),
+            call.flag("privileged", false),
+            terminal,
+            terminal || call.flag("stdin", true)));
+  }
+
+  private static Map<String, String> env(Call call) {
+    var env = new LinkedHashMap<String, String>();
+    for (String pair : call.queries("env")) {
+      int equals = pair.indexOf('=');
+      if (equals < 1) {
+        throw new AgentException.InvalidSpec("'%s' is not NAME=value".formatted(pair));
+      }
+      env.put(pair.substring(0, equals), pair.substring(equals + 1));
+    }
+    return env;
+  }
+
+  private Answer attach(Call call) {
+    Container container = container(call);
+    boolean start = call.flag("start", false);
+    return Streams.attach(
+        call,
+        container,
+        () -> {
+          if (start) {
+            standalone.start(container);
+          }
+        },
+        call.flag("logs", false),
+        clock);
+  }
+
+  private Answer top(Call call) {
+    return Answer.json(
+        ViewJson.of(Powers.of(container(call), ProcessListing.class, "looked into").processes()));
+  }
+
+  private Answer changes(Call call) {
+    return Answer.json(ViewJson.of(files(call).changes()));
+  }
+
+  private Answer ports(Call call) {
+    return Answer.json(ViewJson.of(ContainerView.PortView.of(container(call).ports())));
+  }
+
+  private Answer copyOut(Call call) {
+    Archivable files = files(call);
+    String path = call.required("path");
+    return new Answer.Bytes(
+        Call.TAR, Map.of(STAT, header(files.stat(path))), out -> files.copyOut(path, out));
+  }
+
+  private Answer stat(Call call) {
+    PathStat stat = files(call).stat(call.required("path"));
+    return new Answer.Whole(200, Call.TAR, new byte[0], Map.of(STAT, header(stat)));
+  }
+
+  private static String header(PathStat stat) {
+    return Base64.getEncoder().encodeToString(JsonText.bytes(ViewJson.of(stat)));
+  }
+
+  private Answer copyIn(Call call) throws InterruptedException {
+    files(call).copyIn(call.required("path"), call.body());
+    return Answer.done();
+  }
+
+  private Archivable files(Call call) {
+    return Powers.of(container(call), Archivable.class, "copied from or to");
+  }
+
+  private Container container(Call call) {
+    return references.find(call.path("ref"));
+  }
+}

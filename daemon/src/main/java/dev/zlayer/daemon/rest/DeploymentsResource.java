@@ -1,0 +1,275 @@
+package dev.zlayer.daemon.rest;
+
+import dev.zlayer.container.ServiceKey;
+import dev.zlayer.daemon.http.Answer;
+import dev.zlayer.daemon.http.Call;
+import dev.zlayer.daemon.http.Route;
+import dev.zlayer.daemon.rest.view.DeploymentView;
+import dev.zlayer.daemon.rest.view.DeploymentView.RevisionView;
+import dev.zlayer.engine.deployment.DeploymentDiff;
+import dev.zlayer.engine.deployment.Deployments;
+import dev.zlayer.engine.deployment.Progress;
+import dev.zlayer.engine.deployment.Revision;
+import dev.zlayer.engine.deployment.Settled;
+import dev.zlayer.engine.deployment.UpRequest;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.json.Json;
+import dev.zlayer.spec.form.Doc;
+import dev.zlayer.spec.form.Range;
+import dev.zlayer.task.Deadline;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+
+/** Deployments and their services. */
+public final class DeploymentsResource implements Resource {
+  private static final String YAML = "application/yaml";
+  private static final Duration USUAL_WAIT = Duration.ofSeconds(60);
+
+  private final Deployments deployments;
+
+  /** How many replicas. */
+  @Doc("How many replicas there should be.")
+  public record Scale(@Doc("How many.") @Range(min = 0, max = 10_000) int replicas) {}
+
+  /**
+   * A line while a deployment is being made true.
+   *
+   * @param type event, pull, service, and at last result
+   */
+  record ProgressLine(String type, Optional<String> outcome, Optional<DeploymentView> status) {}
+
+  public DeploymentsResource(Deployments deployments) {
+    this.deployments = deployments;
+  }
+
+  @Override
+  public String title() {
+    return "Deployments";
+  }
+
+  @Override
+  public List<Route> routes() {
+    return List.of(
+        Route.get("/deployments", "List deployments.", _ -> list()).givesMany(DeploymentView.class),
+        Route.put("/deployments/{name}", "Make a file true; the same once more is fine.", this::up)
+            .with("directory", "Where relative paths of the file begin; absolute.")
+            .with("wait", "How long to wait for it, as lines of progress or for the result.")
+            .takes(YAML, "A deployment file.")
+            .gives(DeploymentView.class)
+            .streams(ProgressLine.class, "When asked for lines."),
+        Route.post("/deployments/{name}/diff", "What a file would change.", this::diff)
+            .with("directory", "Where relative paths of the file begin; absolute.")
+            .takes(YAML, "A deployment file.")
+            .gives(DeploymentDiff.class),
+        Route.get("/deployments/{name}", "Show a deployment.", this::show)
+            .gives(DeploymentView.class),
+        Route.get("/deployments/{name}/spec", "The file that is wanted now.", this::spec)
+            .with("revision", "An earlier one.")
+            .givesType(YAML, "As it was given."),
+        Route.get("/deployments/{name}/revisions", "The files that were wanted.", this::revisions)
+            .givesMany(RevisionView.class),
+        Route.post("/deployments/{name}/rollback", "Want an earlier file again.", this::rollback)
+            .withNumber("revision", "Which; the one before the newest when absent.")
+            .with("wait", "How long to wait for it.")
+            .gives(DeploymentView.class)
+            .streams(ProgressLine.class, "When asked for lines."),
+        Route.delete("/deployments/{name}", "Take a deployment away.", this::down)
+            .withFlag("volumes", "With its volumes.")
+            .with("wait", "How long to wait until it is gone.")
+            .givesNothing()
+            .streams(ProgressLine.class, "When asked for lines."),
+        Route.get("/deployments/{name}/services", "Its services.", this::services)
+            .givesMany(DeploymentView.ServiceView.class),
+        Route.get("/deployments/{name}/services/{service}", "Show a service.", this::service)
+            .gives(DeploymentView.ServiceView.class),
+        Route.post("/deployments/{name}/services/{service}/scale", "Set replicas.", this::scale)
+            .takes(Scale.class)
+            .givesNothing(),
+        Route.post(
+                "/deployments/{name}/services/{service}/start",
+                "Want it to run.",
+                call -> act(() -> deployments.start(key(call))))
+            .givesNothing(),
+        Route.post(
+                "/deployments/{name}/services/{service}/stop",
+                "Want no replica of it until it is started.",
+                call -> act(() -> deployments.stop(key(call))))
+            .givesNothing(),
+        Route.post(
+                "/deployments/{name}/services/{service}/restart",
+                "Replace all replicas as an update would.",
+                call -> act(() -> deployments.restart(key(call))))
+            .givesNothing());
+  }
+
+  private Answer list() {
+    return Answer.json(ViewJson.of(deployments.list().stream().map(DeploymentView::of).toList()));
+  }
+
+  private Answer up(Call call) {
+    Revision _ = deployments.up(request(call));
+    return settled(call);
+  }
+
+  private Answer diff(Call call) {
+    return Answer.json(ViewJson.of(deployments.diff(request(call))));
+  }
+
+  private static UpRequest request(Call call) {
+    Path directory = Path.of(call.query("directory").orElse("/"));
+    if (!directory.isAbsolute()) {
+      throw new AgentException.InvalidSpec("the parameter 'directory' is not an absolute path");
+    }
+    return new UpRequest(Optional.of(call.path("name")), call.wholeBody(), directory);
+  }
+
+  private Answer show(Call call) {
+    return Answer.json(ViewJson.of(DeploymentView.of(deployments.status(call.path("name")))));
+  }
+
+  private Answer spec(Call call) {
+    Optional<String> number = call.query("revision");
+    return deployments.revisions(call.path("name")).reversed().stream()
+        .filter(revision -> number.map(Long.toString(revision.number())::equals).orElse(true))
+        .findFirst()
+        .map(revision -> Answer.text(YAML, revision.file()))
+        .orElseThrow(
+            () ->
+                new AgentException.NotFound(
+                    "revision of '" + call.path("name") + "'",
+                    "it never was, or is kept no longer"));
+  }
+
+  private Answer revisions(Call call) {
+    return Answer.json(
+        ViewJson.of(
+            deployments.revisions(call.path("name")).stream().map(RevisionView::of).toList()));
+  }
+
+  private Answer rollback(Call call) {
+    Optional<Long> wanted = call.query("revision").map(DeploymentsResource::number);
+    Revision _ = deployments.rollback(call.path("name"), wanted);
+    return settled(call);
+  }
+
+  private static long number(String text) {
+    try {
+      return Long.parseLong(text);
+    } catch (NumberFormatException e) {
+      throw new AgentException.InvalidSpec("'%s' is not a revision".formatted(text), e);
+    }
+  }
+
+  private Answer down(Call call) {
+    deployments.down(call.path("name"), call.flag("volumes", false));
+    return settled(call);
+  }
+
+  /** What comes back of a change: progress, the end, or just that it was taken on. */
+  private Answer settled(Call call) {
+    String name = call.path("name");
+    Optional<Duration> wait = call.duration("wait");
+    if (call.accepts(Call.LINES)) {
+      return new Answer.Lines(
+          out -> {
+            out.begin();
+            Settled end = await(name, wait.orElse(USUAL_WAIT), line -> write(line, out));
+            out.line(result(end));
+          });
+    }
+    if (wait.isEmpty()) {
+      return deployments
+          .find(name)
+          .map(status -> Answer.json(202, ViewJson.of(DeploymentView.of(status))))
+          .orElseGet(Answer::done);
+    }
+    return new Answer.Later(() -> Answer.json(result(await(name, wait.get(), _ -> {}))));
+  }
+
+  private Settled await(String name, Duration wait, java.util.function.Consumer<Progress> progress)
+      throws InterruptedException {
+    try {
+      return deployments.awaitStable(name, Deadline.after(wait), progress);
+    } catch (AgentException.NotFound _) {
+      return new Settled(Settled.Outcome.REMOVED, Optional.empty(), Optional.empty());
+    }
+  }
+
+  private static void write(Progress progress, Answer.Lined out) {
+    try {
+      out.line(
+          switch (progress) {
+            case Progress.Happened(var event) ->
+                typed("event", ViewJson.of(EventsResource.EventView.of(event)));
+            case Progress.Pulling(String service, String image, var event) ->
+                Json.object()
+                    .put("type", "pull")
+                    .put("service", service)
+                    .put("image", image)
+                    .put("progress", PullLines.json(event))
+                    .build();
+            case Progress.Changed(var service) ->
+                Json.object()
+                    .put("type", "service")
+                    .put("service", ViewJson.of(DeploymentView.ServiceView.of(service)))
+                    .build();
+          });
+    } catch (IOException e) {
+      throw new UncheckedIOException(e); // the caller has gone; the deployment goes on
+    }
+  }
+
+  private static Json typed(String type, Json facts) {
+    var line = Json.object().put("type", type);
+    facts.members().forEach(line::put);
+    return line.build();
+  }
+
+  private static Json result(Settled end) {
+    var line =
+        Json.object()
+            .put("type", "result")
+            .put("outcome", end.outcome())
+            .putIf("status", end.status().map(DeploymentView::of).map(ViewJson::of))
+            .putIf("reason", end.reason().map(failure -> failure.message()))
+            .putIf("failure", end.reason().map(ViewJson::of));
+    end.reason().ifPresent(failure -> line.put("last_lines", failure.lastLines()));
+    return line.build();
+  }
+
+  private Answer services(Call call) {
+    return Answer.json(
+        ViewJson.of(DeploymentView.of(deployments.status(call.path("name"))).services()));
+  }
+
+  private Answer service(Call call) {
+    return Answer.json(
+        ViewJson.of(
+            DeploymentView.of(deployments.status(call.path("name"))).services().stream()
+                .filter(service -> service.name().equals(call.path("service")))
+                .findFirst()
+                .orElseThrow(
+                    () ->
+                        new AgentException.NotFound(
+                            "service '" + key(call) + "'",
+                            "the deployment has none of that name"))));
+  }
+
+  private Answer scale(Call call) {
+    deployments.scale(key(call), call.body(Scale.class).replicas());
+    return Answer.done();
+  }
+
+  private static Answer act(Runnable act) {
+    act.run();
+    return Answer.done();
+  }
+
+  private static ServiceKey key(Call call) {
+    return new ServiceKey(call.path("name"), call.path("service"));
+  }
+}

@@ -1,0 +1,147 @@
+package dev.zlayer.daemon.rest;
+
+import dev.zlayer.daemon.http.Answer;
+import dev.zlayer.daemon.http.Call;
+import dev.zlayer.daemon.http.Route;
+import dev.zlayer.engine.state.Event;
+import dev.zlayer.engine.state.EventPage;
+import dev.zlayer.engine.state.StateStore;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.json.Json;
+import dev.zlayer.task.Deadline;
+import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+
+/** What happened, durable and numbered, so that a reader who was away goes on where it was. */
+public final class EventsResource implements Resource {
+  private static final int PAGE = 500;
+  private static final Duration HEARTBEAT = Duration.ofSeconds(15);
+  private static final Duration LONG_POLL = Duration.ofSeconds(30);
+
+  private final StateStore store;
+
+  /** One thing that happened. */
+  record EventView(long seq, Instant time, String kind, String subject, Json facts) {
+    static EventView of(EventPage.Numbered numbered) {
+      Event event = numbered.event();
+      return new EventView(
+          numbered.sequence(), event.at(), event.kind(), event.subject(), event.detail());
+    }
+  }
+
+  /**
+   * A part of the log.
+   *
+   * @param next give it as {@code since} to go on
+   * @param missed older ones were dropped: look at the present state instead
+   */
+  record Page(List<EventView> events, long next, boolean missed) {}
+
+  public EventsResource(StateStore store) {
+    this.store = store;
+  }
+
+  @Override
+  public String title() {
+    return "Events";
+  }
+
+  @Override
+  public List<Route> routes() {
+    return List.of(
+        Route.get("/events", "What happened.", this::events)
+            .withNumber("since", "Those after this number; 0 when absent.")
+            .withFlag("follow", "Wait for one when there is none yet.")
+            .with("deployment", "Only of this deployment.")
+            .with("kind", "Only kinds that begin so, such as job or job.completed.")
+            .withNumber("limit", "At most so many.")
+            .gives(Page.class)
+            .givesType(Call.EVENTS, "All from there on, resumed by Last-Event-ID."));
+  }
+
+  private Answer events(Call call) {
+    var filter = new Filter(call.query("deployment"), call.query("kind"));
+    long since =
+        call.header("Last-Event-ID")
+            .or(() -> call.query("since"))
+            .map(EventsResource::number)
+            .orElse(0L);
+    if (call.accepts(Call.EVENTS)) {
+      return new Answer.Events(out -> stream(since, filter, out));
+    }
+    int limit = Math.clamp(call.number("limit").orElse(PAGE), 1, 10 * PAGE);
+    boolean follow = call.flag("follow", false);
+    return new Answer.Later(() -> page(since, filter, limit, follow));
+  }
+
+  private Answer page(long since, Filter filter, int limit, boolean follow)
+      throws InterruptedException {
+    Deadline deadline = Deadline.after(LONG_POLL);
+    long from = since;
+    while (true) {
+      EventPage page = store.events(from, limit);
+      List<EventView> wanted = filter.of(page);
+      long next = page.last(from);
+      boolean more = page.events().size() == limit;
+      boolean done = !wanted.isEmpty() || page.missed() || (!more && !follow);
+      if (done || (!more && !store.awaitEvent(next, deadline))) {
+        return Answer.json(ViewJson.of(new Page(wanted, next, page.missed())));
+      }
+      from = next;
+    }
+  }
+
+  private void stream(long since, Filter filter, Answer.Eventful out)
+      throws IOException, InterruptedException {
+    long from = since;
+    while (true) {
+      EventPage page = store.events(from, PAGE);
+      if (page.missed()) {
+        out.event(from, "missed", Json.object().put("since", from).build());
+      }
+      for (EventView event : filter.of(page)) {
+        out.event(event.seq(), event.kind(), ViewJson.of(event));
+      }
+      from = page.last(from);
+      if (page.events().isEmpty() && !store.awaitEvent(from, Deadline.after(HEARTBEAT))) {
+        out.heartbeat();
+      }
+    }
+  }
+
+  private static long number(String text) {
+    try {
+      return Long.parseLong(text);
+    } catch (NumberFormatException e) {
+      throw new AgentException.InvalidSpec("'%s' is not the number of an event".formatted(text), e);
+    }
+  }
+
+  /** Which events are wanted. */
+  private record Filter(Optional<String> deployment, Optional<String> kind) {
+    List<EventView> of(EventPage page) {
+      return page.events().stream().filter(this::wants).map(EventView::of).toList();
+    }
+
+    private boolean wants(EventPage.Numbered numbered) {
+      Event event = numbered.event();
+      return kind.map(event.kind()::startsWith).orElse(true)
+          && deployment.map(name -> about(event, name)).orElse(true);
+    }
+
+    private static boolean about(Event event, String deployment) {
+      return event.subject().equals(deployment)
+          || event.subject().startsWith(deployment + "/")
+          || event.detail().at("deployment").string().filter(deployment::equals).isPresent()
+          || event
+              .detail()
+              .at("job")
+              .string()
+              .filter(job -> job.startsWith(deployment + "/"))
+              .isPresent();
+    }
+  }
+}

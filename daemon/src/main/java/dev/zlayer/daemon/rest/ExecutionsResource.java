@@ -1,0 +1,161 @@
+package dev.zlayer.daemon.rest;
+
+import dev.zlayer.daemon.http.Answer;
+import dev.zlayer.daemon.http.Call;
+import dev.zlayer.daemon.http.Route;
+import dev.zlayer.daemon.rest.view.ExecutionView;
+import dev.zlayer.engine.job.Attempt;
+import dev.zlayer.engine.job.Execution;
+import dev.zlayer.engine.job.ExecutionId;
+import dev.zlayer.engine.job.JobExecutor;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.task.Deadline;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/** Runs of jobs. */
+public final class ExecutionsResource implements Resource {
+  private static final int USUAL_LIMIT = 100;
+
+  private final JobExecutor jobs;
+  private final InstantSource clock;
+
+  /** One that waits, and how many get their turn before it. */
+  record Waiting(int position, ExecutionView execution) {}
+
+  public ExecutionsResource(JobExecutor jobs, InstantSource clock) {
+    this.jobs = jobs;
+    this.clock = clock;
+  }
+
+  @Override
+  public String title() {
+    return "Executions of jobs";
+  }
+
+  @Override
+  public List<Route> routes() {
+    return List.of(
+        Route.get("/executions", "List executions, the newest first.", this::list)
+            .with("job", "Only of this job, as deployment/job.")
+            .with("status", "Only with this status.")
+            .withNumber("limit", "At most so many; 100 when absent.")
+            .givesMany(ExecutionView.class),
+        Route.get("/executions/{id}", "Show an execution.", this::show).gives(ExecutionView.class),
+        Route.get("/executions/{id}/wait", "Wait for its end.", this::await)
+            .with("timeout", "How long to wait; for ever when absent.")
+            .gives(ExecutionView.class),
+        LogLines.parameters(
+            Route.get("/executions/{id}/logs", "What it printed.", this::logs)
+                .withNumber("attempt", "Which try, counted from 1; the last when absent.")),
+        Route.post("/executions/{id}/cancel", "End it; ended already is fine.", this::cancel)
+            .gives(ExecutionView.class),
+        Route.get("/executions/{id}/artifacts", "List the files it left.", this::artifacts)
+            .withNumber("attempt", "Which try; the last when absent.")
+            .givesMany(ExecutionView.ArtifactView.class),
+        Route.get("/executions/{id}/artifacts/{path*}", "Fetch files it left.", this::artifact)
+            .withNumber("attempt", "Which try; the last when absent.")
+            .givesType(Call.TAR, "The file or directory."),
+        Route.get("/queue", "Executions that wait, in the order of their turn.", this::queue)
+            .givesMany(Waiting.class));
+  }
+
+  private Answer list(Call call) {
+    Optional<String> job = call.query("job");
+    Optional<String> status = call.query("status");
+    Stream<Execution> newest =
+        jobs.list().reversed().stream()
+            .filter(one -> job.map(one.job().toString()::equals).orElse(true))
+            .filter(one -> status.map(one.status().word()::equals).orElse(true))
+            .limit(call.number("limit").orElse(USUAL_LIMIT));
+    return Answer.json(ViewJson.of(newest.map(ExecutionView::of).toList()));
+  }
+
+  private Answer show(Call call) {
+    return view(jobs.execution(id(call)));
+  }
+
+  private static Answer view(Execution execution) {
+    return Answer.json(ViewJson.of(ExecutionView.of(execution)));
+  }
+
+  private Answer await(Call call) {
+    ExecutionId id = id(call);
+    Execution _ = jobs.execution(id);
+    Deadline deadline = call.duration("timeout").map(Deadline::after).orElse(Deadline.none());
+    return new Answer.Later(() -> view(jobs.await(id, deadline)));
+  }
+
+  private Answer logs(Call call) {
+    ExecutionId id = id(call);
+    Execution execution = jobs.execution(id);
+    int attempt = call.number("attempt").orElse(Math.max(1, execution.attempts().size()));
+    return LogLines.answer(
+        call, () -> jobs.output(id, attempt, LogLines.query(call, clock.instant())));
+  }
+
+  private Answer cancel(Call call) {
+    ExecutionId id = id(call);
+    if (jobs.execution(id).status().finished()) {
+      return view(jobs.execution(id));
+    }
+    return view(jobs.cancel(id));
+  }
+
+  private Answer artifacts(Call call) {
+    return Answer.json(
+        ViewJson.of(
+            attempt(call).artifacts().stream().map(ExecutionView.ArtifactView::of).toList()));
+  }
+
+  private Answer artifact(Call call) {
+    String path = call.path("path");
+    Attempt.Artifact wanted =
+        attempt(call).artifacts().stream()
+            .filter(kept -> same(kept.path(), path))
+            .findFirst()
+            .orElseThrow(
+                () ->
+                    new AgentException.NotFound(
+                        "artifact " + path, "the execution kept no such path"));
+    var stream = jobs.artifact(id(call), wanted);
+    return new Answer.Bytes(
+        Call.TAR,
+        Map.of("Content-Length", Long.toString(wanted.bytes())),
+        out -> {
+          try (stream) {
+            stream.transferTo(out);
+          }
+        });
+  }
+
+  private static boolean same(String kept, String asked) {
+    return kept.replaceAll("^/+|/+$", "").equals(asked.replaceAll("^/+|/+$", ""));
+  }
+
+  private Attempt attempt(Call call) {
+    Execution execution = jobs.execution(id(call));
+    int number = call.number("attempt").orElse(execution.attempts().size());
+    if (number < 1 || number > execution.attempts().size()) {
+      throw new AgentException.NotFound(
+          "attempt %d of execution '%s'".formatted(number, execution.id()),
+          "it has had %d".formatted(execution.attempts().size()));
+    }
+    return execution.attempts().get(number - 1);
+  }
+
+  private Answer queue(Call call) {
+    return Answer.json(
+        ViewJson.of(
+            jobs.queue().stream()
+                .map(one -> new Waiting(one.position(), ExecutionView.of(one.execution())))
+                .toList()));
+  }
+
+  private static ExecutionId id(Call call) {
+    return ExecutionId.parse(call.path("id"));
+  }
+}

@@ -1,0 +1,166 @@
+package dev.zlayer.daemon.rest;
+
+import dev.zlayer.daemon.http.Answer;
+import dev.zlayer.daemon.http.Call;
+import dev.zlayer.daemon.http.Route;
+import dev.zlayer.daemon.rest.view.ExecutionView;
+import dev.zlayer.engine.cron.CronLoop;
+import dev.zlayer.engine.job.Execution;
+import dev.zlayer.engine.job.ExecutionId;
+import dev.zlayer.engine.job.JobDefinition;
+import dev.zlayer.engine.job.JobExecutor;
+import dev.zlayer.engine.job.JobKey;
+import dev.zlayer.engine.job.Overrides;
+import dev.zlayer.engine.job.Trigger;
+import dev.zlayer.engine.job.TriggerRequest;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.schedule.CronExpression;
+import dev.zlayer.spec.form.Doc;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Supplier;
+
+/** Jobs and schedules. */
+public final class JobsResource implements Resource {
+  private final JobExecutor jobs;
+  private final CronLoop cron;
+  private final Supplier<List<JobDefinition>> definitions;
+
+  /** Runs a job. */
+  @Doc("What one execution wants otherwise than the job says.")
+  public record Run(
+      @Doc("Arguments instead of the job's.") Optional<List<String>> args,
+      @Doc("Variables over the job's.") Map<String, String> env,
+      @Doc("How long it may take in all.") Optional<Duration> deadline) {}
+
+  /** What was begun. */
+  record Begun(ExecutionId id) {}
+
+  /**
+   * A job or a schedule as it is defined, with its newest execution.
+   *
+   * @param live executions that have not ended
+   */
+  record JobView(
+      JobKey job,
+      String deployment,
+      String name,
+      String type,
+      String image,
+      Optional<String> schedule,
+      List<String> needs,
+      int concurrency,
+      int live,
+      Optional<ExecutionView> last) {}
+
+  public JobsResource(JobExecutor jobs, CronLoop cron, Supplier<List<JobDefinition>> definitions) {
+    this.jobs = jobs;
+    this.cron = cron;
+    this.definitions = definitions;
+  }
+
+  @Override
+  public String title() {
+    return "Jobs and schedules";
+  }
+
+  @Override
+  public List<Route> routes() {
+    return List.of(
+        Route.get("/jobs", "List jobs and schedules.", this::list)
+            .with("deployment", "Only of this deployment.")
+            .givesMany(JobView.class),
+        Route.get("/jobs/{deployment}/{job}", "Show a job.", this::show).gives(JobView.class),
+        Route.post("/jobs/{deployment}/{job}/executions", "Run a job.", this::run)
+            .takes(Run.class)
+            .creates(Begun.class),
+        Route.get("/cron", "List schedules.", this::schedules)
+            .with("deployment", "Only of this deployment.")
+            .givesMany(dev.zlayer.engine.cron.CronStatus.class),
+        Route.post("/cron/{deployment}/{job}/run", "Run it now, whatever its schedule.", this::now)
+            .creates(Begun.class),
+        Route.post("/cron/{deployment}/{job}/enable", "Switch a schedule on.", this::enable)
+            .givesNothing(),
+        Route.post("/cron/{deployment}/{job}/disable", "Switch a schedule off.", this::disable)
+            .givesNothing());
+  }
+
+  private Answer list(Call call) {
+    Optional<String> deployment = call.query("deployment");
+    return Answer.json(
+        ViewJson.of(
+            definitions.get().stream()
+                .filter(job -> deployment.map(job.key().deployment()::equals).orElse(true))
+                .sorted(Comparator.comparing(JobDefinition::key))
+                .map(this::view)
+                .toList()));
+  }
+
+  private Answer show(Call call) {
+    JobKey key = key(call);
+    return Answer.json(
+        ViewJson.of(
+            definitions.get().stream()
+                .filter(job -> job.key().equals(key))
+                .findFirst()
+                .map(this::view)
+                .orElseThrow(
+                    () -> new AgentException.NotFound("job '" + key + "'", "deploy it first"))));
+  }
+
+  private JobView view(JobDefinition job) {
+    List<Execution> executions = jobs.list(job.key());
+    return new JobView(
+        job.key(),
+        job.key().deployment(),
+        job.key().name(),
+        job.service().rtype().name().toLowerCase(Locale.ROOT),
+        job.service().image().name().familiar(),
+        job.service().schedule().map(CronExpression::toString),
+        job.job().needs(),
+        job.job().concurrency(),
+        (int) executions.stream().filter(one -> !one.status().finished()).count(),
+        executions.isEmpty()
+            ? Optional.empty()
+            : Optional.of(ExecutionView.of(executions.getLast())));
+  }
+
+  private Answer run(Call call) {
+    Run wanted = call.body(Run.class);
+    var request =
+        TriggerRequest.of(key(call), new Trigger.Endpoint(call.remote()))
+            .with(new Overrides(wanted.args(), wanted.env(), wanted.deadline()));
+    return Answer.json(201, ViewJson.of(new Begun(jobs.trigger(request))));
+  }
+
+  private Answer schedules(Call call) {
+    Optional<String> deployment = call.query("deployment");
+    return Answer.json(
+        ViewJson.of(
+            cron.list().stream()
+                .filter(entry -> deployment.map(entry.job().deployment()::equals).orElse(true))
+                .toList()));
+  }
+
+  private Answer now(Call call) {
+    return Answer.json(201, ViewJson.of(new Begun(cron.runNow(key(call)))));
+  }
+
+  private Answer enable(Call call) {
+    cron.enable(key(call));
+    return Answer.done();
+  }
+
+  private Answer disable(Call call) {
+    cron.disable(key(call));
+    return Answer.done();
+  }
+
+  private static JobKey key(Call call) {
+    return new JobKey(call.path("deployment"), call.path("job"));
+  }
+}

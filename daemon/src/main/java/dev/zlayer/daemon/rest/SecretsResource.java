@@ -1,0 +1,97 @@
+package dev.zlayer.daemon.rest;
+
+import dev.zlayer.daemon.http.Answer;
+import dev.zlayer.daemon.http.Call;
+import dev.zlayer.daemon.http.Route;
+import dev.zlayer.engine.secret.SecretInfo;
+import dev.zlayer.engine.secret.SecretName;
+import dev.zlayer.engine.secret.SecretStore;
+import dev.zlayer.error.AgentException;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+
+/** Secrets: they can be set and removed, never read. */
+public final class SecretsResource implements Resource {
+  private final SecretStore secrets;
+  private final Runnable changed;
+
+  /** What may be told of a secret. */
+  record SecretView(
+      String name,
+      Optional<String> deployment,
+      Optional<String> service,
+      Instant changed,
+      long revision,
+      String fingerprint) {
+    static SecretView of(SecretInfo info) {
+      return new SecretView(
+          info.name().name(),
+          info.name().deployment(),
+          info.name().service(),
+          info.changedAt(),
+          info.revision(),
+          info.fingerprint());
+    }
+  }
+
+  /** Tells {@code changed} after every change, so that those who use a secret are rolled. */
+  public SecretsResource(SecretStore secrets, Runnable changed) {
+    this.secrets = secrets;
+    this.changed = changed;
+  }
+
+  @Override
+  public String title() {
+    return "Secrets";
+  }
+
+  @Override
+  public List<Route> routes() {
+    return List.of(
+        Route.get("/secrets", "List secrets without their values.", _ -> list())
+            .givesMany(SecretView.class),
+        owned(Route.put("/secrets/{name}", "Set a secret.", this::set))
+            .takes("application/octet-stream", "The value, as it is.")
+            .gives(SecretView.class),
+        owned(Route.delete("/secrets/{name}", "Remove a secret.", this::remove)).givesNothing());
+  }
+
+  private static Route owned(Route route) {
+    return route
+        .with("deployment", "Whose it is; every deployment sees it when absent.")
+        .with("service", "Only this service of the deployment sees it.");
+  }
+
+  private Answer list() {
+    return Answer.json(ViewJson.of(secrets.list().stream().map(SecretView::of).toList()));
+  }
+
+  private Answer set(Call call) {
+    String value = text(call.wholeBody());
+    SecretInfo info = secrets.set(name(call), value);
+    changed.run();
+    return Answer.json(ViewJson.of(SecretView.of(info)));
+  }
+
+  private static String text(byte[] body) {
+    try {
+      return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(body)).toString();
+    } catch (CharacterCodingException _) {
+      throw new AgentException.InvalidSpec("a secret is text in UTF-8; encode what is not");
+    }
+  }
+
+  private Answer remove(Call call) {
+    secrets.remove(name(call));
+    changed.run();
+    return Answer.done();
+  }
+
+  private static SecretName name(Call call) {
+    return new SecretName(call.query("deployment"), call.query("service"), call.path("name"));
+  }
+}

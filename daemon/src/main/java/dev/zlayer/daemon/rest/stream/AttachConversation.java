@@ -1,0 +1,95 @@
+package dev.zlayer.daemon.rest.stream;
+
+import dev.zlayer.container.ExitStatus;
+import dev.zlayer.container.LogQuery;
+import dev.zlayer.container.LogRecord;
+import dev.zlayer.container.Signal;
+import dev.zlayer.container.WaitCondition;
+import dev.zlayer.port.Container;
+import dev.zlayer.port.ExecSession;
+import dev.zlayer.port.LogReader;
+import dev.zlayer.task.Deadline;
+import dev.zlayer.task.TaskScope;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.time.InstantSource;
+import java.util.Optional;
+
+/**
+ * With a container's own process. Leaving does not end it. With a terminal the bytes come as they
+ * are printed. Without one and with the logs, they come from the log, so that nothing is missing
+ * and nothing comes twice.
+ */
+final class AttachConversation implements Conversation {
+  private final Container container;
+  private final ExecSession session;
+  private final Optional<LogReader> past;
+  private final boolean fromLog;
+
+  AttachConversation(Container container, ExecSession session, boolean logs, InstantSource clock) {
+    this.container = container;
+    this.session = session;
+    this.fromLog = logs && !container.spec().process().terminal();
+    this.past =
+        logs
+            ? Optional.of(
+                container.logs(
+                    fromLog ? LogQuery.ALL.following() : LogQuery.ALL.withUntil(clock.instant())))
+            : Optional.empty();
+  }
+
+  @Override
+  public void listen(Ear ear) throws IOException, InterruptedException {
+    if (past.isPresent() && !fromLog) {
+      replay(past.get(), ear);
+    }
+    try (var scope = new TaskScope("listen")) {
+      Ear live = fromLog ? (_, _, _) -> {} : ear;
+      if (fromLog) {
+        scope.fork(() -> replay(past.get(), ear));
+      }
+      scope.fork(() -> ExecConversation.copy(session.stdout(), StreamLoop.STDOUT, live));
+      scope.fork(() -> ExecConversation.copy(session.stderr(), StreamLoop.STDERR, live));
+      scope.join();
+    }
+  }
+
+  private static boolean replay(LogReader reader, Ear ear)
+      throws IOException, InterruptedException {
+    for (var line = reader.next(); line.isPresent(); line = reader.next()) {
+      LogRecord record = line.get();
+      byte stream =
+          record.stream() == LogRecord.Stream.STDOUT ? StreamLoop.STDOUT : StreamLoop.STDERR;
+      byte[] bytes = java.util.Arrays.copyOf(record.bytes(), record.bytes().length + 1);
+      bytes[bytes.length - 1] = '\n';
+      ear.hear(stream, bytes, record.partial() ? bytes.length - 1 : bytes.length);
+    }
+    return true;
+  }
+
+  @Override
+  public OutputStream stdin() {
+    return session.stdin();
+  }
+
+  @Override
+  public void resize(int rows, int columns) {
+    session.resize(rows, columns);
+  }
+
+  @Override
+  public void signal(Signal signal) throws InterruptedException {
+    container.kill(signal);
+  }
+
+  @Override
+  public ExitStatus await() throws InterruptedException {
+    return container.await(WaitCondition.NOT_RUNNING, Deadline.none()).status();
+  }
+
+  @Override
+  public void close() {
+    past.ifPresent(LogReader::close);
+    session.close();
+  }
+}

@@ -1,0 +1,30 @@
+package dev.zlayer.daemon.rest.stream;
+
+import dev.zlayer.container.ExitStatus;
+import dev.zlayer.container.Signal;
+import java.io.IOException;
+import java.io.OutputStream;
+
+/** A process that somebody talks to. */
+interface Conversation extends AutoCloseable {
+  /** Where output goes; a failure means that nobody listens any more. */
+  @FunctionalInterface
+  interface Ear {
+    void hear(byte stream, byte[] bytes, int length) throws IOException, InterruptedException;
+  }
+
+  /** Sends all output, from several threads if need be; returns when there is no more. */
+  void listen(Ear ear) throws IOException, InterruptedException;
+
+  OutputStream stdin();
+
+  void resize(int rows, int columns);
+
+  void signal(Signal signal) throws InterruptedException;
+
+  /** Blocks until it has ended. */
+  ExitStatus await() throws InterruptedException;
+
+  @Override
+  void close();
+}

@@ -1,0 +1,47 @@
+package dev.zlayer.daemon.rest.stream;
+
+import dev.zlayer.container.ExecSpec;
+import dev.zlayer.daemon.http.Answer;
+import dev.zlayer.daemon.http.Call;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.port.Attachable;
+import dev.zlayer.port.Container;
+import java.time.InstantSource;
+
+/** Opens conversations. */
+public final class Streams {
+  private Streams() {}
+
+  /** Talks to a further process; leaving ends it. */
+  public static Answer exec(Call call, Container container, ExecSpec spec) {
+    return new Answer.Socket(
+        new StreamLoop(() -> new ExecConversation(container.exec(spec)), call.id()));
+  }
+
+  /**
+   * Talks to the container's own process; leaving leaves it running.
+   *
+   * @param before is done first: starting it, for one
+   */
+  public static Answer attach(
+      Call call, Container container, Before before, boolean logs, InstantSource clock) {
+    if (!(container instanceof Attachable attachable)) {
+      throw new AgentException.Unsupported(
+          "containers of runtime '%s' cannot be attached to"
+              .formatted(container.inspect().runtime()));
+    }
+    return new Answer.Socket(
+        new StreamLoop(
+            () -> {
+              before.run();
+              return new AttachConversation(container, attachable.attach(), logs, clock);
+            },
+            call.id()));
+  }
+
+  /** Something to do before. */
+  @FunctionalInterface
+  public interface Before {
+    void run() throws InterruptedException;
+  }
+}

@@ -1,0 +1,156 @@
+package dev.zlayer.daemon.rest.view;
+
+import dev.zlayer.engine.cron.CronStatus;
+import dev.zlayer.engine.deployment.DeploymentStatus;
+import dev.zlayer.engine.deployment.Revision;
+import dev.zlayer.engine.health.HealthStatus;
+import dev.zlayer.engine.service.Failure;
+import dev.zlayer.engine.service.ReplicaStatus;
+import dev.zlayer.engine.service.RolloutStatus;
+import dev.zlayer.engine.service.ServiceStatus;
+import dev.zlayer.oci.Digest;
+import dev.zlayer.spec.network.EndpointSpec;
+import java.net.InetAddress;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+
+/** A deployment with everything that belongs to it. */
+public record DeploymentView(
+    String name,
+    String state,
+    long revision,
+    Instant created,
+    Instant updated,
+    Path directory,
+    List<ServiceView> services,
+    List<JobView> jobs,
+    Optional<Failure> problem) {
+  public DeploymentView {
+    services = List.copyOf(services);
+    jobs = List.copyOf(jobs);
+  }
+
+  public static DeploymentView of(DeploymentStatus status) {
+    return new DeploymentView(
+        status.name(),
+        lower(status.state()),
+        status.revision(),
+        status.createdAt(),
+        status.updatedAt(),
+        status.directory(),
+        status.services().stream().map(ServiceView::of).toList(),
+        status.jobs().stream().map(JobView::of).toList(),
+        status.problem());
+  }
+
+  private static String lower(Enum<?> constant) {
+    return constant.name().toLowerCase(Locale.ROOT);
+  }
+
+  /** A service. */
+  public record ServiceView(
+      String name,
+      String state,
+      long revision,
+      int wanted,
+      int ready,
+      List<ReplicaView> replicas,
+      List<EndpointView> endpoints,
+      Optional<String> waitingFor,
+      Optional<RolloutStatus> rollout,
+      Optional<Failure> lastError) {
+    public ServiceView {
+      replicas = List.copyOf(replicas);
+      endpoints = List.copyOf(endpoints);
+    }
+
+    public static ServiceView of(ServiceStatus status) {
+      return new ServiceView(
+          status.key().service(),
+          lower(status.state()),
+          status.revision(),
+          status.wanted(),
+          status.ready(),
+          status.replicas().stream().map(ReplicaView::of).toList(),
+          status.endpoints().stream().map(EndpointView::of).toList(),
+          status.waitingFor(),
+          status.rollout(),
+          status.lastError());
+    }
+  }
+
+  /** A door of a service. */
+  public record EndpointView(String name, String protocol, int port, String expose) {
+    static EndpointView of(EndpointSpec spec) {
+      return new EndpointView(
+          spec.name(), lower(spec.protocol()), spec.port(), lower(spec.expose()));
+    }
+  }
+
+  /** A replica. */
+  public record ReplicaView(
+      String id,
+      String container,
+      String role,
+      int replica,
+      String state,
+      long revision,
+      Optional<HealthStatus> health,
+      boolean ready,
+      int restarts,
+      String image,
+      Optional<Digest> imageDigest,
+      Optional<InetAddress> ip,
+      List<ContainerView.PortView> ports,
+      Optional<Instant> started,
+      Optional<Instant> nextTry,
+      Optional<Failure> lastError) {
+    static ReplicaView of(ReplicaStatus status) {
+      return new ReplicaView(
+          status.id().toString(),
+          status.id().runtimeName(),
+          status.id().role(),
+          status.id().replica(),
+          lower(status.state()),
+          status.revision(),
+          status.health(),
+          status.ready(),
+          status.restarts(),
+          status.image(),
+          status.imageDigest(),
+          status.address(),
+          ContainerView.PortView.of(status.ports()),
+          status.startedAt(),
+          status.nextTry(),
+          status.lastError());
+    }
+  }
+
+  /** A job or a schedule. */
+  public record JobView(
+      String name,
+      Optional<CronStatus> cron,
+      Optional<ExecutionView> last,
+      Optional<String> waitingFor,
+      Optional<Failure> lastError) {
+    static JobView of(DeploymentStatus.JobStatus status) {
+      return new JobView(
+          status.key().name(),
+          status.cron(),
+          status.last().map(ExecutionView::of),
+          status.waitingFor(),
+          status.lastError());
+    }
+  }
+
+  /** A file as it once was wanted. */
+  public record RevisionView(long revision, Instant time, String reason, Path directory) {
+    public static RevisionView of(Revision revision) {
+      return new RevisionView(
+          revision.number(), revision.at(), revision.reason(), revision.directory());
+    }
+  }
+}
