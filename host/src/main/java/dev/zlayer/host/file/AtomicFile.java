@@ -8,13 +8,27 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Replaces a file so that a reader, and the next start after a crash, sees the old or the new one.
  * An interrupt does not disturb it: the work is short, and the flag is there again afterwards.
  */
 public final class AtomicFile {
+  private static final Set<StandardOpenOption> NEW =
+      Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
+
+  /** What we keep may contain secrets. */
+  private static final FileAttribute<?> PRIVATE =
+      PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"));
+
+  /** Two threads that replace the same file do not disturb each other. */
+  private static final AtomicLong NUMBERS = new AtomicLong();
+
   private AtomicFile() {}
 
   public static void write(Path file, byte[] content) throws IOException {
@@ -43,12 +57,23 @@ public final class AtomicFile {
    * lost after a power failure.
    */
   public static void writeRelaxed(Path file, byte[] content) throws IOException {
-    Path temporary = Files.createTempFile(parent(file), ".", ".tmp");
+    uninterrupted(() -> replaceRelaxed(file, content));
+  }
+
+  private static void replaceRelaxed(Path file, byte[] content) throws IOException {
+    Path temporary =
+        parent(file).resolve("." + file.getFileName() + "-" + NUMBERS.incrementAndGet() + ".tmp");
     try {
-      Files.write(temporary, content);
+      try (var channel = Files.newByteChannel(temporary, NEW, PRIVATE)) {
+        ByteBuffer buffer = ByteBuffer.wrap(content);
+        while (buffer.hasRemaining()) {
+          channel.write(buffer);
+        }
+      }
       Files.move(temporary, file, StandardCopyOption.ATOMIC_MOVE);
-    } finally {
+    } catch (IOException e) {
       Files.deleteIfExists(temporary);
+      throw e;
     }
   }
 

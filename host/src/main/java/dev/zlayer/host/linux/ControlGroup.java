@@ -1,10 +1,11 @@
 package dev.zlayer.host.linux;
 
 import java.io.IOException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -62,15 +63,68 @@ public final class ControlGroup {
     return List.copyOf(found);
   }
 
+  /** Where the kernel lists the processes of the group, in the hierarchy it is certainly in. */
+  Optional<Path> processesFile() {
+    return unified
+        .or(() -> controllers.values().stream().findFirst())
+        .map(directory -> directory.resolve("cgroup.procs"))
+        .filter(Files::isWritable);
+  }
+
+  /**
+   * Removes the group and those below it from every hierarchy. Absent is fine.
+   *
+   * @return false when a process is still in it; then the group with that process stays
+   */
+  public boolean remove() throws IOException {
+    var directories = new LinkedHashSet<>(controllers.values());
+    unified.ifPresent(directories::add);
+    for (Path directory : directories) {
+      if (!remove(directory)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** The kernel says "busy" for a process in it as well as for a group below it. */
+  private static boolean remove(Path group) throws IOException {
+    if (removed(group)) {
+      return true;
+    }
+    for (Path child : below(group)) {
+      if (!remove(child)) {
+        return false;
+      }
+    }
+    return removed(group);
+  }
+
+  private static boolean removed(Path group) throws IOException {
+    try {
+      Files.deleteIfExists(group);
+      return true;
+    } catch (FileSystemException e) {
+      if (Files.isDirectory(group)) {
+        return false;
+      }
+      throw e;
+    }
+  }
+
+  private static List<Path> below(Path group) throws IOException {
+    try (Stream<Path> entries = Files.list(group)) {
+      return entries.filter(Files::isDirectory).toList();
+    } catch (NoSuchFileException _) {
+      return List.of(); // it went by itself
+    }
+  }
+
   private static void collect(Path group, Set<Long> into) throws IOException {
     for (String line : Files.readAllLines(group.resolve("cgroup.procs"))) {
       into.add(Long.parseLong(line));
     }
-    var below = new ArrayList<Path>();
-    try (Stream<Path> entries = Files.list(group)) {
-      entries.filter(Files::isDirectory).forEach(below::add);
-    }
-    for (Path child : below) {
+    for (Path child : below(group)) {
       try {
         collect(child, into);
       } catch (NoSuchFileException _) {

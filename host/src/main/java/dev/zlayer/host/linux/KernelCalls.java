@@ -14,12 +14,14 @@ import org.jspecify.annotations.Nullable;
 final class KernelCalls implements AutoCloseable {
   static final int NAME_BYTES = 4096;
   static final int IO_BYTES = 256 * 1024;
+  static final int LISTING_BYTES = 16 * 1024;
 
   private final Libc.Call memory = Libc.call();
   private final MemorySegment first = memory.allocate(NAME_BYTES + 1);
   private final MemorySegment second = memory.allocate(NAME_BYTES + 1);
   private final MemorySegment struct = memory.allocate(256);
   private @Nullable MemorySegment io;
+  private @Nullable MemorySegment listing;
 
   /** A name as text for people: bytes that are no UTF-8 and control characters are replaced. */
   static String readable(String raw) {
@@ -54,6 +56,16 @@ final class KernelCalls implements AutoCloseable {
     if (buffer == null) {
       buffer = memory.allocate(IO_BYTES);
       io = buffer;
+    }
+    return buffer;
+  }
+
+  /** Room for one part of a directory's listing; small, since most directories are. */
+  MemorySegment listing() {
+    MemorySegment buffer = listing;
+    if (buffer == null) {
+      buffer = memory.allocate(LISTING_BYTES);
+      listing = buffer;
     }
     return buffer;
   }

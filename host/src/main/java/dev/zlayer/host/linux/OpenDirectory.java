@@ -226,9 +226,10 @@ public final class OpenDirectory {
 
   /** The next names of a listed directory; none at the end. */
   static List<String> batch(KernelCalls kernel, int listed) throws ErrnoException {
-    MemorySegment buffer = kernel.io();
+    MemorySegment buffer = kernel.listing();
     while (true) {
-      long length = kernel.call(Syscall.GETDENTS64, listed, buffer.address(), 32 * 1024, 0);
+      long length =
+          kernel.call(Syscall.GETDENTS64, listed, buffer.address(), KernelCalls.LISTING_BYTES, 0);
       if (length < 0) {
         throw kernel.failure("list", "directory");
       }

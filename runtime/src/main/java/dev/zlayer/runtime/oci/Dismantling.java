@@ -54,12 +54,16 @@ final class Dismantling {
 
   /** Leaves no process of the container, no monitor, and nothing that the OCI runtime knows. */
   void takeProcesses(Cell cell) throws ToolFailed, IOException, InterruptedException {
-    shop.runtime().delete(cell.name());
     Optional<ProcessIdentity> monitor = monitor(cell);
     if (monitor.isPresent()) {
+      shop.runtime().delete(cell.name());
       endMonitor(monitor.get());
       // it may have been about to create the container when it was told to end
       shop.runtime().delete(cell.name());
+    } else if (cell.record().spec().gpu().isPresent()) {
+      shop.runtime().delete(cell.name()); // only the runtime runs the hooks that came with a GPU
+    } else {
+      shop.runtime().forget(cell.name(), shop.group(cell));
     }
   }
 

@@ -5,6 +5,7 @@ import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.DataDir;
 import dev.zlayer.host.file.DirectoryWatchLoop;
+import dev.zlayer.host.linux.AttachAheadLoop;
 import dev.zlayer.host.linux.Cgroups;
 import dev.zlayer.host.linux.Machine;
 import dev.zlayer.image.ImageStore;
@@ -104,8 +105,10 @@ public final class OciRuntime implements ContainerRuntime, AutoCloseable {
               tools.runtime().path(),
               dirs.ociState(),
               host.cgroups().systemd(),
+              tools.direct(),
               parts.settings().toolLimit());
       var sampler = new StatsSampler(parts.clock());
+      Cgroups groups = Cgroups.detect();
       var shop =
           new Workshop(
               dirs,
@@ -124,7 +127,8 @@ public final class OciRuntime implements ContainerRuntime, AutoCloseable {
                   List.of(
                       StandardWatchEventKinds.ENTRY_CREATE, StandardWatchEventKinds.ENTRY_MODIFY)),
               ExitWatchLoop.open(),
-              Cgroups.detect(),
+              groups,
+              AttachAheadLoop.open(groups),
               sampler,
               new ConcurrentHashMap<>(),
               new KeyedLock<>(),
@@ -231,6 +235,7 @@ public final class OciRuntime implements ContainerRuntime, AutoCloseable {
   public void close() {
     sampling.close();
     shop.exits().close();
+    shop.attaching().close();
     try {
       shop.rotation().close();
       shop.logWatch().close();

@@ -2,6 +2,7 @@ package dev.zlayer.runtime.oci;
 
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.ContainerDir;
+import dev.zlayer.host.linux.ProcessIdentity;
 import dev.zlayer.host.linux.RootedDirectory;
 import dev.zlayer.runtime.oci.ContainerRecord.Phase;
 import dev.zlayer.runtime.oci.exec.Execs;
@@ -106,7 +107,7 @@ final class Recovering {
     boolean ran =
         record.processes().isPresent()
             && (Files.exists(cell.runDirectory().exitCode(cell.name()))
-                || state(cell).equals("running"));
+                || runs(cell, record.processes().get().first()));
     if (ran) {
       cell.save(old -> old.running(old.startedAt().orElse(shop.clock().instant())));
       ending.watch(cell);
@@ -120,6 +121,14 @@ final class Recovering {
       throw new AgentException.Internal(String.valueOf(e.getMessage()), e);
     }
     cell.save(ContainerRecord::notStarted);
+  }
+
+  private boolean runs(Cell cell, ProcessIdentity first) throws InterruptedException {
+    try {
+      return shop.runtime().runs(cell.name(), first);
+    } catch (ToolFailed e) {
+      throw new AgentException.Internal(e.reason(), e);
+    }
   }
 
   private String state(Cell cell) throws InterruptedException {

@@ -53,6 +53,7 @@ final class Starting {
   }
 
   private void run(Cell cell) throws ToolFailed, IOException, InterruptedException {
+    shop.attaching().soon();
     shop.faults().reached("start.recorded");
     prepare(cell);
     shop.faults().reached("start.prepared");
@@ -75,7 +76,8 @@ final class Starting {
     shop.faults().reached("start.created");
     // taken before, since a short process has ended by the time the runtime returns
     Instant started = shop.clock().instant();
-    shop.runtime().start(cell.name());
+    shop.runtime()
+        .start(cell.name(), monitored.process(), () -> shop.faults().reached("start.released"));
     shop.faults().reached("start.started");
     cell.save(record -> record.running(started));
     ending.watch(cell);

@@ -3,6 +3,7 @@ package dev.zlayer.runtime.oci;
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.host.file.DataDir;
 import dev.zlayer.host.file.DirectoryWatchLoop;
+import dev.zlayer.host.linux.AttachAheadLoop;
 import dev.zlayer.host.linux.Cgroups;
 import dev.zlayer.host.linux.ControlGroup;
 import dev.zlayer.image.layer.LayerStore;
@@ -32,6 +33,7 @@ record Workshop(
     DirectoryWatchLoop logWatch,
     ExitWatchLoop exits,
     Cgroups cgroups,
+    AttachAheadLoop attaching,
     StatsSampler sampler,
     Map<String, Cell> cells,
     KeyedLock<String> locks,

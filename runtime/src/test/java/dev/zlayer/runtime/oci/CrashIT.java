@@ -90,6 +90,7 @@ class CrashIT {
   @ParameterizedTest
   @ValueSource(
       strings = {
+        "start.released",
         "start.started",
         "start.done",
         "exec.recorded",

@@ -29,6 +29,10 @@ public final class Conmon {
       "err=$1; shift; \"$@\" 3>&1 >/dev/null 2>\"$err\" </dev/null"
           + " | { IFS= read -r line; printf '%s\\n' \"$line\"; }";
 
+  /** One processor is enough for what runc does, and more make its start dearer. */
+  private static final Map<String, String> ENVIRONMENT =
+      Map.of("_OCI_SYNCPIPE", "3", "GOMAXPROCS", "1");
+
   private final Path program;
   private final OciCommands runtime;
 
@@ -54,7 +58,7 @@ public final class Conmon {
     Deadline deadline = Deadline.after(runtime.limit());
     Command command =
         Command.of(arguments(watch))
-            .withEnv(Map.of("_OCI_SYNCPIPE", "3"))
+            .withEnv(ENVIRONMENT)
             .in(watch.run().path()); // it notes an out-of-memory kill in its working directory too
     CommandResult result = Processes.run(command, deadline);
     long pid = pid(watch, result.stdout().strip());

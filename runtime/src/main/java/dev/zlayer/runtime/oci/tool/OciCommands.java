@@ -2,6 +2,8 @@ package dev.zlayer.runtime.oci.tool;
 
 import dev.zlayer.container.Signal;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.linux.ControlGroup;
+import dev.zlayer.host.linux.ProcessIdentity;
 import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.CommandResult;
 import dev.zlayer.host.process.Processes;
@@ -13,6 +15,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /** The verbs of the OCI runtime, each one process with a deadline. */
 public final class OciCommands {
@@ -20,13 +23,21 @@ public final class OciCommands {
   private final Path root;
   private final boolean systemd;
   private final Duration limit;
+  private final Optional<RuncState> state;
 
-  /** {@code root} is where the runtime keeps what it knows; {@code limit} bounds every call. */
-  public OciCommands(Path program, Path root, boolean systemd, Duration limit) {
+  /**
+   * Nothing is run yet.
+   *
+   * @param root where the runtime keeps what it knows
+   * @param direct whether the runtime is runc itself, so that we may do its simple verbs
+   * @param limit bounds every call
+   */
+  public OciCommands(Path program, Path root, boolean systemd, boolean direct, Duration limit) {
     this.program = program;
     this.root = root;
     this.systemd = systemd;
     this.limit = limit;
+    this.state = direct ? Optional.of(new RuncState(program, root)) : Optional.empty();
   }
 
   public Path program() {
@@ -55,14 +66,46 @@ public final class OciCommands {
     return Files.exists(root.resolve(name));
   }
 
-  public void start(String name) throws ToolFailed, InterruptedException {
-    check("start", name);
+  /**
+   * Lets a created container run.
+   *
+   * @param first its process, which waits
+   * @param released is told between the moment from which it runs and that from which this is known
+   */
+  public void start(String name, ProcessIdentity first, Runnable released)
+      throws ToolFailed, InterruptedException {
+    if (state.isPresent() && state.get().release(name, first, Deadline.after(limit))) {
+      released.run();
+      state.get().released(name);
+    } else {
+      check("start", name);
+      released.run();
+    }
+  }
+
+  /** Whether a created container was let go, although perhaps nobody got to know. */
+  public boolean runs(String name, ProcessIdentity first) throws ToolFailed, InterruptedException {
+    if (state(name).equals("running")) {
+      return true;
+    }
+    if (state.isPresent() && first.alive() && !state.get().waits(first)) {
+      state.get().released(name);
+      return true;
+    }
+    return false;
   }
 
   /** Takes what is left of a container; kills it first if it runs. Does nothing if unknown. */
   public void delete(String name) throws ToolFailed, InterruptedException {
     if (knows(name)) {
       check("delete", "--force", name);
+    }
+  }
+
+  /** Like {@link #delete}, for a container that has ended and has no hooks. */
+  public void forget(String name, ControlGroup group) throws ToolFailed, InterruptedException {
+    if (knows(name) && (systemd || state.isEmpty() || !state.get().forget(name, group))) {
+      delete(name);
     }
   }
 

@@ -14,13 +14,15 @@ import java.util.Optional;
  *
  * @param runtime the one that is used
  * @param tried every OCI runtime that was looked at, the fastest first, with what is wrong with it
+ * @param direct whether the runtime is runc itself; a prescribed one may only look like it
  */
 public record OciTools(
     OciTool runtime,
     List<OciTool> tried,
     Path conmon,
     Optional<Path> init,
-    Optional<Path> seccompProfile) {
+    Optional<Path> seccompProfile,
+    boolean direct) {
   /** Fastest first. */
   private static final List<String> RUNTIMES = List.of("crun", "youki", "runc");
 
@@ -78,7 +80,8 @@ public record OciTools(
         tried,
         conmon,
         program("catatonit").or(() -> program("tini")),
-        SECCOMP_PROFILES.stream().filter(Files::isReadable).findFirst());
+        SECCOMP_PROFILES.stream().filter(Files::isReadable).findFirst(),
+        choice.runtime().isEmpty() && runtime.version().startsWith("runc version 1."));
   }
 
   private static List<Path> candidates(Choice choice) {

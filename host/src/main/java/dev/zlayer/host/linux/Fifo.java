@@ -1,0 +1,88 @@
+package dev.zlayer.host.linux;
+
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
+import java.nio.file.Path;
+import java.util.Optional;
+
+/**
+ * The reading end of a named pipe. Opening it does not wait for a writer but lets one go on that
+ * waits for a reader.
+ */
+public final class Fifo implements AutoCloseable {
+  private static final int AT_FDCWD = -100;
+  private static final int O_NONBLOCK = 0x800;
+  private static final int O_CLOEXEC = 0x80000;
+  private static final int ENXIO = 6;
+  private static final short POLLIN = 1;
+  private static final long ENTRY = 8; // struct pollfd
+  private static final long REVENTS = 6;
+  private static final MethodHandle POLL =
+      Libc.bind("poll", Libc.INT, Libc.POINTER, Libc.LONG, Libc.INT);
+
+  private final Descriptor descriptor;
+
+  private Fifo(Descriptor descriptor) {
+    this.descriptor = descriptor;
+  }
+
+  /** What came of waiting. */
+  public enum Answer {
+    /** Something was written, and is now read. */
+    WRITTEN,
+    /** The process ended, or closed the pipe, without writing anything. */
+    ENDED,
+    NOTHING_YET
+  }
+
+  /** Empty when there is nothing of that name. */
+  public static Optional<Fifo> open(Path path) throws ErrnoException {
+    try (var kernel = new KernelCalls()) {
+      String raw = KernelCalls.raw(path.toAbsolutePath());
+      long place = kernel.first(raw).address();
+      int flags = O_NONBLOCK | O_CLOEXEC | Syscall.O_NOFOLLOW;
+      long number = kernel.call(Syscall.OPENAT, AT_FDCWD, place, flags, 0);
+      if (number < 0) {
+        if (kernel.errno() == ErrnoException.ENOENT || kernel.errno() == ENXIO) {
+          return Optional.empty();
+        }
+        throw kernel.failure("open", raw);
+      }
+      return Optional.of(new Fifo(new Descriptor((int) number)));
+    }
+  }
+
+  /** Waits for that process to write; blocks the operating system's thread, so keep it short. */
+  public Answer await(PidFd writer, int millis) throws IOException {
+    try (var call = Libc.call()) {
+      MemorySegment entries = call.allocate(2 * ENTRY);
+      entries.set(ValueLayout.JAVA_INT, 0, descriptor.number());
+      entries.set(ValueLayout.JAVA_SHORT, 4, POLLIN);
+      entries.set(ValueLayout.JAVA_INT, ENTRY, writer.descriptor().number());
+      entries.set(ValueLayout.JAVA_SHORT, ENTRY + 4, POLLIN);
+      int count = (int) POLL.invokeExact(call.errno(), entries, 2L, millis);
+      if (count < 0 && call.errnoValue() == ErrnoException.EINTR) {
+        return Answer.NOTHING_YET;
+      }
+      if (call.check(count, "poll") == 0) {
+        return Answer.NOTHING_YET;
+      }
+      short told = entries.get(ValueLayout.JAVA_SHORT, REVENTS);
+      // what was written before the end still counts, so the pipe is asked first
+      return (told & POLLIN) != 0 && descriptor.read(new byte[1]) > 0
+          ? Answer.WRITTEN
+          : Answer.ENDED;
+    } catch (IOException e) {
+      throw e;
+    } catch (Throwable e) {
+      throw Libc.impossible(e);
+    }
+  }
+
+  @Override
+  public void close() {
+    descriptor.close();
+  }
+}

@@ -1,0 +1,92 @@
+package dev.zlayer.runtime.oci;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.zlayer.container.ContainerSpec;
+import dev.zlayer.container.ExitStatus;
+import dev.zlayer.container.SecuritySpec;
+import dev.zlayer.host.process.Command;
+import dev.zlayer.host.process.Processes;
+import dev.zlayer.json.JsonText;
+import dev.zlayer.port.Container;
+import dev.zlayer.port.Pausable;
+import dev.zlayer.task.Deadline;
+import java.util.List;
+import java.util.Map;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What is done in the place of runc's verbs leaves things as runc itself would have. */
+class DirectVerbsIT extends OnStage {
+  @BeforeEach
+  void onRunc() {
+    org.junit.jupiter.api.Assumptions.assumeTrue(
+        stage.runtime.tools().direct(), "the OCI runtime is not runc");
+  }
+
+  @Test
+  void runcAgreesOnEveryState() throws Exception {
+    Container container = stage.runtime.create(Stage.id(), Stage.spec("sleep", "300"));
+    container.start();
+    assertThat(runcSays(container)).isEqualTo("running");
+    ((Pausable) container).pause();
+    assertThat(runcSays(container)).isEqualTo("paused");
+    ((Pausable) container).unpause();
+    assertThat(runcSays(container)).isEqualTo("running");
+    container.kill(dev.zlayer.container.Signal.KILL);
+    Runs.end(container);
+    assertThat(runcSays(container)).isEqualTo("stopped");
+    container.start();
+    assertThat(runcSays(container)).isEqualTo("running");
+    container.remove(true);
+    new Leaks(directory).assertNone();
+  }
+
+  @Test
+  void whatOutlivesTheFirstProcessIsEndedByTheRemoval() throws Exception {
+    Container container = stage.runtime.create(Stage.id(), sharingPids("sleep 54321 & exec true"));
+    container.start();
+    assertThat(Runs.end(container)).isEqualTo(new ExitStatus.Code(0));
+    Awaitility.await().until(() -> sleepers().size() == 1);
+    container.remove(false);
+    assertThat(sleepers()).isEmpty();
+    new Leaks(directory).assertNone();
+  }
+
+  private static ContainerSpec sharingPids(String script) {
+    SecuritySpec safe = SecuritySpec.DEFAULT;
+    return Stage.script(script)
+        .withSecurity(
+            new SecuritySpec(
+                List.of(),
+                List.of(),
+                safe.seccomp(),
+                true,
+                false,
+                new SecuritySpec.Namespace.Host(),
+                safe.ipc(),
+                Map.of(),
+                List.of()));
+  }
+
+  private static List<String> sleepers() {
+    return ProcessHandle.allProcesses()
+        .filter(ProcessHandle::isAlive)
+        .flatMap(process -> process.info().commandLine().stream())
+        .filter(line -> line.endsWith(" 54321"))
+        .toList();
+  }
+
+  private String runcSays(Container container) throws InterruptedException {
+    var command =
+        Command.of(
+            stage.runtime.tools().runtime().path().toString(),
+            "--root",
+            stage.dirs.ociState().toString(),
+            "state",
+            container.id().runtimeName());
+    String text = Processes.check(command, Deadline.after(Stage.PATIENCE)).stdout();
+    return JsonText.parse(text).at("status").string().orElseThrow();
+  }
+}
