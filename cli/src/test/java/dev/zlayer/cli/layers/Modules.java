@@ -19,12 +19,15 @@ final class Modules {
           Map.entry("image", Set.of("core", "host")),
           Map.entry("runtime", Set.of("core", "host", "image")),
           Map.entry("engine", Set.of("core", "host")),
-          Map.entry("daemon", Set.of("core", "host", "image", "runtime", "engine")),
+          Map.entry("proxy", Set.of("core", "host")),
+          Map.entry("daemon", Set.of("core", "host", "image", "runtime", "engine", "proxy")),
           Map.entry("cli", Set.of("core", "host", "image", "runtime", "daemon")),
           Map.entry("testkit", Set.of("core", "host")),
           Map.entry(
               "bench",
-              Set.of("core", "host", "image", "runtime", "engine", "daemon", "cli", "testkit")));
+              Set.of(
+                  "core", "host", "image", "runtime", "engine", "proxy", "daemon", "cli",
+                  "testkit")));
 
   /** Never shipped, so they may do what production code may not. */
   static final Set<String> NOT_SHIPPED = Set.of("testkit", "bench");

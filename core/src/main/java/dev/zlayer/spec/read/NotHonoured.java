@@ -28,6 +28,7 @@ public final class NotHonoured {
   public record Key(String path, String reason) {}
 
   private static final String ONE_NODE = "agents do not form a cluster yet";
+  private static final String NO_ROUTES = "requests are not told apart by host or path yet";
   private static final String NO_TUNNELS = "there are no tunnels between nodes yet";
 
   public static final List<Key> KEYS =
@@ -38,7 +39,8 @@ public final class NotHonoured {
           new Key("services.*.image.source_policy", "there is no shared image store yet"),
           new Key("services.*.network", "there is no network over several nodes yet"),
           new Key("services.*.overlay", "there is no network over several nodes yet"),
-          new Key("services.*.localhost_reachability", "loopback is not published separately yet"),
+          new Key("services.*.endpoints.*.host", NO_ROUTES),
+          new Key("services.*.endpoints.*.path", NO_ROUTES),
           new Key("services.*.endpoints.*.stream", "the proxy has no stream settings yet"),
           new Key("services.*.endpoints.*.tunnel", NO_TUNNELS),
           new Key("services.*.node_mode", ONE_NODE),

@@ -21,10 +21,6 @@ final class NetworkSection {
         networking.network().isPresent(), "network", "there is no network over several nodes yet");
     refusals.addIf(
         networking.overlay().isPresent(), "overlay", "there is no network over several nodes yet");
-    refusals.addIf(
-        networking.localhostReachability() != NetworkingSpec.Reachability.AUTO,
-        "localhost_reachability",
-        "loopback is not published separately yet");
     Map<String, String> hosts = new LinkedHashMap<>();
     networking
         .extraHosts()

@@ -344,7 +344,6 @@ class ServiceTranslatorTest {
         "isolation: process | isolation",
         "overlay: {} | overlay",
         "network: {} | network",
-        "localhost_reachability: never | localhost_reachability",
         "resources: {gpu: {scheduling: gang}} | resources.gpu.scheduling",
         "resources: {gpu: {vendor: apple, mode: native}} | resources.gpu.mode",
         "resources: {gpu: {distributed: {}}} | resources.gpu.distributed",
@@ -418,7 +417,6 @@ class ServiceTranslatorTest {
             "expose",
             "network",
             "overlay",
-            "localhostReachability",
             "capabilities",
             "capDrop",
             "privileged",
@@ -448,6 +446,7 @@ class ServiceTranslatorTest {
             "logs");
     Set<String> engine =
         Set.of(
+            "localhostReachability",
             "rtype",
             "schedule",
             "endpoints",

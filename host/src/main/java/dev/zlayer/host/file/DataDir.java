@@ -110,4 +110,9 @@ public record DataDir(Path data, Path run) {
   public Path secretFiles() {
     return run.resolve("secrets");
   }
+
+  /** Which ports of the machine lead where. */
+  public Path doors() {
+    return run.resolve("doors.json");
+  }
 }

@@ -58,6 +58,11 @@ public record Subnet(int address, int prefixLength) {
     return candidate instanceof Inet4Address && (number(candidate) & mask(prefixLength)) == address;
   }
 
+  /** The address that many after the first one, which is the network's own. */
+  InetAddress host(int number) {
+    return InetAddress.ofLiteral(print(address + number));
+  }
+
   /** The first part of this range, of the given size, that overlaps none of those taken. */
   Optional<Subnet> free(int partLength, List<Subnet> taken) {
     Predicate<Subnet> untouched = part -> taken.stream().noneMatch(part::overlaps);

@@ -33,6 +33,11 @@ final class Inside implements AutoCloseable {
     serve(where, "tcp", Integer.toString(port), answer);
   }
 
+  /** Greets with the text, then sends back what it reads until the client ends. */
+  void keep(Attachment where, int port, String text) throws IOException {
+    serve(where, "keep", Integer.toString(port), text);
+  }
+
   /** Sends each datagram back. */
   void udp(Attachment where, int port) throws IOException {
     serve(where, "udp", Integer.toString(port));

@@ -13,6 +13,9 @@ import java.util.TreeMap;
 public final class EtcFiles {
   private static final String HOST_GATEWAY = "host-gateway";
 
+  /** A name server of a network may be away for as long as an agent takes to restart. */
+  private static final String PATIENCE = "options timeout:2 attempts:5";
+
   private EtcFiles() {}
 
   public static String hostname(String hostname) {
@@ -90,6 +93,9 @@ public final class EtcFiles {
       host.stream()
           .filter(line -> line.startsWith("search") || line.startsWith("domain"))
           .forEach(lines::add);
+    }
+    if (!network.dns().isEmpty()) {
+      lines.add(PATIENCE);
     }
     host.stream().filter(line -> line.startsWith("options")).forEach(lines::add);
     return lines.isEmpty() ? "" : String.join("\n", lines) + "\n";

@@ -1,0 +1,32 @@
+package dev.zlayer.port;
+
+import java.net.InetAddress;
+
+/** Whoever answers the names of services inside the networks of deployments. */
+public interface DeploymentNames {
+  /** Nobody answers. */
+  DeploymentNames NONE =
+      new DeploymentNames() {
+        @Override
+        public void open(String deployment, Range range) {}
+
+        @Override
+        public void close(String deployment) {}
+      };
+
+  /** The domain below which every deployment has one of its own. */
+  String DOMAIN = "zlayer.internal";
+
+  /**
+   * Where a network is.
+   *
+   * @param gateway the machine's own address in it, at which containers ask for names
+   */
+  record Range(String bridge, InetAddress network, int prefixLength, InetAddress gateway) {}
+
+  /** From now on questions from that range are answered for the deployment. */
+  void open(String deployment, Range range) throws InterruptedException;
+
+  /** The network is gone; one that was not open is fine. */
+  void close(String deployment) throws InterruptedException;
+}

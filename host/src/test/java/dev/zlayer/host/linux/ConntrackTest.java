@@ -1,0 +1,31 @@
+package dev.zlayer.host.linux;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.StringReader;
+import org.junit.jupiter.api.Test;
+
+class ConntrackTest {
+  private static final String TABLE =
+      """
+      ipv4     2 tcp      6 116 TIME_WAIT src=127.0.0.1 dst=127.0.0.1 sport=1 dport=80 src=10.0.0.2 dst=10.0.0.1 sport=80 dport=1 [ASSURED] mark=0 zone=0 use=2
+      ipv4     2 tcp      6 431999 ESTABLISHED src=127.0.0.1 dst=127.0.0.1 sport=2 dport=80 src=10.0.0.2 dst=10.0.0.1 sport=80 dport=2 [ASSURED] mark=0 zone=0 use=2
+      ipv4     2 tcp      6 60 SYN_RECV src=192.0.2.9 dst=192.0.2.1 sport=3 dport=80 src=10.0.0.2 dst=192.0.2.9 sport=80 dport=3 mark=0 zone=0 use=2
+      ipv4     2 tcp      6 60 ESTABLISHED src=10.0.0.2 dst=192.0.2.1 sport=3 dport=80 src=192.0.2.1 dst=192.0.2.9 sport=80 dport=3 mark=0 zone=0 use=2
+      ipv4     2 tcp      6 60 ESTABLISHED src=127.0.0.1 dst=127.0.0.1 sport=2 dport=80 src=10.0.0.22 dst=10.0.0.1 sport=80 dport=2 mark=0 use=2
+      ipv4     2 udp      17 28 src=10.0.0.3 dst=10.0.0.1 sport=9 dport=53 src=10.0.0.2 dst=10.0.0.3 sport=53 dport=9 mark=0 zone=0 use=2
+      """;
+
+  @Test
+  void countsWhatIsOpenToAnAddress() throws IOException {
+    assertThat(count("10.0.0.2")).isEqualTo(2);
+    assertThat(count("10.0.0.22")).isEqualTo(1);
+    assertThat(count("10.0.0.3")).isZero();
+  }
+
+  private static int count(String address) throws IOException {
+    return Conntrack.count(new BufferedReader(new StringReader(TABLE)), address);
+  }
+}

@@ -1,0 +1,198 @@
+package dev.zlayer.proxy;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.StandardSocketOptions;
+import java.nio.ByteBuffer;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * Takes connections at a door and copies them to the member that has the fewest, for members that
+ * the kernel cannot lead to. One that cannot be reached is passed over. A side that has ended is
+ * passed on as such, and a slow reader slows the writer. It ends with the agent.
+ */
+final class RelayLoop implements AutoCloseable {
+  private static final System.Logger LOG = System.getLogger(RelayLoop.class.getName());
+  private static final int CONNECT_MILLIS = 3_000;
+  private static final int MOST_CONNECTIONS = 4_096;
+  private static final int BUFFER = 32 * 1024;
+  private static final int BACKLOG = 512;
+
+  private record Target(InetAddress address, AtomicInteger open) {}
+
+  private final ServerSocketChannel server;
+  private final int targetPort;
+  private final Semaphore room = new Semaphore(MOST_CONNECTIONS);
+  private final Map<InetAddress, AtomicInteger> open = new ConcurrentHashMap<>();
+  private final Set<SocketChannel> sockets = ConcurrentHashMap.newKeySet();
+  private final AtomicLong accepted = new AtomicLong();
+  private final Thread acceptor;
+  private volatile List<Target> targets = List.of();
+
+  private RelayLoop(ServerSocketChannel server, int targetPort) {
+    this.server = server;
+    this.targetPort = targetPort;
+    this.acceptor = Thread.ofVirtual().name("relay-" + targetPort).start(this::accept);
+  }
+
+  static RelayLoop open(InetSocketAddress at, int targetPort) throws IOException {
+    ServerSocketChannel server = ServerSocketChannel.open();
+    try {
+      server.setOption(StandardSocketOptions.SO_REUSEADDR, true);
+      return new RelayLoop(server.bind(at, BACKLOG), targetPort);
+    } catch (IOException e) {
+      server.close();
+      throw e;
+    }
+  }
+
+  /** Who gets new connections; those that are not among them keep what they have. */
+  void members(List<InetAddress> members) {
+    targets =
+        members.stream()
+            .map(one -> new Target(one, open.computeIfAbsent(one, _ -> new AtomicInteger())))
+            .toList();
+  }
+
+  /** How many connections a member has. */
+  int connections(InetAddress member) {
+    AtomicInteger count = open.get(member);
+    return count == null ? 0 : count.get();
+  }
+
+  /** How many were ever taken. */
+  long accepted() {
+    return accepted.get();
+  }
+
+  int port() {
+    return server.socket().getLocalPort();
+  }
+
+  /** Ends all connections. */
+  @Override
+  public void close() throws InterruptedException {
+    quietly(server);
+    sockets.forEach(RelayLoop::quietly);
+    acceptor.interrupt();
+    acceptor.join();
+    sockets.forEach(RelayLoop::quietly);
+  }
+
+  private void accept() {
+    try {
+      while (true) {
+        room.acquire();
+        SocketChannel client;
+        try {
+          client = server.accept();
+        } catch (IOException e) {
+          room.release();
+          if (!server.isOpen()) {
+            return;
+          }
+          LOG.log(System.Logger.Level.WARNING, "a connection could not be taken", e);
+          continue;
+        }
+        sockets.add(client);
+        accepted.incrementAndGet();
+        Thread _ = Thread.ofVirtual().name("relay").start(() -> serve(client));
+      }
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt(); // closed
+    }
+  }
+
+  private void serve(SocketChannel client) {
+    try (client) {
+      List<Target> order =
+          targets.stream().sorted(Comparator.comparingInt(one -> one.open().get())).toList();
+      for (Target target : order) {
+        target.open().incrementAndGet();
+        try (SocketChannel member = SocketChannel.open()) {
+          sockets.add(member);
+          try {
+            member
+                .socket()
+                .connect(new InetSocketAddress(target.address(), targetPort), CONNECT_MILLIS);
+          } catch (IOException _) {
+            continue; // the next one may be there
+          } finally {
+            if (!member.isConnected()) {
+              sockets.remove(member);
+            }
+          }
+          both(client, member);
+          sockets.remove(member);
+          return;
+        } finally {
+          target.open().decrementAndGet();
+        }
+      }
+      refuse(client);
+    } catch (IOException _) {
+      // one side broke off: closing tells the other
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+    } finally {
+      sockets.remove(client);
+      room.release();
+    }
+  }
+
+  /** With a reset, as a port refuses that nobody listens at. */
+  private static void refuse(SocketChannel client) throws IOException {
+    client.setOption(StandardSocketOptions.SO_LINGER, 0);
+  }
+
+  private static void both(SocketChannel client, SocketChannel member)
+      throws IOException, InterruptedException {
+    client.setOption(StandardSocketOptions.TCP_NODELAY, true);
+    member.setOption(StandardSocketOptions.TCP_NODELAY, true);
+    Thread back = Thread.ofVirtual().name("relay-back").start(() -> copyQuietly(member, client));
+    try {
+      copyQuietly(client, member);
+    } finally {
+      back.join();
+    }
+  }
+
+  private static void copyQuietly(SocketChannel from, SocketChannel to) {
+    try {
+      copy(from, to);
+    } catch (IOException _) {
+      quietly(from);
+      quietly(to);
+    }
+  }
+
+  private static void copy(SocketChannel from, SocketChannel to) throws IOException {
+    ByteBuffer buffer = ByteBuffer.allocate(BUFFER);
+    while (from.read(buffer) >= 0) {
+      buffer.flip();
+      while (buffer.hasRemaining()) {
+        to.write(buffer);
+      }
+      buffer.clear();
+    }
+    to.shutdownOutput();
+  }
+
+  private static void quietly(java.io.Closeable one) {
+    try {
+      one.close();
+    } catch (IOException _) {
+      // nothing is left to be done with it
+    }
+  }
+}

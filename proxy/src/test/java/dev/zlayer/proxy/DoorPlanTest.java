@@ -1,0 +1,132 @@
+package dev.zlayer.proxy;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.zlayer.container.ContainerId;
+import dev.zlayer.container.ServiceKey;
+import dev.zlayer.port.Rotation.Member;
+import dev.zlayer.port.Rotation.Members;
+import dev.zlayer.spec.network.EndpointSpec;
+import dev.zlayer.spec.network.EndpointSpec.Protocol;
+import dev.zlayer.spec.network.Exposure;
+import dev.zlayer.spec.network.NetworkingSpec.Reachability;
+import dev.zlayer.spec.value.Transport;
+import java.net.InetAddress;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Predicate;
+import org.junit.jupiter.api.Test;
+
+class DoorPlanTest {
+  private static final ServiceKey WEB = new ServiceKey("shop", "web");
+  private static final Predicate<InetAddress> BRIDGED =
+      address -> address.getHostAddress().startsWith("10.");
+
+  @Test
+  void aPublicEndpointLeadsToItsReadyMembers() {
+    DoorPlan plan =
+        plan(Reachability.NEVER, List.of(web(Exposure.PUBLIC)), one(1, true), one(2, false));
+
+    assertThat(plan.problems()).isEmpty();
+    assertThat(plan.doors())
+        .containsExactly(
+            new Door(
+                new Door.Key(Transport.TCP, false, 80),
+                WEB,
+                "http",
+                8080,
+                Door.Way.KERNEL,
+                List.of(InetAddress.ofLiteral("10.0.0.1"))));
+  }
+
+  @Test
+  void anInternalEndpointIsOnLoopbackWhenAskedForOrWhenThereIsOneReplica() {
+    List<EndpointSpec> internal = List.of(web(Exposure.INTERNAL));
+    Member next = new Member(one(1, true).id().withGeneration(2), one(2, true).address(), true);
+
+    assertThat(plan(Reachability.NEVER, internal, one(1, true)).doors()).isEmpty();
+    assertThat(plan(Reachability.AUTO, internal, one(1, true), one(2, true)).doors()).isEmpty();
+    assertThat(plan(Reachability.AUTO, internal, one(1, true), next).doors())
+        .extracting(Door::key)
+        .containsExactly(new Door.Key(Transport.TCP, true, 80));
+    assertThat(plan(Reachability.ALWAYS, internal, one(1, true), one(2, true)).doors()).hasSize(1);
+  }
+
+  @Test
+  void aRoleChoosesAmongTheMembers() {
+    Member reader =
+        new Member(
+            new ContainerId("shop", "web", "reader", 1, 0),
+            InetAddress.ofLiteral("10.0.0.9"),
+            true);
+    EndpointSpec endpoint =
+        endpoint(Protocol.TCP, Exposure.PUBLIC, Optional.empty(), Optional.of("reader"));
+
+    DoorPlan plan = plan(Reachability.NEVER, List.of(endpoint), one(1, true), reader);
+
+    assertThat(plan.doors().getFirst().members())
+        .containsExactly(InetAddress.ofLiteral("10.0.0.9"));
+  }
+
+  @Test
+  void whatTheKernelCannotLeadToIsRelayed() {
+    Member foreign = new Member(one(1, true).id(), InetAddress.ofLiteral("172.17.0.2"), true);
+    Member ofTheMachine = new Member(one(1, true).id(), InetAddress.ofLiteral("127.0.0.1"), true);
+
+    assertThat(way(web(Exposure.PUBLIC), foreign)).isEqualTo(Door.Way.RELAY);
+    assertThat(way(web(Exposure.PUBLIC), ofTheMachine)).isEqualTo(Door.Way.REDIRECT);
+    EndpointSpec udp = endpoint(Protocol.UDP, Exposure.PUBLIC, Optional.empty(), Optional.empty());
+    assertThat(plan(Reachability.NEVER, List.of(udp), foreign).problems())
+        .singleElement()
+        .asString()
+        .contains("datagrams");
+  }
+
+  @Test
+  void whatCannotBeHonouredIsNamed() {
+    EndpointSpec routed =
+        endpoint(Protocol.HTTP, Exposure.PUBLIC, Optional.of("/api"), Optional.empty());
+
+    DoorPlan plan =
+        plan(
+            Reachability.NEVER,
+            List.of(routed, web(Exposure.PUBLIC), web(Exposure.PUBLIC)),
+            one(1, true));
+
+    assertThat(plan.doors()).hasSize(1);
+    assertThat(plan.problems()).hasSize(2).allMatch(text -> text.startsWith("endpoint 'http': "));
+  }
+
+  private static Door.Way way(EndpointSpec endpoint, Member member) {
+    return plan(Reachability.NEVER, List.of(endpoint), member).doors().getFirst().way();
+  }
+
+  private static DoorPlan plan(
+      Reachability loopback, List<EndpointSpec> endpoints, Member... members) {
+    return DoorPlan.of(new Members(WEB, endpoints, loopback, List.of(members)), BRIDGED);
+  }
+
+  private static Member one(int number, boolean ready) {
+    return new Member(
+        ContainerId.of("shop", "web", number), InetAddress.ofLiteral("10.0.0." + number), ready);
+  }
+
+  private static EndpointSpec web(Exposure expose) {
+    return endpoint(Protocol.HTTP, expose, Optional.empty(), Optional.empty());
+  }
+
+  private static EndpointSpec endpoint(
+      Protocol protocol, Exposure expose, Optional<String> path, Optional<String> role) {
+    return new EndpointSpec(
+        "http",
+        protocol,
+        80,
+        Optional.of(8080),
+        path,
+        Optional.empty(),
+        expose,
+        role,
+        Optional.empty(),
+        Optional.empty());
+  }
+}

@@ -1,0 +1,138 @@
+package dev.zlayer.proxy;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.SocketException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class RelayLoopTest {
+  private static final InetAddress FIRST = InetAddress.ofLiteral("127.0.0.1");
+  private static final InetAddress SECOND = InetAddress.ofLiteral("127.0.0.2");
+  private static final InetAddress NOBODY = InetAddress.ofLiteral("127.0.0.3");
+
+  private ServerSocket first;
+  private ServerSocket second;
+  private RelayLoop relay;
+
+  @BeforeEach
+  void open() throws IOException {
+    first = new ServerSocket(0, 50, FIRST);
+    second = new ServerSocket(first.getLocalPort(), 50, SECOND);
+    relay = RelayLoop.open(new InetSocketAddress(FIRST, 0), first.getLocalPort());
+  }
+
+  @AfterEach
+  void close() throws Exception {
+    relay.close();
+    first.close();
+    second.close();
+  }
+
+  @Test
+  void aSideThatHasEndedCanStillBeAnswered() throws Exception {
+    relay.members(List.of(FIRST));
+    try (Socket client = client()) {
+      client.getOutputStream().write("question".getBytes(StandardCharsets.UTF_8));
+      client.shutdownOutput();
+      try (Socket member = first.accept()) {
+        assertThat(member.getInputStream().readAllBytes()).asString().isEqualTo("question");
+        member.getOutputStream().write("answer".getBytes(StandardCharsets.UTF_8));
+      }
+      assertThat(client.getInputStream().readAllBytes()).asString().isEqualTo("answer");
+    }
+    Awaitility.await().until(() -> relay.connections(FIRST) == 0);
+    assertThat(relay.accepted()).isEqualTo(1);
+  }
+
+  @Test
+  void theMemberWithTheFewestConnectionsGetsTheNext() throws Exception {
+    relay.members(List.of(FIRST, SECOND));
+    try (Socket one = client();
+        Socket _ = accepted();
+        Socket two = client();
+        Socket _ = accepted()) {
+      assertThat(one.isConnected() && two.isConnected()).isTrue();
+      assertThat(relay.connections(FIRST)).isEqualTo(1);
+      assertThat(relay.connections(SECOND)).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void aMemberThatIsNotThereIsPassedOver() throws Exception {
+    relay.members(List.of(NOBODY, SECOND));
+    try (Socket client = client();
+        Socket member = second.accept()) {
+      member.getOutputStream().write(1);
+      assertThat(client.getInputStream().read()).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void aConnectionOutlivesItsMembersPlaceInTheRotation() throws Exception {
+    relay.members(List.of(FIRST));
+    try (Socket client = client();
+        Socket member = first.accept()) {
+      relay.members(List.of(SECOND));
+      member.getOutputStream().write(7);
+      assertThat(client.getInputStream().read()).isEqualTo(7);
+      assertThat(relay.connections(FIRST)).isEqualTo(1);
+    }
+    Awaitility.await().until(() -> relay.connections(FIRST) == 0);
+  }
+
+  @Test
+  void withoutMembersACallerIsToldAtOnce() throws Exception {
+    try (Socket client = client()) {
+      assertThatThrownBy(() -> assertThat(client.getInputStream().read()).isNegative())
+          .isInstanceOf(SocketException.class);
+    }
+  }
+
+  @Test
+  void manyBytesArriveWhole() throws Exception {
+    relay.members(List.of(FIRST));
+    var bytes = new byte[8 << 20];
+    new java.util.Random(1).nextBytes(bytes);
+    try (Socket client = client();
+        Socket member = first.accept()) {
+      CompletableFuture<byte[]> read =
+          CompletableFuture.supplyAsync(
+              () -> {
+                try {
+                  return member.getInputStream().readAllBytes();
+                } catch (IOException e) {
+                  throw new java.io.UncheckedIOException(e);
+                }
+              });
+      client.getOutputStream().write(bytes);
+      client.shutdownOutput();
+      assertThat(read.get(20, java.util.concurrent.TimeUnit.SECONDS)).isEqualTo(bytes);
+    }
+  }
+
+  private Socket client() throws IOException {
+    var socket = new Socket();
+    socket.connect(new InetSocketAddress(FIRST, relay.port()), 2_000);
+    socket.setSoTimeout((int) Duration.ofSeconds(10).toMillis());
+    return socket;
+  }
+
+  private Socket accepted() throws IOException {
+    int before = relay.connections(SECOND);
+    Awaitility.await().until(() -> relay.connections(FIRST) + relay.connections(SECOND) > before);
+    return relay.connections(SECOND) > before ? second.accept() : first.accept();
+  }
+}

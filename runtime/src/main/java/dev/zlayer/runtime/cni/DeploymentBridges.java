@@ -1,0 +1,62 @@
+package dev.zlayer.runtime.cni;
+
+import dev.zlayer.error.AgentException;
+import dev.zlayer.port.DeploymentNames;
+import dev.zlayer.port.DeploymentNetworks;
+import java.net.InetAddress;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+
+/**
+ * One bridge per deployment, with a range of addresses that nothing else on the machine uses and a
+ * name server at the machine's own address in it. The networks remember both, so a deployment keeps
+ * them until it is removed.
+ */
+public final class DeploymentBridges implements DeploymentNetworks {
+  /** Networks that files name themselves do not begin so. */
+  private static final String PREFIX = "d_";
+
+  private final Networks networks;
+  private final DeploymentNames names;
+
+  public DeploymentBridges(Networks networks, DeploymentNames names) {
+    this.networks = networks;
+    this.names = names;
+  }
+
+  @Override
+  public Network make(String deployment) throws InterruptedException {
+    NamedNetwork network = networks.network(name(deployment));
+    Subnet subnet = network.subnet();
+    InetAddress gateway = subnet.host(1);
+    names.open(
+        deployment,
+        new DeploymentNames.Range(
+            network.bridge(), subnet.host(0), subnet.prefixLength(), gateway));
+    return new Network(
+        Optional.of(network.name()),
+        List.of(gateway),
+        List.of(deployment.toLowerCase(Locale.ROOT) + "." + DeploymentNames.DOMAIN));
+  }
+
+  @Override
+  public void remove(String deployment) throws InterruptedException {
+    try {
+      networks.removeNetwork(name(deployment));
+    } catch (AgentException.NotFound _) {
+      // it was never used, or is gone already
+    }
+    names.close(deployment);
+  }
+
+  /** Networks have lower-case names; deployments that differ in case alone stay apart. */
+  static String name(String deployment) {
+    String lower = deployment.toLowerCase(Locale.ROOT);
+    String mark =
+        lower.equals(deployment) ? "" : "_" + HexFormat.of().toHexDigits(deployment.hashCode());
+    int room = 64 - PREFIX.length() - mark.length();
+    return PREFIX + (lower.length() > room ? lower.substring(0, room) : lower) + mark;
+  }
+}

@@ -1,0 +1,243 @@
+package dev.zlayer.runtime.cni;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.zlayer.container.ContainerId;
+import dev.zlayer.container.NetworkSpec;
+import dev.zlayer.container.ServiceKey;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.process.CommandResult;
+import dev.zlayer.port.DeploymentNetworks;
+import dev.zlayer.port.Rotation.Member;
+import dev.zlayer.port.Rotation.Members;
+import dev.zlayer.proxy.Proxy;
+import dev.zlayer.proxy.ProxyConfig;
+import dev.zlayer.spec.network.EndpointSpec;
+import dev.zlayer.spec.network.Exposure;
+import dev.zlayer.spec.network.NetworkingSpec.Reachability;
+import dev.zlayer.task.Deadline;
+import dev.zlayer.testkit.Fact;
+import dev.zlayer.testkit.Requires;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Real namespaces on the bridge of a deployment, real traffic through its doors. */
+@Requires({Fact.ROOT, Fact.CNI, Fact.BUSYBOX})
+class DeploymentDoorsIT {
+  private static final InetAddress LOOPBACK = InetAddress.ofLiteral("127.0.0.1");
+  private static final ServiceKey WEB = new ServiceKey("shop", "web");
+
+  @TempDir Path directory;
+  private NetworkConfig config;
+  private ProxyConfig proxyConfig;
+  private NetworkLeaks leaks;
+  private Networks networks;
+  private Proxy proxy;
+  private DeploymentBridges bridges;
+  private final Inside inside = new Inside();
+
+  @BeforeEach
+  void open() throws Exception {
+    config = NetworkLeaks.config(directory).withPoolSize(0);
+    leaks = new NetworkLeaks(config);
+    networks = Networks.open(config);
+    proxyConfig =
+        ProxyConfig.of(directory.resolve("doors.json"), config.subnets()::contains)
+            .withTable(config.prefix() + "_doors");
+    proxy = Proxy.open(proxyConfig, DeploymentDoorsIT::pause);
+    bridges = new DeploymentBridges(networks, proxy);
+  }
+
+  @AfterEach
+  void destroy() throws Exception {
+    inside.close();
+    proxy.destroy();
+    networks.close();
+    leaks.destroy();
+  }
+
+  @Test
+  void newConnectionsGoToReadyMembersAlsoWithoutAnAgent() throws Exception {
+    int port = freePort();
+    Attachment one = attach("one", "shop");
+    Attachment two = attach("two", "shop");
+    inside.tcp(one, 8080, "one");
+    inside.tcp(two, 8080, "two");
+
+    proxy.update(members(port, member(1, one, true), member(2, two, true)));
+    assertThat(answers(port)).containsExactlyInAnyOrder("one", "two");
+    Attachment caller = attach("caller", "shop");
+    assertThat(Inside.ask(caller, caller.gateway().orElseThrow(), port)).isIn("one", "two");
+
+    proxy.update(members(port, member(1, one, false), member(2, two, true)));
+    assertThat(answers(port)).containsExactly("two");
+
+    proxy.close(); // as if killed: nothing is taken away
+    assertThat(answers(port)).containsExactly("two");
+    proxy = Proxy.open(proxyConfig, DeploymentDoorsIT::pause);
+    assertThat(answers(port)).containsExactly("two");
+
+    proxy.update(members(port, member(1, one, false), member(2, two, false)));
+    assertThat(Inside.ask(LOOPBACK, port)).startsWith("ConnectException");
+
+    proxy.update(members(port, member(1, one, true)));
+    assertThat(answers(port)).containsExactly("one");
+    proxy.retain(Set.of());
+    assertThat(Inside.ask(LOOPBACK, port)).startsWith("ConnectException");
+    assertThat(proxy.describe()).isEmpty();
+  }
+
+  @Test
+  void connectionsStayWithTheirMemberUntilTheyEnd() throws Exception {
+    int port = freePort();
+    Attachment one = attach("one", "shop");
+    Attachment two = attach("two", "shop");
+    inside.keep(one, 8080, "one");
+    inside.keep(two, 8080, "two");
+    proxy.update(members(port, member(1, one, true)));
+
+    try (var socket = new Socket()) {
+      socket.connect(new InetSocketAddress(LOOPBACK, port), 2_000);
+      socket.setSoTimeout(5_000);
+      assertThat(socket.getInputStream().readNBytes(3)).asString().isEqualTo("one");
+      proxy.update(members(port, member(1, one, false), member(2, two, true)));
+
+      Deadline short_ = Deadline.after(Duration.ofMillis(400));
+      proxy.drain(id(1), short_);
+      assertThat(short_.passed()).as("a connection is open").isTrue();
+      socket.getOutputStream().write('x');
+      assertThat(socket.getInputStream().read()).as("the old member answers").isEqualTo('x');
+    }
+    Deadline patient = Deadline.after(Duration.ofSeconds(20));
+    proxy.drain(id(1), patient);
+    assertThat(patient.passed()).as("no connection is open").isFalse();
+  }
+
+  @Test
+  void aPortOfAnotherProgramOrServiceIsNotTaken() throws Exception {
+    Attachment one = attach("one", "shop");
+    try (var taken = new ServerSocket(0)) {
+      assertThatThrownBy(() -> proxy.update(members(taken.getLocalPort(), member(1, one, true))))
+          .isInstanceOf(AgentException.Configuration.class)
+          .hasMessageContaining("used by another program");
+    }
+    int port = freePort();
+    proxy.update(members(port, member(1, one, true)));
+    Members other =
+        new Members(
+            new ServiceKey("blog", "web"),
+            members(port).endpoints(),
+            Reachability.NEVER,
+            List.of());
+    assertThatThrownBy(() -> proxy.update(other))
+        .isInstanceOf(AgentException.Configuration.class)
+        .hasMessageContaining("belongs to shop/web");
+  }
+
+  @Test
+  void servicesFindEachOtherByNameWithinTheirDeployment() throws Exception {
+    Attachment one = attach("one", "shop");
+    Attachment caller = attach("caller", "shop");
+    Attachment stranger = attach("stranger", "blog");
+    proxy.update(members(freePort(), member(1, one, true)));
+    String address = one.ip().orElseThrow().getHostAddress();
+
+    assertThat(lookUp(caller, "web").stdout()).contains(address);
+    assertThat(lookUp(caller, "1.web").stdout()).contains(address);
+    assertThat(lookUp(caller, "web.shop.zlayer.internal").stdout()).contains(address);
+    assertThat(lookUp(stranger, "web.shop.zlayer.internal").stdout()).doesNotContain(address);
+
+    proxy.close();
+    proxy = Proxy.open(proxyConfig, DeploymentDoorsIT::pause);
+    proxy.update(members(freePort(), member(1, one, true)));
+    assertThat(lookUp(caller, "web").stdout()).contains(address);
+  }
+
+  @Test
+  void theNetworkOfADeploymentIsRemovedWithoutATrace() throws Exception {
+    DeploymentNetworks.Network first = bridges.make("shop");
+    assertThat(bridges.make("shop")).isEqualTo(first);
+    assertThat(bridges.make("Shop").name()).isNotEqualTo(first.name());
+    attach("one", "shop");
+
+    assertThatThrownBy(() -> bridges.remove("shop")).isInstanceOf(AgentException.InvalidSpec.class);
+    networks.detach("one");
+    bridges.remove("shop");
+    bridges.remove("shop");
+    bridges.remove("Shop");
+
+    assertThat(networks.networks()).isEmpty();
+    assertThat(leaks.bridges()).isEmpty();
+    leaks.assertNone();
+  }
+
+  private Attachment attach(String name, String deployment) throws InterruptedException {
+    DeploymentNetworks.Network network = bridges.make(deployment);
+    return networks.attach(name, NetworkSpec.of(new NetworkSpec.Mode.Bridge(network.name())));
+  }
+
+  private static CommandResult lookUp(Attachment from, String name) throws InterruptedException {
+    return Inside.run(
+        from,
+        "busybox",
+        "nslookup",
+        "-type=a",
+        name,
+        from.gateway().orElseThrow().getHostAddress());
+  }
+
+  private static Set<String> answers(int port) {
+    var answers = new HashSet<String>();
+    for (int i = 0; i < 6; i++) {
+      answers.add(Inside.ask(LOOPBACK, port));
+    }
+    return answers;
+  }
+
+  private static Members members(int port, Member... members) {
+    var endpoint =
+        new EndpointSpec(
+            "http",
+            EndpointSpec.Protocol.HTTP,
+            port,
+            Optional.of(8080),
+            Optional.empty(),
+            Optional.empty(),
+            Exposure.PUBLIC,
+            Optional.empty(),
+            Optional.empty(),
+            Optional.empty());
+    return new Members(WEB, List.of(endpoint), Reachability.NEVER, List.of(members));
+  }
+
+  private static Member member(int number, Attachment attachment, boolean ready) {
+    return new Member(id(number), attachment.ip().orElseThrow(), ready);
+  }
+
+  private static ContainerId id(int number) {
+    return ContainerId.of("shop", "web", number);
+  }
+
+  private static int freePort() throws Exception {
+    try (var socket = new ServerSocket(0)) {
+      return socket.getLocalPort();
+    }
+  }
+
+  private static void pause(Duration pause) throws InterruptedException {
+    Thread.sleep(pause);
+  }
+}
