@@ -1,10 +1,15 @@
 package dev.zlayer.cli;
 
+import dev.zlayer.cli.client.DaemonLost;
+import dev.zlayer.cli.client.DaemonProblem;
+import dev.zlayer.cli.command.Advising;
+import dev.zlayer.cli.command.Group;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.error.Blame;
 import dev.zlayer.spec.problem.Nearest;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
@@ -21,6 +26,9 @@ import picocli.CommandLine.UnmatchedArgumentException;
  */
 public final class Cli {
   private static final int WRONG_USE = Blame.REQUEST.exitCode();
+
+  /** After {@code help}: the whole reference, which the documentation holds a copy of. */
+  private static final String REFERENCE = "--reference";
 
   private final Session session;
 
@@ -46,22 +54,61 @@ public final class Cli {
     }
     Optional<Verb> verb = Verb.find(words.getFirst());
     if (verb.isEmpty()) {
-      session.err().println("zlayer: " + unknownVerb(words.getFirst()));
-      return WRONG_USE;
+      return unknown(words.getFirst(), words.getFirst(), verbs(), "'zlayer --help' lists all");
     }
-    return commandLine(List.of(verb.get())).execute(words.toArray(String[]::new));
+    Optional<String> below =
+        words.size() > 1
+            ? Optional.of(words.get(1)).filter(word -> !word.startsWith("-"))
+            : Optional.empty();
+    Optional<Group> group = verb.get().group();
+    if (group.isPresent() && below.isPresent() && !known(group.get(), below.get())) {
+      String word = verb.get().word;
+      return unknown(
+          word + " " + below.get(),
+          below.get(),
+          group.get().words(),
+          "'zlayer " + word + " --help' lists all");
+    }
+    CommandLine root = root();
+    root.addSubcommand(verb.get().word, verb.get().make(session, below));
+    return dressed(root).execute(words.toArray(String[]::new));
+  }
+
+  /** Aliases are known to the verbs themselves, which are built only when a word is not plain. */
+  private boolean known(Group group, String word) {
+    return group.words().contains(word)
+        || group.commandLine(session, Optional.empty()).getSubcommands().containsKey(word);
+  }
+
+  private int unknown(String typed, String word, List<String> known, String advice) {
+    session
+        .err()
+        .printf(
+            "zlayer: there is no command '%s'%s; %s%n",
+            typed,
+            Nearest.to(word, known).map(near -> ", did you mean '" + near + "'?").orElse(""),
+            advice);
+    return WRONG_USE;
+  }
+
+  private static List<String> verbs() {
+    return Arrays.stream(Verb.values()).map(verb -> verb.word).toList();
   }
 
   /** The whole grammar, for completion scripts and the reference. */
   public CommandLine grammar() {
-    return commandLine(Arrays.asList(Verb.values()));
+    CommandLine root = root();
+    for (Verb verb : Verb.values()) {
+      root.addSubcommand(verb.word, verb.make(session, Optional.empty()));
+    }
+    return dressed(root);
   }
 
-  private CommandLine commandLine(List<Verb> verbs) {
-    var root = new CommandLine(CommandSpec.forAnnotatedObject(new Root()));
-    for (Verb verb : verbs) {
-      root.addSubcommand(verb.word, verb.make(session));
-    }
+  private static CommandLine root() {
+    return new CommandLine(CommandSpec.forAnnotatedObject(new Root()));
+  }
+
+  private CommandLine dressed(CommandLine root) {
     root.getSubcommands().values().forEach(Cli::addHelp);
     root.setOut(new PrintWriter(session.out(), true, StandardCharsets.UTF_8));
     root.setErr(new PrintWriter(session.err(), true, StandardCharsets.UTF_8));
@@ -83,16 +130,30 @@ public final class Cli {
     command
         .getCommandSpec()
         .addOption(
-            OptionSpec.builder("-h", "--help")
+            OptionSpec.builder(names(command))
                 .usageHelp(true)
                 .description("Show this help.")
                 .build());
+    command.getCommandSpec().usageMessage().abbreviateSynopsis(true);
     command.getSubcommands().values().forEach(Cli::addHelp);
   }
 
+  /** Where -h means something else, as Docker has it, only the long form helps. */
+  private static String[] names(CommandLine command) {
+    return command.getCommandSpec().findOption("-h") == null
+        ? new String[] {"-h", "--help"}
+        : new String[] {"--help"};
+  }
+
   private int help(List<String> words) {
+    if (words.equals(List.of("help", REFERENCE))) {
+      session.out().print(CommandReference.markdown(this::grammar));
+      return 0;
+    }
     if (words.size() > 1 && words.getFirst().equals("help")) {
-      return run(words.get(1), "--help");
+      var asked = new ArrayList<>(words.subList(1, words.size()));
+      asked.add("--help");
+      return run(asked.toArray(String[]::new));
     }
     session.out().print(HelpText.of(session));
     return 0;
@@ -101,19 +162,38 @@ public final class Cli {
   private int wrongUse(ParameterException error) {
     CommandLine command = error.getCommandLine();
     String name = command.getCommandSpec().qualifiedName();
-    session.err().println("zlayer: " + error.getMessage());
+    Optional<String> advice = advice(error);
+    session.err().println("zlayer: " + advice.orElse(error.getMessage()));
     List<String> similar =
         error instanceof UnmatchedArgumentException unmatched
             ? unmatched.getSuggestions()
             : List.of();
-    if (!similar.isEmpty()) {
+    if (!similar.isEmpty() && advice.isEmpty()) {
       session.err().println("did you mean: " + String.join(", ", similar) + "?");
     }
     session.err().println("see '" + name + " --help'");
     return WRONG_USE;
   }
 
+  /** A verb may know the option that was typed, and what to write instead. */
+  private static Optional<String> advice(ParameterException error) {
+    return error instanceof UnmatchedArgumentException unmatched
+            && error.getCommandLine().getCommand() instanceof Advising advising
+        ? unmatched.getUnmatched().stream()
+            .flatMap(word -> advising.advice(word).stream())
+            .findFirst()
+        : Optional.empty();
+  }
+
   private int failed(Exception error) {
+    if (error instanceof DaemonProblem problem) {
+      session.err().println("zlayer: " + problem.getMessage());
+      return problem.blame().exitCode();
+    }
+    if (error instanceof DaemonLost lost) {
+      session.err().println("zlayer: " + lost.getMessage());
+      return lost.blame().exitCode();
+    }
     if (error instanceof AgentException ours) {
       session.err().println("zlayer: " + ours.getMessage());
       if (ours instanceof AgentException.Internal) {
@@ -128,12 +208,5 @@ public final class Cli {
     session.err().println("zlayer: this is a fault of zlayer itself: " + error);
     error.printStackTrace(session.err());
     return Blame.SELF.exitCode();
-  }
-
-  private static String unknownVerb(String word) {
-    List<String> known = Arrays.stream(Verb.values()).map(verb -> verb.word).toList();
-    return "there is no command '%s'%s; 'zlayer --help' lists all"
-        .formatted(
-            word, Nearest.to(word, known).map(near -> ", did you mean '" + near + "'?").orElse(""));
   }
 }

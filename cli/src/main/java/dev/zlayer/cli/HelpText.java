@@ -1,6 +1,8 @@
 package dev.zlayer.cli;
 
+import dev.zlayer.cli.command.Group;
 import java.util.Arrays;
+import java.util.Optional;
 import picocli.CommandLine.Model.CommandSpec;
 
 /** The page that {@code zlayer --help} shows: verbs by group, then a first session. */
@@ -11,32 +13,40 @@ final class HelpText {
     var text = new StringBuilder();
     text.append("Usage: zlayer COMMAND [OPTIONS]\n\n");
     text.append("Runs services, jobs and schedules from one file, on one machine or a handful.\n");
-    for (Verb.Group group : Verb.Group.values()) {
-      var verbs = Arrays.stream(Verb.values()).filter(verb -> verb.group == group).toList();
-      if (verbs.isEmpty()) {
-        continue;
-      }
-      text.append('\n').append(group.heading).append(":\n");
-      for (Verb verb : verbs) {
-        text.append("  %-12s %s%n".formatted(verb.word, summary(verb, session)));
-      }
+    for (Verb.Heading heading : Verb.Heading.values()) {
+      text.append('\n').append(heading.text).append(":\n");
+      Arrays.stream(Verb.values())
+          .filter(verb -> verb.heading == heading)
+          .forEach(
+              verb -> text.append("  %-12s %s%n".formatted(verb.word, summary(verb, session))));
     }
     text.append(
         """
 
         Examples:
-          zlayer validate shop.zlayer.yml     check a deployment file, all problems at once
-          zlayer pull alpine:3.20             fetch an image
-          zlayer image ls                     list what is here
+          zlayer up shop.zlayer.yml               deploy a file; starts a daemon if none answers
+          zlayer ps                               what runs
+          zlayer logs -f shop/api shop/web        follow two services
+          zlayer job run --wait shop/report       run a job, see its output, get its exit code
+          zlayer run --rm -it alpine sh           one container, with a terminal
+          zlayer down shop                        take it all away
 
+        Things are named deployment/service[/replica], or by name or id as 'zlayer ps' shows.
         'zlayer COMMAND --help' tells more. Exit codes: 0 done, 1 zlayer or its set-up, 2 the
-        request, 3 the workload, 4 something outside, 5 belongs on another node.
+        request, 3 the workload, 4 something outside, 5 belongs on another node; run, exec, wait,
+        attach and job run --wait return the code of what ran.
+        Variables: ZLAYER_SOCKET or ZLAYER_HOST (tcp://HOST:PORT with ZLAYER_TOKEN_FILE, or
+        https:// with ZLAYER_TLS_CA, ZLAYER_TLS_CERT, ZLAYER_TLS_KEY), ZLAYER_DATA_DIR, NO_COLOR.
         """);
     return text.toString();
   }
 
-  private static String summary(Verb verb, Session session) {
-    CommandSpec spec = verb.make(session).getCommandSpec();
+  static String summary(Verb verb, Session session) {
+    Optional<Group> group = verb.group();
+    if (group.isPresent()) {
+      return group.get().description();
+    }
+    CommandSpec spec = verb.make(session, Optional.empty()).getCommandSpec();
     String[] description = spec.usageMessage().description();
     return description.length == 0 ? "" : description[0];
   }

@@ -1,5 +1,7 @@
 package dev.zlayer.cli;
 
+import dev.zlayer.cli.terminal.RealTerminal;
+import dev.zlayer.cli.terminal.Terminal;
 import dev.zlayer.host.linux.Terminals;
 import java.io.BufferedOutputStream;
 import java.io.FileDescriptor;
@@ -17,6 +19,7 @@ import java.util.Optional;
  * @param env the environment variables, read nowhere else
  * @param terminal whether a person watches standard output
  * @param keyboard whether a person types at standard input
+ * @param screen the terminal itself, if it is one
  */
 public record Session(
     PrintStream out,
@@ -25,7 +28,8 @@ public record Session(
     Map<String, String> env,
     Path directory,
     boolean terminal,
-    boolean keyboard) {
+    boolean keyboard,
+    Terminal screen) {
   public Session {
     env = Map.copyOf(env);
   }
@@ -41,7 +45,8 @@ public record Session(
         System.getenv(),
         Path.of("").toAbsolutePath(),
         Terminals.isTerminal(1),
-        Terminals.isTerminal(0));
+        Terminals.isTerminal(0),
+        new RealTerminal());
   }
 
   /** A variable that is set and not empty. */

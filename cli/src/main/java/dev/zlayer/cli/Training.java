@@ -1,5 +1,6 @@
 package dev.zlayer.cli;
 
+import dev.zlayer.cli.terminal.Terminal;
 import dev.zlayer.host.linux.RootedDirectory;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
@@ -65,7 +66,8 @@ final class Training {
       Map<String, String> env = Map.of("ZLAYER_DATA_DIR", directory.toString());
       for (String[] command : COMMANDS) {
         var input = new ByteArrayInputStream(DEPLOYMENT.getBytes(StandardCharsets.UTF_8));
-        new Cli(new Session(nowhere, nowhere, input, env, directory, false, false)).run(command);
+        new Cli(new Session(nowhere, nowhere, input, env, directory, false, false, Terminal.NONE))
+            .run(command);
       }
       RootedDirectory.removeTree(directory);
     } catch (IOException e) {

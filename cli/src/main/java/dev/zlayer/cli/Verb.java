@@ -1,59 +1,193 @@
 package dev.zlayer.cli;
 
 import dev.zlayer.cli.command.CompletionsCommand;
+import dev.zlayer.cli.command.Group;
 import dev.zlayer.cli.command.InfoCommand;
 import dev.zlayer.cli.command.SpecCommand;
 import dev.zlayer.cli.command.ValidateCommand;
 import dev.zlayer.cli.command.VersionCommand;
+import dev.zlayer.cli.command.container.AttachCommand;
+import dev.zlayer.cli.command.container.CopyCommand;
+import dev.zlayer.cli.command.container.EventsCommand;
+import dev.zlayer.cli.command.container.ExecCommand;
+import dev.zlayer.cli.command.container.InspectCommand;
+import dev.zlayer.cli.command.container.KillCommand;
+import dev.zlayer.cli.command.container.LogsCommand;
+import dev.zlayer.cli.command.container.PauseCommand;
+import dev.zlayer.cli.command.container.PsCommand;
+import dev.zlayer.cli.command.container.RemoveCommand;
+import dev.zlayer.cli.command.container.RenameCommand;
+import dev.zlayer.cli.command.container.RestartCommand;
+import dev.zlayer.cli.command.container.StartCommand;
+import dev.zlayer.cli.command.container.StatsCommand;
+import dev.zlayer.cli.command.container.StopCommand;
+import dev.zlayer.cli.command.container.TopCommand;
+import dev.zlayer.cli.command.container.UnpauseCommand;
+import dev.zlayer.cli.command.container.WaitCommand;
+import dev.zlayer.cli.command.daemon.ConfigCommand;
+import dev.zlayer.cli.command.daemon.DaemonCommand;
+import dev.zlayer.cli.command.daemon.ServeCommand;
+import dev.zlayer.cli.command.deploy.DiffCommand;
+import dev.zlayer.cli.command.deploy.DownCommand;
+import dev.zlayer.cli.command.deploy.RevisionsCommand;
+import dev.zlayer.cli.command.deploy.RollbackCommand;
+import dev.zlayer.cli.command.deploy.ScaleCommand;
+import dev.zlayer.cli.command.deploy.StatusCommand;
+import dev.zlayer.cli.command.deploy.UpCommand;
 import dev.zlayer.cli.command.image.ImageCommand;
 import dev.zlayer.cli.command.image.PullCommand;
+import dev.zlayer.cli.command.job.CronCommand;
+import dev.zlayer.cli.command.job.JobCommand;
+import dev.zlayer.cli.command.run.RunCommand;
+import dev.zlayer.cli.command.store.NetworkCommand;
+import dev.zlayer.cli.command.store.SecretCommand;
+import dev.zlayer.cli.command.store.VolumeCommand;
 import java.util.Arrays;
+import java.util.Locale;
 import java.util.Optional;
-import java.util.function.Function;
 import picocli.CommandLine;
 
-/** Every verb with its place in the help. Only the verb that was typed is built. */
+/** Every verb with its place in the help. Only the verb that was typed is built, or even loaded. */
 enum Verb {
-  VALIDATE("validate", Group.DEPLOY, ValidateCommand::new),
-  SPEC("spec", Group.DEPLOY, SpecCommand::new),
-  PULL("pull", Group.IMAGE, PullCommand::new),
-  IMAGE("image", Group.IMAGE, ImageCommand::of),
-  INFO("info", Group.TOOL, InfoCommand::new),
-  VERSION("version", Group.TOOL, VersionCommand::new),
-  COMPLETIONS("completions", Group.TOOL, CompletionsCommand::new);
+  UP(Heading.DEPLOY),
+  DOWN(Heading.DEPLOY),
+  VALIDATE(Heading.DEPLOY),
+  DIFF(Heading.DEPLOY),
+  STATUS(Heading.DEPLOY),
+  SCALE(Heading.DEPLOY),
+  REVISIONS(Heading.DEPLOY),
+  ROLLBACK(Heading.DEPLOY),
+  SPEC(Heading.DEPLOY),
+  PS(Heading.CONTAINER),
+  LOGS(Heading.CONTAINER),
+  EXEC(Heading.CONTAINER),
+  RUN(Heading.CONTAINER),
+  START(Heading.CONTAINER),
+  STOP(Heading.CONTAINER),
+  RESTART(Heading.CONTAINER),
+  KILL(Heading.CONTAINER),
+  PAUSE(Heading.CONTAINER),
+  UNPAUSE(Heading.CONTAINER),
+  WAIT(Heading.CONTAINER),
+  ATTACH(Heading.CONTAINER),
+  CP(Heading.CONTAINER),
+  INSPECT(Heading.CONTAINER),
+  STATS(Heading.CONTAINER),
+  TOP(Heading.CONTAINER),
+  RENAME(Heading.CONTAINER),
+  RM(Heading.CONTAINER),
+  JOB(Heading.JOB),
+  CRON(Heading.JOB),
+  PULL(Heading.IMAGE),
+  IMAGE(Heading.IMAGE),
+  VOLUME(Heading.STORE),
+  SECRET(Heading.STORE),
+  NETWORK(Heading.STORE),
+  SERVE(Heading.NODE),
+  DAEMON(Heading.NODE),
+  CONFIG(Heading.NODE),
+  EVENTS(Heading.NODE),
+  INFO(Heading.NODE),
+  VERSION(Heading.NODE),
+  COMPLETIONS(Heading.NODE);
 
   /** Headings of the help text, in order. */
-  enum Group {
+  enum Heading {
     DEPLOY("Deployments"),
+    CONTAINER("Containers"),
+    JOB("Jobs and schedules"),
     IMAGE("Images"),
-    TOOL("This tool and this node");
+    STORE("Volumes, secrets, networks"),
+    NODE("The daemon, this node, this tool");
 
-    final String heading;
+    final String text;
 
-    Group(String heading) {
-      this.heading = heading;
+    Heading(String text) {
+      this.text = text;
     }
   }
 
   final String word;
-  final Group group;
+  final Heading heading;
 
-  @SuppressWarnings("ImmutableEnumChecker") // constructor references hold no state
-  private final Function<Session, Object> maker;
-
-  Verb(String word, Group group, Function<Session, Object> maker) {
-    this.word = word;
-    this.group = group;
-    this.maker = maker;
-  }
-
-  /** The verb's grammar; a verb with verbs below it brings them along. */
-  CommandLine make(Session session) {
-    Object command = maker.apply(session);
-    return command instanceof CommandLine whole ? whole : new CommandLine(command);
+  Verb(Heading heading) {
+    this.word = name().toLowerCase(Locale.ROOT);
+    this.heading = heading;
   }
 
   static Optional<Verb> find(String word) {
     return Arrays.stream(values()).filter(verb -> verb.word.equals(word)).findFirst();
+  }
+
+  /** The verbs below this one, if it has some. */
+  Optional<Group> group() {
+    return switch (this) {
+      case JOB -> Optional.of(JobCommand.group());
+      case CRON -> Optional.of(CronCommand.group());
+      case IMAGE -> Optional.of(ImageCommand.group());
+      case VOLUME -> Optional.of(VolumeCommand.group());
+      case SECRET -> Optional.of(SecretCommand.group());
+      case NETWORK -> Optional.of(NetworkCommand.group());
+      case DAEMON -> Optional.of(DaemonCommand.group());
+      case CONFIG -> Optional.of(ConfigCommand.group());
+      default -> Optional.empty();
+    };
+  }
+
+  /**
+   * The verb's grammar.
+   *
+   * @param below the word after it, so that of a group only that one is built
+   */
+  CommandLine make(Session session, Optional<String> below) {
+    Optional<Group> group = group();
+    if (group.isPresent()) {
+      return group.get().commandLine(session, below);
+    }
+    Object command = command(session);
+    CommandLine line = command instanceof CommandLine whole ? whole : new CommandLine(command);
+    // what follows the image or the container belongs to the program that runs there
+    line.setStopAtPositional(this == RUN || this == EXEC);
+    return line;
+  }
+
+  private Object command(Session session) {
+    return switch (this) {
+      case UP -> new UpCommand(session);
+      case DOWN -> new DownCommand(session);
+      case VALIDATE -> new ValidateCommand(session);
+      case DIFF -> new DiffCommand(session);
+      case STATUS -> new StatusCommand(session);
+      case SCALE -> new ScaleCommand(session);
+      case REVISIONS -> new RevisionsCommand(session);
+      case ROLLBACK -> new RollbackCommand(session);
+      case SPEC -> new SpecCommand(session);
+      case PS -> new PsCommand(session);
+      case LOGS -> new LogsCommand(session);
+      case EXEC -> new ExecCommand(session);
+      case RUN -> new RunCommand(session);
+      case START -> new StartCommand(session);
+      case STOP -> new StopCommand(session);
+      case RESTART -> new RestartCommand(session);
+      case KILL -> new KillCommand(session);
+      case PAUSE -> new PauseCommand(session);
+      case UNPAUSE -> new UnpauseCommand(session);
+      case WAIT -> new WaitCommand(session);
+      case ATTACH -> new AttachCommand(session);
+      case CP -> new CopyCommand(session);
+      case INSPECT -> new InspectCommand(session);
+      case STATS -> new StatsCommand(session);
+      case TOP -> new TopCommand(session);
+      case RENAME -> new RenameCommand(session);
+      case RM -> new RemoveCommand(session);
+      case PULL -> new PullCommand(session);
+      case SERVE -> ServeCommand.of(session);
+      case EVENTS -> new EventsCommand(session);
+      case INFO -> new InfoCommand(session);
+      case VERSION -> new VersionCommand(session);
+      case COMPLETIONS -> new CompletionsCommand(session);
+      case JOB, CRON, IMAGE, VOLUME, SECRET, NETWORK, DAEMON, CONFIG ->
+          throw new IllegalStateException(this + " is a group");
+    };
   }
 }

@@ -1,5 +1,6 @@
 package dev.zlayer.cli;
 
+import dev.zlayer.cli.terminal.Terminal;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
@@ -15,6 +16,10 @@ public final class CliFixture {
   public CliFixture(Path directory, Map<String, String> env) {
     this.directory = directory;
     this.env = env;
+  }
+
+  public Map<String, String> env() {
+    return env;
   }
 
   /** What one command line left behind. */
@@ -35,7 +40,8 @@ public final class CliFixture {
             env,
             directory,
             false,
-            false);
+            false,
+            Terminal.NONE);
     int code = new Cli(session).run(arguments);
     session.flush();
     return new Result(

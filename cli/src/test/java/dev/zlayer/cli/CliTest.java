@@ -20,7 +20,9 @@ class CliTest {
   @TempDir Path directory;
 
   private CliFixture.Result run(String... arguments) {
-    return new CliFixture(directory, Map.of()).run(arguments);
+    return new CliFixture(
+            directory, Map.of("ZLAYER_DATA_DIR", directory.resolve("data").toString()))
+        .run(arguments);
   }
 
   @ParameterizedTest
@@ -55,6 +57,88 @@ class CliTest {
         .isEqualTo(
             "zlayer: there is no command 'versoin', did you mean 'version'?; "
                 + "'zlayer --help' lists all\n");
+  }
+
+  @Test
+  void aTypoBelowAGroupGetsASuggestionAndExitCode2() {
+    var result = run("image", "lss");
+
+    assertThat(result.code()).isEqualTo(2);
+    assertThat(result.err())
+        .contains("there is no command 'image lss', did you mean 'ls'?")
+        .contains("'zlayer image --help' lists all");
+  }
+
+  @Test
+  void aGroupAloneSaysWhatThereIs() {
+    var result = run("job");
+
+    assertThat(result.code()).isEqualTo(2);
+    assertThat(result.err()).contains("ls, run, status, logs, history, cancel");
+    assertThat(run("job", "--help").out()).contains("cancel").contains("End executions");
+    assertThat(run("help", "job", "run").out()).startsWith("Usage: zlayer job run");
+  }
+
+  @Test
+  void withoutADaemonItIsSaidHowToGetOne() {
+    for (String[] command :
+        new String[][] {{"ps"}, {"image", "ls"}, {"job", "run", "a/b"}, {"status"}}) {
+      var result = run(command);
+      assertThat(result.code()).isEqualTo(1);
+      assertThat(result.err())
+          .isEqualTo(
+              "zlayer: no daemon at %s/data/run/zlayer.sock: start one with 'zlayer daemon start'\n"
+                  .formatted(directory));
+    }
+    assertThat(run("daemon", "status").code()).isEqualTo(1);
+    assertThat(run("daemon", "stop").err()).isEqualTo("no daemon runs\n");
+  }
+
+  @Test
+  void aDaemonElsewhereThatDoesNotAnswerIsSaid() {
+    var result = new CliFixture(directory, Map.of("ZLAYER_HOST", "tcp://127.0.0.1:1")).run("ps");
+
+    assertThat(result.code()).isEqualTo(4);
+    assertThat(result.err()).contains("tcp://127.0.0.1:1").contains("ZLAYER_HOST");
+  }
+
+  @Test
+  void dockersFlagsThatAreNotHonouredAreRefusedWithWhatToWrite() {
+    var result = run("run", "--gpus", "all", "busybox");
+
+    assertThat(result.code()).isEqualTo(2);
+    assertThat(result.err()).contains("'--gpus' is not honoured").contains("resources.gpu");
+  }
+
+  @Test
+  void theUnitKeepsContainersAcrossRestarts() {
+    var result = run("daemon", "install", "--print", "--stop-timeout", "2m");
+
+    assertThat(result.code()).isZero();
+    assertThat(result.out())
+        .contains("KillMode=process\n")
+        .contains("Delegate=yes\n")
+        .contains("TimeoutStopSec=120s\n")
+        .containsPattern("ExecStart=/\\S.* serve\n");
+  }
+
+  @Test
+  void settingsTellWhereTheyComeFrom() {
+    var shown = JsonText.parse(run("config", "show", "--json").out());
+
+    assertThat(shown.at("data_dir").at("value").string())
+        .contains(directory.resolve("data").toString());
+    assertThat(shown.at("data_dir").at("source").string()).contains("variable ZLAYER_DATA_DIR");
+    assertThat(run("config", "show").out()).contains("log_level").contains("default");
+  }
+
+  @Test
+  void theReferenceInTheDocumentationIsThatOfTheVerbs() throws Exception {
+    Path file = Path.of("").toAbsolutePath().getParent().resolve("docs/cli.md");
+
+    assertThat(file)
+        .as("write it anew with: ./zlayer help --reference > docs/cli.md")
+        .hasContent(run("help", "--reference").out());
   }
 
   @Test

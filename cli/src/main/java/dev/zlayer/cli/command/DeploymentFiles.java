@@ -2,22 +2,63 @@ package dev.zlayer.cli.command;
 
 import dev.zlayer.cli.Session;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.spec.problem.Problem;
+import dev.zlayer.spec.read.SpecReader;
+import dev.zlayer.spec.read.SpecResult;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** Finds and reads deployment files; a file that is far too large is not read whole. */
-final class DeploymentFiles {
+public final class DeploymentFiles {
   private static final String SUFFIX = ".zlayer.yml";
 
   /** One byte over what the reader accepts is enough for it to refuse. */
   private static final int MOST_BYTES = 2 << 20;
 
   private DeploymentFiles() {}
+
+  /**
+   * A file that was found to be right.
+   *
+   * @param directory where its relative paths start
+   */
+  @SuppressWarnings("ArrayRecordComponent") // bytes to send, never compared
+  public record Loaded(String name, byte[] content, Path directory) {}
+
+  /**
+   * Reads and checks a file, so that its problems are told with their positions before anybody is
+   * asked.
+   *
+   * @throws AgentException.InvalidSpec with every problem, one per line
+   */
+  public static Loaded load(Session session, Optional<String> file) {
+    String name = file.orElseGet(() -> onlyOneIn(session.directory()));
+    byte[] content = read(session, name);
+    return switch (SpecReader.read(name, content)) {
+      case SpecResult.Invalid(var problems) ->
+          throw new AgentException.InvalidSpec(
+              problems.stream().map(Problem::toString).collect(Collectors.joining("\n"))
+                  + "\nnothing was changed");
+      case SpecResult.Valid valid ->
+          new Loaded(valid.spec().deployment(), content, directoryOf(session, name));
+    };
+  }
+
+  private static Path directoryOf(Session session, String name) {
+    Path directory = session.directory().toAbsolutePath();
+    if (name.equals("-")) {
+      return directory;
+    }
+    Path parent = session.resolve(name).toAbsolutePath().normalize().getParent();
+    return parent == null ? directory : parent;
+  }
 
   /** The name of the only deployment file of a directory. */
   static String onlyOneIn(Path directory) {

@@ -44,6 +44,25 @@ public final class Amounts {
     return age.toDays() < 730 ? ago(age.toDays() / 30, "month") : ago(age.toDays() / 365, "year");
   }
 
+  /** {@code 3m}, {@code 2h}: an age for a narrow column. */
+  public static String briefAge(Instant then, Instant now) {
+    long seconds = Math.max(0, Duration.between(then, now).toSeconds());
+    if (seconds < 60) {
+      return seconds + "s";
+    }
+    if (seconds < 3_600) {
+      return seconds / 60 + "m";
+    }
+    return seconds < 2 * 86_400 ? seconds / 3_600 + "h" : seconds / 86_400 + "d";
+  }
+
+  /** {@code 1.3s}, {@code 2m 5s}: how long something took. */
+  public static String took(Duration duration) {
+    return duration.toSeconds() < 60
+        ? String.format(Locale.ROOT, "%.1fs", duration.toMillis() / 1000.0)
+        : duration.toMinutes() + "m " + duration.toSecondsPart() + "s";
+  }
+
   private static String ago(long count, String unit) {
     return count + " " + unit + (count == 1 ? "" : "s") + " ago";
   }

@@ -26,14 +26,14 @@ public final class Table {
     int[] widths = new int[columns];
     for (List<String> row : rows) {
       for (int i = 0; i < columns; i++) {
-        widths[i] = Math.max(widths[i], row.get(i).length());
+        widths[i] = Math.max(widths[i], Style.width(row.get(i)));
       }
     }
     var text = new StringBuilder();
     for (List<String> row : rows) {
       var line = new StringBuilder();
       for (int i = 0; i < columns; i++) {
-        line.append(row.get(i)).append(" ".repeat(widths[i] - row.get(i).length() + 2));
+        line.append(row.get(i)).append(" ".repeat(widths[i] - Style.width(row.get(i)) + 2));
       }
       text.append(line.toString().stripTrailing()).append('\n');
     }

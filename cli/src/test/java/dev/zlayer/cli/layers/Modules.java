@@ -21,7 +21,7 @@ final class Modules {
           Map.entry("engine", Set.of("core", "host")),
           Map.entry("proxy", Set.of("core", "host")),
           Map.entry("daemon", Set.of("core", "host", "image", "runtime", "engine", "proxy")),
-          Map.entry("cli", Set.of("core", "host", "image", "runtime", "daemon")),
+          Map.entry("cli", Set.of("core", "host", "daemon")),
           Map.entry("testkit", Set.of("core", "host")),
           Map.entry(
               "bench",

@@ -86,6 +86,11 @@ public record DataDir(Path data, Path run) {
     return run.resolve("zlayer.pid");
   }
 
+  /** What a daemon in the background says. */
+  public Path daemonLog() {
+    return data.resolve("daemon.log");
+  }
+
   /** Which tools were found to work. */
   public Path ociTools() {
     return run.resolve("oci-tools.json");

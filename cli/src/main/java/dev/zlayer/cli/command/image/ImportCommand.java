@@ -1,24 +1,21 @@
 package dev.zlayer.cli.command.image;
 
 import dev.zlayer.cli.Session;
+import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.client.Query;
+import dev.zlayer.cli.command.AnswerCommand;
+import dev.zlayer.json.Json;
 import dev.zlayer.oci.ImageRef;
-import dev.zlayer.port.ImageInfo;
 import java.io.IOException;
 import java.io.InputStream;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Parameters;
 
 @Command(
     name = "import",
     description = "Make an image of one layer from a root file system as tar.",
     footer = {"", "Example:  tar -C rootfs -c . | zlayer image import - base:1"})
-public final class ImportCommand implements Callable<Integer> {
-  private final Session session;
-
-  @Mixin private StoreOptions store = new StoreOptions();
-
+public final class ImportCommand extends AnswerCommand {
   @Parameters(index = "0", paramLabel = "FILE", description = "The tar; - for standard input.")
   private String file = "-";
 
@@ -26,16 +23,21 @@ public final class ImportCommand implements Callable<Integer> {
   private String name = "";
 
   public ImportCommand(Session session) {
-    this.session = session;
+    super(session);
   }
 
   @Override
-  public Integer call() throws InterruptedException, IOException {
+  protected int run(DaemonClient client) throws InterruptedException, IOException {
     ImageRef as = ImageRef.parse(name);
-    try (var open = store.open(session);
-        InputStream tar = Streams.input(session, file)) {
-      ImageInfo info = open.archives().importRoot(tar, as);
-      session.out().printf("%s %s%n", as.familiar(), info.digest());
+    try (InputStream tar = Streams.input(session, file)) {
+      Json image =
+          client.upload(
+              "POST",
+              "/images/import",
+              Query.of("ref", as.familiar()),
+              DaemonClient.TAR,
+              tar::transferTo);
+      show(image, () -> as.familiar() + " " + text(image, "digest") + "\n");
     }
     return 0;
   }

@@ -1,27 +1,19 @@
 package dev.zlayer.cli.command.image;
 
 import dev.zlayer.cli.Session;
+import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.command.AnswerCommand;
 import dev.zlayer.cli.print.Amounts;
 import dev.zlayer.cli.print.Table;
-import dev.zlayer.json.JsonText;
-import dev.zlayer.oci.ImageRef;
-import dev.zlayer.oci.Platform;
-import dev.zlayer.port.ImageInfo;
+import dev.zlayer.json.Json;
 import java.time.Instant;
 import java.util.List;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 @Command(name = "ls", aliases = "list", description = "List the images that are here.")
-public final class ListCommand implements Callable<Integer> {
-  private final Session session;
-
-  @Mixin private StoreOptions store = new StoreOptions();
-
-  @Option(names = "--json", description = "Print JSON.")
-  private boolean json;
+public final class ListCommand extends AnswerCommand {
+  private static final int DIGEST = "sha256:".length() + 12;
 
   @Option(
       names = {"-q", "--quiet"},
@@ -29,39 +21,36 @@ public final class ListCommand implements Callable<Integer> {
   private boolean quiet;
 
   public ListCommand(Session session) {
-    this.session = session;
+    super(session);
   }
 
   @Override
-  public Integer call() {
-    List<ImageInfo> images;
-    try (var open = store.open(session)) {
-      images = open.images().list();
-    }
-    if (json) {
-      session.out().print(JsonText.pretty(ImageJson.of(images)));
-    } else if (quiet) {
-      images.forEach(image -> session.out().println(image.digest()));
+  protected int run(DaemonClient client) throws InterruptedException {
+    Json images = client.get("/images");
+    if (quiet && !json) {
+      images.items().forEach(image -> print(text(image, "digest")));
     } else {
-      session.out().print(table(images, Instant.now()));
+      show(images, () -> table(images.items(), Instant.now()).toString());
     }
     return 0;
   }
 
-  private static Table table(List<ImageInfo> images, Instant now) {
+  private static Table table(List<Json> images, Instant now) {
     var table = new Table("IMAGE", "DIGEST", "PLATFORM", "SIZE", "CREATED");
-    for (ImageInfo image : images) {
-      List<String> names =
-          image.references().isEmpty()
-              ? List.of("<none>")
-              : image.references().stream().map(ImageRef::familiar).toList();
-      for (String name : names) {
+    for (Json image : images) {
+      List<String> names = image.at("references").strings();
+      String digest = text(image, "digest");
+      for (String name : names.isEmpty() ? List.of("<none>") : names) {
         table.row(
             name,
-            image.digest().brief(),
-            image.platform().map(Platform::toString).orElse("-"),
-            Amounts.bytes(image.contentBytes()),
-            image.createdAt().map(then -> Amounts.age(then, now)).orElse("-"));
+            digest.substring(0, Math.min(DIGEST, digest.length())),
+            text(image, "platform"),
+            image.at("size").integer().map(Amounts::bytes).orElse("-"),
+            image
+                .at("created")
+                .string()
+                .map(then -> Amounts.age(Instant.parse(then), now))
+                .orElse("-"));
       }
     }
     return table;

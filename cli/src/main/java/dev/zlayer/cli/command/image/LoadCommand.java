@@ -1,57 +1,50 @@
 package dev.zlayer.cli.command.image;
 
 import dev.zlayer.cli.Session;
-import dev.zlayer.json.JsonText;
-import dev.zlayer.oci.ImageRef;
-import dev.zlayer.port.ImageInfo;
+import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.client.Query;
+import dev.zlayer.cli.command.AnswerCommand;
+import dev.zlayer.json.Json;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.List;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 @Command(
     name = "load",
-    description = "Load images from an archive (docker save, or an OCI layout as tar).",
-    footer = {"", "Example:  zlayer image load -i app.tar"})
-public final class LoadCommand implements Callable<Integer> {
-  private final Session session;
-
-  @Mixin private StoreOptions store = new StoreOptions();
-
+    description = "Load images from an archive of docker save or an OCI layout as tar.",
+    footer = {"", "Example:  docker save app:1 | zlayer image load"})
+public final class LoadCommand extends AnswerCommand {
   @Option(
       names = {"-i", "--input"},
       paramLabel = "FILE",
-      description = "The archive (default: standard input).")
+      description = "Where from (default: standard input).")
   private String input = "-";
 
-  @Option(names = "--json", description = "Print JSON.")
-  private boolean json;
-
   public LoadCommand(Session session) {
-    this.session = session;
+    super(session);
   }
 
   @Override
-  public Integer call() throws InterruptedException, IOException {
-    List<ImageInfo> loaded;
-    try (var open = store.open(session);
-        InputStream archive = Streams.input(session, input)) {
-      loaded = open.archives().load(archive);
-    }
-    if (json) {
-      session.out().print(JsonText.pretty(ImageJson.of(loaded)));
-    } else {
-      for (ImageInfo image : loaded) {
-        String names =
-            image.references().isEmpty()
-                ? "<none>"
-                : String.join(", ", image.references().stream().map(ImageRef::familiar).toList());
-        session.out().printf("loaded %s %s%n", names, image.digest());
-      }
+  protected int run(DaemonClient client) throws InterruptedException, IOException {
+    try (InputStream archive = Streams.input(session, input)) {
+      Json loaded =
+          client.upload("POST", "/images/load", Query.NONE, DaemonClient.TAR, archive::transferTo);
+      show(loaded, () -> text(loaded.items()));
     }
     return 0;
+  }
+
+  private static String text(List<Json> images) {
+    var text = new StringBuilder();
+    for (Json image : images) {
+      List<String> names = image.at("references").strings();
+      text.append(
+          "loaded %s %s%n"
+              .formatted(
+                  names.isEmpty() ? "<none>" : String.join(", ", names), text(image, "digest")));
+    }
+    return text.toString();
   }
 }

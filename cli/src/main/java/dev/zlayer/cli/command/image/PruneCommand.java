@@ -1,26 +1,21 @@
 package dev.zlayer.cli.command.image;
 
 import dev.zlayer.cli.Session;
+import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.client.Query;
+import dev.zlayer.cli.command.AnswerCommand;
 import dev.zlayer.cli.print.Amounts;
 import dev.zlayer.error.Durations;
-import dev.zlayer.json.JsonText;
-import dev.zlayer.port.ImageRemoval;
-import dev.zlayer.port.PruneFilter;
+import dev.zlayer.json.Json;
 import java.util.Optional;
-import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 @Command(
     name = "prune",
     description = "Remove images that nothing refers to, and free their space.")
-public final class PruneCommand implements Callable<Integer> {
-  private final Session session;
-
-  @Mixin private StoreOptions store = new StoreOptions();
-
+public final class PruneCommand extends AnswerCommand {
   @Option(
       names = {"-a", "--all"},
       description = "Also images that have a name, if no container uses them.")
@@ -32,26 +27,29 @@ public final class PruneCommand implements Callable<Integer> {
       description = "Only those last pulled or used before that long ago, for example 7d.")
   private @Nullable String olderThan;
 
-  @Option(names = "--json", description = "Print JSON.")
-  private boolean json;
-
   public PruneCommand(Session session) {
-    this.session = session;
+    super(session);
   }
 
   @Override
-  public Integer call() {
-    var filter = new PruneFilter(all, Optional.ofNullable(olderThan).map(Durations::parse));
-    ImageRemoval removal;
-    try (var open = store.open(session)) {
-      removal = open.images().prune(filter);
-    }
-    if (json) {
-      session.out().print(JsonText.pretty(ImageJson.of(removal)));
-    } else {
+  protected int run(DaemonClient client) throws InterruptedException {
+    Json wish =
+        Json.object()
+            .put("all", all)
+            .putIf(
+                "older_than",
+                Optional.ofNullable(olderThan).map(Durations::parse).map(Durations::print))
+            .build();
+    Json removal = client.post("/images/prune", Query.NONE, wish);
+    if (!json) {
       Removals.print(removal, session.out());
-      session.out().println("reclaimed " + Amounts.bytes(removal.reclaimedBytes()));
     }
+    show(
+        removal,
+        () ->
+            "reclaimed "
+                + Amounts.bytes(removal.at("reclaimed_bytes").integer().orElse(0L))
+                + "\n");
     return 0;
   }
 }

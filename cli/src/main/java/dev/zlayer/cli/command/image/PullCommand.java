@@ -1,25 +1,22 @@
 package dev.zlayer.cli.command.image;
 
 import dev.zlayer.cli.Session;
+import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.command.AnswerCommand;
 import dev.zlayer.cli.print.Amounts;
-import dev.zlayer.cli.print.PullView;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.oci.ImageRef;
 import dev.zlayer.oci.Platform;
 import dev.zlayer.oci.PullPolicy;
-import dev.zlayer.port.ImageInfo;
-import dev.zlayer.port.PullRequest;
-import dev.zlayer.port.RegistryAuth;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
@@ -33,11 +30,7 @@ import picocli.CommandLine.Parameters;
       "  zlayer pull --policy newer localhost:5000/team/app",
       "  echo \"$TOKEN\" | zlayer pull --user ci --password-stdin registry.example.com/app:1"
     })
-public final class PullCommand implements Callable<Integer> {
-  private final Session session;
-
-  @Mixin private StoreOptions store = new StoreOptions();
-
+public final class PullCommand extends AnswerCommand {
   @Option(
       names = "--policy",
       paramLabel = "POLICY",
@@ -61,57 +54,53 @@ public final class PullCommand implements Callable<Integer> {
       description = "Print only the digests.")
   private boolean quiet;
 
-  @Option(names = "--json", description = "Print JSON.")
-  private boolean json;
-
   @Parameters(paramLabel = "IMAGE", arity = "1..*", description = "What to fetch.")
   private List<String> images = List.of();
 
   public PullCommand(Session session) {
-    this.session = session;
+    super(session);
   }
 
   @Override
-  public Integer call() throws InterruptedException, IOException {
+  protected int run(DaemonClient client) throws InterruptedException, IOException {
     List<ImageRef> wanted = images.stream().map(ImageRef::parse).toList();
-    Optional<Platform> forPlatform = Optional.ofNullable(platform).map(Platform::parse);
-    Optional<RegistryAuth> auth = auth();
-    var pulled = new ArrayList<ImageInfo>();
-    try (var open = store.open(session)) {
-      for (ImageRef image : wanted) {
-        pulled.add(pull(open, new PullRequest(image, policy, forPlatform, auth)));
-      }
+    Optional<String> forPlatform =
+        Optional.ofNullable(platform).map(Platform::parse).map(Platform::toString);
+    Optional<Json> auth = auth();
+    var pulled = new ArrayList<Json>();
+    for (ImageRef image : wanted) {
+      Json request =
+          Json.object()
+              .put("ref", image.familiar())
+              .put("policy", policy)
+              .putIf("platform", forPlatform)
+              .putIf("auth", auth)
+              .build();
+      Json result = new Pulling(session, client).pull(image.familiar(), request, quiet || json);
+      pulled.add(result);
+      tell(image, result);
     }
     if (json) {
-      session.out().print(JsonText.pretty(ImageJson.of(pulled)));
+      session.out().print(JsonText.pretty(Json.of(pulled)));
     }
     return 0;
   }
 
-  private ImageInfo pull(OpenStore open, PullRequest request) throws InterruptedException {
-    ImageInfo info;
-    try (var view = quiet || json ? null : PullView.of(session.err()::print, session.terminal())) {
-      if (view != null) {
-        session.err().println("pulling " + request.image().familiar());
-      }
-      info = open.images().pull(request, view == null ? _ -> {} : view);
-    }
+  private void tell(ImageRef image, Json result) {
     if (quiet) {
-      session.out().println(info.digest());
+      print(text(result, "digest"));
     } else if (!json) {
-      session
-          .out()
-          .printf(
-              "%s %s %s %s%n",
-              request.image().familiar(),
-              info.digest(),
-              info.platform().map(Platform::toString).orElse("-"),
-              Amounts.bytes(info.contentBytes()));
+      print(
+          "%s %s %s %s"
+              .formatted(
+                  image.familiar(),
+                  text(result, "digest"),
+                  text(result, "platform"),
+                  result.at("size").integer().map(Amounts::bytes).orElse("-")));
     }
-    return info;
   }
 
-  private Optional<RegistryAuth> auth() throws IOException {
+  private Optional<Json> auth() throws IOException {
     if (user == null && !passwordFromInput) {
       return Optional.empty();
     }
@@ -120,6 +109,6 @@ public final class PullCommand implements Callable<Integer> {
     }
     String password =
         new String(session.in().readAllBytes(), StandardCharsets.UTF_8).stripTrailing();
-    return Optional.of(new RegistryAuth.Basic(user, password));
+    return Optional.of(Json.object().put("user", user).put("password", password).build());
   }
 }

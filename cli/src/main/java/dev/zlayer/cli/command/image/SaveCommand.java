@@ -1,18 +1,20 @@
 package dev.zlayer.cli.command.image;
 
 import dev.zlayer.cli.Session;
+import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.client.Query;
+import dev.zlayer.cli.command.ClientCommand;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.http.HttpResponse;
 import dev.zlayer.oci.ImageRef;
-import java.io.BufferedOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.List;
-import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
@@ -20,11 +22,7 @@ import picocli.CommandLine.Parameters;
     name = "save",
     description = "Save images as an archive that docker load and OCI tools read.",
     footer = {"", "Example:  zlayer image save -o app.tar app:1"})
-public final class SaveCommand implements Callable<Integer> {
-  private final Session session;
-
-  @Mixin private StoreOptions store = new StoreOptions();
-
+public final class SaveCommand extends ClientCommand {
   @Option(
       names = {"-o", "--output"},
       paramLabel = "FILE",
@@ -35,34 +33,33 @@ public final class SaveCommand implements Callable<Integer> {
   private List<String> images = List.of();
 
   public SaveCommand(Session session) {
-    this.session = session;
+    super(session);
   }
 
   @Override
-  public Integer call() throws InterruptedException, IOException {
-    List<ImageRef> wanted = images.stream().map(ImageRef::parse).toList();
+  protected int run(DaemonClient client) throws InterruptedException, IOException {
+    List<String> wanted = images.stream().map(ImageRef::parse).map(ImageRef::familiar).toList();
     if (output == null && session.terminal()) {
       throw new AgentException.InvalidSpec(
           "a terminal is no place for an archive: use --output FILE or redirect");
     }
-    try (var open = store.open(session)) {
+    try (HttpResponse archive = client.download("/images/save", Query.NONE.all("ref", wanted))) {
       if (output == null) {
-        open.archives().save(wanted, session.out());
+        archive.body().transferTo(session.out());
         session.out().flush();
       } else {
-        toFile(open, wanted, session.resolve(output));
+        toFile(archive, session.resolve(output));
       }
     }
     return 0;
   }
 
   /** A failed save leaves no file, and an older one as it was. */
-  private static void toFile(OpenStore open, List<ImageRef> wanted, Path file)
-      throws InterruptedException, IOException {
+  private static void toFile(HttpResponse archive, Path file) throws IOException {
     Path partial = file.resolveSibling(file.getFileName() + ".partial");
     try {
-      try (var out = new BufferedOutputStream(Files.newOutputStream(partial), 1 << 16)) {
-        open.archives().save(wanted, out);
+      try (OutputStream out = Files.newOutputStream(partial)) {
+        archive.body().transferTo(out);
       }
       Files.move(partial, file, StandardCopyOption.ATOMIC_MOVE);
     } finally {

@@ -1,18 +1,16 @@
 package dev.zlayer.cli.command.image;
 
 import dev.zlayer.cli.Session;
+import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.client.Query;
+import dev.zlayer.cli.command.ClientCommand;
+import dev.zlayer.json.Json;
 import dev.zlayer.oci.ImageRef;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Parameters;
 
 @Command(name = "tag", description = "Give an image one more name.")
-public final class TagCommand implements Callable<Integer> {
-  private final Session session;
-
-  @Mixin private StoreOptions store = new StoreOptions();
-
+public final class TagCommand extends ClientCommand {
   @Parameters(index = "0", paramLabel = "IMAGE", description = "An image that is here.")
   private String source = "";
 
@@ -20,14 +18,17 @@ public final class TagCommand implements Callable<Integer> {
   private String target = "";
 
   public TagCommand(Session session) {
-    this.session = session;
+    super(session);
   }
 
   @Override
-  public Integer call() {
-    try (var open = store.open(session)) {
-      open.images().tag(ImageRef.parse(source), ImageRef.parse(target));
-    }
+  protected int run(DaemonClient client) throws InterruptedException {
+    Json names =
+        Json.object()
+            .put("source", ImageRef.parse(source).familiar())
+            .put("target", ImageRef.parse(target).familiar())
+            .build();
+    client.post("/images/tag", Query.NONE, names);
     return 0;
   }
 }

@@ -3,6 +3,7 @@ package dev.zlayer.cli.command.image;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.zlayer.cli.CliFixture;
+import dev.zlayer.cli.DaemonFixture;
 import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.CommandResult;
 import dev.zlayer.host.process.Processes;
@@ -20,28 +21,45 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Images as a person handles them: every verb, against a real registry and real tools. */
 @Timeout(180)
-@Requires({Fact.ROOT, Fact.DOCKER_REGISTRY, Fact.BUSYBOX})
+@Requires({
+  Fact.ROOT,
+  Fact.OVERLAYFS,
+  Fact.RUNC,
+  Fact.CONMON,
+  Fact.CNI,
+  Fact.DOCKER_REGISTRY,
+  Fact.BUSYBOX
+})
 class ImageVerbsIT {
-  @TempDir Path directory;
-  private CliFixture cli;
+  @TempDir static Path directory;
+  private static DaemonFixture daemon;
+  private static CliFixture cli;
 
-  @BeforeEach
-  void prepare() {
-    cli =
-        new CliFixture(
-            directory,
-            Map.of(
-                "ZLAYER_DATA_DIR", directory.resolve("data").toString(),
-                "ZLAYER_CONFIG_DIR", directory.resolve("etc").toString(),
-                "HOME", directory.toString()));
+  @BeforeAll
+  static void startADaemon() {
+    daemon = DaemonFixture.start(directory);
+    cli = daemon.cli();
+  }
+
+  @AfterAll
+  static void removeEverything() {
+    if (daemon != null) {
+      daemon.close();
+    }
+  }
+
+  @AfterEach
+  void removeImages() {
+    ok("image", "prune", "--all");
   }
 
   private static ImageMaker app() {
@@ -51,11 +69,8 @@ class ImageVerbsIT {
         .label("team", "blue");
   }
 
-  /** Runs and insists on success. */
   private String ok(String... arguments) {
-    CliFixture.Result result = cli.run(arguments);
-    assertThat(result.code()).as(result.out() + result.err()).isZero();
-    return result.out();
+    return daemon.ok(arguments);
   }
 
   private static CommandResult tool(String... arguments) throws InterruptedException {
@@ -233,12 +248,12 @@ class ImageVerbsIT {
   }
 
   @Test
-  void twoProcessesDoNotShareAStore() throws Exception {
-    Path lock = directory.resolve("data").resolve("lock");
-    try (var _ = dev.zlayer.host.file.DirectoryLock.take(lock)) {
-      CliFixture.Result result = cli.run("image", "ls");
-      assertThat(result.code()).isEqualTo(1);
-      assertThat(result.err()).contains("in use by process " + ProcessHandle.current().pid());
-    }
+  void twoDaemonsDoNotShareADirectory() throws Exception {
+    Path other = directory.resolve("other.sock");
+    CliFixture.Result second = cli.run("daemon", "start", "--socket", other.toString());
+
+    assertThat(second.code()).isEqualTo(1);
+    assertThat(second.err())
+        .contains("in use by process " + daemon.json("info", "--json").at("pid").integer().get());
   }
 }

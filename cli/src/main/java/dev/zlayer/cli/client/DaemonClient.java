@@ -1,0 +1,202 @@
+package dev.zlayer.cli.client;
+
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.http.HttpClient;
+import dev.zlayer.host.http.HttpHeaders;
+import dev.zlayer.host.http.HttpRequest;
+import dev.zlayer.host.http.HttpResponse;
+import dev.zlayer.host.http.WebSocket;
+import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
+import dev.zlayer.task.Deadline;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Optional;
+
+/**
+ * Asks the daemon. A refusal is a {@link DaemonProblem}, a daemon that is not there a {@link
+ * DaemonAbsent} that says how to get one, a connection that breaks later a {@link DaemonLost}.
+ */
+public final class DaemonClient implements AutoCloseable {
+  public static final String JSON = "application/json";
+  public static final String LINES = "application/x-ndjson";
+  public static final String EVENTS = "text/event-stream";
+  public static final String TAR = "application/x-tar";
+  public static final String YAML = "application/yaml";
+
+  private static final String BASE = "/api/v1";
+  private static final int LARGEST_ANSWER = 64 << 20;
+  private static final int LARGEST_FRAME = 4 << 20;
+  private static final Duration PING = Duration.ofSeconds(5);
+
+  private final DaemonAddress address;
+  private final HttpClient http;
+
+  private DaemonClient(DaemonAddress address) {
+    this.address = address;
+    this.http = HttpClient.open(address.http());
+  }
+
+  public static DaemonClient open(DaemonAddress address) {
+    return new DaemonClient(address);
+  }
+
+  public DaemonAddress address() {
+    return address;
+  }
+
+  /** Whether a daemon answers now. */
+  public boolean answers() throws InterruptedException {
+    try {
+      return exchange(request("GET", "/ping", Query.NONE, JSON), Deadline.after(PING)).success();
+    } catch (DaemonLost | AgentException.Timeout _) {
+      return false;
+    }
+  }
+
+  public Json get(String path) throws InterruptedException {
+    return get(path, Query.NONE);
+  }
+
+  public Json get(String path, Query query) throws InterruptedException {
+    return json(request("GET", path, query, JSON));
+  }
+
+  public Json delete(String path, Query query) throws InterruptedException {
+    return json(request("DELETE", path, query, JSON));
+  }
+
+  public Json post(String path, Query query) throws InterruptedException {
+    return json(request("POST", path, query, JSON));
+  }
+
+  public Json post(String path, Query query, Json body) throws InterruptedException {
+    return json(request("POST", path, query, JSON).withJson(JsonText.print(body)));
+  }
+
+  /** Sends bytes that are small enough to hold. */
+  public Json send(String method, String path, Query query, String type, byte[] body)
+      throws InterruptedException {
+    return json(
+        request(method, path, query, JSON)
+            .with("Content-Type", type)
+            .withBody(new HttpRequest.Body.Bytes(body)));
+  }
+
+  /** Sends what a stream holds, as it comes. */
+  public Json upload(String method, String path, Query query, String type, HttpRequest.Writer body)
+      throws InterruptedException {
+    return json(
+        request(method, path, query, JSON)
+            .with("Content-Type", type)
+            .withBody(new HttpRequest.Body.Streamed(body)));
+  }
+
+  /** An answer that is read as it comes; the caller closes it. */
+  public HttpResponse download(String path, Query query) throws InterruptedException {
+    return checked(request("GET", path, query, "*/*"), Deadline.none());
+  }
+
+  /** The value of a header of the answer to HEAD; nothing when there is no such thing. */
+  public Optional<String> header(String path, Query query, String name)
+      throws InterruptedException {
+    try (HttpResponse response = exchange(request("HEAD", path, query, "*/*"), Deadline.none())) {
+      return response.success() ? response.headers().first(name) : Optional.empty();
+    }
+  }
+
+  public JsonLines stream(String path, Query query) throws InterruptedException {
+    return lines(request("GET", path, query, LINES));
+  }
+
+  /** A long operation that tells its progress. */
+  public JsonLines stream(String method, String path, Query query, String type, byte[] body)
+      throws InterruptedException {
+    HttpRequest request = request(method, path, query, LINES);
+    return lines(
+        body.length == 0
+            ? request
+            : request.with("Content-Type", type).withBody(new HttpRequest.Body.Bytes(body)));
+  }
+
+  public ServerEvents events(Query query) throws InterruptedException {
+    return new ServerEvents(checked(request("GET", "/events", query, EVENTS), Deadline.none()));
+  }
+
+  /** A terminal, or streams without one. */
+  public Channel connect(String path, Query query) throws InterruptedException {
+    try {
+      HttpHeaders headers = request("GET", path, query, "*/*").headers();
+      return switch (WebSocket.open(
+          http, BASE + path + query, headers, LARGEST_FRAME, Deadline.none())) {
+        case WebSocket.Opened.Accepted(WebSocket socket) -> new Channel(socket);
+        case WebSocket.Opened.Refused(HttpResponse response) -> throw problem(response);
+      };
+    } catch (AgentException.Network e) {
+      throw address.explain(e);
+    }
+  }
+
+  @Override
+  public void close() {
+    http.close();
+  }
+
+  private HttpRequest request(String method, String path, Query query, String accept) {
+    HttpRequest request = HttpRequest.of(method, BASE + path + query).with("Accept", accept);
+    return address
+        .token()
+        .map(token -> request.with("Authorization", "Bearer " + token))
+        .orElse(request);
+  }
+
+  private Json json(HttpRequest request) throws InterruptedException {
+    HttpResponse response = checked(request, Deadline.none());
+    String text = response.text(LARGEST_ANSWER);
+    return text.isBlank() ? Json.Null.INSTANCE : JsonText.parse(text);
+  }
+
+  private JsonLines lines(HttpRequest request) throws InterruptedException {
+    return new JsonLines(checked(request, Deadline.none()));
+  }
+
+  private HttpResponse checked(HttpRequest request, Deadline deadline) throws InterruptedException {
+    HttpResponse response = exchange(request, deadline);
+    if (!response.success()) {
+      throw problem(response);
+    }
+    return response;
+  }
+
+  private HttpResponse exchange(HttpRequest request, Deadline deadline)
+      throws InterruptedException {
+    try {
+      return http.send(request, deadline);
+    } catch (AgentException.Network e) {
+      throw address.explain(e);
+    }
+  }
+
+  private static DaemonProblem problem(HttpResponse response) throws InterruptedException {
+    int status = response.status();
+    byte[] body = response.bytes(LARGEST_ANSWER);
+    try {
+      Json problem = JsonText.parse(body);
+      if (problem.at("detail").string().isPresent()) {
+        return new DaemonProblem(problem);
+      }
+    } catch (AgentException.InvalidSpec _) {
+      // not from our daemon; told below
+    }
+    return new DaemonProblem(
+        Json.object()
+            .put("kind", "Internal")
+            .put("blame", "self")
+            .put("status", status)
+            .put(
+                "detail",
+                "the daemon answered with status %d: %s"
+                    .formatted(status, new String(body, StandardCharsets.UTF_8).strip()))
+            .build());
+  }
+}

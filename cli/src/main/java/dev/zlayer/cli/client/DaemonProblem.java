@@ -1,0 +1,55 @@
+package dev.zlayer.cli.client;
+
+import dev.zlayer.error.Blame;
+import dev.zlayer.json.Json;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+
+/**
+ * Something that the daemon refused or failed at, in its own words. It is not one of our eighteen
+ * kinds again: those carry the facts of the place where they were thrown, which is not here.
+ */
+public final class DaemonProblem extends RuntimeException {
+  private final transient Json problem;
+
+  public DaemonProblem(Json problem) {
+    super(text(problem));
+    this.problem = problem;
+  }
+
+  /** The name of the kind, such as {@code NotFound}. */
+  public String kind() {
+    return problem.at("kind").string().orElse("Internal");
+  }
+
+  public Blame blame() {
+    String word = problem.at("blame").string().orElse("").toUpperCase(Locale.ROOT);
+    return Arrays.stream(Blame.values())
+        .filter(blame -> blame.name().equals(word))
+        .findFirst()
+        .orElse(Blame.SELF);
+  }
+
+  public boolean notFound() {
+    return kind().equals("NotFound");
+  }
+
+  /** The problem as it came, for {@code --json}. */
+  public Json json() {
+    return problem;
+  }
+
+  private static String text(Json problem) {
+    String detail =
+        problem
+            .at("detail")
+            .string()
+            .or(() -> problem.at("title").string())
+            .orElse("the daemon failed and did not say why");
+    List<String> lines = problem.at("last_lines").strings();
+    return lines.isEmpty() || detail.contains(lines.getLast())
+        ? detail
+        : detail + "; last output:\n  " + String.join("\n  ", lines);
+  }
+}

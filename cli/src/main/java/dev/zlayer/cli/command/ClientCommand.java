@@ -1,0 +1,86 @@
+package dev.zlayer.cli.command;
+
+import dev.zlayer.cli.Locations;
+import dev.zlayer.cli.Session;
+import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.client.DaemonLost;
+import dev.zlayer.cli.client.DaemonProblem;
+import dev.zlayer.cli.client.Reconnecting;
+import dev.zlayer.error.AgentException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+/** A verb that asks the daemon for one thing and shows the answer. */
+public abstract class ClientCommand implements Callable<Integer> {
+  /** How long a restart of the daemon may take while a verb waits for something. */
+  private static final Duration PATIENCE = Duration.ofMinutes(2);
+
+  protected final Session session;
+
+  @Option(
+      names = "--socket",
+      paramLabel = "PATH",
+      description = "Where the daemon listens (default: $ZLAYER_SOCKET, else $ZLAYER_HOST).")
+  private @Nullable String socket;
+
+  protected ClientCommand(Session session) {
+    this.session = session;
+  }
+
+  @Override
+  public final Integer call() throws Exception {
+    try (DaemonClient client = open()) {
+      return run(client);
+    }
+  }
+
+  protected abstract int run(DaemonClient client) throws Exception;
+
+  protected final DaemonClient open() {
+    return DaemonClient.open(Locations.daemon(session, Optional.ofNullable(socket)));
+  }
+
+  protected final void print(String line) {
+    session.out().println(line);
+  }
+
+  protected final void tell(String line) {
+    session.err().println(line);
+  }
+
+  /** Survives restarts of the daemon. */
+  protected final Reconnecting reconnecting(DaemonClient client) {
+    return new Reconnecting(client, PATIENCE, notice -> tell("zlayer: " + notice));
+  }
+
+  /** Something to do for each of several things. */
+  @FunctionalInterface
+  protected interface ForEach {
+    void one(String name) throws Exception;
+  }
+
+  /** Tries all; every failure is told, the first one decides the exit code. */
+  protected final int forEach(List<String> names, ForEach work) throws Exception {
+    int code = 0;
+    for (String name : names) {
+      int failed = 0;
+      try {
+        work.one(name);
+      } catch (DaemonProblem problem) {
+        tell("zlayer: " + problem.getMessage());
+        failed = problem.blame().exitCode();
+      } catch (AgentException e) {
+        tell("zlayer: " + e.getMessage());
+        failed = e.blame().exitCode();
+      } catch (DaemonLost e) {
+        throw e; // without a daemon the others cannot do better
+      }
+      code = code == 0 ? failed : code;
+    }
+    return code;
+  }
+}

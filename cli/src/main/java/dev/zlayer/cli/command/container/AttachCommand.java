@@ -1,0 +1,43 @@
+package dev.zlayer.cli.command.container;
+
+import dev.zlayer.cli.Session;
+import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.client.Query;
+import dev.zlayer.cli.client.Target;
+import dev.zlayer.cli.command.ClientCommand;
+import dev.zlayer.json.Json;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+@Command(
+    name = "attach",
+    description = "Connect to the main process of a running container.",
+    footer = {"", "^P^Q leaves a container with a terminal running. Exit code: the container's."})
+public final class AttachCommand extends ClientCommand {
+  @Option(names = "--no-stdin", description = "Only watch.")
+  private boolean watch;
+
+  @Option(names = "--logs", description = "First show what it has printed so far.")
+  private boolean logs;
+
+  @Parameters(
+      paramLabel = "CONTAINER",
+      description = "deployment/service[/replica], a name or an id.")
+  private String name = "";
+
+  public AttachCommand(Session session) {
+    super(session);
+  }
+
+  @Override
+  protected int run(DaemonClient client) throws InterruptedException {
+    Target target = Target.parse(name);
+    Json details = client.get(target.path());
+    boolean tty = Attaching.terminal(details) && session.keyboard();
+    Query query = Query.of("stdin", !watch).and("logs", logs);
+    var channel = client.connect(target.path() + "/attach/ws", query);
+    Interaction.End end = new Interaction(session, channel, tty).run(!watch);
+    return Attaching.finish(client, session, target, end);
+  }
+}

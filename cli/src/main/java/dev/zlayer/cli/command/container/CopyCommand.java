@@ -1,0 +1,70 @@
+package dev.zlayer.cli.command.container;
+
+import dev.zlayer.cli.Session;
+import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.command.ClientCommand;
+import dev.zlayer.error.AgentException;
+import java.io.IOException;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+@Command(
+    name = "cp",
+    description = "Copy files between a container and this machine.",
+    footer = {
+      "",
+      "Examples:",
+      "  zlayer cp shop/web/1:/etc/nginx.conf .       out of a container",
+      "  zlayer cp ./site shop/web/1:/srv             into it; also while it runs",
+      "  zlayer cp shop/db/1:/data - > data.tar       as a tar on standard output",
+      "  zlayer cp - shop/db/1:/data < data.tar       a tar from standard input"
+    })
+public final class CopyCommand extends ClientCommand {
+  @Option(
+      names = {"-q", "--quiet"},
+      description = "Print nothing.")
+  private boolean quiet;
+
+  @Parameters(index = "0", paramLabel = "FROM", description = "CONTAINER:PATH, a path or -.")
+  private String from = "";
+
+  @Parameters(index = "1", paramLabel = "TO", description = "CONTAINER:PATH, a path or -.")
+  private String to = "";
+
+  public CopyCommand(Session session) {
+    super(session);
+  }
+
+  @Override
+  protected int run(DaemonClient client) throws InterruptedException, IOException {
+    CopyPlace source = CopyPlace.parse(from);
+    CopyPlace target = CopyPlace.parse(to);
+    var copy = new Copying(session, client);
+    switch (source) {
+      case CopyPlace.Inside inside ->
+          copy.out(
+              inside,
+              switch (target) {
+                case CopyPlace.Here here -> here;
+                case CopyPlace.Inside _ -> throw oneSide();
+              });
+      case CopyPlace.Here here ->
+          copy.in(
+              here,
+              switch (target) {
+                case CopyPlace.Inside inside -> inside;
+                case CopyPlace.Here _ -> throw oneSide();
+              });
+    }
+    if (!quiet && !to.equals("-")) {
+      tell("copied " + from + " to " + to);
+    }
+    return 0;
+  }
+
+  private static AgentException oneSide() {
+    return new AgentException.InvalidSpec(
+        "exactly one of the two places is inside a container: write CONTAINER:PATH");
+  }
+}

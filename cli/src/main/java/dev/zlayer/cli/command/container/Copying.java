@@ -1,0 +1,140 @@
+package dev.zlayer.cli.command.container;
+
+import dev.zlayer.cli.Session;
+import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.client.Query;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.http.HttpResponse;
+import dev.zlayer.host.process.Command;
+import dev.zlayer.host.process.Processes;
+import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Base64;
+import java.util.Optional;
+
+/**
+ * Carries trees over as tar streams. The names at the top are changed on the way; reading and
+ * writing files is left to the machine's {@code tar}, which knows links, owners and sparse files
+ * and does not let an archive write outside of its directory.
+ */
+final class Copying {
+  private static final int DIRECTORY = 0040000;
+  private static final int TYPE = 0170000;
+
+  private final Session session;
+  private final DaemonClient client;
+
+  Copying(Session session, DaemonClient client) {
+    this.session = session;
+    this.client = client;
+  }
+
+  void out(CopyPlace.Inside from, CopyPlace.Here to) throws InterruptedException, IOException {
+    if (to.stream() && session.terminal()) {
+      throw new AgentException.InvalidSpec("a terminal is no place for an archive: redirect it");
+    }
+    try (HttpResponse archive =
+        client.download(from.container().path() + "/archive", Query.of("path", from.path()))) {
+      if (to.stream()) {
+        archive.body().transferTo(session.out());
+        session.out().flush();
+        return;
+      }
+      Path target = session.resolve(to.path());
+      boolean into = Files.isDirectory(target);
+      Path directory = into ? target : parent(target);
+      if (!Files.isDirectory(directory)) {
+        throw new AgentException.NotFound("directory '" + directory + "'", "make it first");
+      }
+      Optional<String> name =
+          into ? Optional.empty() : Optional.of(target.getFileName().toString());
+      unpack(archive.body(), directory, name);
+    }
+  }
+
+  void in(CopyPlace.Here from, CopyPlace.Inside to) throws InterruptedException, IOException {
+    if (from.stream()) {
+      if (session.keyboard()) {
+        throw new AgentException.InvalidSpec("give the tar on standard input");
+      }
+      put(to, to.path(), session.in());
+      return;
+    }
+    Path source = session.resolve(from.path()).toAbsolutePath().normalize();
+    if (!Files.exists(source)) {
+      throw new AgentException.NotFound("file '" + from.path() + "'", "there is no such file");
+    }
+    String name = source.getFileName() == null ? "." : source.getFileName().toString();
+    boolean into = isDirectory(to) || to.path().endsWith("/");
+    String path = to.path().replaceAll("/+$", "");
+    String directory = into ? path : path.substring(0, Math.max(0, path.lastIndexOf('/')));
+    String as = into ? name : path.substring(path.lastIndexOf('/') + 1);
+    Process tar =
+        Processes.start(Command.of("tar", "-C", parent(source).toString(), "-cf", "-", "--", name));
+    tar.getOutputStream().close();
+    client.upload(
+        "PUT",
+        to.container().path() + "/archive",
+        Query.of("path", directory.isEmpty() ? "/" : directory),
+        DaemonClient.TAR,
+        out -> TopName.change(tar.getInputStream(), out, as));
+    check(tar, "reading " + from.path());
+  }
+
+  private void put(CopyPlace.Inside to, String directory, InputStream tar)
+      throws InterruptedException {
+    client.upload(
+        "PUT",
+        to.container().path() + "/archive",
+        Query.of("path", directory),
+        DaemonClient.TAR,
+        tar::transferTo);
+  }
+
+  private boolean isDirectory(CopyPlace.Inside place) throws InterruptedException {
+    return client
+        .header(
+            place.container().path() + "/archive", Query.of("path", place.path()), "X-Path-Stat")
+        .map(stat -> JsonText.parse(Base64.getDecoder().decode(stat)))
+        .flatMap(Copying::mode)
+        .map(mode -> (mode & TYPE) == DIRECTORY)
+        .orElse(false);
+  }
+
+  private static Optional<Integer> mode(Json stat) {
+    return stat.at("mode").integer().map(Long::intValue);
+  }
+
+  private static void unpack(InputStream archive, Path directory, Optional<String> name)
+      throws IOException, InterruptedException {
+    Process tar =
+        Processes.start(
+            Command.of("tar", "-C", directory.toString(), "--no-same-owner", "-xf", "-"));
+    try (OutputStream out = tar.getOutputStream()) {
+      if (name.isPresent()) {
+        TopName.change(archive, out, name.get());
+      } else {
+        archive.transferTo(out);
+      }
+    }
+    check(tar, "writing to " + directory);
+  }
+
+  private static void check(Process tar, String doing) throws IOException, InterruptedException {
+    String said = new String(tar.getErrorStream().readAllBytes(), StandardCharsets.UTF_8).strip();
+    if (tar.waitFor() != 0) {
+      throw new AgentException.InvalidSpec(doing + " failed: " + said);
+    }
+  }
+
+  private static Path parent(Path path) {
+    Path parent = path.toAbsolutePath().normalize().getParent();
+    return parent == null ? Path.of("/") : parent;
+  }
+}

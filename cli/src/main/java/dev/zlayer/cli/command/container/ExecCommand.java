@@ -1,0 +1,137 @@
+package dev.zlayer.cli.command.container;
+
+import dev.zlayer.cli.Session;
+import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.client.JsonLines;
+import dev.zlayer.cli.client.Output;
+import dev.zlayer.cli.client.Query;
+import dev.zlayer.cli.client.Target;
+import dev.zlayer.cli.command.ClientCommand;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.error.Blame;
+import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
+import java.io.PrintStream;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+@Command(
+    name = "exec",
+    description = "Run a command inside a running container.",
+    footer = {
+      "",
+      "Examples:",
+      "  zlayer exec shop/db/1 pg_dump shop > shop.sql",
+      "  zlayer exec -it shop/api sh        with a terminal; ^P^Q leaves it running",
+      "",
+      "Exit code: that of the command."
+    })
+public final class ExecCommand extends ClientCommand {
+  @Option(
+      names = {"-i", "--interactive"},
+      description = "Pass standard input on.")
+  private boolean interactive;
+
+  @Option(
+      names = {"-t", "--tty"},
+      description = "Give it a terminal.")
+  private boolean tty;
+
+  @Option(
+      names = {"-e", "--env"},
+      paramLabel = "NAME=VALUE",
+      description = "A variable; a name alone passes on the one that is set here.")
+  private List<String> env = List.of();
+
+  @Option(
+      names = {"-u", "--user"},
+      paramLabel = "USER",
+      description = "Run as this user.")
+  private @Nullable String user;
+
+  @Option(
+      names = {"-w", "--workdir"},
+      paramLabel = "PATH",
+      description = "Directory inside the container.")
+  private @Nullable String workdir;
+
+  @Option(names = "--privileged", description = "With all capabilities.")
+  private boolean privileged;
+
+  @Parameters(index = "0", paramLabel = "CONTAINER", description = "Where to run it.")
+  private String container = "";
+
+  @Parameters(index = "1..*", paramLabel = "COMMAND", arity = "1..*", description = "What to run.")
+  private List<String> command = List.of();
+
+  public ExecCommand(Session session) {
+    super(session);
+  }
+
+  @Override
+  protected int run(DaemonClient client) throws InterruptedException {
+    Target target = Target.parse(container);
+    Map<String, String> variables = Variables.parse(session, env);
+    if (tty && !session.keyboard()) {
+      throw new AgentException.InvalidSpec("standard input is not a terminal: leave out -t");
+    }
+    return interactive || tty
+        ? interact(client, target, variables)
+        : stream(client, target, variables);
+  }
+
+  private int interact(DaemonClient client, Target target, Map<String, String> variables)
+      throws InterruptedException {
+    Query query =
+        Query.NONE
+            .all("command", command)
+            .all(
+                "env",
+                variables.entrySet().stream()
+                    .map(entry -> entry.getKey() + "=" + entry.getValue())
+                    .toList())
+            .and("tty", tty)
+            .and("stdin", true)
+            .andIf("user", Optional.ofNullable(user))
+            .andIf("working_directory", Optional.ofNullable(workdir))
+            .flag("privileged", privileged);
+    var channel = client.connect(target.path() + "/exec/ws", query);
+    Interaction.End end = new Interaction(session, channel, tty).run(interactive || tty);
+    if (end.detached()) {
+      tell("left; the command goes on inside " + container);
+      return 0;
+    }
+    return end.code().orElse(Blame.OUTSIDE.exitCode());
+  }
+
+  private int stream(DaemonClient client, Target target, Map<String, String> variables)
+      throws InterruptedException {
+    Json body =
+        Json.object()
+            .put("command", command)
+            .put("env", variables)
+            .putIf("working_directory", Optional.ofNullable(workdir))
+            .putIf("user", Optional.ofNullable(user))
+            .put("privileged", privileged)
+            .build();
+    try (JsonLines lines =
+        client.stream(
+            "POST", target.path() + "/exec", Query.NONE, DaemonClient.JSON, JsonText.bytes(body))) {
+      for (Optional<Json> json = lines.next(); json.isPresent(); json = lines.next()) {
+        if (json.get().at("type").string().filter("exit"::equals).isPresent()) {
+          return json.get().at("code").integer().orElse(1L).intValue();
+        }
+        Output piece = Output.of(json.get());
+        PrintStream out = piece.stderr() ? session.err() : session.out();
+        out.write(piece.bytes(), 0, piece.bytes().length);
+        out.flush();
+      }
+    }
+    throw new AgentException.Network("the daemon did not say how the command ended");
+  }
+}

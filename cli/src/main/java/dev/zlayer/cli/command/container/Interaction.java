@@ -1,0 +1,152 @@
+package dev.zlayer.cli.command.container;
+
+import dev.zlayer.cli.Session;
+import dev.zlayer.cli.client.Channel;
+import dev.zlayer.cli.client.DaemonProblem;
+import dev.zlayer.cli.terminal.DetachKeys;
+import dev.zlayer.cli.terminal.KeyboardLoop;
+import dev.zlayer.cli.terminal.Terminal;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.json.Json;
+import java.io.PrintStream;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * A person and a process, connected: keys there, output here, until one of them leaves. With a
+ * terminal every key goes through, ^C included; without one ^C becomes a signal for the process.
+ */
+public final class Interaction {
+  private final Session session;
+  private final Channel channel;
+  private final boolean terminal;
+  private final AtomicBoolean detached = new AtomicBoolean();
+
+  public Interaction(Session session, Channel channel, boolean terminal) {
+    this.session = session;
+    this.channel = channel;
+    this.terminal = terminal;
+  }
+
+  /** How it ended; no code when the person left, or when the daemon does not know one. */
+  public record End(OptionalInt code, boolean detached) {}
+
+  public End run(boolean withInput) throws InterruptedException {
+    List<Terminal.Undo> undos = new ArrayList<>();
+    try (channel) {
+      if (terminal) {
+        undos.add(session.screen().raw());
+        resize();
+        undos.add(session.screen().onSignal("WINCH", this::resize));
+      } else {
+        undos.add(session.screen().onSignal("INT", () -> signal("INT")));
+        undos.add(session.screen().onSignal("TERM", () -> signal("TERM")));
+      }
+      if (withInput) {
+        KeyboardLoop.start(session.in(), new Keys());
+      }
+      return receive();
+    } finally {
+      undos.reversed().forEach(Terminal.Undo::close);
+    }
+  }
+
+  private End receive() throws InterruptedException {
+    try {
+      for (Optional<Channel.Frame> frame = channel.next();
+          frame.isPresent();
+          frame = channel.next()) {
+        switch (frame.get()) {
+          case Channel.Frame.Bytes(int stream, byte[] bytes) -> {
+            PrintStream out = stream == 2 ? session.err() : session.out();
+            out.write(bytes, 0, bytes.length);
+            out.flush();
+          }
+          case Channel.Frame.Word(Json word) -> {
+            Optional<End> end = end(word);
+            if (end.isPresent()) {
+              return end.get();
+            }
+          }
+        }
+      }
+    } catch (RuntimeException e) {
+      if (!detached.get()) {
+        throw e;
+      }
+    }
+    return new End(OptionalInt.empty(), detached.get());
+  }
+
+  private static Optional<End> end(Json word) {
+    if (!word.at("error").isNull()) {
+      throw new DaemonProblem(word.at("error"));
+    }
+    Json exit = word.at("exit");
+    if (exit.isNull()) {
+      return Optional.empty();
+    }
+    OptionalInt code =
+        exit.at("code")
+            .integer()
+            .map(value -> OptionalInt.of(value.intValue()))
+            .orElse(OptionalInt.empty());
+    return Optional.of(new End(code, false));
+  }
+
+  private void resize() {
+    session
+        .screen()
+        .size()
+        .ifPresent(size -> quietly(() -> channel.resize(size.columns(), size.rows())));
+  }
+
+  private void signal(String name) {
+    quietly(() -> channel.signal(name));
+  }
+
+  private interface Sending {
+    void run() throws InterruptedException;
+  }
+
+  /** What cannot be sent any more was meant for a process that has gone. */
+  private static void quietly(Sending sending) {
+    try {
+      sending.run();
+    } catch (AgentException _) {
+      // told by the thread that receives
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private final class Keys implements KeyboardLoop.Receiver {
+    private final DetachKeys detachKeys = new DetachKeys();
+
+    @Override
+    public boolean keys(byte[] bytes, int length) {
+      if (!terminal) {
+        quietly(() -> channel.input(bytes, length));
+        return true;
+      }
+      DetachKeys.Passed passed = detachKeys.pass(bytes, length);
+      if (passed.bytes().length > 0) {
+        quietly(() -> channel.input(passed.bytes(), passed.bytes().length));
+      }
+      if (passed.detach()) {
+        detached.set(true);
+        quietly(channel::leave);
+        channel.close();
+      }
+      return !passed.detach();
+    }
+
+    @Override
+    public void end() {
+      quietly(channel::endInput);
+    }
+  }
+}

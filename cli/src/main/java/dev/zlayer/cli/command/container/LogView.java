@@ -1,0 +1,155 @@
+package dev.zlayer.cli.command.container;
+
+import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.client.JsonLines;
+import dev.zlayer.cli.client.Output;
+import dev.zlayer.cli.client.Query;
+import dev.zlayer.cli.client.Reconnecting;
+import dev.zlayer.cli.client.Resume;
+import dev.zlayer.cli.client.Target;
+import dev.zlayer.cli.print.LogPrinter;
+import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
+import dev.zlayer.task.Pauses;
+import dev.zlayer.task.TaskScope;
+import java.io.PrintStream;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.PriorityQueue;
+import java.util.Set;
+
+/** The output of some containers: merged by time, or followed side by side. */
+final class LogView {
+  private static final Duration LOOK_FOR_NEW = Duration.ofSeconds(1);
+
+  private final DaemonClient client;
+  private final Reconnecting reconnecting;
+  private final PrintStream out;
+  private final LogPrinter printer;
+  private final LogWish wish;
+
+  LogView(
+      DaemonClient client,
+      Reconnecting reconnecting,
+      PrintStream out,
+      LogPrinter printer,
+      LogWish wish) {
+    this.client = client;
+    this.reconnecting = reconnecting;
+    this.out = out;
+    this.printer = printer;
+    this.wish = wish;
+  }
+
+  void show(List<String> words) throws InterruptedException {
+    List<Json> containers = Containers.named(Containers.all(client), words);
+    boolean one = words.size() == 1 && containers.size() == 1 && names(containers, words);
+    if (wish.follow()) {
+      follow(containers, words, one);
+    } else {
+      merge(containers);
+    }
+  }
+
+  /** Whether the word names this very container and not a service with more to come. */
+  private static boolean names(List<Json> containers, List<String> words) {
+    Target target = Target.parse(words.getFirst());
+    return !target.service()
+        && !containers.getFirst().at("deployment").string().equals(Optional.of(target.text()));
+  }
+
+  /** One container's stream of lines with the line that comes next. */
+  private record Source(String prefix, JsonLines lines, Json head, Output line) {}
+
+  private void merge(List<Json> containers) throws InterruptedException {
+    var sources =
+        new PriorityQueue<Source>(
+            Comparator.comparing(source -> source.line.time().orElse(java.time.Instant.MIN)));
+    try {
+      for (Json container : containers) {
+        String prefix = prefix(container, containers.size() == 1);
+        next(prefix, open(container, Optional.empty(), false)).ifPresent(sources::add);
+      }
+      while (!sources.isEmpty()) {
+        Source source = sources.poll();
+        print(source.prefix, source.head, source.line);
+        next(source.prefix, source.lines).ifPresent(sources::add);
+      }
+    } finally {
+      sources.forEach(source -> source.lines.close());
+    }
+  }
+
+  private static Optional<Source> next(String prefix, JsonLines lines) throws InterruptedException {
+    return lines.next().map(json -> new Source(prefix, lines, json, Output.of(json)));
+  }
+
+  /** Ends when the one container has ended; otherwise goes on with replicas that come later. */
+  private void follow(List<Json> containers, List<String> words, boolean one)
+      throws InterruptedException {
+    Set<String> known = new HashSet<>();
+    try (var scope = new TaskScope("logs")) {
+      containers.forEach(container -> fork(scope, known, container, one));
+      while (!one) {
+        Pauses.REAL.pause(LOOK_FOR_NEW);
+        List<Target> targets = words.stream().map(Target::parse).toList();
+        for (Json container : reconnecting.run(() -> Containers.all(client))) {
+          if (targets.stream().anyMatch(target -> Containers.matches(container, target))) {
+            fork(scope, known, container, false);
+          }
+        }
+      }
+      scope.join();
+    }
+  }
+
+  private void fork(TaskScope scope, Set<String> known, Json container, boolean one) {
+    if (known.add(Containers.id(container))) {
+      String prefix = prefix(container, one);
+      scope.fork(() -> follow(container, prefix));
+    }
+  }
+
+  private boolean follow(Json container, String prefix) throws InterruptedException {
+    var resume = new Resume();
+    return reconnecting.run(
+        () -> {
+          resume.again();
+          try (JsonLines lines = open(container, resume.since().map(Object::toString), true)) {
+            for (Optional<Json> json = lines.next(); json.isPresent(); json = lines.next()) {
+              Output line = Output.of(json.get());
+              if (resume.isNew(line)) {
+                print(prefix, json.get(), line);
+              }
+            }
+            return true;
+          }
+        });
+  }
+
+  /** From the beginning as wished, or from where it was cut off. */
+  private JsonLines open(Json container, Optional<String> from, boolean follow)
+      throws InterruptedException {
+    Query query =
+        from.isPresent() ? Query.of("since", from.get()) : wish.window().andIf("tail", wish.tail());
+    return client.stream(
+        "/containers/" + Query.segment(Containers.id(container)) + "/logs",
+        query.flag("follow", follow));
+  }
+
+  private String prefix(Json container, boolean one) {
+    return one || !wish.prefixes() ? "" : printer.prefix(Containers.name(container));
+  }
+
+  private synchronized void print(String prefix, Json json, Output line) {
+    if (wish.json()) {
+      out.println(JsonText.print(json));
+      out.flush();
+    } else {
+      printer.print(prefix, line);
+    }
+  }
+}

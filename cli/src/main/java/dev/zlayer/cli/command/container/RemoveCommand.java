@@ -1,0 +1,29 @@
+package dev.zlayer.cli.command.container;
+
+import dev.zlayer.cli.Session;
+import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.client.Query;
+import dev.zlayer.cli.client.Target;
+import dev.zlayer.json.Json;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+@Command(
+    name = "rm",
+    description = "Remove containers that were made with run.",
+    aliases = "remove")
+public final class RemoveCommand extends EachCommand {
+  @Option(
+      names = {"-f", "--force"},
+      description = "Also when it runs.")
+  private boolean force;
+
+  public RemoveCommand(Session session) {
+    super(session);
+  }
+
+  @Override
+  Json one(DaemonClient client, Target target) throws InterruptedException {
+    return client.delete(target.path(), Query.NONE.flag("force", force));
+  }
+}

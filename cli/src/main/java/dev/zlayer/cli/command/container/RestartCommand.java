@@ -1,0 +1,33 @@
+package dev.zlayer.cli.command.container;
+
+import dev.zlayer.cli.Session;
+import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.client.Query;
+import dev.zlayer.cli.client.Target;
+import dev.zlayer.json.Json;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+@Command(
+    name = "restart",
+    description = "Stop and start services, replica by replica, or containers.")
+public final class RestartCommand extends EachCommand {
+  @Option(
+      names = {"-t", "--time"},
+      paramLabel = "DURATION",
+      description = "How long it may take to end before it is killed, for example 10s.")
+  private @Nullable String grace;
+
+  public RestartCommand(Session session) {
+    super(session);
+  }
+
+  @Override
+  Json one(DaemonClient client, Target target) throws InterruptedException {
+    if (target.service()) {
+      return client.post(target.servicePath() + "/restart", Query.NONE);
+    }
+    return client.post(target.path() + "/restart", Query.NONE.andIf("grace", Grace.parse(grace)));
+  }
+}

@@ -1,0 +1,33 @@
+package dev.zlayer.cli.command.container;
+
+import dev.zlayer.cli.Session;
+import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.client.Query;
+import dev.zlayer.cli.client.Target;
+import dev.zlayer.json.Json;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+@Command(
+    name = "stop",
+    description = "Stop services or containers; a stopped service stays stopped.")
+public final class StopCommand extends EachCommand {
+  @Option(
+      names = {"-t", "--time"},
+      paramLabel = "DURATION",
+      description = "How long it may take to end before it is killed, for example 10s.")
+  private @Nullable String grace;
+
+  public StopCommand(Session session) {
+    super(session);
+  }
+
+  @Override
+  Json one(DaemonClient client, Target target) throws InterruptedException {
+    if (target.service()) {
+      return client.post(target.servicePath() + "/stop", Query.NONE);
+    }
+    return client.post(target.path() + "/stop", Query.NONE.andIf("grace", Grace.parse(grace)));
+  }
+}

@@ -1,0 +1,98 @@
+package dev.zlayer.cli.command.daemon;
+
+import dev.zlayer.cli.Session;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.error.Durations;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+@Command(
+    name = "install",
+    description =
+        "Write a unit for systemd, so that the daemon runs from the start of the machine.",
+    footer = {
+      "",
+      "Containers go on when the unit is restarted: only the daemon itself is ended, and the",
+      "control groups below it are its own."
+    })
+public final class DaemonInstallCommand implements Callable<Integer> {
+  private final Session session;
+
+  @Option(
+      names = "--unit-dir",
+      paramLabel = "DIR",
+      description = "Where units lie (default: /etc/systemd/system).")
+  private String unitDirectory = "/etc/systemd/system";
+
+  @Option(names = "--config", paramLabel = "FILE", description = "The configuration file to use.")
+  private @Nullable String config;
+
+  @Option(
+      names = "--stop-timeout",
+      paramLabel = "DURATION",
+      description = "How long the daemon may take to end (default: 90s).")
+  private String stopTimeout = "90s";
+
+  @Option(names = "--print", description = "Only show the unit.")
+  private boolean print;
+
+  public DaemonInstallCommand(Session session) {
+    this.session = session;
+  }
+
+  @Override
+  public Integer call() {
+    String unit = unit();
+    if (print) {
+      session.out().print(unit);
+      return 0;
+    }
+    Path file = session.resolve(unitDirectory).resolve("zlayer.service");
+    try {
+      Files.writeString(file, unit);
+    } catch (IOException e) {
+      throw new AgentException.Configuration(
+          "cannot write %s: %s; become root, or name another with --unit-dir"
+              .formatted(file, e.getMessage()),
+          e);
+    }
+    session.err().println("wrote " + file);
+    session.err().println("next: systemctl daemon-reload && systemctl enable --now zlayer");
+    return 0;
+  }
+
+  private String unit() {
+    String options = config == null ? "" : " --config " + session.resolve(config);
+    return """
+    [Unit]
+    Description=zlayer container agent
+    After=network-online.target local-fs.target
+    Wants=network-online.target
+
+    [Service]
+    Type=notify
+    NotifyAccess=all
+    ExecStart=%s serve%s
+    Restart=always
+    RestartSec=1s
+    # containers belong to their own monitors and outlive the daemon
+    KillMode=process
+    Delegate=yes
+    TimeoutStopSec=%ds
+    LimitNOFILE=1048576
+    LimitNPROC=infinity
+    TasksMax=infinity
+    OOMScoreAdjust=-500
+
+    [Install]
+    WantedBy=multi-user.target
+    """
+        .formatted(
+            String.join(" ", Launch.words()), options, Durations.parse(stopTimeout).toSeconds());
+  }
+}

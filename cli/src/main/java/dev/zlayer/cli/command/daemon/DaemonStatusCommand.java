@@ -1,0 +1,56 @@
+package dev.zlayer.cli.command.daemon;
+
+import dev.zlayer.cli.Session;
+import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.command.AnswerCommand;
+import dev.zlayer.error.Blame;
+import dev.zlayer.json.Json;
+import picocli.CommandLine.Command;
+
+@Command(
+    name = "status",
+    description = "Tell whether a daemon answers, and which.",
+    footer = {"", "Exit code 0 when one answers, 1 otherwise."})
+public final class DaemonStatusCommand extends AnswerCommand {
+  public DaemonStatusCommand(Session session) {
+    super(session);
+  }
+
+  @Override
+  protected int run(DaemonClient client) throws InterruptedException {
+    boolean running = client.answers();
+    Json.Builder facts =
+        Json.object().put("running", running).put("address", client.address().http().toString());
+    if (running) {
+      Json info = client.get("/info");
+      for (String name : new String[] {"version", "pid", "data_dir", "containers", "images"}) {
+        facts.put(name, info.at(name));
+      }
+    }
+    Json status = facts.build();
+    show(status, () -> text(status, running));
+    return running ? 0 : Blame.SELF.exitCode();
+  }
+
+  private static String text(Json status, boolean running) {
+    if (!running) {
+      return "no daemon at %s: start one with 'zlayer daemon start'%n"
+          .formatted(text(status, "address"));
+    }
+    var text = new StringBuilder();
+    status
+        .members()
+        .forEach(
+            (name, value) ->
+                text.append(
+                    "%-11s %s%n"
+                        .formatted(
+                            name,
+                            value
+                                .string()
+                                .or(() -> value.integer().map(String::valueOf))
+                                .or(() -> value.bool().map(yes -> yes ? "yes" : "no"))
+                                .orElse("-"))));
+    return text.toString();
+  }
+}

@@ -1,0 +1,72 @@
+package dev.zlayer.cli.command.deploy;
+
+import dev.zlayer.cli.Session;
+import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.client.Query;
+import dev.zlayer.cli.command.AnswerCommand;
+import dev.zlayer.cli.command.DeploymentFiles;
+import dev.zlayer.cli.print.Style;
+import dev.zlayer.json.Json;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+@Command(
+    name = "diff",
+    description = "Show what 'up' with this file would change.",
+    footer = {"", "Without FILE: the only *.zlayer.yml of this directory."})
+public final class DiffCommand extends AnswerCommand {
+  @Option(names = "--exit-code", description = "Return 1 when something would change.")
+  private boolean asCode;
+
+  @Parameters(
+      paramLabel = "FILE",
+      arity = "0..1",
+      description = "What to compare; - is standard input.")
+  private @Nullable String file;
+
+  public DiffCommand(Session session) {
+    super(session);
+  }
+
+  @Override
+  protected int run(DaemonClient client) throws InterruptedException {
+    var deployment = DeploymentFiles.load(session, Optional.ofNullable(file));
+    Json diff =
+        client.send(
+            "POST",
+            "/deployments/" + Query.segment(deployment.name()) + "/diff",
+            Query.of("directory", deployment.directory()),
+            DaemonClient.YAML,
+            deployment.content());
+    boolean changes =
+        items(diff, "changes").stream().anyMatch(change -> !text(change, "action").equals("keep"));
+    show(
+        diff,
+        () -> {
+          var lines = new StringBuilder();
+          items(diff, "changes").forEach(change -> lines.append(line(change)));
+          return lines.isEmpty() || !changes ? "nothing would change\n" : lines.toString();
+        });
+    return changes && asCode ? 1 : 0;
+  }
+
+  private String line(Json change) {
+    Style style = Style.of(session.colours());
+    String name = text(change, "service");
+    String fields = String.join(", ", change.at("fields").strings());
+    return switch (text(change, "action")) {
+      case "create" -> "+ %s%n".formatted(style.bold(name));
+      case "remove" -> "- %s%n".formatted(style.bold(name));
+      case "update" ->
+          "~ %s: %s%s%n"
+              .formatted(
+                  style.bold(name),
+                  fields,
+                  change.at("replaces").bool().orElse(true) ? " (replaces its containers)" : "");
+      default -> "  %s%n".formatted(name);
+    };
+  }
+}

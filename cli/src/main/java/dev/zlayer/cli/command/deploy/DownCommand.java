@@ -1,0 +1,60 @@
+package dev.zlayer.cli.command.deploy;
+
+import dev.zlayer.cli.Session;
+import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.client.Query;
+import dev.zlayer.cli.command.AnswerCommand;
+import dev.zlayer.error.Durations;
+import dev.zlayer.json.Json;
+import java.util.Optional;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+@Command(
+    name = "down",
+    description = "Take a deployment away: services, jobs and schedules.",
+    footer = {"", "Example:  zlayer down shop --volumes    also remove what it has stored"})
+public final class DownCommand extends AnswerCommand {
+  @Option(names = "--volumes", description = "Also remove its named volumes.")
+  private boolean volumes;
+
+  @Option(
+      names = "--wait",
+      paramLabel = "DURATION",
+      description = "How long to wait until it is gone (default: 60s).")
+  private String wait = "60s";
+
+  @Option(
+      names = {"-q", "--quiet"},
+      description = "Print only problems.")
+  private boolean quiet;
+
+  @Parameters(paramLabel = "DEPLOYMENT", description = "Its name.")
+  private String name = "";
+
+  public DownCommand(Session session) {
+    super(session);
+  }
+
+  @Override
+  protected int run(DaemonClient client) throws InterruptedException {
+    String limit = Durations.print(Durations.parse(wait)).replace(" ", "");
+    var progress =
+        new Progress(
+            session,
+            json ? Progress.Mode.JSON : quiet ? Progress.Mode.QUIET : Progress.Mode.PEOPLE);
+    Optional<Json> result =
+        progress.follow(
+            client,
+            "DELETE",
+            "/deployments/" + Query.segment(name),
+            Query.of("volumes", volumes).and("wait", limit),
+            new byte[0]);
+    if (result.isEmpty()) {
+      tell("the removal goes on");
+      return 130;
+    }
+    return Settlement.report(session, name, result.get(), quiet || json);
+  }
+}

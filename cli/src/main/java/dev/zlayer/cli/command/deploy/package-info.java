@@ -1,0 +1,3 @@
+/** Verbs about deployments and their services; one class each. */
+@org.jspecify.annotations.NullMarked
+package dev.zlayer.cli.command.deploy;

@@ -1,0 +1,11 @@
+package dev.zlayer.cli.command.job;
+
+import dev.zlayer.cli.Session;
+import picocli.CommandLine.Command;
+
+@Command(name = "enable", description = "Turn schedules on.")
+public final class CronEnableCommand extends CronEachCommand {
+  public CronEnableCommand(Session session) {
+    super(session, "enable");
+  }
+}

@@ -1,0 +1,11 @@
+package dev.zlayer.cli.command.job;
+
+import dev.zlayer.cli.Session;
+import picocli.CommandLine.Command;
+
+@Command(name = "run", description = "Run scheduled jobs now, besides their schedule.")
+public final class CronRunCommand extends CronEachCommand {
+  public CronRunCommand(Session session) {
+    super(session, "run");
+  }
+}

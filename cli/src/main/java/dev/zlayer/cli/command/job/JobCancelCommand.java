@@ -1,0 +1,37 @@
+package dev.zlayer.cli.command.job;
+
+import dev.zlayer.cli.Session;
+import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.client.Query;
+import dev.zlayer.cli.command.ClientCommand;
+import java.util.List;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+@Command(name = "cancel", description = "End executions that wait or run.")
+public final class JobCancelCommand extends ClientCommand {
+  @Option(
+      names = {"-q", "--quiet"},
+      description = "Print nothing.")
+  private boolean quiet;
+
+  @Parameters(paramLabel = "EXECUTION", arity = "1..*", description = "Ids of executions.")
+  private List<String> ids = List.of();
+
+  public JobCancelCommand(Session session) {
+    super(session);
+  }
+
+  @Override
+  protected int run(DaemonClient client) throws Exception {
+    return forEach(
+        ids,
+        id -> {
+          client.post("/executions/" + Query.segment(id) + "/cancel", Query.NONE);
+          if (!quiet) {
+            print(id);
+          }
+        });
+  }
+}

@@ -1,0 +1,18 @@
+package dev.zlayer.cli.command.job;
+
+import dev.zlayer.cli.command.Group;
+
+/** The verbs about jobs. */
+public final class JobCommand {
+  private JobCommand() {}
+
+  public static Group group() {
+    return new Group("job", "Run jobs, and see how they ended and what they printed.")
+        .with("ls", JobListCommand::new)
+        .with("run", JobRunCommand::new)
+        .with("status", JobStatusCommand::new)
+        .with("logs", JobLogsCommand::new)
+        .with("history", JobHistoryCommand::new)
+        .with("cancel", JobCancelCommand::new);
+  }
+}

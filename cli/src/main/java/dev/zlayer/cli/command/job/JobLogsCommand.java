@@ -1,0 +1,48 @@
+package dev.zlayer.cli.command.job;
+
+import dev.zlayer.cli.Session;
+import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.client.Query;
+import dev.zlayer.cli.command.ClientCommand;
+import dev.zlayer.cli.command.job.JobStatusCommand.Executions;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+@Command(
+    name = "logs",
+    description = "Show what an execution printed, also after its container is gone.")
+public final class JobLogsCommand extends ClientCommand {
+  @Option(
+      names = {"-f", "--follow"},
+      description = "Go on with new output.")
+  private boolean follow;
+
+  @Option(
+      names = "--attempt",
+      paramLabel = "NUMBER",
+      description = "Which try (default: the last).")
+  private @Nullable Integer attempt;
+
+  @Option(
+      names = {"-t", "--timestamps"},
+      description = "Show when each line was written.")
+  private boolean times;
+
+  @Parameters(paramLabel = "EXECUTION|JOB", description = "An execution's id, or deployment/job.")
+  private String name = "";
+
+  public JobLogsCommand(Session session) {
+    super(session);
+  }
+
+  @Override
+  protected int run(DaemonClient client) throws InterruptedException {
+    String id = Executions.find(client, name).at("id").string().orElse(name);
+    Query query = Query.NONE.flag("follow", follow).andIf("attempt", Optional.ofNullable(attempt));
+    new ExecutionWatch(session, client, reconnecting(client)).output(id, query, times);
+    return 0;
+  }
+}

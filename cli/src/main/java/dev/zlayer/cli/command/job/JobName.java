@@ -1,0 +1,26 @@
+package dev.zlayer.cli.command.job;
+
+import dev.zlayer.cli.client.Query;
+import dev.zlayer.error.AgentException;
+import java.util.List;
+
+/** {@code deployment/job}, as a person writes it. */
+record JobName(String deployment, String job) {
+  static JobName parse(String text) {
+    List<String> parts = List.of(text.split("/", -1));
+    if (parts.size() != 2 || parts.stream().anyMatch(String::isBlank)) {
+      throw new AgentException.InvalidSpec(
+          "'%s' names no job: write deployment/job, 'zlayer job ls' lists them".formatted(text));
+    }
+    return new JobName(parts.getFirst(), parts.getLast());
+  }
+
+  String path() {
+    return "/" + Query.segment(deployment) + "/" + Query.segment(job);
+  }
+
+  @Override
+  public String toString() {
+    return deployment + "/" + job;
+  }
+}

@@ -1,0 +1,98 @@
+package dev.zlayer.cli.command.job;
+
+import dev.zlayer.cli.Session;
+import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.client.Query;
+import dev.zlayer.cli.command.AnswerCommand;
+import dev.zlayer.cli.command.container.Variables;
+import dev.zlayer.error.Durations;
+import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+@Command(
+    name = "run",
+    description = "Trigger a job; with --wait show its output and return its exit code.",
+    footer = {
+      "",
+      "Examples:",
+      "  zlayer job run shop/report                  prints the execution's id",
+      "  zlayer job run --wait shop/report           output, then the job's own exit code",
+      "  zlayer job run -e DAY=monday shop/report -- --verbose",
+      "",
+      "--wait goes on when the daemon is restarted. ^C stops waiting, not the job."
+    })
+public final class JobRunCommand extends AnswerCommand {
+  @Option(names = "--wait", description = "Follow it to its end.")
+  private boolean wait;
+
+  @Option(
+      names = {"-e", "--env"},
+      paramLabel = "NAME=VALUE",
+      description = "A variable over the job's own.")
+  private List<String> env = List.of();
+
+  @Option(names = "--deadline", paramLabel = "DURATION", description = "Instead of the job's own.")
+  private @Nullable String deadline;
+
+  @Option(names = "--priority", paramLabel = "NUMBER", description = "Instead of the job's own.")
+  private @Nullable Integer priority;
+
+  @Option(
+      names = {"-q", "--quiet"},
+      description = "Print only the job's output, or only the id.")
+  private boolean quiet;
+
+  @Parameters(index = "0", paramLabel = "JOB", description = "deployment/job.")
+  private String job = "";
+
+  @Parameters(
+      index = "1..*",
+      paramLabel = "ARG",
+      description = "Arguments instead of the job's own.")
+  private List<String> args = List.of();
+
+  public JobRunCommand(Session session) {
+    super(session);
+  }
+
+  @Override
+  protected int run(DaemonClient client) throws InterruptedException {
+    JobName name = JobName.parse(job);
+    Json created = client.post("/jobs" + name.path() + "/executions", Query.NONE, request());
+    String id = created.at("id").string().orElseThrow();
+    if (!wait) {
+      show(created, () -> id + "\n");
+      return 0;
+    }
+    if (!quiet && !json) {
+      tell("execution " + id + " of " + name);
+    }
+    var watch = new ExecutionWatch(session, client, reconnecting(client));
+    Json ended = watch.toItsEnd(id, json);
+    if (json) {
+      session.out().print(JsonText.pretty(ended));
+    } else if (!quiet) {
+      tell(name + ": " + ExecutionWatch.text(ended));
+    }
+    return ExecutionWatch.exitCode(ended);
+  }
+
+  private Json request() {
+    Map<String, String> variables = Variables.parse(session, env);
+    return Json.object()
+        .putIf("args", Optional.of(args).filter(list -> !list.isEmpty()))
+        .putIf("env", Optional.of(variables).filter(map -> !map.isEmpty()))
+        .putIf(
+            "deadline",
+            Optional.ofNullable(deadline).map(text -> Durations.print(Durations.parse(text))))
+        .putIf("priority", Optional.ofNullable(priority))
+        .build();
+  }
+}

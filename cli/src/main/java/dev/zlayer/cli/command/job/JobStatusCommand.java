@@ -1,0 +1,57 @@
+package dev.zlayer.cli.command.job;
+
+import dev.zlayer.cli.Session;
+import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.client.Query;
+import dev.zlayer.cli.command.AnswerCommand;
+import dev.zlayer.cli.print.JobTables;
+import dev.zlayer.cli.print.Style;
+import dev.zlayer.json.Json;
+import java.time.Instant;
+import java.util.List;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Parameters;
+
+@Command(
+    name = "status",
+    description = "Show one execution, or the last one of a job.",
+    footer = {"", "Exit code 0 whatever the execution's result; 'job run --wait' returns that."})
+public final class JobStatusCommand extends AnswerCommand {
+  @Parameters(paramLabel = "EXECUTION|JOB", description = "An execution's id, or deployment/job.")
+  private String name = "";
+
+  public JobStatusCommand(Session session) {
+    super(session);
+  }
+
+  @Override
+  protected int run(DaemonClient client) throws InterruptedException {
+    Json execution = Executions.find(client, name);
+    show(
+        execution,
+        () -> JobTables.execution(execution, Instant.now(), Style.of(session.colours())));
+    return 0;
+  }
+
+  /** Finds executions by id, or the newest by the name of the job. */
+  static final class Executions {
+    private Executions() {}
+
+    static Json find(DaemonClient client, String name) throws InterruptedException {
+      if (!name.contains("/")) {
+        return client.get("/executions/" + Query.segment(name));
+      }
+      JobName job = JobName.parse(name);
+      List<Json> newest =
+          items(
+              client.get("/executions", Query.of("job", job.toString()).and("limit", 1)),
+              "executions");
+      if (newest.isEmpty()) {
+        client.get("/jobs" + job.path()); // says so when there is no such job
+        throw new dev.zlayer.error.AgentException.NotFound(
+            "execution of '" + job + "'", "'zlayer job run " + job + "' starts one");
+      }
+      return newest.getFirst();
+    }
+  }
+}

@@ -1,0 +1,166 @@
+package dev.zlayer.cli.command.run;
+
+import dev.zlayer.cli.Session;
+import dev.zlayer.cli.command.container.Variables;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.json.Json;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+/** What runs, as whom, with which variables, and how it is ended. */
+final class ProcessFlags {
+  @Option(
+      names = {"-e", "--env"},
+      paramLabel = "NAME=VALUE",
+      description = "A variable; a name alone passes on the one that is set here.")
+  private List<String> env = List.of();
+
+  @Option(
+      names = "--env-file",
+      paramLabel = "FILE",
+      description = "Variables, one NAME=VALUE per line.")
+  private List<String> envFiles = List.of();
+
+  @Option(
+      names = {"-l", "--label"},
+      paramLabel = "NAME=VALUE",
+      description = "A label.")
+  private List<String> labels = List.of();
+
+  @Option(
+      names = "--label-file",
+      paramLabel = "FILE",
+      description = "Labels, one NAME=VALUE per line.")
+  private List<String> labelFiles = List.of();
+
+  @Option(
+      names = "--entrypoint",
+      paramLabel = "PROGRAM",
+      description = "Instead of the image's entrypoint.")
+  private @Nullable String entrypoint;
+
+  @Option(
+      names = {"-w", "--workdir"},
+      paramLabel = "PATH",
+      description = "Directory inside the container.")
+  private @Nullable String workdir;
+
+  @Option(
+      names = {"-u", "--user"},
+      paramLabel = "USER[:GROUP]",
+      description = "Names or numbers.")
+  private @Nullable String user;
+
+  @Option(names = "--group-add", paramLabel = "GROUP", description = "A further group.")
+  private List<String> groups = List.of();
+
+  @Option(names = "--init", description = "Run a small init that reaps processes.")
+  private boolean init;
+
+  @Option(
+      names = "--stop-signal",
+      paramLabel = "SIGNAL",
+      description = "What asks it to end (default: the image's).")
+  private @Nullable String stopSignal;
+
+  @Option(
+      names = "--stop-timeout",
+      paramLabel = "SECONDS",
+      description = "How long it may take to end.")
+  private @Nullable Integer stopTimeout;
+
+  @Option(
+      names = "--restart",
+      paramLabel = "POLICY",
+      description = "no, always, unless-stopped or on-failure[:MOST].")
+  private @Nullable String restart;
+
+  void into(Json.Builder body, Session session, List<String> arguments) {
+    var command = Json.object();
+    command.putIf("entrypoint", Optional.ofNullable(entrypoint).map(List::of));
+    if (!arguments.isEmpty()) {
+      command.put("args", arguments);
+    }
+    command.putIf("workdir", Optional.ofNullable(workdir));
+    body.put("command", command.build());
+    body.put("env", variables(session, envFiles, env));
+    Map<String, String> named = labels(session);
+    if (!named.isEmpty()) {
+      body.put("labels", named);
+    }
+    body.putIf("user", Optional.ofNullable(user));
+    if (!groups.isEmpty()) {
+      body.put("extra_groups", groups);
+    }
+    body.put("init_container", init);
+    body.putIf("stop_signal", Optional.ofNullable(stopSignal));
+    body.putIf("stop_grace_period", Optional.ofNullable(stopTimeout).map(time -> time + "s"));
+    body.putIf("restart_policy", Optional.ofNullable(restart).map(ProcessFlags::policy));
+  }
+
+  private static Json policy(String text) {
+    String[] parts = text.split(":", 2);
+    String kind =
+        switch (parts[0]) {
+          case "no" -> "no";
+          case "always" -> "always";
+          case "unless-stopped" -> "unless_stopped";
+          case "on-failure" -> "on_failure";
+          default ->
+              throw new AgentException.InvalidSpec(
+                  "--restart '%s' is none of no, always, unless-stopped, on-failure[:MOST]"
+                      .formatted(text));
+        };
+    var policy = Json.object().put("kind", kind);
+    if (parts.length == 2) {
+      if (!parts[0].equals("on-failure") || !parts[1].matches("[0-9]{1,6}")) {
+        throw new AgentException.InvalidSpec(
+            "--restart '%s': only on-failure takes a number".formatted(text));
+      }
+      policy.put("max_attempts", Integer.parseInt(parts[1]));
+    }
+    return policy.build();
+  }
+
+  private static Map<String, String> variables(
+      Session session, List<String> files, List<String> pairs) {
+    var all = new ArrayList<String>();
+    files.forEach(file -> all.addAll(lines(session, file)));
+    all.addAll(pairs);
+    return Variables.parse(session, all);
+  }
+
+  private Map<String, String> labels(Session session) {
+    var all = new ArrayList<String>();
+    labelFiles.forEach(file -> all.addAll(lines(session, file)));
+    all.addAll(labels);
+    var named = new LinkedHashMap<String, String>();
+    for (String label : all) {
+      String[] parts = label.split("=", 2);
+      named.put(parts[0], parts.length == 2 ? parts[1] : "");
+    }
+    return named;
+  }
+
+  private static List<String> lines(Session session, String file) {
+    try {
+      return Files.readAllLines(session.resolve(file)).stream()
+          .map(String::stripLeading)
+          .filter(line -> !line.isBlank() && !line.startsWith("#"))
+          .toList();
+    } catch (NoSuchFileException _) {
+      throw new AgentException.NotFound("file '" + file + "'", "there is no such file");
+    } catch (IOException e) {
+      throw new AgentException.InvalidSpec(
+          "file '%s' cannot be read: %s".formatted(file, e.getMessage()), e);
+    }
+  }
+}

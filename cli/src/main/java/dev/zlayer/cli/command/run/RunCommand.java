@@ -1,0 +1,179 @@
+package dev.zlayer.cli.command.run;
+
+import dev.zlayer.cli.Session;
+import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.client.Query;
+import dev.zlayer.cli.command.Advising;
+import dev.zlayer.cli.command.ClientCommand;
+import dev.zlayer.cli.command.image.Pulling;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.json.Json;
+import dev.zlayer.oci.ImageRef;
+import dev.zlayer.oci.Platform;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.StandardOpenOption;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+@Command(
+    name = "run",
+    description = "Run one container without a deployment file, with Docker's flags.",
+    footer = {
+      "",
+      "Examples:",
+      "  zlayer run --rm -it alpine sh",
+      "  zlayer run -d --name web -p 8080:80 -v site:/usr/share/nginx/html:ro nginx",
+      "  zlayer run --rm -v \"$PWD\":/src -w /src --memory 1g --cpus 2 maven mvn verify",
+      "",
+      "In the foreground: exit code of the container, ^C is passed on, ^P^Q leaves one with a",
+      "terminal running. With --detach: prints its name."
+    })
+public final class RunCommand extends ClientCommand implements Advising {
+  enum Pull {
+    ALWAYS,
+    MISSING,
+    NEWER,
+    NEVER
+  }
+
+  @Option(
+      names = {"-d", "--detach"},
+      description = "In the background.")
+  private boolean detach;
+
+  @Option(
+      names = {"-i", "--interactive"},
+      description = "Pass standard input on.")
+  private boolean interactive;
+
+  @Option(
+      names = {"-t", "--tty"},
+      description = "Give it a terminal.")
+  private boolean tty;
+
+  @Option(names = "--rm", description = "Remove it when it has ended.")
+  private boolean remove;
+
+  @Option(names = "--name", paramLabel = "NAME", description = "What to call it.")
+  private @Nullable String name;
+
+  @Option(
+      names = "--pull",
+      paramLabel = "WHEN",
+      description = "always, missing, newer or never (default: missing).")
+  private Pull pull = Pull.MISSING;
+
+  @Option(
+      names = "--platform",
+      paramLabel = "OS/ARCH",
+      description = "Which one of a multi-platform image.")
+  private @Nullable String platform;
+
+  @Option(names = "--cidfile", paramLabel = "FILE", description = "Write its id here.")
+  private @Nullable String idFile;
+
+  @Option(
+      names = {"-q", "--quiet"},
+      description = "Do not show how the image comes in.")
+  private boolean quiet;
+
+  @Mixin private ProcessFlags process = new ProcessFlags();
+  @Mixin private ResourceFlags resources = new ResourceFlags();
+  @Mixin private NetworkFlags network = new NetworkFlags();
+  @Mixin private StorageFlags storage = new StorageFlags();
+  @Mixin private SecurityFlags security = new SecurityFlags();
+
+  @Parameters(index = "0", paramLabel = "IMAGE", description = "What to run.")
+  private String image = "";
+
+  @Parameters(
+      index = "1..*",
+      paramLabel = "ARG",
+      description = "Instead of the image's own arguments.")
+  private List<String> arguments = List.of();
+
+  public RunCommand(Session session) {
+    super(session);
+  }
+
+  @Override
+  public Optional<String> advice(String typed) {
+    return RefusedFlags.advice(typed);
+  }
+
+  @Override
+  protected int run(DaemonClient client) throws InterruptedException, IOException {
+    if (tty && !detach && !session.keyboard()) {
+      throw new AgentException.InvalidSpec("standard input is not a terminal: leave out -t");
+    }
+    if (idFile != null && Files.exists(session.resolve(idFile))) {
+      throw new AgentException.InvalidSpec(
+          "--cidfile '%s' exists: remove it, or write another".formatted(idFile));
+    }
+    Json body = body();
+    fetch(client, ImageRef.parse(image));
+    Json made = client.post("/containers", Query.NONE, body);
+    String id = made.at("id").string().orElseThrow();
+    if (idFile != null) {
+      Files.writeString(session.resolve(idFile), id, StandardOpenOption.CREATE_NEW);
+    }
+    if (detach) {
+      print(made.at("name").string().orElse(id));
+      return 0;
+    }
+    var foreground = new Foreground(session, client, reconnecting(client), id);
+    return interactive || tty ? foreground.attached(tty) : foreground.watched();
+  }
+
+  /** What the daemon is asked for: the keys of a service, and a few more. */
+  Json body() {
+    Json.Builder body =
+        Json.object()
+            .putIf("name", Optional.ofNullable(name))
+            .put("pull", pull == Pull.NEVER ? "never" : "if_not_present")
+            .put("start", detach)
+            .put("rm", remove)
+            .put("directory", session.directory().toAbsolutePath().toString())
+            .put("image", ImageRef.parse(image).familiar())
+            .put("tty", tty)
+            .put("stdin_open", interactive)
+            .putIf("platform", Optional.ofNullable(platform).map(RunCommand::platform));
+    process.into(body, session, arguments);
+    resources.into(body);
+    network.into(body);
+    storage.into(body, session);
+    security.into(body);
+    return body.build();
+  }
+
+  private static Json platform(String text) {
+    Platform platform = Platform.parse(text);
+    return Json.object().put("os", platform.os()).put("arch", platform.architecture()).build();
+  }
+
+  /** With progress, which making the container has none of. */
+  private void fetch(DaemonClient client, ImageRef wanted) throws InterruptedException {
+    if (pull == Pull.NEVER) {
+      return;
+    }
+    Json request =
+        Json.object()
+            .put("ref", wanted.familiar())
+            .put(
+                "policy",
+                switch (pull) {
+                  case ALWAYS -> "always";
+                  case NEWER -> "newer";
+                  case MISSING, NEVER -> "if_not_present";
+                })
+            .putIf("platform", Optional.ofNullable(platform).map(Platform::parse))
+            .build();
+    new Pulling(session, client).pull(wanted.familiar(), request, quiet);
+  }
+}

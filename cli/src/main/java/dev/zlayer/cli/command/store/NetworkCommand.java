@@ -1,0 +1,13 @@
+package dev.zlayer.cli.command.store;
+
+import dev.zlayer.cli.command.Group;
+
+/** The verbs about networks. */
+public final class NetworkCommand {
+  private NetworkCommand() {}
+
+  public static Group group() {
+    return new Group("network", "List the networks of containers.")
+        .with("ls", NetworkListCommand::new);
+  }
+}

@@ -1,0 +1,36 @@
+package dev.zlayer.cli.command.store;
+
+import dev.zlayer.cli.Session;
+import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.client.Query;
+import dev.zlayer.cli.command.ClientCommand;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+@Command(name = "rm", aliases = "remove", description = "Forget secrets.")
+public final class SecretRemoveCommand extends ClientCommand {
+  @Option(names = "--deployment", paramLabel = "NAME", description = "That of this deployment.")
+  private @Nullable String deployment;
+
+  @Parameters(paramLabel = "NAME", arity = "1..*", description = "Their names.")
+  private List<String> names = List.of();
+
+  public SecretRemoveCommand(Session session) {
+    super(session);
+  }
+
+  @Override
+  protected int run(DaemonClient client) throws Exception {
+    Query query = Query.NONE.andIf("deployment", Optional.ofNullable(deployment));
+    return forEach(
+        names,
+        name -> {
+          client.delete("/secrets/" + Query.segment(name), query);
+          print(name);
+        });
+  }
+}

@@ -1,0 +1,88 @@
+package dev.zlayer.cli.command.store;
+
+import dev.zlayer.cli.Session;
+import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.client.Query;
+import dev.zlayer.cli.command.ClientCommand;
+import dev.zlayer.error.AgentException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+@Command(
+    name = "set",
+    description = "Store a secret; services that use it are rolled.",
+    footer = {
+      "",
+      "Examples:",
+      "  openssl rand -hex 24 | zlayer secret set db-password",
+      "  zlayer secret set tls-key --file key.pem --keep-newline",
+      "",
+      "A value is never an argument: those are seen by every user of the machine."
+    })
+public final class SecretSetCommand extends ClientCommand {
+  private static final int MOST_BYTES = 1 << 20;
+
+  @Option(
+      names = {"-f", "--file"},
+      paramLabel = "FILE",
+      description = "Where the value is (default: standard input).")
+  private @Nullable String file;
+
+  @Option(names = "--keep-newline", description = "Keep the line end after the last line.")
+  private boolean keepNewline;
+
+  @Option(names = "--deployment", paramLabel = "NAME", description = "Only for this deployment.")
+  private @Nullable String deployment;
+
+  @Parameters(paramLabel = "NAME", description = "What to call it.")
+  private String name = "";
+
+  public SecretSetCommand(Session session) {
+    super(session);
+  }
+
+  @Override
+  protected int run(DaemonClient client) throws InterruptedException, IOException {
+    client.send(
+        "PUT",
+        "/secrets/" + Query.segment(name),
+        Query.NONE.andIf("deployment", Optional.ofNullable(deployment)),
+        "application/octet-stream",
+        value());
+    return 0;
+  }
+
+  private byte[] value() throws IOException {
+    if (file == null && session.keyboard()) {
+      tell("type the value and then ^D");
+    }
+    try (InputStream in =
+        file == null ? session.in() : Files.newInputStream(session.resolve(file))) {
+      byte[] bytes = in.readNBytes(MOST_BYTES + 1);
+      if (bytes.length > MOST_BYTES) {
+        throw new AgentException.InvalidSpec("a secret has at most 1 MiB");
+      }
+      return keepNewline ? bytes : withoutLineEnd(bytes);
+    } catch (NoSuchFileException _) {
+      throw new AgentException.NotFound("file '" + file + "'", "there is no such file");
+    }
+  }
+
+  private static byte[] withoutLineEnd(byte[] bytes) {
+    int end = bytes.length;
+    if (end > 0 && bytes[end - 1] == '\n') {
+      end--;
+    }
+    if (end > 0 && bytes[end - 1] == '\r') {
+      end--;
+    }
+    return java.util.Arrays.copyOf(bytes, end);
+  }
+}

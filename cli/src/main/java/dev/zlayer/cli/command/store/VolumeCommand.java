@@ -1,0 +1,16 @@
+package dev.zlayer.cli.command.store;
+
+import dev.zlayer.cli.command.Group;
+
+/** The verbs about volumes. */
+public final class VolumeCommand {
+  private VolumeCommand() {}
+
+  public static Group group() {
+    return new Group("volume", "List, inspect and remove volumes.")
+        .with("ls", VolumeListCommand::new)
+        .with("inspect", VolumeInspectCommand::new)
+        .with("rm", VolumeRemoveCommand::new)
+        .with("prune", VolumePruneCommand::new);
+  }
+}

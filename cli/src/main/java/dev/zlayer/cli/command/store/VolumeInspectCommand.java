@@ -1,0 +1,25 @@
+package dev.zlayer.cli.command.store;
+
+import dev.zlayer.cli.Session;
+import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.client.Query;
+import dev.zlayer.cli.command.AnswerCommand;
+import dev.zlayer.json.JsonText;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Parameters;
+
+@Command(name = "inspect", description = "Show all that is known of a volume, as JSON in any case.")
+public final class VolumeInspectCommand extends AnswerCommand {
+  @Parameters(paramLabel = "VOLUME", description = "Its name.")
+  private String name = "";
+
+  public VolumeInspectCommand(Session session) {
+    super(session);
+  }
+
+  @Override
+  protected int run(DaemonClient client) throws InterruptedException {
+    session.out().print(JsonText.pretty(client.get("/volumes/" + Query.segment(name))));
+    return 0;
+  }
+}

@@ -1,0 +1,44 @@
+package dev.zlayer.cli.command.store;
+
+import dev.zlayer.cli.Session;
+import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.command.AnswerCommand;
+import dev.zlayer.cli.print.Amounts;
+import dev.zlayer.cli.print.Table;
+import dev.zlayer.json.Json;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+@Command(name = "ls", aliases = "list", description = "List volumes and who uses them.")
+public final class VolumeListCommand extends AnswerCommand {
+  @Option(
+      names = {"-q", "--quiet"},
+      description = "Print only names.")
+  private boolean quiet;
+
+  public VolumeListCommand(Session session) {
+    super(session);
+  }
+
+  @Override
+  protected int run(DaemonClient client) throws InterruptedException {
+    Json answer = client.get("/volumes");
+    if (quiet && !json) {
+      items(answer, "volumes").forEach(volume -> print(text(volume, "name")));
+    } else {
+      show(answer, () -> table(answer).toString());
+    }
+    return 0;
+  }
+
+  private static Table table(Json answer) {
+    var table = new Table("VOLUME", "SIZE", "USED BY");
+    for (Json volume : items(answer, "volumes")) {
+      table.row(
+          text(volume, "name"),
+          volume.at("size").integer().map(Amounts::bytes).orElse("-"),
+          String.join(", ", volume.at("used_by").strings()));
+    }
+    return table;
+  }
+}

@@ -1,0 +1,33 @@
+package dev.zlayer.cli.command.store;
+
+import dev.zlayer.cli.Session;
+import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.client.Query;
+import dev.zlayer.cli.command.AnswerCommand;
+import dev.zlayer.cli.print.Amounts;
+import dev.zlayer.json.Json;
+import picocli.CommandLine.Command;
+
+@Command(name = "prune", description = "Remove all volumes that nothing uses.")
+public final class VolumePruneCommand extends AnswerCommand {
+  public VolumePruneCommand(Session session) {
+    super(session);
+  }
+
+  @Override
+  protected int run(DaemonClient client) throws InterruptedException {
+    Json answer = client.post("/volumes/prune", Query.NONE);
+    show(answer, () -> text(answer));
+    return 0;
+  }
+
+  private static String text(Json answer) {
+    var text = new StringBuilder();
+    Json gone = answer instanceof Json.Arr ? answer : answer.at("removed");
+    gone.strings().forEach(name -> text.append("removed ").append(name).append('\n'));
+    return text.append("reclaimed ")
+        .append(Amounts.bytes(answer.at("reclaimed_bytes").integer().orElse(0L)))
+        .append('\n')
+        .toString();
+  }
+}

@@ -1,0 +1,55 @@
+package dev.zlayer.cli.print;
+
+import dev.zlayer.json.Json;
+import java.time.Instant;
+import java.util.List;
+
+/** Containers as {@code ps} shows them. */
+public final class ContainerTable {
+  private static final int LONGEST_IMAGE = 40;
+
+  private ContainerTable() {}
+
+  public static String of(List<Json> containers, Instant now, Style style) {
+    var table = new Table("NAME", "IMAGE", "STATE", "HEALTH", "RESTARTS", "AGE", "PORTS");
+    for (Json container : containers) {
+      table.row(
+          container.at("name").string().or(() -> container.at("id").string()).orElse("?"),
+          shorten(container.at("image").string().orElse("-")),
+          style.state(state(container)),
+          style.state(container.at("health").string().orElse("-")),
+          container.at("restarts").integer().map(String::valueOf).orElse("-"),
+          age(container, now),
+          Ports.text(container.at("ports").items()));
+    }
+    return table.toString();
+  }
+
+  /** {@code exited (3)}: the code belongs to the state. */
+  private static String state(Json container) {
+    String state = container.at("state").string().orElse("unknown");
+    return state.equals("exited")
+        ? container
+            .at("exit")
+            .at("code")
+            .integer()
+            .map(code -> state + " (" + code + ")")
+            .orElse(state)
+        : state;
+  }
+
+  private static String age(Json container, Instant now) {
+    return container
+        .at("started")
+        .string()
+        .or(() -> container.at("created").string())
+        .map(then -> Amounts.briefAge(Instant.parse(then), now))
+        .orElse("-");
+  }
+
+  private static String shorten(String image) {
+    return image.length() <= LONGEST_IMAGE
+        ? image
+        : "..." + image.substring(image.length() - LONGEST_IMAGE + 3);
+  }
+}

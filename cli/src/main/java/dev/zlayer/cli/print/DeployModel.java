@@ -1,0 +1,130 @@
+package dev.zlayer.cli.print;
+
+import dev.zlayer.json.Json;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * What is known of a deployment on its way, from the lines that the daemon sends. Owned by the
+ * thread that reads them.
+ */
+public final class DeployModel {
+  private final Map<String, ServiceLine> services = new LinkedHashMap<>();
+  private final Map<String, Map<String, Layer>> pulls = new LinkedHashMap<>();
+
+  /**
+   * A service as one line.
+   *
+   * @param note what it waits for or why it fails; may be empty
+   */
+  public record ServiceLine(String name, String state, long ready, long wanted, String note) {}
+
+  /** How far a layer has come. */
+  record Layer(String step, long done, long total) {}
+
+  /** How far an image has come, all its layers together. */
+  public record Pull(String image, int finished, int layers, long done, long total) {}
+
+  /** Takes a line in; says in words what is new, if it is worth a line of plain output. */
+  public Optional<String> take(Json line) {
+    return switch (line.at("type").string().orElse("")) {
+      case "service" -> service(inner(line, "service"));
+      case "pull" -> pull(line);
+      case "event" -> event(inner(line, "event"));
+      default -> Optional.empty();
+    };
+  }
+
+  public Iterable<ServiceLine> services() {
+    return services.values();
+  }
+
+  /** Images that are not complete yet. */
+  public Iterable<Pull> pulls() {
+    return pulls.entrySet().stream()
+        .map(pull -> sum(pull.getKey(), pull.getValue()))
+        .filter(pull -> pull.finished() < pull.layers())
+        .toList();
+  }
+
+  private static Json inner(Json line, String name) {
+    return line.at(name) instanceof Json.Obj inside ? inside : line;
+  }
+
+  private Optional<String> service(Json service) {
+    String name = service.at("name").string().or(() -> service.at("service").string()).orElse("?");
+    String note =
+        service
+            .at("waiting_for")
+            .string()
+            .map(what -> "waits for " + what)
+            .or(() -> message(service.at("last_error")))
+            .orElse("");
+    var now =
+        new ServiceLine(
+            name,
+            service.at("state").string().orElse("unknown"),
+            service.at("ready").integer().orElse(0L),
+            service.at("wanted").integer().orElse(0L),
+            note);
+    ServiceLine before = services.put(name, now);
+    return now.equals(before) ? Optional.empty() : Optional.of(text(now));
+  }
+
+  private static Optional<String> message(Json failure) {
+    return failure.string().or(() -> failure.at("message").string());
+  }
+
+  private Optional<String> pull(Json line) {
+    String image = line.at("image").string().orElse("?");
+    boolean begun = pulls.containsKey(image);
+    Map<String, Layer> layers = pulls.computeIfAbsent(image, _ -> new LinkedHashMap<>());
+    line.at("layer")
+        .string()
+        .ifPresent(
+            layer ->
+                layers.put(
+                    layer,
+                    new Layer(
+                        line.at("step").string().orElse(""),
+                        line.at("done").integer().orElse(0L),
+                        line.at("total").integer().orElse(0L))));
+    return begun ? Optional.empty() : Optional.of("pulling " + image);
+  }
+
+  private static Pull sum(String image, Map<String, Layer> layers) {
+    int finished = 0;
+    long done = 0;
+    long total = 0;
+    for (Layer layer : layers.values()) {
+      boolean complete = layer.step().equals("done") || layer.step().equals("present");
+      finished += complete ? 1 : 0;
+      done += complete ? layer.total() : layer.done();
+      total += layer.total();
+    }
+    return new Pull(image, finished, layers.size(), done, total);
+  }
+
+  /** Only what services do not tell themselves. */
+  private static Optional<String> event(Json event) {
+    String kind = event.at("kind").string().orElse("");
+    return kind.startsWith("init.") || kind.contains("failed") || kind.contains("unhealthy")
+        ? Optional.of(EventLines.of(event, Style.PLAIN).replaceFirst("^\\S+ \\S+ ", ""))
+        : Optional.empty();
+  }
+
+  private static String text(ServiceLine line) {
+    return "%s: %s, %d of %d ready%s"
+        .formatted(
+            line.name(),
+            line.state(),
+            line.ready(),
+            line.wanted(),
+            line.note().isEmpty() ? "" : " (" + firstLine(line.note()) + ")");
+  }
+
+  static String firstLine(String text) {
+    return text.lines().findFirst().orElse("");
+  }
+}

@@ -1,0 +1,32 @@
+package dev.zlayer.cli.print;
+
+import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
+import java.util.stream.Collectors;
+
+/** One event on one line. */
+public final class EventLines {
+  private EventLines() {}
+
+  public static String of(Json event, Style style) {
+    String facts =
+        event.at("facts").members().entrySet().stream()
+            .filter(fact -> !fact.getValue().isNull())
+            .map(fact -> fact.getKey() + "=" + text(fact.getValue()))
+            .collect(Collectors.joining(" "));
+    return "%s %s %s %s %s"
+        .formatted(
+            style.faint(event.at("seq").integer().map(String::valueOf).orElse("-")),
+            event.at("time").string().orElse("-"),
+            style.bold(event.at("kind").string().orElse("?")),
+            event.at("subject").string().orElse(""),
+            facts)
+        .stripTrailing();
+  }
+
+  private static String text(Json fact) {
+    return fact.string()
+        .map(text -> text.matches("[^\\s\"]+") ? text : JsonText.print(fact))
+        .orElseGet(() -> JsonText.print(fact));
+  }
+}

@@ -1,0 +1,64 @@
+package dev.zlayer.cli.print;
+
+import dev.zlayer.json.Json;
+import java.util.List;
+
+/** Facts about a node for people. Pure. */
+public final class InfoText {
+  private InfoText() {}
+
+  public static String of(Json facts) {
+    var text = new StringBuilder();
+    facts.at("version").string().ifPresent(version -> line(text, "daemon", "version " + version));
+    facts.at("data_dir").string().ifPresent(directory -> line(text, "data", directory));
+    line(text, "platform", StatusText.text(facts, "platform"));
+    line(text, "kernel", StatusText.text(facts, "kernel"));
+    line(text, "cgroups", StatusText.text(facts, "cgroups"));
+    line(text, "memory", facts.at("memory_bytes").integer().map(Amounts::bytes).orElse("-"));
+    line(text, "cpus", StatusText.number(facts, "cpus"));
+    line(text, "root", yes(facts.at("root")));
+    line(text, "overlayfs", yes(facts.at("overlayfs")));
+    for (Json runtime : facts.at("runtimes").items()) {
+      line(text, "runtime", StatusText.text(runtime, "name") + platforms(runtime));
+    }
+    text.append('\n').append(parts(facts.at("parts").items())).append('\n');
+    return text.append(verdict(facts)).toString();
+  }
+
+  private static Table parts(List<Json> parts) {
+    var table = new Table("PART", "VERSION", "NEEDED TO", "STATE");
+    for (Json part : parts) {
+      String verdict = part.at("verdict").string().map(said -> " (" + said + ")").orElse("");
+      table.row(
+          StatusText.text(part, "name"),
+          StatusText.text(part, "version"),
+          StatusText.text(part, "purpose"),
+          part.at("path").string().orElse("absent: install " + StatusText.text(part, "package"))
+              + verdict);
+    }
+    return table;
+  }
+
+  private static String platforms(Json runtime) {
+    List<String> platforms = runtime.at("platforms").strings();
+    return platforms.isEmpty() ? "" : " for " + String.join(", ", platforms);
+  }
+
+  private static String verdict(Json facts) {
+    List<String> obstacles = facts.at("obstacles").strings();
+    if (obstacles.isEmpty()) {
+      return facts.at("pid").integer().isPresent()
+          ? "containers can run here\n"
+          : "containers can run here; no daemon answers, 'zlayer daemon start' starts one\n";
+    }
+    return "containers cannot run here yet:\n  " + String.join("\n  ", obstacles) + "\n";
+  }
+
+  private static String yes(Json fact) {
+    return fact.bool().orElse(false) ? "yes" : "no";
+  }
+
+  private static void line(StringBuilder text, String title, String value) {
+    text.append("%-10s%s%n".formatted(title, value));
+  }
+}

@@ -1,0 +1,136 @@
+package dev.zlayer.cli.print;
+
+import dev.zlayer.json.Json;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/** Deployments as {@code status} shows them. Pure. */
+public final class StatusText {
+  private StatusText() {}
+
+  public static String list(List<Json> deployments, Instant now, Style style) {
+    var table = new Table("DEPLOYMENT", "STATE", "REVISION", "SERVICES", "JOBS", "CHANGED");
+    for (Json deployment : deployments) {
+      table.row(
+          text(deployment, "name"),
+          style.state(text(deployment, "state")),
+          number(deployment, "revision"),
+          String.valueOf(deployment.at("services").items().size()),
+          String.valueOf(deployment.at("jobs").items().size()),
+          age(deployment, "updated_at", now));
+    }
+    return table.toString();
+  }
+
+  public static String of(Json deployment, Instant now, Style style) {
+    var text = new StringBuilder();
+    text.append(
+        "deployment '%s', %s, revision %s%n"
+            .formatted(
+                text(deployment, "name"),
+                style.state(text(deployment, "state")),
+                number(deployment, "revision")));
+    message(deployment.at("problem"))
+        .ifPresent(problem -> text.append(style.bad(problem)).append('\n'));
+    List<Json> services = deployment.at("services").items();
+    if (!services.isEmpty()) {
+      text.append('\n').append(services(services, now, style));
+    }
+    List<Json> jobs = deployment.at("jobs").items();
+    if (!jobs.isEmpty()) {
+      text.append('\n').append(JobTables.jobs(jobs, now, style));
+    }
+    for (String remark : remarks(services)) {
+      text.append('\n').append(remark).append('\n');
+    }
+    return text.toString();
+  }
+
+  private static Table services(List<Json> services, Instant now, Style style) {
+    var table =
+        new Table("SERVICE", "STATE", "READY", "REPLICA", "HEALTH", "RESTARTS", "AGE", "PORTS");
+    for (Json service : services) {
+      table.row(
+          name(service),
+          style.state(text(service, "state")),
+          number(service, "ready") + "/" + number(service, "wanted"),
+          service.at("waiting_for").string().map(what -> "waits for " + what).orElse(""),
+          "",
+          "",
+          "",
+          endpoints(service));
+      for (Json replica : service.at("replicas").items()) {
+        table.row(
+            "",
+            style.state(text(replica, "state")),
+            "",
+            text(replica, "replica").equals("-")
+                ? number(replica, "replica")
+                : text(replica, "replica"),
+            style.state(health(replica)),
+            number(replica, "restarts"),
+            age(replica, "started_at", now),
+            Ports.text(replica.at("ports").items()));
+      }
+    }
+    return table;
+  }
+
+  /** The last error of each service that has one, with the output that came before it. */
+  private static List<String> remarks(List<Json> services) {
+    var remarks = new ArrayList<String>();
+    for (Json service : services) {
+      Json error = service.at("last_error");
+      message(error)
+          .ifPresent(
+              message -> {
+                List<String> lines = error.at("last_lines").strings();
+                remarks.add(
+                    name(service)
+                        + ": "
+                        + message
+                        + (lines.isEmpty() ? "" : "\n  " + String.join("\n  ", lines)));
+              });
+    }
+    return remarks;
+  }
+
+  private static String endpoints(Json service) {
+    List<String> doors = new ArrayList<>();
+    for (Json endpoint : service.at("endpoints").items()) {
+      String port = number(endpoint, "port");
+      doors.add(text(endpoint, "protocol") + " " + port + " " + text(endpoint, "expose"));
+    }
+    return String.join(", ", doors);
+  }
+
+  private static String health(Json replica) {
+    Json health = replica.at("health");
+    return health.string().or(() -> health.at("state").string()).orElse("-");
+  }
+
+  private static String name(Json service) {
+    return service.at("name").string().or(() -> service.at("service").string()).orElse("?");
+  }
+
+  static Optional<String> message(Json failure) {
+    return failure.string().or(() -> failure.at("message").string());
+  }
+
+  static String text(Json json, String name) {
+    return json.at(name).string().filter(value -> !value.isEmpty()).orElse("-");
+  }
+
+  static String number(Json json, String name) {
+    return json.at(name).integer().map(String::valueOf).orElse("-");
+  }
+
+  static String age(Json json, String name, Instant now) {
+    return json.at(name)
+        .string()
+        .map(then -> Amounts.briefAge(Instant.parse(then), now))
+        .orElse("-");
+  }
+}

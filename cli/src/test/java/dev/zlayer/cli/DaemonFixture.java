@@ -1,0 +1,139 @@
+package dev.zlayer.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.zlayer.host.linux.RootedDirectory;
+import dev.zlayer.host.process.Command;
+import dev.zlayer.host.process.CommandResult;
+import dev.zlayer.host.process.Processes;
+import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
+import dev.zlayer.task.Deadline;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ThreadLocalRandom;
+
+/**
+ * A real daemon in a process of its own, with its own directory, socket and networks, and command
+ * lines against it. Closing removes everything that it made.
+ */
+public final class DaemonFixture implements AutoCloseable {
+  private static final Duration LIMIT = Duration.ofSeconds(60);
+
+  private final Path directory;
+  private final String prefix;
+  private final CliFixture cli;
+
+  private DaemonFixture(Path directory) {
+    this.directory = directory;
+    this.prefix =
+        "zt" + Integer.toString(ThreadLocalRandom.current().nextInt(36 * 36 * 36), 36) + "z";
+    this.cli =
+        new CliFixture(
+            directory,
+            Map.of(
+                "ZLAYER_DATA_DIR", directory.resolve("data").toString(),
+                "ZLAYER_CONFIG_DIR", directory.resolve("etc").toString(),
+                "ZLAYER_NETWORK_PREFIX", prefix,
+                "ZLAYER_NETWORK_POOL", "1",
+                "HOME", directory.toString()));
+  }
+
+  /** Starts one through the command line; the directory may hold what an earlier one left. */
+  public static DaemonFixture start(Path directory) {
+    var fixture = new DaemonFixture(directory);
+    try {
+      fixture.restart();
+      return fixture;
+    } catch (RuntimeException | Error e) {
+      fixture.close();
+      throw e;
+    }
+  }
+
+  public CliFixture cli() {
+    return cli;
+  }
+
+  public Path directory() {
+    return directory;
+  }
+
+  public Path dataDirectory() {
+    return directory.resolve("data");
+  }
+
+  public Map<String, String> env() {
+    return cli.env();
+  }
+
+  /** Runs and insists on success. */
+  public String ok(String... arguments) {
+    CliFixture.Result result = cli.run(arguments);
+    assertThat(result.code()).as(result.out() + result.err()).isZero();
+    return result.out();
+  }
+
+  public Json json(String... arguments) {
+    return JsonText.parse(ok(arguments));
+  }
+
+  public void restart() {
+    CliFixture.Result started = cli.run("daemon", "start");
+    assertThat(started.code()).as(started.err()).isZero();
+  }
+
+  /** Ends the daemon in the middle of whatever it does. */
+  public void kill() {
+    long pid = json("daemon", "status", "--json").at("pid").integer().orElseThrow();
+    ProcessHandle process = ProcessHandle.of(pid).orElseThrow();
+    process.destroyForcibly();
+    process.onExit().join();
+  }
+
+  @Override
+  public void close() {
+    try {
+      restart();
+      for (Json deployment : JsonText.parse(cli.run("status", "--json").out()).items()) {
+        cli.run("down", "--volumes", deployment.at("name").string().orElse(""));
+      }
+    } catch (RuntimeException | AssertionError _) {
+      // what is left is removed below
+    }
+    try {
+      List<String> rm = new ArrayList<>(List.of("rm", "-f"));
+      rm.addAll(cli.run("ps", "--all", "--quiet").out().lines().toList());
+      if (rm.size() > 2) {
+        cli.run(rm.toArray(String[]::new));
+      }
+      cli.run("daemon", "stop");
+      removeNetworks();
+      run("umount", dataDirectory().resolve("run/secrets").toString());
+      if (Files.exists(dataDirectory())) {
+        RootedDirectory.removeTree(dataDirectory());
+      }
+    } catch (IOException | InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private void removeNetworks() throws InterruptedException {
+    run("nft", "delete", "table", "ip", prefix);
+    for (String line : run("ip", "-br", "link").stdout().lines().toList()) {
+      String name = line.split("[ @]", 2)[0];
+      if (name.startsWith(prefix)) {
+        run("ip", "link", "delete", name);
+      }
+    }
+  }
+
+  private static CommandResult run(String... command) throws InterruptedException {
+    return Processes.run(Command.of(command), Deadline.after(LIMIT));
+  }
+}
