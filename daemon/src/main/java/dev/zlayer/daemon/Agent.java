@@ -2,6 +2,9 @@ package dev.zlayer.daemon;
 
 import dev.zlayer.daemon.config.AgentConfig;
 import dev.zlayer.daemon.log.Log;
+import dev.zlayer.daemon.metrics.EventMeterLoop;
+import dev.zlayer.daemon.metrics.MeteredRuntime;
+import dev.zlayer.daemon.metrics.Metrics;
 import dev.zlayer.daemon.standalone.StandaloneContainers;
 import dev.zlayer.engine.cron.CronLoop;
 import dev.zlayer.engine.deployment.DeploymentConfig;
@@ -18,11 +21,13 @@ import dev.zlayer.engine.job.JobParts;
 import dev.zlayer.engine.secret.SealKey;
 import dev.zlayer.engine.secret.SecretFiles;
 import dev.zlayer.engine.secret.SecretStore;
+import dev.zlayer.engine.state.Change;
 import dev.zlayer.engine.state.SqliteStateStore;
 import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.engine.state.StoreConfig;
 import dev.zlayer.engine.translate.EnvResolver;
 import dev.zlayer.engine.translate.ServiceTranslator;
+import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.DataDir;
 import dev.zlayer.host.file.DirectoryLock;
 import dev.zlayer.image.ImageStore;
@@ -34,8 +39,11 @@ import dev.zlayer.runtime.oci.Faults;
 import dev.zlayer.runtime.oci.OciRuntime;
 import dev.zlayer.task.Pauses;
 import java.time.InstantSource;
+import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 
 /**
@@ -58,7 +66,9 @@ public final class Agent implements AutoCloseable {
   private final ImageStore images;
   private final StateStore store;
   private final Networks networks;
-  private final OciRuntime runtime;
+  private final OciRuntime oci;
+  private final Metrics metrics = new Metrics();
+  private final ContainerRuntime runtime;
   private final ServiceTranslator translator;
   private final SecretStore secrets;
   private final DeploymentStore records;
@@ -84,7 +94,7 @@ public final class Agent implements AutoCloseable {
     this.images =
         parts.start("the image store", () -> ImageStore.open(dirs, Settings.images(config, clock)));
     this.networks = parts.start("the networks", () -> Networks.open(Settings.networks(config)));
-    this.runtime =
+    this.oci =
         parts.start(
             "the container runtime",
             () ->
@@ -97,6 +107,7 @@ public final class Agent implements AutoCloseable {
                         Settings.oci(config),
                         clock,
                         Faults.NONE)));
+    this.runtime = new MeteredRuntime(oci, metrics);
     SealKey key = parts.make("the key of the secrets", () -> SealKey.open(dirs.secretKey()));
     this.secrets = parts.make("the secrets", () -> SecretStore.open(store, key, clock));
     SecretFiles secretFiles =
@@ -154,6 +165,8 @@ public final class Agent implements AutoCloseable {
         parts.start(
             "the standalone containers",
             () -> StandaloneContainers.open(runtime, store, clock, Pauses.REAL, log));
+    EventMeterLoop _ =
+        parts.start("the figures", () -> new EventMeterLoop(store, jobs::find, metrics, log));
   }
 
   /**
@@ -220,7 +233,28 @@ public final class Agent implements AutoCloseable {
 
   /** The parts that only Linux containers have. */
   public OciRuntime oci() {
-    return runtime;
+    return oci;
+  }
+
+  public Metrics metrics() {
+    return metrics;
+  }
+
+  /** Whether every part works: the state can be written, the containers can be listed. */
+  public Health health() {
+    var parts = new LinkedHashMap<String, String>();
+    parts.put("state", trouble(() -> store.commit(new Change(List.of(), List.of()))));
+    parts.put("containers", trouble(runtime::list));
+    return new Health(parts.values().stream().allMatch("ok"::equals), parts);
+  }
+
+  private static String trouble(Supplier<?> attempt) {
+    try {
+      Object _ = attempt.get();
+      return "ok";
+    } catch (AgentException e) {
+      return String.valueOf(e.getMessage());
+    }
   }
 
   /** Ends the agent and leaves the containers running. */

@@ -3,22 +3,15 @@ package dev.zlayer.daemon;
 import dev.zlayer.daemon.config.AgentConfig;
 import dev.zlayer.daemon.config.Configured;
 import dev.zlayer.daemon.http.HttpDoor;
-import dev.zlayer.daemon.http.HttpObserver;
+import dev.zlayer.daemon.http.Route;
 import dev.zlayer.daemon.http.Router;
 import dev.zlayer.daemon.http.TcpDoor;
 import dev.zlayer.daemon.log.Log;
-import dev.zlayer.daemon.rest.ContainerInsideResource;
-import dev.zlayer.daemon.rest.ContainersResource;
-import dev.zlayer.daemon.rest.DeploymentsResource;
-import dev.zlayer.daemon.rest.EventsResource;
-import dev.zlayer.daemon.rest.ExecutionsResource;
-import dev.zlayer.daemon.rest.ImagesResource;
-import dev.zlayer.daemon.rest.JobsResource;
+import dev.zlayer.daemon.metrics.AgentGauges;
 import dev.zlayer.daemon.rest.Resource;
-import dev.zlayer.daemon.rest.SecretsResource;
-import dev.zlayer.daemon.rest.StatsResource;
+import dev.zlayer.daemon.rest.Resources;
 import dev.zlayer.daemon.rest.SystemResource;
-import dev.zlayer.task.Pauses;
+import dev.zlayer.daemon.rest.doc.OpenApi;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
@@ -37,15 +30,11 @@ public final class Daemon implements AutoCloseable {
     AgentConfig config = configured.config();
     Optional<TcpDoor> tcp = TcpSettings.of(config);
     this.agent = parts.start("the agent", () -> Agent.open(config, env, log));
-    var router =
-        new Router(
-            resources(configured, env).stream()
-                .flatMap(resource -> resource.routes().stream())
-                .toList());
+    var router = new Router(routes(resources(configured, env)));
     this.door =
         parts.start(
             "the HTTP door",
-            () -> HttpDoor.open(sockets(config), tcp, router, HttpObserver.NONE, log));
+            () -> HttpDoor.open(sockets(config), tcp, router, agent.metrics(), log));
   }
 
   /** Returns when it serves; see {@link Agent#open}. */
@@ -54,20 +43,36 @@ public final class Daemon implements AutoCloseable {
     return new Daemon(configured, env, log);
   }
 
+  private static List<Route> routes(List<Resource> resources) {
+    return resources.stream().flatMap(resource -> resource.routes().stream()).toList();
+  }
+
   private List<Resource> resources(Configured configured, Map<String, String> env) {
-    InstantSource clock = InstantSource.system();
-    return List.of(
+    var resources = new ArrayList<Resource>();
+    var gauges = new AgentGauges(agent.runtime(), agent.jobs());
+    var system =
         new SystemResource(
-            configured, () -> NodeInfo.look(agent, env), () -> new Health(true, Map.of())),
-        new DeploymentsResource(agent.deployments()),
-        new ContainersResource(agent.runtime(), agent.standalone(), agent.translator()),
-        new ContainerInsideResource(agent.runtime(), agent.standalone(), clock),
-        new StatsResource(agent.runtime(), Pauses.REAL),
-        new JobsResource(agent.jobs(), agent.cron(), agent.records()::jobs),
-        new ExecutionsResource(agent.jobs(), clock),
-        new ImagesResource(agent.runtime().images(), agent.images()),
-        new SecretsResource(agent.secrets(), agent.deployments()::secretsChanged),
-        new EventsResource(agent.store()));
+            configured,
+            () -> NodeInfo.look(agent, env),
+            agent::health,
+            () -> agent.metrics().text(gauges),
+            () -> OpenApi.of(resources, Version.CURRENT.version()));
+    resources.addAll(
+        new Resources(
+                system,
+                agent.deployments(),
+                agent.records(),
+                agent.runtime(),
+                agent.standalone(),
+                agent.translator(),
+                agent.jobs(),
+                agent.cron(),
+                agent.images(),
+                agent.secrets(),
+                agent.store(),
+                InstantSource.system())
+            .all());
+    return resources;
   }
 
   private static List<HttpDoor.UnixSocket> sockets(AgentConfig config) {

@@ -21,13 +21,26 @@ import java.util.TreeMap;
 public final class JsonSchema {
   private static final String DIALECT = "https://json-schema.org/draft/2020-12/schema";
 
-  private final Map<String, Json> definitions = new TreeMap<>();
+  private final Map<String, Json> definitions;
+  private final String prefix;
 
-  private JsonSchema() {}
+  private JsonSchema(Map<String, Json> definitions, String prefix) {
+    this.definitions = definitions;
+    this.prefix = prefix;
+  }
+
+  /**
+   * The schema of any record that is read like a deployment file; what it refers to is added to
+   * {@code definitions}, where {@code prefix} finds it.
+   */
+  public static Json.Obj of(
+      Class<? extends Record> type, Map<String, Json> definitions, String prefix) {
+    return new JsonSchema(definitions, prefix).of(Shapes.block(type));
+  }
 
   /** Indented text of the schema. */
   public static String generate() {
-    var schema = new JsonSchema();
+    var schema = new JsonSchema(new TreeMap<>(), "#/$defs/");
     Json.Obj root = schema.object(Shapes.block(DeploymentSpec.class), List.of());
     var members = new LinkedHashMap<String, Json>();
     members.put("$schema", new Json.Str(DIALECT));
@@ -238,7 +251,7 @@ public final class JsonSchema {
       definitions.put(name, Json.Null.INSTANCE);
       definitions.put(name, schema.get());
     }
-    return Json.object().put("$ref", "#/$defs/" + name).build();
+    return Json.object().put("$ref", prefix + name).build();
   }
 
   /** Nested types carry the name of the outer one, so that names stay unique. */

@@ -156,6 +156,10 @@ final class Front extends Handler.Abstract {
     response.setStatus(200);
     response.getHeaders().put(HttpHeader.CONTENT_TYPE, type);
     others.forEach((name, value) -> response.getHeaders().put(name, value));
+    if (!others.containsKey("Content-Length")) {
+      // in pieces although the connection ends with it, so that a torn answer is seen to be one
+      response.getHeaders().put(HttpHeader.TRANSFER_ENCODING, "chunked");
+    }
   }
 
   private static void whole(
@@ -191,7 +195,7 @@ final class Front extends Handler.Abstract {
       return;
     }
     var problem = ProblemDocument.of(thrown);
-    response.getHeaders().remove(HttpHeader.TRANSFER_ENCODING);
+    response.getHeaders().remove(HttpHeader.TRANSFER_ENCODING).remove(HttpHeader.CONTENT_LENGTH);
     whole(
         new Answer.Whole(
             problem.status(), ProblemDocument.TYPE, JsonText.bytes(problem.json(id)), Map.of()),

@@ -85,11 +85,9 @@ public final class HttpDoor implements AutoCloseable {
     webSockets.setMaxBinaryMessageSize(FRAMES);
     webSockets.setMaxTextMessageSize(FRAMES);
     server.setStopTimeout(GRACE.toMillis());
+    sockets.forEach(socket -> clear(socket.path()));
     var door = new HttpDoor(server, sockets);
     try {
-      for (UnixSocket socket : sockets) {
-        clear(socket.path());
-      }
       server.start();
       for (UnixSocket socket : sockets) {
         protect(socket);
@@ -97,9 +95,7 @@ public final class HttpDoor implements AutoCloseable {
       return door;
     } catch (Exception e) {
       door.close();
-      throw e instanceof AgentException ours
-          ? ours
-          : new AgentException.Configuration("cannot listen: " + e.getMessage(), e);
+      throw new AgentException.Configuration("cannot listen: " + e.getMessage(), e);
     }
   }
 
@@ -114,22 +110,28 @@ public final class HttpDoor implements AutoCloseable {
   }
 
   /** Takes away the file of a socket that nobody listens on. */
-  private static void clear(Path path) throws IOException {
-    Path directory = path.toAbsolutePath().getParent();
-    if (directory != null) {
-      Files.createDirectories(directory);
+  private static void clear(Path path) {
+    try {
+      Files.createDirectories(path.toAbsolutePath().resolveSibling("."));
+      if (Files.exists(path) && !answers(path)) {
+        Files.delete(path);
+      }
+    } catch (IOException e) {
+      throw new AgentException.Configuration(
+          "cannot listen on %s: %s".formatted(path, e.getMessage()), e);
     }
-    if (!Files.exists(path)) {
-      return;
+    if (Files.exists(path)) {
+      throw new AgentException.Configuration(
+          "another program listens on %s: stop it, or choose another socket".formatted(path));
     }
+  }
+
+  private static boolean answers(Path path) {
     try (var channel = SocketChannel.open(StandardProtocolFamily.UNIX)) {
-      channel.connect(UnixDomainSocketAddress.of(path));
+      return channel.connect(UnixDomainSocketAddress.of(path));
     } catch (IOException _) {
-      Files.delete(path);
-      return;
+      return false;
     }
-    throw new AgentException.Configuration(
-        "another program listens on %s: stop it, or choose another socket".formatted(path));
   }
 
   /** For its owner and its group; to connect one needs the right to write. */

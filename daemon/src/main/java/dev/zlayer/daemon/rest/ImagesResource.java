@@ -12,6 +12,7 @@ import dev.zlayer.json.Json;
 import dev.zlayer.oci.ImageRef;
 import dev.zlayer.oci.Platform;
 import dev.zlayer.oci.PullPolicy;
+import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.port.ImageArchives;
 import dev.zlayer.port.ImageDetails;
 import dev.zlayer.port.ImageInfo;
@@ -29,8 +30,7 @@ import java.util.Optional;
 
 /** Images. */
 public final class ImagesResource implements Resource {
-  private final Images images;
-  private final ImageArchives archives;
+  private final ContainerRuntime runtime;
   private final ImageStore store;
 
   @Doc("What to pull.")
@@ -89,10 +89,17 @@ public final class ImagesResource implements Resource {
     }
   }
 
-  public ImagesResource(Images images, ImageStore store) {
-    this.images = images;
-    this.archives = store.images();
+  public ImagesResource(ContainerRuntime runtime, ImageStore store) {
+    this.runtime = runtime;
     this.store = store;
+  }
+
+  private Images images() {
+    return runtime.images();
+  }
+
+  private ImageArchives archives() {
+    return store.images();
   }
 
   @Override
@@ -139,7 +146,7 @@ public final class ImagesResource implements Resource {
   }
 
   private Answer list(Call call) {
-    return views(images.list());
+    return views(images().list());
   }
 
   private static Answer views(List<ImageInfo> images) {
@@ -156,7 +163,7 @@ public final class ImagesResource implements Resource {
             wanted.auth().map(Auth::credentials));
     return new Answer.Lines(
         out -> {
-          ImageInfo image = images.pull(request, event -> PullLines.write(event, out));
+          ImageInfo image = images().pull(request, event -> PullLines.write(event, out));
           var line = Json.object().put("type", "result");
           ViewJson.of(ImageView.of(image)).members().forEach(line::put);
           out.line(line.build());
@@ -174,7 +181,7 @@ public final class ImagesResource implements Resource {
 
   private ImageDetails details(Call call) {
     ImageRef image = ref(call);
-    return images
+    return images()
         .find(image)
         .orElseThrow(
             () ->
@@ -189,22 +196,22 @@ public final class ImagesResource implements Resource {
 
   private Answer tag(Call call) {
     Tag wanted = call.body(Tag.class);
-    images.tag(wanted.source(), wanted.target());
+    images().tag(wanted.source(), wanted.target());
     return Answer.done();
   }
 
   private Answer remove(Call call) {
-    return Answer.json(ViewJson.of(images.remove(ref(call), call.flag("force", false))));
+    return Answer.json(ViewJson.of(images().remove(ref(call), call.flag("force", false))));
   }
 
   private Answer prune(Call call) {
     Prune wanted = call.body(Prune.class);
     return Answer.json(
-        ViewJson.of(images.prune(new PruneFilter(wanted.all(), wanted.olderThan()))));
+        ViewJson.of(images().prune(new PruneFilter(wanted.all(), wanted.olderThan()))));
   }
 
   private Answer load(Call call) throws InterruptedException {
-    return views(archives.load(call.body()));
+    return views(archives().load(call.body()));
   }
 
   private Answer save(Call call) {
@@ -213,15 +220,15 @@ public final class ImagesResource implements Resource {
       throw new AgentException.InvalidSpec("the parameter 'ref' is absent");
     }
     for (ImageRef image : wanted) {
-      if (images.find(image).isEmpty()) {
+      if (images().find(image).isEmpty()) {
         throw new AgentException.NotFound("image '" + image.familiar() + "'", "pull it first");
       }
     }
-    return new Answer.Bytes(Call.TAR, Map.of(), out -> archives.save(wanted, out));
+    return new Answer.Bytes(Call.TAR, Map.of(), out -> archives().save(wanted, out));
   }
 
   private Answer importRoot(Call call) throws InterruptedException {
-    return Answer.json(ViewJson.of(ImageView.of(archives.importRoot(call.body(), ref(call)))));
+    return Answer.json(ViewJson.of(ImageView.of(archives().importRoot(call.body(), ref(call)))));
   }
 
   private Answer check(Call call) throws InterruptedException {

@@ -6,6 +6,7 @@ import dev.zlayer.daemon.config.Configured;
 import dev.zlayer.daemon.http.Answer;
 import dev.zlayer.daemon.http.Call;
 import dev.zlayer.daemon.http.Route;
+import dev.zlayer.daemon.metrics.Metrics;
 import dev.zlayer.json.Json;
 import java.util.List;
 import java.util.function.Supplier;
@@ -15,6 +16,8 @@ public final class SystemResource implements Resource {
   private final Configured configured;
   private final InfoSource info;
   private final Supplier<Health> health;
+  private final Supplier<String> metrics;
+  private final Supplier<Json> description;
 
   /** Looks at the node; runs programs and may take a moment. */
   @FunctionalInterface
@@ -22,10 +25,17 @@ public final class SystemResource implements Resource {
     Json look() throws InterruptedException;
   }
 
-  public SystemResource(Configured configured, InfoSource info, Supplier<Health> health) {
+  public SystemResource(
+      Configured configured,
+      InfoSource info,
+      Supplier<Health> health,
+      Supplier<String> metrics,
+      Supplier<Json> description) {
     this.configured = configured;
     this.info = info;
     this.health = health;
+    this.metrics = metrics;
+    this.description = description;
   }
 
   @Override
@@ -53,7 +63,15 @@ public final class SystemResource implements Resource {
                 "/config",
                 "What is in force and where it came from.",
                 _ -> Answer.json(configured.json()))
-            .givesType(Call.JSON, "Every key with its value and source."));
+            .givesType(Call.JSON, "Every key with its value and source."),
+        Route.get(
+                "/metrics",
+                "Figures for Prometheus.",
+                _ -> Answer.text(Metrics.type(), metrics.get()))
+            .givesType(Metrics.type(), "The text format."),
+        Route.get(
+                "/openapi.json", "This interface, described.", _ -> Answer.json(description.get()))
+            .givesType(Call.JSON, "An OpenAPI 3.1 document."));
   }
 
   private Answer ready() {

@@ -1,8 +1,14 @@
 package dev.zlayer.daemon.rest;
 
+import dev.zlayer.container.Signal;
+import dev.zlayer.engine.job.ExecutionId;
+import dev.zlayer.engine.job.JobKey;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.error.Durations;
 import dev.zlayer.json.Json;
+import dev.zlayer.oci.Digest;
+import dev.zlayer.oci.ImageRef;
+import dev.zlayer.oci.Platform;
 import java.lang.reflect.RecordComponent;
 import java.net.InetAddress;
 import java.time.Duration;
@@ -15,6 +21,7 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,6 +29,15 @@ import org.jspecify.annotations.Nullable;
  * left out, one of several marked by {@code type}.
  */
 public final class ViewJson {
+  private static final Set<Class<?>> TEXTS =
+      Set.of(
+          ImageRef.class,
+          Digest.class,
+          Platform.class,
+          Signal.class,
+          ExecutionId.class,
+          JobKey.class);
+
   private ViewJson() {}
 
   public static Json of(@Nullable Object value) {
@@ -35,7 +51,7 @@ public final class ViewJson {
       case OptionalLong number -> number.isPresent() ? Json.of(number.getAsLong()) : Json.of(null);
       case OptionalDouble number ->
           number.isPresent() ? Json.of(number.getAsDouble()) : Json.of(null);
-      case Record record when texts(record) -> new Json.Str(record.toString());
+      case Record record when isText(record.getClass()) -> new Json.Str(record.toString());
       case Record record -> record(record);
       case Collection<?> items -> new Json.Arr(items.stream().map(ViewJson::of).toList());
       case Map<?, ?> map -> {
@@ -48,8 +64,8 @@ public final class ViewJson {
   }
 
   /** A record that has a text of its own (an image reference, a digest) is that text. */
-  private static boolean texts(Record record) {
-    return Texts.is(record.getClass());
+  public static boolean isText(Class<?> type) {
+    return TEXTS.contains(type);
   }
 
   private static Json record(Record record) {

@@ -1,0 +1,79 @@
+package dev.zlayer.daemon.metrics;
+
+import dev.zlayer.container.ContainerStatus.Phase;
+import dev.zlayer.engine.job.JobExecutor;
+import dev.zlayer.port.ContainerRuntime;
+import java.lang.management.ManagementFactory;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+
+/** How the agent stands at this moment. */
+public final class AgentGauges implements Metrics.Gauges {
+  private final ContainerRuntime runtime;
+  private final JobExecutor jobs;
+
+  public AgentGauges(ContainerRuntime runtime, JobExecutor jobs) {
+    this.runtime = runtime;
+    this.jobs = jobs;
+  }
+
+  @Override
+  public List<Metrics.Gauge> read() {
+    var gauges = new ArrayList<Metrics.Gauge>();
+    var phases = new EnumMap<Phase, Integer>(Phase.class);
+    for (Phase phase : Phase.values()) {
+      phases.put(phase, 0);
+    }
+    runtime.list().forEach(container -> phases.merge(container.status().phase(), 1, Integer::sum));
+    phases.remove(Phase.REMOVED);
+    phases.forEach(
+        (phase, count) ->
+            gauges.add(
+                new Metrics.Gauge(
+                    "zlayer_containers",
+                    "Containers by state.",
+                    Map.of("state", phase.name().toLowerCase(Locale.ROOT)),
+                    count)));
+    gauges.add(gauge("zlayer_job_queue", "Executions that wait.", jobs.queue().size()));
+    gauges.add(
+        gauge(
+            "zlayer_jobs_active",
+            "Executions that run or are being made.",
+            jobs.list().stream().filter(execution -> execution.status().active()).count()));
+    gauges.add(gauge("zlayer_images", "Images.", runtime.images().list().size()));
+    Runtime java = Runtime.getRuntime();
+    gauges.add(
+        gauge("jvm_heap_used_bytes", "Heap in use.", java.totalMemory() - java.freeMemory()));
+    gauges.add(gauge("jvm_heap_max_bytes", "Heap that may be used.", java.maxMemory()));
+    gauges.add(
+        gauge(
+            "jvm_threads",
+            "Platform threads.",
+            ManagementFactory.getThreadMXBean().getThreadCount()));
+    gauges.add(
+        gauge(
+            "process_uptime_seconds",
+            "Time since the agent started.",
+            ManagementFactory.getRuntimeMXBean().getUptime() / 1000.0));
+    long collections = 0;
+    double seconds = 0;
+    for (var collector : ManagementFactory.getGarbageCollectorMXBeans()) {
+      collections += collector.getCollectionCount();
+      seconds += collector.getCollectionTime() / 1000.0;
+    }
+    gauges.add(gauge("jvm_gc_collections", "Garbage collections so far.", collections));
+    gauges.add(gauge("jvm_gc_seconds", "Time in garbage collections so far.", seconds));
+    return gauges;
+  }
+
+  private static Metrics.Gauge gauge(String name, String help, long value) {
+    return gauge(name, help, (double) value);
+  }
+
+  private static Metrics.Gauge gauge(String name, String help, double value) {
+    return new Metrics.Gauge(name, help, Map.of(), value);
+  }
+}

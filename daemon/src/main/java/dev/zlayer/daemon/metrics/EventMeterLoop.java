@@ -1,0 +1,118 @@
+package dev.zlayer.daemon.metrics;
+
+import dev.zlayer.daemon.log.Log;
+import dev.zlayer.engine.job.Execution;
+import dev.zlayer.engine.job.ExecutionId;
+import dev.zlayer.engine.state.Event;
+import dev.zlayer.engine.state.EventPage;
+import dev.zlayer.engine.state.StateStore;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.task.Deadline;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Function;
+
+/**
+ * Reads what becomes durable from now on, counts it, and tells it to the log: jobs by their result,
+ * restarts, deployments. So whoever makes something happen need not know of figures or logs.
+ */
+public final class EventMeterLoop implements AutoCloseable {
+  private static final int PAGE = 500;
+  private static final Set<String> ENDS = Set.of("job.completed", "job.failed", "job.cancelled");
+
+  /** Steps on the way; the log tells ends. */
+  private static final Set<String> MINOR =
+      Set.of("job.pending", "job.initializing", "job.running", "job.step");
+
+  private final StateStore store;
+  private final Function<ExecutionId, Optional<Execution>> executions;
+  private final Metrics metrics;
+  private final Log log;
+  private final Thread thread;
+  private volatile boolean closing;
+
+  public EventMeterLoop(
+      StateStore store,
+      Function<ExecutionId, Optional<Execution>> executions,
+      Metrics metrics,
+      Log log) {
+    this.store = store;
+    this.executions = executions;
+    this.metrics = metrics;
+    this.log = log;
+    long since = newest(store);
+    this.thread = Thread.ofVirtual().name("event-meter").start(() -> run(since));
+  }
+
+  /** An empty commit tells the number of the last event. */
+  private static long newest(StateStore store) {
+    return store.commit(
+        new dev.zlayer.engine.state.Change(java.util.List.of(), java.util.List.of()));
+  }
+
+  private void run(long since) {
+    long from = since;
+    try {
+      while (!closing) {
+        if (store.awaitEvent(from, Deadline.none())) {
+          EventPage page = store.events(from, PAGE);
+          page.events().forEach(numbered -> count(numbered.event()));
+          from = page.last(from);
+        }
+      }
+    } catch (InterruptedException _) {
+      // closed
+    } catch (AgentException e) {
+      if (!closing) {
+        log.error("events are not counted any more", e, Map.of());
+      }
+    }
+  }
+
+  private void count(Event event) {
+    metrics.count("zlayer_events_total", "What happened, by kind.", Map.of("kind", event.kind()));
+    log.write(
+        MINOR.contains(event.kind()) ? Log.Level.DEBUG : Log.Level.INFO,
+        event.kind(),
+        Map.of("subject", event.subject()));
+    if (ENDS.contains(event.kind())) {
+      String result = event.kind().substring("job.".length());
+      metrics.count("zlayer_jobs_total", "Executions that ended.", Map.of("result", result));
+      executions
+          .apply(new ExecutionId(event.subject()))
+          .flatMap(EventMeterLoop::took)
+          .ifPresent(
+              duration ->
+                  metrics.took(
+                      "zlayer_job_seconds",
+                      "How long executions took from leaving the queue to their end.",
+                      Map.of("result", result),
+                      duration));
+    }
+  }
+
+  private static Optional<Duration> took(Execution execution) {
+    return execution
+        .finishedAt()
+        .flatMap(end -> execution.startedAt().map(start -> Duration.between(start, end)));
+  }
+
+  @Override
+  public void close() {
+    closing = true;
+    thread.interrupt();
+    boolean interrupted = false;
+    while (thread.isAlive()) {
+      try {
+        thread.join();
+      } catch (InterruptedException _) {
+        interrupted = true;
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

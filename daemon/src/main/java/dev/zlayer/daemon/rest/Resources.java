@@ -1,0 +1,51 @@
+package dev.zlayer.daemon.rest;
+
+import dev.zlayer.daemon.standalone.StandaloneContainers;
+import dev.zlayer.engine.cron.CronLoop;
+import dev.zlayer.engine.deployment.DeploymentStore;
+import dev.zlayer.engine.deployment.Deployments;
+import dev.zlayer.engine.job.JobExecutor;
+import dev.zlayer.engine.secret.SecretStore;
+import dev.zlayer.engine.state.StateStore;
+import dev.zlayer.engine.translate.ServiceTranslator;
+import dev.zlayer.image.ImageStore;
+import dev.zlayer.port.ContainerRuntime;
+import dev.zlayer.task.Pauses;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * What the resources work on.
+ *
+ * @param system the resource about the agent itself, which the daemon makes
+ */
+public record Resources(
+    SystemResource system,
+    Deployments deployments,
+    DeploymentStore records,
+    ContainerRuntime runtime,
+    StandaloneContainers standalone,
+    ServiceTranslator translator,
+    JobExecutor jobs,
+    CronLoop cron,
+    ImageStore images,
+    SecretStore secrets,
+    StateStore store,
+    InstantSource clock) {
+  /** All of them, in the order of the reference. */
+  public List<Resource> all() {
+    var all = new ArrayList<Resource>();
+    all.add(system);
+    all.add(new DeploymentsResource(deployments));
+    all.add(new ContainersResource(runtime, standalone, translator));
+    all.add(new ContainerInsideResource(runtime, standalone, clock));
+    all.add(new StatsResource(runtime, Pauses.REAL));
+    all.add(new JobsResource(jobs, cron, () -> records.jobs()));
+    all.add(new ExecutionsResource(jobs, clock));
+    all.add(new ImagesResource(runtime, images));
+    all.add(new SecretsResource(secrets, () -> deployments.secretsChanged()));
+    all.add(new EventsResource(store));
+    return all;
+  }
+}

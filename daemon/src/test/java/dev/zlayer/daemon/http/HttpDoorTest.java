@@ -1,0 +1,292 @@
+package dev.zlayer.daemon.http;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.zlayer.daemon.log.Log;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.http.HttpAddress;
+import dev.zlayer.host.http.HttpClient;
+import dev.zlayer.host.http.HttpRequest;
+import dev.zlayer.host.http.HttpResponse;
+import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
+import dev.zlayer.spec.form.Doc;
+import dev.zlayer.task.Deadline;
+import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The door itself, with routes of the test's own. */
+class HttpDoorTest {
+  private static final String TOKEN = "0123456789abcdef0123456789abcdef";
+
+  @TempDir private Path directory;
+  private Path socket;
+  private Path looking;
+  private HttpDoor door;
+  private final CountDownLatch interrupted = new CountDownLatch(1);
+
+  /** A body. */
+  @Doc("A body.")
+  public record Body(@Doc("A word.") String word) {}
+
+  @BeforeEach
+  void open() {
+    socket = directory.resolve("d.sock");
+    looking = directory.resolve("r.sock");
+    door = open(Optional.of(tcp()));
+  }
+
+  private static TcpDoor tcp() {
+    return new TcpDoor(
+        new InetSocketAddress("127.0.0.1", 0),
+        Optional.empty(),
+        false,
+        Optional.of(TOKEN),
+        List.of("agent.example"));
+  }
+
+  private HttpDoor open(Optional<TcpDoor> tcp) {
+    return HttpDoor.open(
+        List.of(
+            new HttpDoor.UnixSocket(socket, Optional.empty(), false),
+            new HttpDoor.UnixSocket(looking, Optional.empty(), true)),
+        tcp,
+        new Router(routes()),
+        HttpObserver.NONE,
+        Log.silent());
+  }
+
+  private List<Route> routes() {
+    return List.of(
+        Route.get("/ping", "Ping.", _ -> Answer.text(Call.TEXT, "OK")),
+        Route.post("/echo", "Echo.", call -> Answer.json(Json.of(call.body(Body.class).word()))),
+        Route.get("/things/special", "Literal.", _ -> Answer.text(Call.TEXT, "special")),
+        Route.get("/things/{name}", "Variable.", call -> Answer.text(Call.TEXT, call.path("name"))),
+        Route.get("/rest/{path*}", "The rest.", call -> Answer.text(Call.TEXT, call.path("path"))),
+        Route.get(
+            "/fails",
+            "Fails.",
+            _ -> {
+              throw new AgentException.StartFailed("c", "no", List.of("last words"));
+            }),
+        Route.get(
+            "/broken",
+            "Broken.",
+            _ -> {
+              throw new IllegalStateException("oops");
+            }),
+        Route.get(
+            "/half",
+            "Breaks half way.",
+            _ ->
+                new Answer.Lines(
+                    out -> {
+                      out.line(Json.of("first"));
+                      throw new AgentException.Network("the wire broke");
+                    })),
+        Route.get(
+            "/torn",
+            "Bytes that break off.",
+            _ ->
+                new Answer.Bytes(
+                    Call.TAR,
+                    Map.of(),
+                    out -> {
+                      out.write(new byte[100]);
+                      out.flush();
+                      throw new AgentException.Network("the wire broke");
+                    })),
+        Route.get("/forever", "Waits.", _ -> new Answer.Later(this::waiting)));
+  }
+
+  private Answer waiting() throws InterruptedException {
+    try {
+      new CountDownLatch(1).await();
+      return Answer.done();
+    } catch (InterruptedException e) {
+      interrupted.countDown();
+      throw e;
+    }
+  }
+
+  @AfterEach
+  void close() {
+    door.close();
+    assertThat(socket).doesNotExist();
+  }
+
+  private record Seen(int status, String type, String text) {
+    Json json() {
+      return JsonText.parse(text);
+    }
+  }
+
+  private static Seen ask(HttpAddress address, HttpRequest request) throws InterruptedException {
+    try (HttpClient client = HttpClient.open(address);
+        HttpResponse response = client.send(request, Deadline.after(Duration.ofSeconds(20)))) {
+      return new Seen(
+          response.status(),
+          response.headers().first("Content-Type").orElse(""),
+          response.text(1 << 20));
+    }
+  }
+
+  private Seen get(String path) throws InterruptedException {
+    return ask(new HttpAddress.Unix(socket), HttpRequest.get(path));
+  }
+
+  @Test
+  void theSocketIsForItsOwnerAndGroup() throws Exception {
+    assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(socket)))
+        .isEqualTo("rw-rw----");
+  }
+
+  @Test
+  void routesAreFoundByWordsBeforeVariables() throws Exception {
+    assertThat(get("/api/v1/things/special").text()).isEqualTo("special");
+    assertThat(get("/api/v1/things/a%20b:c").text()).isEqualTo("a b:c");
+    assertThat(get("/api/v1/rest/a/b/c").text()).isEqualTo("a/b/c");
+    assertThat(get("/ping").text()).isEqualTo("OK");
+    assertThat(get("/api/v1/none").status()).isEqualTo(404);
+    assertThat(get("/things/special").status()).isEqualTo(404);
+  }
+
+  @Test
+  void failuresBecomeProblems() throws Exception {
+    Seen failed = get("/api/v1/fails");
+    assertThat(failed.status()).isEqualTo(409);
+    assertThat(failed.type()).isEqualTo("application/problem+json");
+    assertThat(failed.json().at("last_lines").strings()).containsExactly("last words");
+    assertThat(failed.json().at("blame").string()).contains("workload");
+    assertThat(get("/api/v1/broken").json().at("kind").string()).contains("Internal");
+    Seen wrong =
+        ask(
+            new HttpAddress.Unix(socket),
+            HttpRequest.of("POST", "/api/v1/echo").withJson("{\"wort\":1}"));
+    assertThat(wrong.status()).isEqualTo(422);
+    assertThat(wrong.json().at("detail").string().orElseThrow())
+        .contains("did you mean 'word'")
+        .contains("word: is missing");
+  }
+
+  @Test
+  void whatFailsAfterTheFirstLineIsTheLastLine() throws Exception {
+    List<String> lines = get("/api/v1/half").text().lines().toList();
+    assertThat(lines).hasSize(2);
+    Json last = JsonText.parse(lines.getLast());
+    assertThat(last.at("type").string()).contains("error");
+    assertThat(last.at("kind").string()).contains("Network");
+    assertThat(last.at("status").integer()).contains(502L);
+  }
+
+  @Test
+  void bytesThatBreakOffAreNotTakenForAll() {
+    assertThatThrownBy(() -> get("/api/v1/torn")).isInstanceOf(AgentException.Network.class);
+  }
+
+  @Test
+  void aCallerWhoLeavesInterruptsTheWork() throws Exception {
+    assertThatThrownBy(
+            () -> {
+              try (HttpClient client = HttpClient.open(new HttpAddress.Unix(socket))) {
+                client
+                    .send(
+                        HttpRequest.get("/api/v1/forever"), Deadline.after(Duration.ofMillis(300)))
+                    .close();
+              }
+            })
+        .isInstanceOf(AgentException.Timeout.class);
+    assertThat(interrupted.await(10, TimeUnit.SECONDS)).isTrue();
+  }
+
+  @Test
+  void bodiesAndHeadersAreBounded() throws Exception {
+    Seen large =
+        ask(
+            new HttpAddress.Unix(socket),
+            HttpRequest.of("POST", "/api/v1/echo")
+                .withBody(new HttpRequest.Body.Bytes(new byte[(1 << 20) + 1])));
+    assertThat(large.status()).isEqualTo(413);
+    Seen headers =
+        ask(
+            new HttpAddress.Unix(socket),
+            HttpRequest.get("/ping").with("X-Long", "x".repeat(64 << 10)));
+    assertThat(headers.status()).isEqualTo(431);
+    assertThat(headers.type()).isEqualTo("application/problem+json");
+  }
+
+  @Test
+  void pagesOfBrowsersMayNotComeIn() throws Exception {
+    Seen seen =
+        ask(
+            new HttpAddress.Unix(socket),
+            HttpRequest.get("/ping").with("Origin", "http://evil.example"));
+    assertThat(seen.status()).isEqualTo(403);
+  }
+
+  @Test
+  void theDoorForLookingRefusesChanges() throws Exception {
+    var address = new HttpAddress.Unix(looking);
+    assertThat(ask(address, HttpRequest.get("/ping")).status()).isEqualTo(200);
+    assertThat(
+            ask(address, HttpRequest.of("POST", "/api/v1/echo").withJson("{\"word\":\"x\"}"))
+                .status())
+        .isEqualTo(403);
+  }
+
+  @Test
+  void tcpWantsTheTokenAndAKnownName() throws Exception {
+    int port = Integer.parseInt(door.address().orElseThrow().split(":")[1]);
+    var address = new HttpAddress.Tcp("127.0.0.1", port);
+    assertThat(ask(address, HttpRequest.get("/ping")).status()).isEqualTo(401);
+    assertThat(ask(address, HttpRequest.get("/ping").with("Authorization", "Bearer x")).status())
+        .isEqualTo(401);
+    assertThat(
+            ask(address, HttpRequest.get("/ping").with("Authorization", "Bearer " + TOKEN))
+                .status())
+        .isEqualTo(200);
+    var otherName = new HttpAddress.Tcp("localhost.localdomain", port);
+    try {
+      assertThat(
+              ask(otherName, HttpRequest.get("/ping").with("Authorization", "Bearer " + TOKEN))
+                  .status())
+          .isEqualTo(403);
+    } catch (AgentException.Network _) {
+      // this machine does not resolve that name, so nobody comes by it
+    }
+  }
+
+  @Test
+  void aDoorWithoutALockIsNotMade() {
+    assertThatThrownBy(
+            () ->
+                new TcpDoor(
+                    new InetSocketAddress("127.0.0.1", 0),
+                    Optional.empty(),
+                    false,
+                    Optional.empty(),
+                    List.of()))
+        .isInstanceOf(IllegalArgumentException.class);
+  }
+
+  @Test
+  void aSocketInUseIsNotTaken() {
+    assertThatThrownBy(() -> open(Optional.empty()))
+        .isInstanceOf(AgentException.Configuration.class)
+        .hasMessageContaining("another program listens");
+    assertThat(socket).exists();
+  }
+}

@@ -1,0 +1,93 @@
+package dev.zlayer.daemon.rest;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.zlayer.daemon.http.Route;
+import dev.zlayer.daemon.rest.doc.ApiReference;
+import dev.zlayer.daemon.rest.doc.OpenApi;
+import dev.zlayer.json.Json;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.TreeSet;
+import org.junit.jupiter.api.Test;
+
+/**
+ * The description of the door against the door: both are made from the routes, none is left out.
+ */
+class ApiDescriptionTest {
+  private static final Path COMMITTED = Path.of("../docs/api.md");
+
+  /** Routes need nothing to be listed. */
+  static List<Resource> resources() {
+    var system = new SystemResource(null, null, null, null, null);
+    return new Resources(system, null, null, null, null, null, null, null, null, null, null, null)
+        .all();
+  }
+
+  @Test
+  void everyRouteIsDescribed() {
+    Json document = OpenApi.of(resources(), "1");
+
+    var described = new TreeSet<String>();
+    document
+        .at("paths")
+        .members()
+        .forEach(
+            (path, operations) ->
+                operations
+                    .members()
+                    .keySet()
+                    .forEach(method -> described.add(method + " " + path)));
+    var routed = new TreeSet<String>();
+    for (Resource resource : resources()) {
+      for (Route route : resource.routes()) {
+        routed.add(
+            route.method().toLowerCase(java.util.Locale.ROOT)
+                + " /api/v1"
+                + route.template().replace("*}", "}"));
+      }
+    }
+    assertThat(described).isEqualTo(routed).hasSizeGreaterThan(60);
+  }
+
+  @Test
+  void everyRouteSaysWhatItGives() {
+    for (Resource resource : resources()) {
+      for (Route route : resource.routes()) {
+        assertThat(route.results()).as(route.method() + " " + route.template()).isNotEmpty();
+        assertThat(route.summary()).endsWith(".");
+      }
+    }
+  }
+
+  @Test
+  void everyReferenceLeadsToASchema() {
+    Json.Obj document = OpenApi.of(resources(), "1");
+    var references = new ArrayList<String>();
+    collect(document, references);
+    assertThat(references).isNotEmpty();
+    for (String reference : references) {
+      String name = reference.substring("#/components/schemas/".length());
+      assertThat(document.at("components").at("schemas").at(name).isNull()).as(reference).isFalse();
+    }
+  }
+
+  private static void collect(Json json, List<String> references) {
+    json.at("$ref").string().ifPresent(references::add);
+    json.members().values().forEach(member -> collect(member, references));
+    json.items().forEach(item -> collect(item, references));
+  }
+
+  @Test
+  void thePageForPeopleIsUpToDate() throws Exception {
+    String page = ApiReference.markdown(resources());
+    if (System.getenv("ZLAYER_UPDATE_DOCS") != null) {
+      Files.writeString(COMMITTED, page);
+    }
+    assertThat(Files.readString(COMMITTED))
+        .as("docs/api.md is out of date: run this test with ZLAYER_UPDATE_DOCS=1")
+        .isEqualTo(page);
+  }
+}
