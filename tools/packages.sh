@@ -6,7 +6,7 @@
 RUN_PACKAGES='runc:runc crun:crun conmon:conmon /usr/lib/cni/bridge:containernetworking-plugins
   catatonit:catatonit nft:nftables
   /usr/share/containers/seccomp.json:golang-github-containers-common'
-TEST_PACKAGES='docker-registry:docker-registry htpasswd:apache2-utils skopeo:skopeo umoci:umoci
+TEST_PACKAGES='dockerd:docker.io docker-registry:docker-registry htpasswd:apache2-utils skopeo:skopeo umoci:umoci
   busybox:busybox-static zstd:zstd ip:iproute2 nsenter:util-linux setfattr:attr setcap:libcap2-bin'
 BENCH_PACKAGES='containerd:containerd dockerd:docker.io podman:podman unshare:util-linux'
 

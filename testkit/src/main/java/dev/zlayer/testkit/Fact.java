@@ -22,6 +22,7 @@ public enum Fact {
   CRUN("install crun"),
   CONMON("install conmon"),
   CNI("install containernetworking-plugins"),
+  DOCKERD("install docker.io"),
   DOCKER_REGISTRY("install docker-registry"),
   SKOPEO("install skopeo"),
   UMOCI("install umoci"),
@@ -74,6 +75,7 @@ public enum Fact {
       case CNI ->
           Files.isExecutable(Path.of("/usr/lib/cni/bridge"))
               || Files.isExecutable(Path.of("/opt/cni/bin/bridge"));
+      case DOCKERD -> program("dockerd");
       case DOCKER_REGISTRY -> program("docker-registry");
       case SKOPEO -> program("skopeo");
       case UMOCI -> program("umoci");

@@ -7,27 +7,27 @@ import java.nio.channels.Channels;
 import java.nio.channels.Pipe;
 
 /** From one thread to another, through the kernel so that either end can be closed at any time. */
-final class BytePipe {
+public final class BytePipe {
   private final Pipe pipe;
   private final InputStream input;
 
-  BytePipe() throws IOException {
+  public BytePipe() throws IOException {
     this.pipe = Pipe.open();
     this.input = Channels.newInputStream(pipe.source());
   }
 
-  InputStream input() {
+  public InputStream input() {
     return input;
   }
 
-  void write(byte[] bytes, int offset, int length) throws IOException {
+  public void write(byte[] bytes, int offset, int length) throws IOException {
     ByteBuffer buffer = ByteBuffer.wrap(bytes, offset, length);
     while (buffer.hasRemaining()) {
       pipe.sink().write(buffer);
     }
   }
 
-  void end() {
+  public void end() {
     try {
       pipe.sink().close();
     } catch (IOException _) {

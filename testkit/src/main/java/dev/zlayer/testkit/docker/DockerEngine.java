@@ -1,0 +1,159 @@
+package dev.zlayer.testkit.docker;
+
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.http.HttpAddress;
+import dev.zlayer.host.http.HttpClient;
+import dev.zlayer.host.http.HttpRequest;
+import dev.zlayer.host.process.Command;
+import dev.zlayer.host.process.Processes;
+import dev.zlayer.task.Deadline;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
+
+/**
+ * Debian's {@code dockerd} on a socket and a data root of its own. It lives in its own network,
+ * mount and process namespaces, so that the machine's firewall and bridges are not touched, and
+ * everything it started is gone with it.
+ */
+public final class DockerEngine implements AutoCloseable {
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final String START =
+      """
+      ip link set lo up
+      exec dockerd --data-root="$1/data" --exec-root="$1/exec" --pidfile="$1/pid" \
+        --host="unix://$1/socket" --config-file="$1/daemon.json" --cgroup-parent="/$2" \
+        --log-level=warn $3
+      """;
+  private static final String NO_TOUCHING = "--bridge=none --iptables=false --ip-forward=false";
+  private static final String REMOVE =
+      """
+      for d in /sys/fs/cgroup/"$2" /sys/fs/cgroup/*/"$2"; do
+        [ -d "$d" ] && find "$d" -depth -type d -exec rmdir {} ';' 2>/dev/null
+      done
+      rm -rf "$1"
+      """;
+
+  private final Path directory;
+  private final boolean ownNetwork;
+  private Process process;
+
+  private DockerEngine(Path directory, boolean ownNetwork) {
+    this.directory = directory;
+    this.ownNetwork = ownNetwork;
+    this.process = launch();
+  }
+
+  public static DockerEngine start() {
+    return start(true);
+  }
+
+  /** On the machine's network, so that it reaches registries here; it has no bridge then. */
+  public static DockerEngine onHostNetwork() {
+    return start(false);
+  }
+
+  private static DockerEngine start(boolean ownNetwork) {
+    try {
+      Path directory = Files.createTempDirectory("zlayer-docker-");
+      Files.writeString(directory.resolve("daemon.json"), "{}"); // not the machine's
+      return new DockerEngine(directory, ownNetwork);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  public HttpAddress address() {
+    return new HttpAddress.Unix(directory.resolve("socket"));
+  }
+
+  /** As when the machine loses power: the engine and all its containers end at once. */
+  public void crash() {
+    end(process);
+  }
+
+  /** Starts a new engine on the same data; what lay in memory is gone, as after a reboot. */
+  public void revive() throws InterruptedException {
+    Processes.check(
+        Command.of(
+            "rm", "-rf", directory.resolve("pid").toString(), directory.resolve("exec").toString()),
+        Deadline.after(PATIENCE));
+    process = launch();
+  }
+
+  private Process launch() {
+    Process started =
+        Processes.start(
+            Command.of(
+                "unshare",
+                ownNetwork ? "--net" : "--ipc",
+                "--mount",
+                "--pid",
+                "--fork",
+                "--kill-child",
+                "--mount-proc",
+                "sh",
+                "-c",
+                START,
+                "dockerd",
+                directory.toString(),
+                group(),
+                ownNetwork ? "" : NO_TOUCHING),
+            directory.resolve("log").toFile());
+    try {
+      Awaitility.await("dockerd").atMost(PATIENCE).until(() -> answers(started));
+      return started;
+    } catch (RuntimeException e) {
+      end(started);
+      throw e;
+    }
+  }
+
+  private boolean answers(Process started) throws IOException, InterruptedException {
+    if (!started.isAlive()) {
+      throw new IllegalStateException(
+          "dockerd ended at once: " + Files.readString(directory.resolve("log")));
+    }
+    try (var client = HttpClient.open(address());
+        var response =
+            client.send(HttpRequest.get("/_ping"), Deadline.after(Duration.ofSeconds(10)))) {
+      return response.success();
+    } catch (AgentException.Network | AgentException.Timeout _) {
+      return false;
+    }
+  }
+
+  private String group() {
+    return directory.getFileName().toString();
+  }
+
+  private static void end(Process process) {
+    process.destroyForcibly();
+    try {
+      if (!process.waitFor(30, TimeUnit.SECONDS)) {
+        throw new IllegalStateException("dockerd does not end");
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("interrupted", e);
+    }
+  }
+
+  @Override
+  public void close() {
+    end(process);
+    Awaitility.await("the engine's traces are gone")
+        .atMost(PATIENCE)
+        .until(
+            () ->
+                Processes.run(
+                            Command.of("sh", "-c", REMOVE, "rm", directory.toString(), group()),
+                            Deadline.after(PATIENCE))
+                        .success()
+                    && !Files.exists(directory));
+  }
+}

@@ -1,0 +1,3 @@
+/** A real Docker Engine for the length of a test. */
+@org.jspecify.annotations.NullMarked
+package dev.zlayer.testkit.docker;
