@@ -56,6 +56,11 @@ public final class Census {
     return kilobytes / 1024.0;
   }
 
+  /** MiB of one process. */
+  public static double memory(long pid) {
+    return proportional(PROC.resolve(Long.toString(pid))) / 1024.0;
+  }
+
   /** MiB of this process. */
   public static double ownMemory() {
     return proportional(PROC.resolve("self")) / 1024.0;

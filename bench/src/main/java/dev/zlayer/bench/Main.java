@@ -1,6 +1,7 @@
 package dev.zlayer.bench;
 
 import dev.zlayer.bench.work.Arena;
+import dev.zlayer.bench.work.DaemonWork;
 import dev.zlayer.bench.work.DiskWork;
 import dev.zlayer.bench.work.ExecWork;
 import dev.zlayer.bench.work.JobsWork;
@@ -28,6 +29,7 @@ public final class Main {
     WORKS.put("exec", new ExecWork());
     WORKS.put("jobs", new JobsWork());
     WORKS.put("logs", new LogsWork());
+    WORKS.put("daemon", new DaemonWork());
     WORKS.put("disk", new DiskWork());
     WORKS.put("sleepers", new SleepersWork());
   }

@@ -7,11 +7,14 @@ import dev.zlayer.bench.engine.Dockerd;
 import dev.zlayer.bench.engine.Engine;
 import dev.zlayer.bench.engine.FloorEngine;
 import dev.zlayer.bench.engine.PodmanEngine;
+import dev.zlayer.bench.engine.RestEngine;
 import dev.zlayer.bench.engine.Tool;
+import dev.zlayer.bench.engine.ZlayerDaemon;
 import dev.zlayer.bench.engine.ZlayerEngine;
 import dev.zlayer.bench.engine.ZlayerNode;
 import dev.zlayer.bench.pull.Gallery;
 import dev.zlayer.oci.ImageRef;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -26,6 +29,7 @@ public final class Arena implements AutoCloseable {
   private final Gallery gallery;
   private final Deque<AutoCloseable> open = new ArrayDeque<>();
   private @Nullable ContainerdEngine containerd;
+  private @Nullable ZlayerDaemon daemon;
   private @Nullable Engines engines;
 
   public Arena(Options options) {
@@ -80,6 +84,15 @@ public final class Arena implements AutoCloseable {
     return Optional.ofNullable(containerd);
   }
 
+  /** Our own daemon; empty when it is not packaged. */
+  public Optional<ZlayerDaemon> daemon() throws Exception {
+    Path program = options.project().resolve("dist/bin/zlayer");
+    if (daemon == null && Files.isExecutable(program)) {
+      daemon = keep(new ZlayerDaemon(program, directory("daemon")));
+    }
+    return Optional.ofNullable(daemon);
+  }
+
   public Engines engines() throws Exception {
     if (engines == null) {
       engines = makeEngines();
@@ -97,6 +110,9 @@ public final class Arena implements AutoCloseable {
     var networked = new ArrayList<Engine>();
     plain.add(new ZlayerEngine(node, busybox, false, group));
     networked.add(new ZlayerEngine(node, busybox, true, group));
+    if (daemon().isPresent()) {
+      plain.add(new RestEngine(daemon().get(), busybox, group));
+    }
     containerd().ifPresent(plain::add);
     if (wanted("docker", "dockerd")) {
       String image = busybox.canonical();

@@ -1,0 +1,99 @@
+package dev.zlayer.bench.engine;
+
+import dev.zlayer.bench.Census;
+import dev.zlayer.host.http.HttpAddress;
+import dev.zlayer.host.http.HttpClient;
+import dev.zlayer.host.http.HttpRequest;
+import dev.zlayer.host.process.Command;
+import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
+import dev.zlayer.task.Deadline;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+
+/** The packaged daemon as a process of its own, spoken to over its socket. */
+public final class ZlayerDaemon implements AutoCloseable {
+  private static final Duration LIMIT = Duration.ofMinutes(3);
+  private static final int LONGEST_ANSWER = 64 << 20;
+
+  private final Path program;
+  private final Path directory;
+  private final Map<String, String> settings;
+  private final HttpClient client;
+  private Process process;
+
+  /** Starts it with an empty data directory. */
+  public ZlayerDaemon(Path program, Path directory) throws IOException {
+    this.program = program;
+    this.directory = directory;
+    Path socket = directory.resolve("socket");
+    this.settings =
+        Map.of("ZLAYER_DATA_DIR", directory + "/data", "ZLAYER_SOCKET", socket.toString());
+    this.client = HttpClient.open(new HttpAddress.Unix(socket));
+    Files.createDirectories(directory);
+    this.process = start();
+  }
+
+  private Process start() {
+    return Tool.daemon(
+        Command.of(program.toString(), "serve").withEnv(settings),
+        directory.resolve("log"),
+        () -> ask("GET", "/ping", Json.Null.INSTANCE));
+  }
+
+  /** Ends it without a chance to prepare for that, and starts it again; until it answers. */
+  public void crash() throws InterruptedException {
+    process.destroyForcibly().waitFor();
+    process = start();
+  }
+
+  /** Runs a command against it. */
+  public String run(String... words) throws InterruptedException {
+    var command = new java.util.ArrayList<>(java.util.List.of(program.toString()));
+    command.addAll(java.util.List.of(words));
+    return Tool.run(Command.of(command).withEnv(settings));
+  }
+
+  /** Asks for something; an answer that is no success is an error. */
+  public String ask(String method, String path, Json body)
+      throws IOException, InterruptedException {
+    HttpRequest request = HttpRequest.of(method, "/api/v1" + path);
+    if (!body.isNull()) {
+      request = request.withJson(JsonText.print(body));
+    }
+    try (var answer = client.send(request, Deadline.after(LIMIT))) {
+      String text = answer.text(LONGEST_ANSWER);
+      if (!answer.success()) {
+        throw new IOException(request + ": " + text);
+      }
+      return text;
+    }
+  }
+
+  /** How many bytes the answer has, which are not kept. */
+  long count(String path) throws IOException, InterruptedException {
+    try (var answer = client.send(HttpRequest.get("/api/v1" + path), Deadline.after(LIMIT))) {
+      return answer.body().transferTo(java.io.OutputStream.nullOutputStream());
+    }
+  }
+
+  public Path directory() {
+    return directory;
+  }
+
+  /** MiB of the daemon and of the monitors it left beside containers. */
+  public double memory() {
+    String data = directory.toString();
+    return Census.memory(process.pid())
+        + Census.memory(line -> line.contains("conmon") && line.contains(data));
+  }
+
+  @Override
+  public void close() {
+    client.close();
+    Tool.end(process);
+  }
+}
