@@ -33,6 +33,7 @@ final class SqliteTables implements AutoCloseable {
 
   static SqliteTables open(Path file, StoreConfig config) {
     try {
+      SqliteLibrary.load(file.resolveSibling("").toAbsolutePath());
       if (Files.exists(file)) {
         inspect(file);
       }

@@ -37,6 +37,9 @@ class SqliteKillIT {
         told = keys.size();
       }
     }
+    assertThat(directory)
+        .as("what the driver unpacked")
+        .isDirectoryNotContaining(path -> path.getFileName().toString().startsWith("sqlite-"));
   }
 
   private static long commitUntilKilled(Path file, long from, int commits) throws IOException {
