@@ -21,6 +21,7 @@ import dev.zlayer.engine.job.JobParts;
 import dev.zlayer.engine.secret.SealKey;
 import dev.zlayer.engine.secret.SecretFiles;
 import dev.zlayer.engine.secret.SecretStore;
+import dev.zlayer.engine.service.ServiceStatus;
 import dev.zlayer.engine.state.Change;
 import dev.zlayer.engine.state.SqliteStateStore;
 import dev.zlayer.engine.state.StateStore;
@@ -32,8 +33,8 @@ import dev.zlayer.host.file.DataDir;
 import dev.zlayer.host.file.DirectoryLock;
 import dev.zlayer.image.ImageStore;
 import dev.zlayer.port.ContainerRuntime;
-import dev.zlayer.port.DeploymentNetworks;
-import dev.zlayer.port.Rotation;
+import dev.zlayer.proxy.Proxy;
+import dev.zlayer.runtime.cni.DeploymentBridges;
 import dev.zlayer.runtime.cni.Networks;
 import dev.zlayer.runtime.oci.Faults;
 import dev.zlayer.runtime.oci.OciRuntime;
@@ -66,6 +67,8 @@ public final class Agent implements AutoCloseable {
   private final ImageStore images;
   private final StateStore store;
   private final Networks networks;
+  private final Proxy proxy;
+  private final DeploymentBridges bridges;
   private final OciRuntime oci;
   private final Metrics metrics = new Metrics();
   private final ContainerRuntime runtime;
@@ -94,6 +97,9 @@ public final class Agent implements AutoCloseable {
     this.images =
         parts.start("the image store", () -> ImageStore.open(dirs, Settings.images(config, clock)));
     this.networks = parts.start("the networks", () -> Networks.open(Settings.networks(config)));
+    this.proxy =
+        parts.start("the doors of services", () -> Proxy.open(Settings.doors(config), Pauses.REAL));
+    this.bridges = new DeploymentBridges(networks, proxy);
     this.oci =
         parts.start(
             "the container runtime",
@@ -123,7 +129,7 @@ public final class Agent implements AutoCloseable {
             clock,
             Pauses.REAL);
     this.records = new DeploymentStore(store);
-    var containers = new NetworkedContainers(translator, DeploymentNetworks.SHARED, records);
+    var containers = new NetworkedContainers(translator, bridges, records);
     this.jobs =
         parts.start(
             "the jobs",
@@ -155,12 +161,22 @@ public final class Agent implements AutoCloseable {
                         initializer,
                         jobs,
                         cron,
-                        Rotation.NONE,
-                        DeploymentNetworks.SHARED,
+                        proxy,
+                        bridges,
                         DeploymentVolumes.KEPT,
                         clock,
                         RandomGenerator.getDefault()),
                     DeploymentConfig.DEFAULT));
+    parts.make(
+        "closing doors that nobody has",
+        () -> {
+          proxy.retain(
+              deployments.list().stream()
+                  .flatMap(deployment -> deployment.services().stream())
+                  .map(ServiceStatus::key)
+                  .toList());
+          return proxy;
+        });
     this.standalone =
         parts.start(
             "the standalone containers",

@@ -38,7 +38,7 @@ final class Parts implements AutoCloseable {
       T part = starter.start();
       log.debug("started", Map.of("part", name));
       return part;
-    } catch (InterruptedException | RuntimeException e) {
+    } catch (InterruptedException | RuntimeException | Error e) {
       // one of our errors is not wrapped in another: which part it was goes beside it
       e.addSuppressed(new IllegalStateException("while starting " + name));
       log.warn("could not start", Map.of("part", name, "reason", String.valueOf(e.getMessage())));

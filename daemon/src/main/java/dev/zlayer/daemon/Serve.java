@@ -2,6 +2,7 @@ package dev.zlayer.daemon;
 
 import dev.zlayer.daemon.config.AgentConfig;
 import dev.zlayer.daemon.config.Configured;
+import dev.zlayer.daemon.log.JavaLog;
 import dev.zlayer.daemon.log.JettyLog;
 import dev.zlayer.daemon.log.Log;
 import dev.zlayer.host.file.AtomicFile;
@@ -34,6 +35,7 @@ public final class Serve {
     AgentConfig config = configured.config();
     var log = new Log(err, config.logLevel(), config.logFormat(), InstantSource.system());
     JettyLog.install(log);
+    JavaLog.install(log);
     try (Daemon daemon = Daemon.open(configured, env, log)) {
       DataDir dirs = config.directories();
       writePid(dirs.pidFile());

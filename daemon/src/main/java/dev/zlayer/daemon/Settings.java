@@ -8,6 +8,7 @@ import dev.zlayer.image.ImagesConfig;
 import dev.zlayer.image.registry.DockerConfig;
 import dev.zlayer.image.registry.RegistriesConfig;
 import dev.zlayer.oci.Platform;
+import dev.zlayer.proxy.ProxyConfig;
 import dev.zlayer.runtime.cni.NetworkConfig;
 import dev.zlayer.runtime.cni.Subnet;
 import dev.zlayer.runtime.oci.OciSettings;
@@ -47,6 +48,12 @@ final class Settings {
             config.networkPrefix().orElseGet(() -> prefix(dirs.data())),
             config.networkRange().map(Subnet::parse).orElse(usual.subnets()))
         .withPoolSize(config.networkPool());
+  }
+
+  static ProxyConfig doors(AgentConfig config) {
+    NetworkConfig networks = networks(config);
+    return ProxyConfig.of(config.directories().doors(), networks.subnets()::contains)
+        .withTable(networks.prefix() + "_doors");
   }
 
   /** Agents on other directories of one machine must not share bridges and tables. */

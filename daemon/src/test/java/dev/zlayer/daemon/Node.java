@@ -96,6 +96,7 @@ final class Node implements AutoCloseable {
       }
     }
     run("nft", "delete", "table", "ip", prefix);
+    run("nft", "delete", "table", "ip", prefix + "_doors");
     run(
         "sh",
         "-c",

@@ -1,0 +1,77 @@
+package dev.zlayer.daemon;
+
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.process.Command;
+import dev.zlayer.host.process.Processes;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
+
+/** A daemon in a process of its own. */
+final class ChildDaemon implements AutoCloseable {
+  private final Process process;
+
+  private ChildDaemon(Process process) {
+    this.process = process;
+  }
+
+  /** Returns when it answers. */
+  static ChildDaemon start(Node node) {
+    var command =
+        new ArrayList<>(
+            List.of(
+                ProcessHandle.current().info().command().orElse("java"),
+                "-XX:+UseSerialGC",
+                "-Xmx256m",
+                "-XX:TieredStopAtLevel=1",
+                "--enable-native-access=ALL-UNNAMED",
+                "-cp",
+                System.getProperty("java.class.path"),
+                DaemonProcess.class.getName()));
+    node.flags.forEach((key, value) -> command.add(key + "=" + value));
+    Process process =
+        Processes.start(Command.of(command), node.directory.resolve("daemon.log").toFile());
+    var child = new ChildDaemon(process);
+    Awaitility.await()
+        .pollInterval(Duration.ofMillis(20))
+        .atMost(Duration.ofSeconds(60))
+        .until(() -> child.answers(node));
+    return child;
+  }
+
+  private boolean answers(Node node) throws InterruptedException {
+    if (!process.isAlive()) {
+      throw new AssertionError("the daemon ended with " + process.exitValue());
+    }
+    try (Rest rest = node.rest()) {
+      return rest.get("/ping").status() == 200;
+    } catch (AgentException.Network _) {
+      return false;
+    }
+  }
+
+  long pid() {
+    return process.pid();
+  }
+
+  /** As the kernel does when memory runs out: no hook, no goodbye. */
+  void kill() throws InterruptedException {
+    process.destroyForcibly().waitFor();
+  }
+
+  /** Returns its exit code. */
+  int terminate() throws InterruptedException {
+    process.destroy();
+    if (!process.waitFor(30, TimeUnit.SECONDS)) {
+      throw new AssertionError("the daemon does not end");
+    }
+    return process.exitValue();
+  }
+
+  @Override
+  public void close() throws InterruptedException {
+    kill();
+  }
+}
