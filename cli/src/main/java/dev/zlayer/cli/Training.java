@@ -1,6 +1,6 @@
 package dev.zlayer.cli;
 
-import dev.zlayer.cli.terminal.Terminal;
+import dev.zlayer.cli.terminal.RealTerminal;
 import dev.zlayer.host.linux.RootedDirectory;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
@@ -19,18 +19,24 @@ import java.util.Map;
 final class Training {
   static final String FLAG = "--train-aot";
 
-  /** A registry that refuses connections at once, which takes most of the classes of a pull. */
-  private static final String NOBODY = "127.0.0.1:1/training:1";
-
   private static final String[][] COMMANDS = {
     {"version"},
     {"--help"},
     {"validate", "-"},
     {"validate", "-", "--json"},
-    {"image", "ls", "--json"},
-    {"pull", NOBODY},
-    {"pull", "--policy", "never", NOBODY},
-    {"info"},
+    {"ps"},
+    {"ps", "--json"},
+    {"ps", "--all", "shop/web"},
+    {"status"},
+    {"logs", "shop/web"},
+    {"exec", "web-1", "true"},
+    {"stop", "web-1"},
+    {"image", "ls"},
+    {"job", "ls"},
+    {"events"},
+    {"up", "--no-wait", "-"},
+    {"run", "--rm", "-d", "-p", "80:80", "-v", "data:/data", "web:1", "serve"},
+    {"config", "show", "--local"},
     {"no-such-verb"},
   };
 
@@ -54,7 +60,6 @@ final class Training {
           schedule: "*/5 * * * *"
           image: {name: "busybox:1"}
           depends: [{service: web}]
-          no_such_key: 1
       """;
 
   private Training() {}
@@ -63,15 +68,25 @@ final class Training {
     var nowhere = new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8);
     try {
       Path directory = Files.createTempDirectory("zlayer-training");
-      Map<String, String> env = Map.of("ZLAYER_DATA_DIR", directory.toString());
-      for (String[] command : COMMANDS) {
-        var input = new ByteArrayInputStream(DEPLOYMENT.getBytes(StandardCharsets.UTF_8));
-        new Cli(new Session(nowhere, nowhere, input, env, directory, false, false, Terminal.NONE))
-            .run(command);
+      Path socket = directory.resolve("zlayer.sock");
+      Map<String, String> env =
+          Map.of("ZLAYER_DATA_DIR", directory.toString(), "ZLAYER_SOCKET", socket.toString());
+      try (var _ = TrainingLoop.open(socket)) {
+        train(nowhere, env, directory);
       }
       RootedDirectory.removeTree(directory);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
+    }
+  }
+
+  private static void train(PrintStream nowhere, Map<String, String> env, Path directory) {
+    for (String[] command : COMMANDS) {
+      var input = new ByteArrayInputStream(DEPLOYMENT.getBytes(StandardCharsets.UTF_8));
+      new Cli(
+              new Session(
+                  nowhere, nowhere, input, env, directory, false, false, new RealTerminal()))
+          .run(command);
     }
   }
 }

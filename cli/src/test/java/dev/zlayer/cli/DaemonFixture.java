@@ -9,6 +9,7 @@ import dev.zlayer.host.process.Processes;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.task.Deadline;
+import dev.zlayer.testkit.image.ImageMaker;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -72,6 +73,27 @@ public final class DaemonFixture implements AutoCloseable {
     return cli.env();
   }
 
+  /** An image with busybox, under that name. */
+  public DaemonFixture withBusybox(String name) {
+    CliFixture.Result loaded =
+        cli.runWithInput(
+            ImageMaker.busybox().make().dockerArchive(name), "image", "load", "--json");
+    assertThat(loaded.code()).as(loaded.err()).isZero();
+    return this;
+  }
+
+  /** The words that start a command line in a process of its own. */
+  public List<String> process(String... arguments) {
+    var words = new ArrayList<String>();
+    words.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    words.addAll(
+        List.of(
+            "--enable-native-access=ALL-UNNAMED", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"));
+    words.addAll(List.of("-cp", System.getProperty("java.class.path"), "dev.zlayer.cli.Main"));
+    words.addAll(List.of(arguments));
+    return words;
+  }
+
   /** Runs and insists on success. */
   public String ok(String... arguments) {
     CliFixture.Result result = cli.run(arguments);
@@ -125,6 +147,7 @@ public final class DaemonFixture implements AutoCloseable {
 
   private void removeNetworks() throws InterruptedException {
     run("nft", "delete", "table", "ip", prefix);
+    run("nft", "delete", "table", "ip", prefix + "_doors");
     for (String line : run("ip", "-br", "link").stdout().lines().toList()) {
       String name = line.split("[ @]", 2)[0];
       if (name.startsWith(prefix)) {

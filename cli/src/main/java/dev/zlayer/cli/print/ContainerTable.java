@@ -11,13 +11,12 @@ public final class ContainerTable {
   private ContainerTable() {}
 
   public static String of(List<Json> containers, Instant now, Style style) {
-    var table = new Table("NAME", "IMAGE", "STATE", "HEALTH", "RESTARTS", "AGE", "PORTS");
+    var table = new Table("NAME", "IMAGE", "STATE", "RESTARTS", "AGE", "PORTS");
     for (Json container : containers) {
       table.row(
           container.at("name").string().or(() -> container.at("id").string()).orElse("?"),
           shorten(container.at("image").string().orElse("-")),
           style.state(state(container)),
-          style.state(container.at("health").string().orElse("-")),
           container.at("restarts").integer().map(String::valueOf).orElse("-"),
           age(container, now),
           Ports.text(container.at("ports").items()));

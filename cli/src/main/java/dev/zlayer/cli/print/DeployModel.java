@@ -78,18 +78,20 @@ public final class DeployModel {
 
   private Optional<String> pull(Json line) {
     String image = line.at("image").string().orElse("?");
+    Json progress = line.at("progress");
     boolean begun = pulls.containsKey(image);
     Map<String, Layer> layers = pulls.computeIfAbsent(image, _ -> new LinkedHashMap<>());
-    line.at("layer")
+    progress
+        .at("layer")
         .string()
         .ifPresent(
             layer ->
                 layers.put(
                     layer,
                     new Layer(
-                        line.at("step").string().orElse(""),
-                        line.at("done").integer().orElse(0L),
-                        line.at("total").integer().orElse(0L))));
+                        progress.at("step").string().orElse(""),
+                        progress.at("done").integer().orElse(0L),
+                        progress.at("total").integer().orElse(0L))));
     return begun ? Optional.empty() : Optional.of("pulling " + image);
   }
 

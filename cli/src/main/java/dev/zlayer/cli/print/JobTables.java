@@ -17,7 +17,7 @@ public final class JobTables {
       Json cron = job.at("cron");
       table.row(
           name(job),
-          cron.at("schedule").string().or(() -> cron.at("expression").string()).orElse("-"),
+          job.at("schedule").string().or(() -> cron.at("expression").string()).orElse("-"),
           style.state(status(last)),
           age(last, "finished", now),
           cron.at("next_run").string().map(next -> until(next, now)).orElse("-"),
@@ -37,7 +37,7 @@ public final class JobTables {
           StatusText.text(execution, "id"),
           name(execution),
           style.state(status(execution)),
-          trigger(execution),
+          StatusText.text(execution, "trigger"),
           age(execution, "created", now),
           took(execution),
           attempts(execution));
@@ -50,8 +50,8 @@ public final class JobTables {
     for (Json cron : crons) {
       table.row(
           name(cron),
-          cron.at("schedule").string().or(() -> cron.at("expression").string()).orElse("-"),
-          cron.at("timezone").string().or(() -> cron.at("zone").string()).orElse("-"),
+          StatusText.text(cron, "expression"),
+          StatusText.text(cron, "zone"),
           style.state(cron.at("enabled").bool().orElse(true) ? "enabled" : "disabled"),
           age(cron, "last_run", now),
           cron.at("next_run").string().map(next -> until(next, now)).orElse("-"),
@@ -68,19 +68,14 @@ public final class JobTables {
     line(text, "job", name(execution));
     line(text, "status", style.state(status(execution)));
     execution.at("reason").string().ifPresent(reason -> line(text, "reason", reason));
-    line(text, "trigger", trigger(execution));
+    line(text, "trigger", StatusText.text(execution, "trigger"));
     line(text, "created", StatusText.text(execution, "created"));
     line(text, "took", took(execution));
     for (Json attempt : execution.at("attempts").items()) {
       line(
           text,
           "attempt " + StatusText.number(attempt, "number"),
-          attempt
-              .at("error")
-              .string()
-              .or(() -> attempt.at("exit").string())
-              .or(() -> attempt.at("exit").at("reason").string())
-              .orElse("under way"));
+          attempt.at("error").string().or(() -> attempt.at("ended").string()).orElse("under way"));
       for (Json artifact : attempt.at("artifacts").items()) {
         line(
             text, "artifact", artifact.string().orElseGet(() -> StatusText.text(artifact, "path")));
@@ -91,66 +86,20 @@ public final class JobTables {
 
   /** {@code failed (3)}: the code belongs to the status. */
   static String status(Json execution) {
-    Json status = execution.at("status");
-    String word =
-        status
-            .string()
-            .or(() -> status.at("state").string())
-            .or(() -> status.at("type").string())
-            .orElse("-");
-    return execution
-        .at("exit_code")
-        .integer()
-        .or(() -> execution.at("code").integer())
-        .or(() -> status.at("code").integer())
-        .map(code -> word + " (" + code + ")")
-        .orElse(word);
+    String word = StatusText.text(execution, "status");
+    return execution.at("code").integer().map(code -> word + " (" + code + ")").orElse(word);
   }
 
   static String name(Json json) {
-    Json job = json.at("job");
-    return job.string()
-        .or(() -> json.at("name").string())
-        .or(() -> joined(job))
-        .or(() -> joined(json))
-        .or(() -> joined(json.at("key")))
-        .orElse("?");
-  }
-
-  private static Optional<String> joined(Json key) {
-    return key.at("deployment")
-        .string()
-        .flatMap(
-            deployment ->
-                key.at("name")
-                    .string()
-                    .or(() -> key.at("service").string())
-                    .map(name -> deployment + "/" + name));
-  }
-
-  private static String trigger(Json execution) {
-    Json trigger = execution.at("trigger");
-    return trigger
-        .string()
-        .or(() -> trigger.at("source").string())
-        .or(() -> trigger.at("type").string())
-        .orElse("-");
+    return json.at("job").string().or(() -> json.at("name").string()).orElse("?");
   }
 
   private static String attempts(Json execution) {
-    Json attempts = execution.at("attempts");
-    return attempts
-        .integer()
-        .map(String::valueOf)
-        .orElseGet(() -> String.valueOf(attempts.items().size()));
+    return String.valueOf(execution.at("attempts").items().size());
   }
 
   private static String age(Json json, String name, Instant now) {
-    return json.at(name)
-        .string()
-        .or(() -> json.at(name + "_at").string())
-        .map(then -> Amounts.age(Instant.parse(then), now))
-        .orElse("-");
+    return json.at(name).string().map(then -> Amounts.age(Instant.parse(then), now)).orElse("-");
   }
 
   private static String took(Json execution) {
@@ -162,7 +111,7 @@ public final class JobTables {
   }
 
   private static Optional<Instant> time(Json json, String name) {
-    return json.at(name).string().or(() -> json.at(name + "_at").string()).map(Instant::parse);
+    return json.at(name).string().map(Instant::parse);
   }
 
   private static String until(String then, Instant now) {

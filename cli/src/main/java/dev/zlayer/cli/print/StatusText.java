@@ -19,7 +19,7 @@ public final class StatusText {
           number(deployment, "revision"),
           String.valueOf(deployment.at("services").items().size()),
           String.valueOf(deployment.at("jobs").items().size()),
-          age(deployment, "updated_at", now));
+          age(deployment, "updated", now));
     }
     return table.toString();
   }
@@ -66,12 +66,10 @@ public final class StatusText {
             "",
             style.state(text(replica, "state")),
             "",
-            text(replica, "replica").equals("-")
-                ? number(replica, "replica")
-                : text(replica, "replica"),
+            replica(replica),
             style.state(health(replica)),
             number(replica, "restarts"),
-            age(replica, "started_at", now),
+            age(replica, "started", now),
             Ports.text(replica.at("ports").items()));
       }
     }
@@ -104,6 +102,12 @@ public final class StatusText {
       doors.add(text(endpoint, "protocol") + " " + port + " " + text(endpoint, "expose"));
     }
     return String.join(", ", doors);
+  }
+
+  /** The role only when there are several. */
+  private static String replica(Json replica) {
+    String role = replica.at("role").string().filter(name -> !name.equals("default")).orElse("");
+    return (role.isEmpty() ? "" : role + "/") + number(replica, "replica");
   }
 
   private static String health(Json replica) {

@@ -42,7 +42,8 @@ class DeployViewTest {
   @Test
   void anImageOnItsWayIsABarUntilItIsThere() {
     String layer =
-        "{\"type\":\"pull\",\"image\":\"app:1\",\"layer\":\"sha256:a\",\"step\":\"%s\",\"done\":%d,\"total\":1024}";
+        "{\"type\":\"pull\",\"image\":\"app:1\",\"progress\":"
+            + "{\"type\":\"layer\",\"layer\":\"sha256:a\",\"step\":\"%s\",\"done\":%d,\"total\":1024}}";
 
     assertThat(take(layer.formatted("downloading", 512))).contains("pulling app:1");
     assertThat(take(layer.formatted("downloading", 600))).isEmpty();

@@ -28,8 +28,8 @@ class TablesTest {
     assertThat(ContainerTable.of(List.of(container), NOW, Style.PLAIN))
         .isEqualTo(
             """
-            NAME        IMAGE  STATE       HEALTH  RESTARTS  AGE  PORTS
-            shop/web/1  web:1  exited (3)  -       2         3m   8080->80/tcp
+            NAME        IMAGE  STATE       RESTARTS  AGE  PORTS
+            shop/web/1  web:1  exited (3)  2         3m   8080->80/tcp
             """);
   }
 
@@ -116,7 +116,7 @@ class TablesTest {
             {"name": "shop", "state": "degraded", "revision": 4, "services": [
               {"name": "web", "state": "degraded", "ready": 1, "wanted": 2,
                "replicas": [{"replica": 1, "state": "running", "health": {"state": "healthy"},
-                             "restarts": 0, "started_at": "2026-11-15T07:00:00Z"}],
+                             "restarts": 0, "started": "2026-11-15T07:00:00Z"}],
                "last_error": {"message": "exited with code 3", "last_lines": ["no config"]}}],
              "jobs": []}
             """);

@@ -37,7 +37,7 @@ public final class AttachCommand extends ClientCommand {
     boolean tty = Attaching.terminal(details) && session.keyboard();
     Query query = Query.of("stdin", !watch).and("logs", logs);
     var channel = client.connect(target.path() + "/attach/ws", query);
-    Interaction.End end = new Interaction(session, channel, tty).run(!watch);
+    Interaction.End end = new Interaction(session, channel, tty, true).run(!watch);
     return Attaching.finish(client, session, target, end);
   }
 }

@@ -12,8 +12,8 @@ public final class Attaching {
   private Attaching() {}
 
   /** Whether the main process has a terminal. */
-  static boolean terminal(Json details) {
-    return details.at("tty").bool().or(() -> details.at("spec").at("tty").bool()).orElse(false);
+  public static boolean terminal(Json details) {
+    return details.at("process").at("terminal").bool().orElse(false);
   }
 
   /** The exit code of the command line after an interaction with a main process. */

@@ -27,7 +27,7 @@ import picocli.CommandLine.Parameters;
       "",
       "Examples:",
       "  zlayer exec shop/db/1 pg_dump shop > shop.sql",
-      "  zlayer exec -it shop/api sh        with a terminal; ^P^Q leaves it running",
+      "  zlayer exec -it shop/api/1 sh        with a terminal",
       "",
       "Exit code: that of the command."
     })
@@ -101,11 +101,7 @@ public final class ExecCommand extends ClientCommand {
             .andIf("working_directory", Optional.ofNullable(workdir))
             .flag("privileged", privileged);
     var channel = client.connect(target.path() + "/exec/ws", query);
-    Interaction.End end = new Interaction(session, channel, tty).run(interactive || tty);
-    if (end.detached()) {
-      tell("left; the command goes on inside " + container);
-      return 0;
-    }
+    Interaction.End end = new Interaction(session, channel, tty, false).run(true);
     return end.code().orElse(Blame.OUTSIDE.exitCode());
   }
 

@@ -23,12 +23,18 @@ public final class Interaction {
   private final Session session;
   private final Channel channel;
   private final boolean terminal;
+  private final boolean own;
   private final AtomicBoolean detached = new AtomicBoolean();
 
-  public Interaction(Session session, Channel channel, boolean terminal) {
+  /**
+   * @param own the process is the container's own: it gets signals, and goes on when the person
+   *     leaves
+   */
+  public Interaction(Session session, Channel channel, boolean terminal, boolean own) {
     this.session = session;
     this.channel = channel;
     this.terminal = terminal;
+    this.own = own;
   }
 
   /** How it ended; no code when the person left, or when the daemon does not know one. */
@@ -41,7 +47,7 @@ public final class Interaction {
         undos.add(session.screen().raw());
         resize();
         undos.add(session.screen().onSignal("WINCH", this::resize));
-      } else {
+      } else if (own) {
         undos.add(session.screen().onSignal("INT", () -> signal("INT")));
         undos.add(session.screen().onSignal("TERM", () -> signal("TERM")));
       }
@@ -128,7 +134,7 @@ public final class Interaction {
 
     @Override
     public boolean keys(byte[] bytes, int length) {
-      if (!terminal) {
+      if (!terminal || !own) {
         quietly(() -> channel.input(bytes, length));
         return true;
       }

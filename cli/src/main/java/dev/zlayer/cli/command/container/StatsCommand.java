@@ -2,17 +2,21 @@ package dev.zlayer.cli.command.container;
 
 import dev.zlayer.cli.Session;
 import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.client.DaemonLost;
 import dev.zlayer.cli.client.JsonLines;
 import dev.zlayer.cli.client.Query;
-import dev.zlayer.cli.client.Target;
 import dev.zlayer.cli.command.AnswerCommand;
 import dev.zlayer.cli.command.Watching;
 import dev.zlayer.cli.print.LiveScreen;
 import dev.zlayer.cli.print.StatsTable;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -41,42 +45,53 @@ public final class StatsCommand extends AnswerCommand {
 
   @Override
   protected int run(DaemonClient client) throws InterruptedException {
-    List<Target> wanted = targets.stream().map(Target::parse).toList();
-    if (!wanted.isEmpty()) {
-      List<Json> named = Containers.named(Containers.all(client), targets);
-      assert !named.isEmpty();
+    Set<String> wanted = new HashSet<>();
+    if (!targets.isEmpty()) {
+      Containers.named(Containers.all(client), targets)
+          .forEach(container -> wanted.add(Containers.id(container)));
     }
     if (once) {
-      Json readings = Json.of(chosen(client.get("/stats"), wanted));
-      show(readings, () -> StatsTable.of(readings.items()));
+      List<Json> readings =
+          client.get("/stats").items().stream().filter(one -> isWanted(one, wanted)).toList();
+      show(Json.of(readings), () -> StatsTable.of(readings));
       return 0;
     }
     return stream(client, wanted);
   }
 
-  private int stream(DaemonClient client, List<Target> wanted) throws InterruptedException {
+  private static boolean isWanted(Json reading, Set<String> wanted) {
+    return wanted.isEmpty() || wanted.contains(Containers.id(reading));
+  }
+
+  /** One line per container and second; a container that comes again begins the next frame. */
+  private int stream(DaemonClient client, Set<String> wanted) throws InterruptedException {
     try (var screen = new LiveScreen(session.out());
         JsonLines lines = client.stream("/stats", Query.of("stream", true));
         var _ = session.screen().onSignal("INT", lines::close)) {
-      for (Optional<Json> json = lines.next(); json.isPresent(); json = lines.next()) {
-        List<Json> readings = chosen(json.get(), wanted);
-        if (super.json) {
-          print(JsonText.print(Json.of(readings)));
-          session.out().flush();
-        } else {
-          Watching.draw(session, screen, StatsTable.of(readings).lines().toList());
+      Map<String, Json> frame = new LinkedHashMap<>();
+      for (Optional<Json> line = lines.next(); line.isPresent(); line = lines.next()) {
+        if (frame.containsKey(Containers.id(line.get()))) {
+          draw(screen, List.copyOf(frame.values()));
+          frame.clear();
         }
+        if (isWanted(line.get(), wanted)) {
+          frame.put(Containers.id(line.get()), line.get());
+        }
+      }
+    } catch (DaemonLost e) {
+      if (!session.terminal()) {
+        throw e;
       }
     }
     return 0;
   }
 
-  private static List<Json> chosen(Json answer, List<Target> wanted) {
-    return items(answer, "containers").stream()
-        .filter(
-            reading ->
-                wanted.isEmpty()
-                    || wanted.stream().anyMatch(target -> Containers.matches(reading, target)))
-        .toList();
+  private void draw(LiveScreen screen, List<Json> readings) {
+    if (json) {
+      print(JsonText.print(Json.of(readings)));
+      session.out().flush();
+    } else {
+      Watching.draw(session, screen, StatsTable.of(readings).lines().toList());
+    }
   }
 }

@@ -29,10 +29,7 @@ public final class TopCommand extends AnswerCommand {
 
   private static Table table(Json answer) {
     var table = new Table(answer.at("titles").strings().toArray(String[]::new));
-    answer
-        .at("processes")
-        .items()
-        .forEach(process -> table.row(process.strings().toArray(String[]::new)));
+    answer.at("rows").items().forEach(row -> table.row(row.strings().toArray(String[]::new)));
     return table;
   }
 }

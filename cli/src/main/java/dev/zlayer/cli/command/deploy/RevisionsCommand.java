@@ -35,16 +35,10 @@ public final class RevisionsCommand extends AnswerCommand {
     var table = new Table("REVISION", "MADE", "FROM");
     for (Json revision : items(answer, "revisions")) {
       table.row(
-          revision
-              .at("revision")
-              .integer()
-              .or(() -> revision.at("number").integer())
-              .map(String::valueOf)
-              .orElse("-"),
+          number(revision, "revision"),
           revision
               .at("time")
               .string()
-              .or(() -> revision.at("at").string())
               .map(then -> Amounts.age(Instant.parse(then), now))
               .orElse("-"),
           text(revision, "reason"));

@@ -43,7 +43,7 @@ final class Settlement {
   }
 
   private static Blame blame(Json result) {
-    String word = result.at("reason").at("blame").string().orElse("workload");
+    String word = result.at("failure").at("blame").string().orElse("workload");
     return Arrays.stream(Blame.values())
         .filter(blame -> blame.name().equals(word.toUpperCase(Locale.ROOT)))
         .findFirst()

@@ -30,8 +30,7 @@ final class ExecutionWatch {
     if (!silent) {
       output(id, Query.of("follow", true), false);
     }
-    Json ended = reconnecting.run(() -> client.get(path + "/wait"));
-    return ended.at("status").isNull() ? reconnecting.run(() -> client.get(path)) : ended;
+    return reconnecting.run(() -> client.get(path + "/wait"));
   }
 
   /** What it has printed; goes on where it was when the daemon comes back. */
@@ -71,30 +70,15 @@ final class ExecutionWatch {
 
   static String text(Json execution) {
     String code = code(execution).map(value -> " with exit code " + value).orElse("");
-    String reason =
-        execution
-            .at("reason")
-            .string()
-            .or(() -> execution.at("status").at("reason").string())
-            .map(text -> ": " + text)
-            .orElse("");
+    String reason = execution.at("reason").string().map(text -> ": " + text).orElse("");
     return word(execution) + code + reason;
   }
 
   private static String word(Json execution) {
-    Json status = execution.at("status");
-    return status
-        .string()
-        .or(() -> status.at("state").string())
-        .or(() -> status.at("type").string())
-        .orElse("unknown");
+    return execution.at("status").string().orElse("unknown");
   }
 
   private static Optional<Long> code(Json execution) {
-    return execution
-        .at("exit_code")
-        .integer()
-        .or(() -> execution.at("code").integer())
-        .or(() -> execution.at("status").at("code").integer());
+    return execution.at("code").integer();
   }
 }

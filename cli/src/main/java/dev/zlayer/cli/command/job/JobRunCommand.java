@@ -41,9 +41,6 @@ public final class JobRunCommand extends AnswerCommand {
   @Option(names = "--deadline", paramLabel = "DURATION", description = "Instead of the job's own.")
   private @Nullable String deadline;
 
-  @Option(names = "--priority", paramLabel = "NUMBER", description = "Instead of the job's own.")
-  private @Nullable Integer priority;
-
   @Option(
       names = {"-q", "--quiet"},
       description = "Print only the job's output, or only the id.")
@@ -92,7 +89,6 @@ public final class JobRunCommand extends AnswerCommand {
         .putIf(
             "deadline",
             Optional.ofNullable(deadline).map(text -> Durations.print(Durations.parse(text))))
-        .putIf("priority", Optional.ofNullable(priority))
         .build();
   }
 }

@@ -11,7 +11,6 @@ import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.client.Reconnecting;
 import dev.zlayer.cli.client.Resume;
 import dev.zlayer.cli.client.Target;
-import dev.zlayer.cli.command.container.Attaching;
 import dev.zlayer.cli.command.container.Interaction;
 import dev.zlayer.cli.print.LogPrinter;
 import dev.zlayer.cli.print.Outcomes;
@@ -19,33 +18,47 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import java.util.Optional;
 
-/** A container that was made and not started yet, run in front of a person. */
+/**
+ * A container that was made and not started yet, run in front of a person. It is removed from here
+ * and not by the daemon, so that its output and its end can be read however short it lives.
+ */
 final class Foreground {
   private final Session session;
   private final DaemonClient client;
   private final Reconnecting reconnecting;
   private final Target target;
+  private final boolean remove;
 
-  Foreground(Session session, DaemonClient client, Reconnecting reconnecting, String id) {
+  Foreground(
+      Session session, DaemonClient client, Reconnecting reconnecting, String id, boolean remove) {
     this.session = session;
     this.client = client;
     this.reconnecting = reconnecting;
     this.target = Target.parse(id);
+    this.remove = remove;
   }
 
-  /** With standard input, and a terminal on demand; attached before it starts. */
+  /** With standard input, and a terminal on demand. */
   int attached(boolean tty) throws InterruptedException {
-    Channel channel =
-        client.connect(target.path() + "/attach/ws", Query.of("stdin", true).and("logs", false));
+    Query query = Query.of("stdin", true).and("logs", true).and("start", true);
     try {
-      client.post(target.path() + "/start", Query.NONE);
-    } catch (RuntimeException e) {
-      channel.close();
+      Channel channel = client.connect(target.path() + "/attach/ws", query);
+      Interaction.End end = new Interaction(session, channel, tty, true).run(true);
+      if (end.detached()) {
+        session.err().println(farewell());
+        return 0;
+      }
+      return end.code().isPresent() ? removed(end.code().getAsInt()) : ended();
+    } catch (DaemonProblem problem) {
+      if (hasRun()) {
+        return ended(); // it was over before anybody could join it
+      }
       discard();
-      throw e;
+      throw problem;
+    } catch (DaemonLost lost) {
+      session.err().println("zlayer: " + lost.getMessage());
+      return ended();
     }
-    Interaction.End end = new Interaction(session, channel, tty).run(true);
-    return Attaching.finish(client, session, target, end);
   }
 
   /** Only watched: its log is what is shown, so a restart of the daemon loses nothing. */
@@ -54,15 +67,26 @@ final class Foreground {
         var _ = session.screen().onSignal("TERM", () -> signal("TERM"))) {
       try {
         client.post(target.path() + "/start", Query.NONE);
-      } catch (RuntimeException e) {
+      } catch (DaemonProblem problem) {
         discard();
-        throw e;
+        throw problem;
       }
-      output();
-      return Outcomes.exitCode(
-          reconnecting.run(
-              () -> client.post(target.path() + "/wait", Query.of("condition", "not-running"))));
+      return ended();
     }
+  }
+
+  private String farewell() {
+    return "left; 'zlayer attach %s' comes back%s"
+        .formatted(target, remove ? ", 'zlayer rm -f " + target + "' removes it" : "");
+  }
+
+  /** Shows what there is to see of it, up to its end. */
+  private int ended() throws InterruptedException {
+    output();
+    return removed(
+        Outcomes.exitCode(
+            reconnecting.run(
+                () -> client.post(target.path() + "/wait", Query.of("condition", "not-running")))));
   }
 
   private void output() throws InterruptedException {
@@ -72,11 +96,9 @@ final class Foreground {
         reconnecting.run(
             () -> {
               resume.again();
-              try (JsonLines lines =
-                  client.stream(
-                      target.path() + "/logs",
-                      Query.of("follow", true)
-                          .andIf("since", resume.since().map(Object::toString)))) {
+              Query query =
+                  Query.of("follow", true).andIf("since", resume.since().map(Object::toString));
+              try (JsonLines lines = client.stream(target.path() + "/logs", query)) {
                 for (Optional<Json> line = lines.next(); line.isPresent(); line = lines.next()) {
                   Output output = Output.of(line.get());
                   if (resume.isNew(output)) {
@@ -89,6 +111,15 @@ final class Foreground {
     assert complete;
   }
 
+  private boolean hasRun() throws InterruptedException {
+    try {
+      Json state = client.get(target.path()).at("container");
+      return state.at("started").string().isPresent();
+    } catch (DaemonProblem | DaemonLost _) {
+      return false;
+    }
+  }
+
   private void signal(String name) {
     try {
       client.post(target.path() + "/kill", Query.of("signal", name));
@@ -99,12 +130,18 @@ final class Foreground {
     }
   }
 
-  /** One that could not be started is of no use to anybody. */
+  private int removed(int code) throws InterruptedException {
+    if (remove) {
+      discard();
+    }
+    return code;
+  }
+
   private void discard() throws InterruptedException {
     try {
       client.delete(target.path(), Query.of("force", true));
-    } catch (DaemonProblem | DaemonLost _) {
-      // what kept it from starting is what the person has to see
+    } catch (DaemonProblem | DaemonLost e) {
+      session.err().println("zlayer: it was not removed: " + e.getMessage());
     }
   }
 }

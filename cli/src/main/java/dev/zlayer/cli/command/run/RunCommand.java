@@ -127,7 +127,7 @@ public final class RunCommand extends ClientCommand implements Advising {
       print(made.at("name").string().orElse(id));
       return 0;
     }
-    var foreground = new Foreground(session, client, reconnecting(client), id);
+    var foreground = new Foreground(session, client, reconnecting(client), id, remove);
     return interactive || tty ? foreground.attached(tty) : foreground.watched();
   }
 
@@ -138,7 +138,7 @@ public final class RunCommand extends ClientCommand implements Advising {
             .putIf("name", Optional.ofNullable(name))
             .put("pull", pull == Pull.NEVER ? "never" : "if_not_present")
             .put("start", detach)
-            .put("rm", remove)
+            .put("rm", remove && detach)
             .put("directory", session.directory().toAbsolutePath().toString())
             .put("image", ImageRef.parse(image).familiar())
             .put("tty", tty)

@@ -37,9 +37,8 @@ public final class SecretListCommand extends AnswerCommand {
           text(secret, "name"),
           secret.at("deployment").string().orElse("all"),
           secret
-              .at("updated")
+              .at("changed")
               .string()
-              .or(() -> secret.at("updated_at").string())
               .map(then -> Amounts.age(Instant.parse(then), now))
               .orElse("-"));
     }

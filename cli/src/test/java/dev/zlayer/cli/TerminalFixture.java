@@ -1,0 +1,86 @@
+package dev.zlayer.cli;
+
+import dev.zlayer.host.linux.PseudoTerminal;
+import dev.zlayer.host.process.Command;
+import dev.zlayer.host.process.Processes;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
+
+/** A person at a real terminal: a program whose own terminal it is, keys, and what they see. */
+public final class TerminalFixture implements AutoCloseable {
+  private static final Duration LIMIT = Duration.ofSeconds(60);
+
+  private final PseudoTerminal terminal;
+  private final Process process;
+  private final StringBuffer screen = new StringBuffer();
+
+  private TerminalFixture(PseudoTerminal terminal, Process process) {
+    this.terminal = terminal;
+    this.process = process;
+    Thread.ofPlatform().daemon().start(this::watch);
+  }
+
+  public static TerminalFixture start(List<String> words, Map<String, String> env)
+      throws IOException {
+    PseudoTerminal terminal = PseudoTerminal.open();
+    terminal.resize(33, 77);
+    var controlled = new ArrayList<>(List.of("setsid", "--ctty", "--wait"));
+    controlled.addAll(words);
+    return new TerminalFixture(
+        terminal, Processes.startOn(terminal.path(), Command.of(controlled).withEnv(env)));
+  }
+
+  private void watch() {
+    var bytes = new byte[4096];
+    try {
+      for (int count = terminal.master().read(bytes);
+          count > 0;
+          count = terminal.master().read(bytes)) {
+        screen.append(new String(bytes, 0, count, StandardCharsets.UTF_8));
+      }
+    } catch (IOException _) {
+      // nobody has the terminal open any more
+    }
+  }
+
+  public void type(String keys) throws IOException {
+    byte[] bytes = keys.getBytes(StandardCharsets.UTF_8);
+    terminal.master().write(bytes, 0, bytes.length);
+  }
+
+  public void resize(int rows, int columns) throws IOException {
+    terminal.resize(rows, columns);
+  }
+
+  public void awaitText(String text) {
+    Awaitility.await()
+        .atMost(LIMIT)
+        .failFast(() -> !process.isAlive() && !screen.toString().contains(text))
+        .alias("'" + text + "' on the screen")
+        .until(() -> screen.toString().contains(text));
+  }
+
+  public int exitCode() throws InterruptedException {
+    if (!process.waitFor(LIMIT.toSeconds(), TimeUnit.SECONDS)) {
+      throw new AssertionError("it does not end; the screen says: " + screen);
+    }
+    return process.exitValue();
+  }
+
+  public String screen() {
+    return screen.toString();
+  }
+
+  @Override
+  public void close() {
+    process.descendants().forEach(ProcessHandle::destroyForcibly);
+    process.destroyForcibly();
+    terminal.close();
+  }
+}

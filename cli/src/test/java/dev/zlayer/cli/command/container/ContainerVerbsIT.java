@@ -1,0 +1,241 @@
+package dev.zlayer.cli.command.container;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.zlayer.cli.CliFixture;
+import dev.zlayer.cli.DaemonFixture;
+import dev.zlayer.host.process.Command;
+import dev.zlayer.host.process.Processes;
+import dev.zlayer.json.Json;
+import dev.zlayer.task.Deadline;
+import dev.zlayer.testkit.Fact;
+import dev.zlayer.testkit.Requires;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Single containers as a person handles them: every verb, with a real daemon. */
+@Timeout(180)
+@Requires({Fact.ROOT, Fact.OVERLAYFS, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX})
+class ContainerVerbsIT {
+  private static final String TICKS =
+      "i=0; while true; do echo tick $i; i=$((i+1)); sleep 0.2; done";
+
+  @TempDir static Path directory;
+  private static DaemonFixture daemon;
+  private static CliFixture cli;
+
+  @BeforeAll
+  static void startADaemon() {
+    daemon = DaemonFixture.start(directory).withBusybox("bb:1");
+    cli = daemon.cli();
+  }
+
+  @AfterAll
+  static void removeEverything() {
+    if (daemon != null) {
+      daemon.close();
+    }
+  }
+
+  @AfterEach
+  void removeContainers() {
+    daemon.ok("ps", "--all", "--quiet").lines().forEach(id -> cli.run("rm", "-f", id));
+  }
+
+  private static String ok(String... arguments) {
+    return daemon.ok(arguments);
+  }
+
+  @Test
+  void theForegroundShowsBothStreamsAndReturnsTheCode() {
+    CliFixture.Result result =
+        cli.run(
+            "run",
+            "--rm",
+            "-e",
+            "WHO=me",
+            "bb:1",
+            "sh",
+            "-c",
+            "echo to $WHO; echo bad >&2; exit 7");
+
+    assertThat(result.out()).isEqualTo("to me\n");
+    assertThat(result.err()).isEqualTo("bad\n");
+    assertThat(result.code()).isEqualTo(7);
+    assertThat(ok("ps", "--all", "--quiet")).isEmpty();
+
+    CliFixture.Result piped =
+        cli.runWithInput(
+            "over\n".getBytes(StandardCharsets.UTF_8), "run", "--rm", "-i", "bb:1", "cat");
+    assertThat(piped.out()).isEqualTo("over\n");
+    assertThat(piped.code()).isZero();
+  }
+
+  @Test
+  void whatCannotStartIsToldAndLeavesNothing() {
+    CliFixture.Result result = cli.run("run", "bb:1", "no-such-program");
+
+    assertThat(result.code()).isEqualTo(3);
+    assertThat(result.err()).contains("no-such-program");
+    assertThat(ok("ps", "--all", "--quiet")).isEmpty();
+    assertThat(cli.run("run", "--pull", "never", "none:1").err()).contains("none:1");
+  }
+
+  @Test
+  void aContainerLivesThroughAllVerbs() throws Exception {
+    assertThat(ok("run", "-d", "--name", "life", "bb:1", "sh", "-c", TICKS)).isEqualTo("life\n");
+    assertThat(ok("ps")).contains("life").contains("bb:1").contains("running");
+    assertThat(daemon.json("inspect", "life").at("container").at("state").string())
+        .contains("running");
+    assertThat(ok("top", "life")).contains("CMD").contains("sleep");
+    assertThat(ok("stats", "--no-stream", "life")).contains("CPU %").contains("life");
+
+    CliFixture.Result executed =
+        cli.run("exec", "-e", "A=b", "life", "sh", "-c", "echo $A; echo e >&2; exit 4");
+    assertThat(executed.out()).isEqualTo("b\n");
+    assertThat(executed.err()).isEqualTo("e\n");
+    assertThat(executed.code()).isEqualTo(4);
+    assertThat(cli.runWithInput("in".getBytes(), "exec", "-i", "life", "cat").out())
+        .isEqualTo("in");
+
+    assertThat(ok("pause", "life")).isEqualTo("life\n");
+    assertThat(ok("ps")).contains("paused");
+    ok("unpause", "life");
+    ok("rename", "life", "other");
+    assertThat(ok("logs", "--tail", "1", "other")).startsWith("tick ");
+    ok("kill", "-s", "KILL", "other");
+    assertThat(cli.run("wait", "other").code()).isEqualTo(137);
+    ok("start", "other");
+    ok("restart", "-t", "0s", "other");
+    assertThat(cli.run("rm", "other").err()).contains("stop it first");
+    ok("stop", "-t", "0s", "other");
+    ok("rm", "other");
+
+    CliFixture.Result gone = cli.run("inspect", "other");
+    assertThat(gone.code()).isEqualTo(2);
+    assertThat(gone.err()).contains("'other' not found").contains("zlayer ps --all");
+    assertThat(ok("events")).contains("container.created").contains("container.removed");
+  }
+
+  @Test
+  void filesGoInAndOut() throws Exception {
+    ok("run", "-d", "--name", "files", "--network", "none", "bb:1", "sleep", "300");
+    Files.createDirectories(directory.resolve("tree/sub"));
+    Files.writeString(directory.resolve("tree/sub/a"), "deep");
+    Files.createSymbolicLink(directory.resolve("tree/link"), Path.of("sub/a"));
+
+    ok("cp", "tree", "files:/tmp");
+    assertThat(ok("exec", "files", "cat", "/tmp/tree/link")).isEqualTo("deep");
+    ok("cp", "tree", "files:/tmp/renamed");
+    assertThat(ok("exec", "files", "cat", "/tmp/renamed/sub/a")).isEqualTo("deep");
+
+    ok("cp", "files:/tmp/renamed", "back");
+    assertThat(directory.resolve("back/sub/a")).hasContent("deep");
+    assertThat(Files.readSymbolicLink(directory.resolve("back/link"))).hasToString("sub/a");
+    ok("cp", "files:/etc/passwd", ".");
+    assertThat(directory.resolve("passwd")).exists();
+
+    byte[] tar =
+        Processes.run(
+                Command.of("tar", "-C", directory.toString(), "-c", "tree"),
+                Deadline.after(Duration.ofSeconds(20)))
+            .stdoutBytes();
+    assertThat(cli.runWithInput(tar, "cp", "-", "files:/").code()).isZero();
+    assertThat(ok("cp", "files:/tree/sub/a", "-")).contains("deep");
+
+    assertThat(cli.run("cp", "files:/none", ".").code()).isEqualTo(2);
+    assertThat(cli.run("cp", "none", "files:/tmp").err()).contains("no such file");
+    assertThat(cli.run("cp", "a", "b").err()).contains("CONTAINER:PATH");
+  }
+
+  @Test
+  void severalContainersAreFollowedBehindTheirNames() throws Exception {
+    ok("run", "-d", "--name", "one", "--network", "none", "bb:1", "echo", "first");
+    ok("run", "-d", "--name", "second", "--network", "none", "bb:1", "echo", "last");
+    cli.run("wait", "one");
+    cli.run("wait", "second");
+
+    assertThat(ok("logs", "one", "second")).isEqualTo("one    | first\nsecond | last\n");
+    assertThat(ok("logs", "--no-prefix", "one", "second")).isEqualTo("first\nlast\n");
+    assertThat(ok("logs", "-f", "one")).isEqualTo("first\n");
+    CliFixture.Result typo = cli.run("logs", "secnd");
+    assertThat(typo.code()).isEqualTo(2);
+    assertThat(typo.err()).contains("did you mean 'second'?");
+  }
+
+  @Test
+  void followingGoesOnWhenTheDaemonIsKilled() throws Exception {
+    ok("run", "-d", "--name", "ticks", "--network", "none", "bb:1", "sh", "-c", TICKS);
+    Path output = directory.resolve("followed");
+    Process follower =
+        Processes.start(
+            Command.of(daemon.process("logs", "-f", "ticks")).withEnv(daemon.env()),
+            output.toFile());
+    try {
+      awaitLine(output, "tick 3");
+      daemon.kill();
+      awaitLine(output, "the daemon is away");
+      daemon.restart();
+      int seen = (int) Files.lines(output).filter(line -> line.startsWith("tick")).count();
+      awaitLine(output, "tick " + (seen + 3));
+      ok("kill", "ticks");
+      assertThat(follower.waitFor(30, TimeUnit.SECONDS)).isTrue();
+    } finally {
+      follower.destroyForcibly();
+    }
+    List<String> ticks =
+        Files.readAllLines(output).stream().filter(line -> line.startsWith("tick")).toList();
+    for (int i = 0; i < ticks.size(); i++) {
+      assertThat(ticks.get(i)).as("every line once, in order").isEqualTo("tick " + i);
+    }
+  }
+
+  private static void awaitLine(Path file, String text) {
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(40))
+        .until(() -> Files.exists(file) && Files.readString(file).contains(text));
+  }
+
+  @Test
+  void secretsAreSetAndNeverShown() {
+    assertThat(
+            cli.runWithInput("hush\n".getBytes(StandardCharsets.UTF_8), "secret", "set", "pw")
+                .code())
+        .isZero();
+    assertThat(ok("secret", "ls")).contains("pw").doesNotContain("hush");
+    ok("secret", "rm", "pw");
+    assertThat(ok("secret", "ls")).doesNotContain("pw");
+  }
+
+  @Test
+  void aTakenPortIsToldWithTheNumber() {
+    ok("run", "-d", "--name", "first", "-p", "127.0.0.1:28431:80", "bb:1", "sleep", "300");
+
+    CliFixture.Result second =
+        cli.run("run", "-d", "-p", "127.0.0.1:28431:80", "bb:1", "sleep", "300");
+
+    assertThat(second.code()).isNotZero();
+    assertThat(second.err()).contains("28431");
+  }
+
+  @Test
+  void theInfoIsTheDaemons() {
+    Json info = daemon.json("info", "--json");
+
+    assertThat(info.at("data_dir").string()).contains(daemon.dataDirectory().toString());
+    assertThat(ok("info")).contains("containers can run here");
+    assertThat(ok("daemon", "status")).contains("running     yes");
+    assertThat(cli.run("daemon", "start").err()).contains("already runs");
+  }
+}

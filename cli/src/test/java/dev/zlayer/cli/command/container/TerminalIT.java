@@ -1,0 +1,87 @@
+package dev.zlayer.cli.command.container;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.zlayer.cli.DaemonFixture;
+import dev.zlayer.cli.TerminalFixture;
+import dev.zlayer.testkit.Fact;
+import dev.zlayer.testkit.Requires;
+import java.nio.file.Path;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** {@code run -it}, {@code exec -it} and {@code attach} at a real terminal. */
+@Timeout(180)
+@Requires({Fact.ROOT, Fact.OVERLAYFS, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX})
+class TerminalIT {
+  @TempDir static Path directory;
+  private static DaemonFixture daemon;
+
+  @BeforeAll
+  static void startADaemon() {
+    daemon = DaemonFixture.start(directory).withBusybox("bb:1");
+  }
+
+  @AfterAll
+  static void removeEverything() {
+    if (daemon != null) {
+      daemon.close();
+    }
+  }
+
+  private static TerminalFixture at(String... arguments) throws Exception {
+    return TerminalFixture.start(daemon.process(arguments), daemon.env());
+  }
+
+  @Test
+  void aShellHasATerminalOfTheRightSizeAndReturnsItsCode() throws Exception {
+    try (var person = at("run", "--rm", "-it", "--network", "none", "bb:1", "sh")) {
+      person.awaitText("# ");
+      person.type("tty && stty size\r");
+      person.awaitText("33 77");
+      person.resize(40, 100);
+      person.type("sleep 1; stty size\r");
+      person.awaitText("40 100");
+      person.type("echo be''gin; cat\r");
+      person.awaitText("begin");
+      person.type("\u0003"); // ^C ends cat, not the shell
+      person.type("exit 42\r");
+      assertThat(person.exitCode()).as(person.screen()).isEqualTo(42);
+    }
+    assertThat(daemon.ok("ps", "--all", "--quiet")).isEmpty();
+  }
+
+  @Test
+  void leavingLeavesItRunningAndAttachComesBack() throws Exception {
+    daemon.ok("run", "-d", "-it", "--name", "stays", "--network", "none", "bb:1", "sh");
+    try (var person = at("attach", "stays")) {
+      person.type("MARK=seven; echo set $MARK\r");
+      person.awaitText("set seven");
+      person.type("\u0010\u0011");
+      person.awaitText("'zlayer attach stays' comes back");
+      assertThat(person.exitCode()).isZero();
+    }
+    try (var person = at("attach", "stays")) {
+      person.type("echo still $MARK; exit 3\r");
+      person.awaitText("still seven");
+      assertThat(person.exitCode()).isEqualTo(3);
+    }
+    daemon.ok("rm", "stays");
+  }
+
+  @Test
+  void aCommandInARunningContainerGetsATerminal() throws Exception {
+    daemon.ok("run", "-d", "--name", "host", "--network", "none", "bb:1", "sleep", "300");
+    try (var person = at("exec", "-it", "-e", "WHO=me", "-w", "/tmp", "host", "sh")) {
+      person.awaitText("# ");
+      person.type("echo $WHO in $(pwd) with $(stty size)\r");
+      person.awaitText("me in /tmp with 33 77");
+      person.type("exit 5\r");
+      assertThat(person.exitCode()).as(person.screen()).isEqualTo(5);
+    }
+    daemon.ok("rm", "-f", "host");
+  }
+}
