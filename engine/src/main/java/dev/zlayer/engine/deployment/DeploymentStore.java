@@ -6,9 +6,14 @@ import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.spec.DeploymentSpec;
 import dev.zlayer.spec.RunType;
+import dev.zlayer.spec.storage.StorageSpec;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
 
 /**
  * What the state store has about deployments. Only reads; the loops write. Made before the job
@@ -40,6 +45,27 @@ public final class DeploymentStore {
         .flatMap(this::newest)
         .map(Revision::directory)
         .orElseThrow(() -> unknown(deployment));
+  }
+
+  /** The volumes that the files of deployments name, by deployment. */
+  public Map<String, Set<String>> volumes() {
+    var all = new TreeMap<String, Set<String>>();
+    for (DeploymentRecord record : records()) {
+      newest(record).ifPresent(revision -> all.put(record.name(), volumes(revision)));
+    }
+    return all;
+  }
+
+  private static Set<String> volumes(Revision revision) {
+    try {
+      return DeploymentFile.read(Optional.empty(), revision.bytes()).services().values().stream()
+          .flatMap(service -> service.storage().stream())
+          .filter(StorageSpec.Named.class::isInstance)
+          .map(storage -> ((StorageSpec.Named) storage).name())
+          .collect(Collectors.toSet());
+    } catch (AgentException _) {
+      return Set.of(); // see jobs below
+    }
   }
 
   /** All that are kept, oldest first. */

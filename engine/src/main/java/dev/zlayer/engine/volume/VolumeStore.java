@@ -1,0 +1,241 @@
+package dev.zlayer.engine.volume;
+
+import dev.zlayer.container.Mount;
+import dev.zlayer.engine.deployment.DeploymentVolumes;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.linux.RootedDirectory;
+import dev.zlayer.port.Container;
+import dev.zlayer.port.ContainerRuntime;
+import dev.zlayer.task.Deadline;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.function.Supplier;
+import java.util.regex.Pattern;
+
+/**
+ * The named volumes of this machine. One that a container mounts is never removed; one that a
+ * deployment's file names only on request. Removing renames first, so that a kill leaves a whole
+ * volume or none.
+ */
+public final class VolumeStore implements DeploymentVolumes {
+  private static final Pattern NAME = Pattern.compile("[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}");
+
+  /** Not a name that a volume can have. */
+  private static final String GOING = ".removing-";
+
+  private static final Duration SIZE_LIMIT = Duration.ofSeconds(5);
+
+  private final Path directory;
+  private final ContainerRuntime runtime;
+  private final Supplier<Map<String, Set<String>>> declared;
+  private final Object removing = new Object();
+
+  private VolumeStore(
+      Path directory, ContainerRuntime runtime, Supplier<Map<String, Set<String>>> declared) {
+    this.directory = directory;
+    this.runtime = runtime;
+    this.declared = declared;
+  }
+
+  /**
+   * Finishes removals that an earlier agent began.
+   *
+   * @param declared the volumes that the files of deployments name, by deployment
+   */
+  public static VolumeStore open(
+      Path directory, ContainerRuntime runtime, Supplier<Map<String, Set<String>>> declared) {
+    var store = new VolumeStore(directory, runtime, declared);
+    try {
+      Files.createDirectories(directory);
+      for (Path half : store.children(GOING + "*")) {
+        RootedDirectory.removeTree(half);
+      }
+      return store;
+    } catch (IOException e) {
+      throw failed("cannot open the volumes in " + directory, e);
+    }
+  }
+
+  /** All of them by name, without sizes. */
+  public List<VolumeInfo> list() {
+    Map<String, Set<String>> users = users();
+    Map<String, Set<String>> deployments = deployments();
+    try {
+      var all = new ArrayList<VolumeInfo>();
+      for (Path path : children("*")) {
+        if (NAME.matcher(name(path)).matches()) {
+          find(name(path), users, deployments).ifPresent(all::add);
+        }
+      }
+      all.sort(java.util.Comparator.comparing(VolumeInfo::name));
+      return all;
+    } catch (IOException e) {
+      throw failed("cannot list the volumes in " + directory, e);
+    }
+  }
+
+  /** With its size, as far as it can be added up in a few seconds. */
+  public VolumeInfo inspect(String name) {
+    VolumeInfo found = known(name);
+    try {
+      return new VolumeInfo(
+          found.name(),
+          found.driver(),
+          found.path(),
+          found.createdAt(),
+          found.usedBy(),
+          found.deployments(),
+          Optional.of(DiskUsage.of(found.path(), Deadline.after(SIZE_LIMIT))));
+    } catch (IOException e) {
+      throw failed("cannot look at volume " + name, e);
+    }
+  }
+
+  /**
+   * Removes a volume with all that is in it.
+   *
+   * @throws AgentException.InvalidSpec a container mounts it; it is named
+   */
+  public void remove(String name) {
+    synchronized (removing) {
+      VolumeInfo volume = known(name);
+      if (volume.inUse()) {
+        throw new AgentException.InvalidSpec(
+            "volume '%s' is used by %s: remove them first"
+                .formatted(name, String.join(", ", volume.usedBy())));
+      }
+      erase(volume);
+    }
+  }
+
+  /** What was removed, with sizes: all that no container mounts and no deployment names. */
+  public List<VolumeInfo> prune() {
+    var removed = new ArrayList<VolumeInfo>();
+    synchronized (removing) {
+      for (VolumeInfo volume : list()) {
+        if (!volume.inUse() && volume.deployments().isEmpty()) {
+          VolumeInfo sized = inspect(volume.name());
+          erase(volume);
+          removed.add(sized);
+        }
+      }
+    }
+    return removed;
+  }
+
+  @Override
+  public void remove(String deployment, List<String> names) {
+    synchronized (removing) {
+      for (String name : new TreeSet<>(names)) {
+        Optional<VolumeInfo> volume = find(name, users(), deployments());
+        boolean wanted =
+            volume.isPresent()
+                && (volume.get().inUse()
+                    || volume.get().deployments().stream()
+                        .anyMatch(one -> !one.equals(deployment)));
+        if (volume.isPresent() && !wanted) {
+          erase(volume.get());
+        }
+      }
+    }
+  }
+
+  private VolumeInfo known(String name) {
+    return find(name, users(), deployments())
+        .orElseThrow(
+            () ->
+                new AgentException.NotFound(
+                    "volume '" + name + "'", "'volume ls' shows those that exist"));
+  }
+
+  private Optional<VolumeInfo> find(
+      String name, Map<String, Set<String>> users, Map<String, Set<String>> deployments) {
+    Path path = directory.resolve(name);
+    if (!NAME.matcher(name).matches() || !Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS)) {
+      return Optional.empty();
+    }
+    try {
+      return Optional.of(
+          new VolumeInfo(
+              name,
+              VolumeInfo.LOCAL,
+              path,
+              Files.readAttributes(path, BasicFileAttributes.class).creationTime().toInstant(),
+              List.copyOf(users.getOrDefault(name, new TreeSet<>())),
+              List.copyOf(deployments.getOrDefault(name, new TreeSet<>())),
+              Optional.empty()));
+    } catch (IOException _) {
+      return Optional.empty(); // removed while we looked
+    }
+  }
+
+  private void erase(VolumeInfo volume) {
+    Path going = directory.resolve(GOING + volume.name());
+    try {
+      RootedDirectory.removeTree(going);
+      Files.move(volume.path(), going, StandardCopyOption.ATOMIC_MOVE);
+      RootedDirectory.removeTree(going);
+    } catch (IOException e) {
+      throw failed("cannot remove volume " + volume.name(), e);
+    }
+  }
+
+  private Map<String, Set<String>> users() {
+    var users = new TreeMap<String, Set<String>>();
+    for (Container container : runtime.list()) {
+      for (Mount mount : mounts(container)) {
+        if (mount instanceof Mount.Named(String name, _, _)) {
+          users.computeIfAbsent(name, _ -> new TreeSet<>()).add(container.id().toString());
+        }
+      }
+    }
+    return users;
+  }
+
+  private static List<Mount> mounts(Container container) {
+    try {
+      return container.inspect().spec().fileSystem().mounts();
+    } catch (AgentException.NotFound _) {
+      return List.of(); // removed while we looked
+    }
+  }
+
+  private Map<String, Set<String>> deployments() {
+    var owners = new TreeMap<String, Set<String>>();
+    declared
+        .get()
+        .forEach(
+            (deployment, names) ->
+                names.forEach(
+                    name -> owners.computeIfAbsent(name, _ -> new TreeSet<>()).add(deployment)));
+    return owners;
+  }
+
+  private List<Path> children(String pattern) throws IOException {
+    var paths = new ArrayList<Path>();
+    try (var files = Files.newDirectoryStream(directory, pattern)) {
+      files.forEach(paths::add);
+    }
+    return paths;
+  }
+
+  private static String name(Path path) {
+    return String.valueOf(path.getFileName());
+  }
+
+  private static AgentException.Configuration failed(String doing, IOException cause) {
+    return new AgentException.Configuration(doing + ": " + cause.getMessage(), cause);
+  }
+}
