@@ -1,10 +1,12 @@
 package dev.zlayer.engine.init;
 
+import dev.zlayer.engine.s3.S3Location;
 import dev.zlayer.engine.translate.EnvResolver;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.spec.service.InitAction.HostRun;
 import dev.zlayer.spec.service.InitAction.Run;
+import dev.zlayer.spec.service.InitAction.S3Access;
 import dev.zlayer.spec.service.InitAction.S3Pull;
 import dev.zlayer.spec.service.InitAction.S3Push;
 import dev.zlayer.spec.service.InitAction.WaitHttp;
@@ -53,13 +55,36 @@ final class InitActions {
         }
         yield new HostRunAction(wanted);
       }
-      case S3Push _ -> throw noStore("init.s3_push");
-      case S3Pull _ -> throw noStore("init.s3_pull");
+      case S3Push wanted ->
+          S3Action.push(
+              wanted,
+              location(request, wanted.bucket(), wanted.access()),
+              Initializer.helper(request.owner(), step),
+              request.container(),
+              runtime);
+      case S3Pull wanted ->
+          S3Action.pull(
+              wanted,
+              location(request, wanted.bucket(), wanted.access()),
+              Initializer.helper(request.owner(), step),
+              request.container(),
+              runtime);
     };
   }
 
-  private static AgentException.Unsupported noStore(String action) {
-    return new AgentException.Unsupported(
-        action + " is not built yet: use init.run with a client in the image");
+  private S3Location location(Initializer.Request request, String bucket, S3Access access) {
+    String deployment = request.owner().deployment();
+    return new S3Location(
+        bucket,
+        access.endpoint(),
+        access.region(),
+        access
+            .credentials()
+            .map(
+                keys ->
+                    new S3Location.Keys(
+                        resolver.resolve(deployment, keys.accessKey()),
+                        resolver.resolve(deployment, keys.secretKey()),
+                        keys.sessionToken().map(token -> resolver.resolve(deployment, token)))));
   }
 }

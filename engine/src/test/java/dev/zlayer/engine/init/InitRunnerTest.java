@@ -253,14 +253,14 @@ class InitRunnerTest {
   }
 
   @Test
-  void stores() {
+  void whatIsPulledMustGoWhereTheMainContainerSeesIt() {
     assertThatThrownBy(
             () ->
                 run(
                     "- {id: get, uses: init.s3_pull, with: {bucket: abc, key: k, destination: /d}}",
                     "",
                     Map.of()))
-        .isInstanceOf(AgentException.Unsupported.class)
-        .hasMessageContaining("init.s3_pull");
+        .isInstanceOf(AgentException.InvalidSpec.class)
+        .hasMessageContaining("destination '/d' is in no named volume");
   }
 }

@@ -95,6 +95,9 @@ final class TreeUnpack {
         }
       }
       file.times(times(member));
+    } catch (IOException | InterruptedException | RuntimeException e) {
+      parent.remove(name); // half a file looks like a whole one
+      throw e;
     }
   }
 
