@@ -15,9 +15,11 @@ import dev.zlayer.spec.security.SecretFileSpec;
 import dev.zlayer.spec.security.SecuritySpec;
 import dev.zlayer.spec.service.LifecycleSpec;
 import dev.zlayer.spec.service.ProcessSpec;
+import dev.zlayer.spec.service.ReplicaGroup;
 import dev.zlayer.spec.storage.StorageSpec;
 import dev.zlayer.spec.value.EnvValue;
 import dev.zlayer.spec.wasm.WasmSpec;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -62,4 +64,30 @@ public record ServiceSpec(
     @Doc("Settings of a schedule; for rtype cron.") @Default("{}") CronSpec cron,
     @Doc("What kind of program it is.") @Default("standard") ServiceType serviceType,
     @Doc("Settings of a WebAssembly program.") @Named(alias = "wasm_http") Optional<WasmSpec> wasm,
-    @Doc("Where output is kept.") @Default("{}") LogsSpec logs) {}
+    @Doc("Where output is kept.") @Default("{}") LogsSpec logs) {
+  /** The service as replicas of a group see it: what the group has of its own wins. */
+  public ServiceSpec of(ReplicaGroup group) {
+    var merged = new LinkedHashMap<>(env);
+    merged.putAll(group.env());
+    return new ServiceSpec(
+        rtype,
+        schedule,
+        group.image().orElse(image),
+        group.command().orElse(command),
+        merged,
+        labels,
+        group.resources().orElse(resources),
+        storage,
+        secrets,
+        networking,
+        security,
+        process,
+        lifecycle,
+        placement,
+        job,
+        cron,
+        serviceType,
+        wasm,
+        logs);
+  }
+}

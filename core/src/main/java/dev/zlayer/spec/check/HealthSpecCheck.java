@@ -18,10 +18,15 @@ final class HealthSpecCheck {
     SpecPath path = servicePath.key("health");
     findings.positive(path.key("interval"), health.interval());
     findings.positive(path.key("timeout"), health.timeout());
-    if (health.check() instanceof HealthCheck.Tcp(int port)
-        && port == 0
-        && service.networking().endpoints().stream()
-            .allMatch(endpoint -> endpoint.protocol().transport() == Transport.UDP)) {
+    boolean noPort =
+        service.networking().endpoints().stream()
+            .allMatch(endpoint -> endpoint.protocol().transport() == Transport.UDP);
+    if (health.check() instanceof HealthCheck.Http http && http.url().startsWith("/") && noPort) {
+      findings.problem(
+          path.key("check").key("url"),
+          "a path means the first endpoint and none takes connections, write a full address");
+    }
+    if (health.check() instanceof HealthCheck.Tcp(int port) && port == 0 && noPort) {
       findings.warn(
           path,
           "port 0 means the first endpoint and none takes connections, so a running replica is"

@@ -6,9 +6,13 @@ import dev.zlayer.spec.service.ReplicaGroup;
 import dev.zlayer.spec.service.ScaleSpec;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 
 /** Ranges of replicas, roles of groups, and room for updates. */
 final class ScaleCheck {
+  /** Roles of containers that run init steps and jobs. */
+  private static final Set<String> RESERVED = Set.of("init", "job");
+
   private ScaleCheck() {}
 
   static void check(ServiceSpec service, SpecPath path, Findings findings) {
@@ -33,6 +37,14 @@ final class ScaleCheck {
         findings.problem(
             path.key("replica_groups").index(i).key("role"),
             "'%s' names two groups, write another role".formatted(groups.get(i).role()));
+      }
+    }
+    for (int i = 0; i < groups.size(); i++) {
+      if (RESERVED.contains(groups.get(i).role())) {
+        findings.problem(
+            path.key("replica_groups").index(i).key("role"),
+            "'%s' names containers of the agent's own, write another role"
+                .formatted(groups.get(i).role()));
       }
     }
     int sum = groups.stream().mapToInt(ReplicaGroup::count).sum();

@@ -43,6 +43,7 @@ public final class NotHonoured {
           new Key("services.*.endpoints.*.path", NO_ROUTES),
           new Key("services.*.endpoints.*.stream", "the proxy has no stream settings yet"),
           new Key("services.*.endpoints.*.tunnel", NO_TUNNELS),
+          new Key("services.*.scale.targets.rps", "requests are not counted per service yet"),
           new Key("services.*.node_mode", ONE_NODE),
           new Key("services.*.node_selector", ONE_NODE),
           new Key("services.*.affinity", ONE_NODE),

@@ -6,6 +6,8 @@ import dev.zlayer.spec.form.Range;
 import dev.zlayer.spec.form.Tagged;
 import dev.zlayer.spec.form.Text;
 import dev.zlayer.spec.value.CommandLine;
+import dev.zlayer.spec.value.ExpectedStatus;
+import java.util.Map;
 
 /** One way to check a replica. */
 @Doc("What to try, chosen by type.")
@@ -21,16 +23,23 @@ public sealed interface HealthCheck {
   /** Sends a request to the container. */
   @Doc("A GET request is answered with the expected status.")
   record Http(
-      @Doc("Address; localhost and 127.0.0.1 stand for the container.")
+      @Doc(
+              "Full address, in which localhost and 127.0.0.1 stand for the container, or a path on"
+                  + " the first endpoint's port.")
           @Text(
-              pattern = "https?://[^\\s/]+(/\\S*)?",
-              write = "a full address such as http://localhost:8080/health")
+              pattern = "https?://[^\\s/]+(/\\S*)?|/\\S*",
+              write = "a full address such as http://localhost:8080/health, or a path")
           String url,
-      @Doc("Status to expect.") @Default("200") @Range(min = 100, max = 599) int expectStatus)
+      @Doc("Status to expect, or a class such as 2xx.") @Default("200") ExpectedStatus expectStatus,
+      @Doc("Headers to send.") Map<String, String> headers)
       implements HealthCheck {}
 
   /** Runs a command inside the container. */
   @Doc("A command inside the container ends with 0.")
   record Command(@Doc("The command, as text for the shell or as a list.") CommandLine command)
       implements HealthCheck {}
+
+  /** Nothing is tried. */
+  @Doc("A running replica is healthy.")
+  record None() implements HealthCheck {}
 }

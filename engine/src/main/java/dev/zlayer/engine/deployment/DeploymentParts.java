@@ -3,6 +3,7 @@ package dev.zlayer.engine.deployment;
 import dev.zlayer.engine.cron.CronLoop;
 import dev.zlayer.engine.init.Initializer;
 import dev.zlayer.engine.job.JobExecutor;
+import dev.zlayer.engine.service.ReplicaContainers;
 import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.port.DeploymentNetworks;
@@ -29,7 +30,7 @@ import java.util.random.RandomGenerator;
 public record DeploymentParts(
     StateStore store,
     ContainerRuntime runtime,
-    NetworkedContainers containers,
+    ReplicaContainers containers,
     Initializer initializer,
     JobExecutor jobs,
     CronLoop cron,

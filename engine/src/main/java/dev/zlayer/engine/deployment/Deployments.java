@@ -1,11 +1,32 @@
 package dev.zlayer.engine.deployment;
 
 import dev.zlayer.container.ServiceKey;
+import dev.zlayer.engine.depend.Board;
+import dev.zlayer.engine.service.Blueprint;
+import dev.zlayer.engine.service.ServiceLoop;
+import dev.zlayer.engine.service.ServiceParts;
+import dev.zlayer.engine.state.Change;
+import dev.zlayer.engine.state.Event;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.json.Json;
+import dev.zlayer.oci.PullPolicy;
+import dev.zlayer.spec.DeploymentSpec;
 import dev.zlayer.task.Deadline;
+import dev.zlayer.task.KeyedLock;
+import dev.zlayer.task.Watched;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.Semaphore;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
 
 /**
  * The one door to deployments: files that are made true and kept true.
@@ -19,21 +40,55 @@ import java.util.function.Consumer;
  * by events: {@code deployment.*} with the deployment's name as subject, {@code service.*} with
  * {@code deployment/service}, {@code replica.*} with the identity of the container.
  */
-@SuppressWarnings("DoNotCallSuggester") // the bodies follow
 public final class Deployments implements AutoCloseable {
   private final DeploymentParts parts;
   private final DeploymentConfig config;
   private final DeploymentStore store;
+  private final RevisionWriter writer;
+  private final StatusView view;
+  private final Semaphore starts;
+  private final String salt;
+  private final KeyedLock<String> locks = new KeyedLock<>();
+  private final Map<String, LiveDeployment> live = new ConcurrentSkipListMap<>();
+  private final Map<String, RemovalLoop> removals = new ConcurrentHashMap<>();
+  private final Watched<Long> changes = new Watched<>(0L);
 
   private Deployments(DeploymentParts parts, DeploymentConfig config) {
     this.parts = parts;
     this.config = config;
     this.store = new DeploymentStore(parts.store());
+    this.writer = new RevisionWriter(parts.store(), store, config.revisions());
+    this.view = new StatusView(parts);
+    this.starts = new Semaphore(Math.max(1, config.starts()), true);
+    this.salt = Salt.of(parts.store(), parts.random());
   }
 
   /** Goes on with everything that the store says is wanted; returns before it is true. */
   public static Deployments open(DeploymentParts parts, DeploymentConfig config) {
-    return new Deployments(parts, config);
+    var deployments = new Deployments(parts, config);
+    deployments.recover();
+    return deployments;
+  }
+
+  private void recover() {
+    Map<String, List<ServiceKey>> services =
+        ServiceLoop.stored(parts.store()).stream()
+            .collect(Collectors.groupingBy(ServiceKey::deployment));
+    for (DeploymentRecord record : store.records()) {
+      Optional<Revision> newest = store.revision(record.name(), record.revision());
+      LiveDeployment deployment = make(record);
+      live.put(record.name(), deployment);
+      newest.ifPresent(
+          revision ->
+              deployment.recover(revision, services.getOrDefault(record.name(), List.of())));
+      if (record.removing()) {
+        remove(deployment);
+      }
+    }
+  }
+
+  private LiveDeployment make(DeploymentRecord record) {
+    return new LiveDeployment(parts, store, new Shared(), record);
   }
 
   /**
@@ -45,12 +100,61 @@ public final class Deployments implements AutoCloseable {
    * @throws AgentException.Unsupported fields of it cannot be honoured; all are named
    */
   public Revision up(UpRequest request) {
-    throw unbuilt();
+    DeploymentSpec spec = DeploymentFile.read(request.name(), request.file());
+    String file = new String(request.file(), StandardCharsets.UTF_8);
+    return locked(
+        spec.deployment(), () -> revise(spec, file, request.directory(), Optional.empty()));
+  }
+
+  private Revision revise(
+      DeploymentSpec spec, String file, Path directory, Optional<String> reason) {
+    String name = spec.deployment();
+    Optional<LiveDeployment> known = Optional.ofNullable(live.get(name));
+    Instant now = parts.clock().instant();
+    DeploymentRecord before =
+        known.map(LiveDeployment::record).orElseGet(() -> DeploymentRecord.fresh(name, now));
+    if (before.removing()) {
+      throw new AgentException.InvalidSpec(
+          "deployment '%s' is being taken away: wait until it is gone".formatted(name));
+    }
+    Optional<Revision> newest = store.revision(name, before.revision());
+    boolean same =
+        newest
+            .filter(old -> old.file().equals(file) && old.directory().equals(directory))
+            .isPresent();
+    if (same && reason.isEmpty() && !asksForNewest(spec)) {
+      known.orElseThrow().want(before, spec, lastEvent() + 1);
+      return newest.orElseThrow();
+    }
+    var revision =
+        new Revision(name, before.revision() + 1, now, reason.orElse("up"), directory, file);
+    DeploymentRecord record = before.with(revision);
+    LiveDeployment deployment = known.orElseGet(() -> make(record));
+    long event = writer.write(record, revision, used(deployment));
+    live.put(name, deployment);
+    deployment.want(record, spec, event);
+    return revision;
+  }
+
+  /** An image that is to be the newest may have changed though the file has not. */
+  private static boolean asksForNewest(DeploymentSpec spec) {
+    return spec.services().values().stream()
+        .map(service -> service.image().pullPolicy())
+        .anyMatch(policy -> policy == PullPolicy.ALWAYS || policy == PullPolicy.NEWER);
+  }
+
+  private static Set<Long> used(LiveDeployment deployment) {
+    return deployment.services().values().stream()
+        .flatMap(loop -> loop.revisions().stream())
+        .collect(Collectors.toSet());
   }
 
   /** What {@link #up} would change; throws what it would throw. */
   public DeploymentDiff diff(UpRequest request) {
-    throw unbuilt();
+    DeploymentSpec after = DeploymentFile.read(request.name(), request.file());
+    Optional<DeploymentSpec> before =
+        Optional.ofNullable(live.get(after.deployment())).flatMap(LiveDeployment::spec);
+    return FileDiff.of(before, after);
   }
 
   /**
@@ -61,7 +165,42 @@ public final class Deployments implements AutoCloseable {
    * @throws AgentException.NotFound there is no such deployment
    */
   public void down(String name, boolean volumes) {
-    throw unbuilt();
+    boolean _ =
+        locked(
+            name,
+            () -> {
+              LiveDeployment deployment = deployment(name);
+              Instant now = parts.clock().instant();
+              DeploymentRecord record = deployment.record().removing(volumes, now);
+              var event = new Event(now, "deployment.removing", name, Json.object().build());
+              parts
+                  .store()
+                  .commit(
+                      new Change(
+                          List.of(new Change.Put(DeploymentRecord.KIND, name, record.write())),
+                          List.of(event)));
+              deployment.leave(record);
+              remove(deployment);
+              return true;
+            });
+  }
+
+  private void remove(LiveDeployment deployment) {
+    deployment.leave(deployment.record());
+    RemovalLoop _ =
+        removals.computeIfAbsent(
+            deployment.record().name(),
+            _ -> {
+              var loop = new RemovalLoop(parts, store, deployment, changes, this::removed);
+              loop.start();
+              return loop;
+            });
+  }
+
+  private void removed(String name) {
+    live.remove(name);
+    removals.remove(name);
+    changed();
   }
 
   /**
@@ -71,20 +210,44 @@ public final class Deployments implements AutoCloseable {
    * @throws AgentException.NotFound there is no such deployment, or the revision is kept no longer
    */
   public Revision rollback(String name, Optional<Long> revision) {
-    throw unbuilt();
+    return locked(
+        name,
+        () -> {
+          long number = revision.orElseGet(() -> deployment(name).record().revision() - 1);
+          Revision old =
+              store
+                  .revision(name, number)
+                  .orElseThrow(
+                      () ->
+                          new AgentException.NotFound(
+                              "revision %d of deployment '%s'".formatted(number, name),
+                              "it never was, or is kept no longer"));
+          DeploymentSpec spec = DeploymentFile.read(Optional.of(name), old.bytes());
+          return revise(spec, old.file(), old.directory(), Optional.of("rollback to " + number));
+        });
   }
 
   public List<DeploymentStatus> list() {
-    return List.of();
+    return live.values().stream().map(this::statusOf).toList();
   }
 
   public Optional<DeploymentStatus> find(String name) {
-    return Optional.empty();
+    return Optional.ofNullable(live.get(name)).map(this::statusOf);
   }
 
   /** As {@link #find}, but throws {@link AgentException.NotFound}. */
   public DeploymentStatus status(String name) {
     return find(name).orElseThrow(() -> DeploymentStore.unknown(name));
+  }
+
+  private DeploymentStatus statusOf(LiveDeployment deployment) {
+    DeploymentRecord record = deployment.record();
+    Path directory =
+        store
+            .revision(record.name(), record.revision())
+            .map(Revision::directory)
+            .orElse(Path.of("/"));
+    return view.of(deployment, directory);
   }
 
   /** All that are kept, oldest first; the last one is wanted. */
@@ -99,22 +262,30 @@ public final class Deployments implements AutoCloseable {
    * @throws AgentException.NotFound there is no such service
    */
   public void scale(ServiceKey service, int replicas) {
-    throw unbuilt();
+    loop(service).scale(replicas);
   }
 
   /** Wants the service to run, after {@link #stop} or after it was given up. */
   public void start(ServiceKey service) {
-    throw unbuilt();
+    loop(service).start();
   }
 
   /** Wants no replica of the service until {@link #start}; survives restarts of the agent. */
   public void stop(ServiceKey service) {
-    throw unbuilt();
+    loop(service).stop();
   }
 
   /** Replaces all replicas, the way an update would. */
   public void restart(ServiceKey service) {
-    throw unbuilt();
+    loop(service).restart();
+  }
+
+  private ServiceLoop loop(ServiceKey service) {
+    return deployment(service.deployment()).service(service.service());
+  }
+
+  private LiveDeployment deployment(String name) {
+    return Optional.ofNullable(live.get(name)).orElseThrow(() -> DeploymentStore.unknown(name));
   }
 
   /**
@@ -125,27 +296,109 @@ public final class Deployments implements AutoCloseable {
    */
   public Settled awaitStable(String name, Deadline deadline, Consumer<Progress> progress)
       throws InterruptedException {
-    throw unbuilt();
+    LiveDeployment deployment = deployment(name);
+    try (var reporter = new Reporter(parts.store(), deployment, progress)) {
+      while (true) {
+        long seen = changes.now();
+        Optional<DeploymentStatus> status = Optional.ofNullable(live.get(name)).map(this::statusOf);
+        reporter.report();
+        if (status.isEmpty()) {
+          return new Settled(Settled.Outcome.REMOVED, Optional.empty(), Optional.empty());
+        }
+        Optional<Settled> settled = StatusView.settled(status.get());
+        if (settled.isPresent()) {
+          return settled.get();
+        }
+        if (!awaitChange(seen, deadline)) {
+          return new Settled(Settled.Outcome.TIMEOUT, status, StatusView.missing(status.get()));
+        }
+      }
+    }
+  }
+
+  private boolean awaitChange(long seen, Deadline deadline) throws InterruptedException {
+    try {
+      long _ = changes.await(now -> now > seen, deadline, "waiting for a deployment");
+      return true;
+    } catch (AgentException.Timeout _) {
+      return false;
+    }
   }
 
   /** Secrets have changed: services that use them are rolled. */
-  public void secretsChanged() {}
+  public void secretsChanged() {
+    live.values()
+        .forEach(deployment -> deployment.services().values().forEach(ServiceLoop::reconsider));
+  }
 
   /** Looks at the clock again; for clocks that do not go by themselves. */
-  public void wake() {}
+  public void wake() {
+    live.values().forEach(LiveDeployment::wake);
+  }
 
   /**
    * Stops every container in the reverse order of the dependencies, within the grace of each, and
    * forgets nothing: the next {@link #open} starts them again. For a machine that goes down.
+   *
+   * @throws AgentException.Timeout the deadline passed first
    */
-  public void shutdown(Deadline deadline) throws InterruptedException {}
+  public void shutdown(Deadline deadline) throws InterruptedException {
+    live.values().forEach(LiveDeployment::halt);
+    long _ =
+        changes.await(
+            _ -> live.values().stream().allMatch(LiveDeployment::empty),
+            deadline,
+            "stopping all services");
+  }
 
   /** Stops deciding; containers go on and are found by the next process over the same store. */
   @Override
-  public void close() {}
+  public void close() {
+    List.copyOf(removals.values()).forEach(RemovalLoop::close);
+    live.values().forEach(LiveDeployment::close);
+  }
 
-  private AgentException unbuilt() {
-    return new AgentException.Unsupported(
-        "deployments are not built yet (%s, %s)".formatted(parts.runtime().name(), config));
+  private void changed() {
+    long _ = changes.update(number -> number + 1);
+  }
+
+  private long lastEvent() {
+    return parts.store().commit(new Change(List.of(), List.of()));
+  }
+
+  private <T> T locked(String name, Supplier<T> work) {
+    try (var _ = locks.lock(name)) {
+      return work.get();
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+      throw new AgentException.Internal("interrupted while waiting for another request");
+    }
+  }
+
+  /** What all deployments have in common. */
+  private final class Shared implements LiveDeployment.Commons {
+    @Override
+    public ServiceParts serviceParts(
+        Board board, Blueprint.Shelf shelf, ServiceParts.Audience audience) {
+      return new ServiceParts(
+          parts.store(),
+          parts.runtime(),
+          parts.containers(),
+          parts.initializer(),
+          parts.rotation(),
+          board,
+          shelf,
+          starts,
+          config.cores(),
+          salt,
+          audience,
+          parts.clock(),
+          parts.random());
+    }
+
+    @Override
+    public void changed() {
+      Deployments.this.changed();
+    }
   }
 }

@@ -6,6 +6,7 @@ import dev.zlayer.engine.job.Execution;
 import dev.zlayer.engine.job.JobContainers;
 import dev.zlayer.engine.job.JobDefinition;
 import dev.zlayer.engine.job.TranslatedContainers;
+import dev.zlayer.engine.service.ReplicaContainers;
 import dev.zlayer.engine.translate.ServiceTranslator;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.DeploymentNetworks;
@@ -17,7 +18,7 @@ import java.util.Optional;
  * Containers of services and jobs inside the network of their deployment. A file that names another
  * network, or name servers of its own, is obeyed.
  */
-public final class NetworkedContainers implements JobContainers {
+public final class NetworkedContainers implements JobContainers, ReplicaContainers {
   private final ServiceTranslator translator;
   private final TranslatedContainers jobs;
   private final DeploymentNetworks networks;
@@ -41,6 +42,7 @@ public final class NetworkedContainers implements JobContainers {
   }
 
   /** As {@link ServiceTranslator#translate}, and the network is made when it is not there. */
+  @Override
   public ContainerSpec spec(String deployment, String name, ServiceSpec service, Path directory)
       throws InterruptedException {
     return joined(deployment, translator.translate(deployment, name, service, directory));

@@ -7,18 +7,30 @@ import java.time.Instant;
  *
  * @param streak checks in a row with the same result as the last one
  * @param succeeding whether the last check succeeded
+ * @param failures failures in a row that count: those after the first time of grace
  * @param output what the last check said
  * @param since when it entered this state
  * @param next when it is checked again
  */
 public record HealthStatus(
-    HealthState state, int streak, boolean succeeding, String output, Instant since, Instant next) {
+    HealthState state,
+    int streak,
+    boolean succeeding,
+    int failures,
+    String output,
+    Instant since,
+    Instant next) {
   /** Before the first check, which is due at once. */
   public static HealthStatus starting(Instant now) {
-    return new HealthStatus(HealthState.STARTING, 0, false, "", now, now);
+    return new HealthStatus(HealthState.STARTING, 0, false, 0, "", now, now);
   }
 
   public boolean healthy() {
     return state == HealthState.HEALTHY;
+  }
+
+  /** Whether any check has been made. */
+  public boolean checked() {
+    return streak > 0;
   }
 }

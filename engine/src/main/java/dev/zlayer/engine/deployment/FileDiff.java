@@ -1,0 +1,105 @@
+package dev.zlayer.engine.deployment;
+
+import dev.zlayer.engine.deployment.DeploymentDiff.Action;
+import dev.zlayer.engine.deployment.DeploymentDiff.ServiceChange;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.spec.DeploymentSpec;
+import dev.zlayer.spec.RunType;
+import dev.zlayer.spec.ServiceSpec;
+import dev.zlayer.spec.form.Inline;
+import dev.zlayer.spec.form.Named;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.RecordComponent;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+
+/** Compares two deployment files, service by service and key by key. Pure. */
+final class FileDiff {
+  /** Keys that take effect without new containers. */
+  private static final Set<String> IN_PLACE =
+      Set.of(
+          "scale",
+          "depends",
+          "health",
+          "update",
+          "restart_policy",
+          "errors",
+          "endpoints",
+          "localhost_reachability",
+          "lifecycle",
+          "expose",
+          "schedule",
+          "job",
+          "cron");
+
+  private FileDiff() {}
+
+  static DeploymentDiff of(Optional<DeploymentSpec> before, DeploymentSpec after) {
+    Map<String, ServiceSpec> old = before.map(DeploymentSpec::services).orElse(Map.of());
+    Set<String> names = new TreeSet<>(old.keySet());
+    names.addAll(after.services().keySet());
+    var changes = new ArrayList<ServiceChange>();
+    for (String name : names) {
+      changes.add(
+          change(
+              name,
+              Optional.ofNullable(old.get(name)),
+              Optional.ofNullable(after.services().get(name))));
+    }
+    return new DeploymentDiff(after.deployment(), changes);
+  }
+
+  private static ServiceChange change(
+      String name, Optional<ServiceSpec> before, Optional<ServiceSpec> after) {
+    int now = before.map(FileDiff::replicas).orElse(0);
+    int then = after.map(FileDiff::replicas).orElse(0);
+    if (before.isEmpty() || after.isEmpty()) {
+      Action action = before.isEmpty() ? Action.CREATE : Action.REMOVE;
+      return new ServiceChange(name, action, List.of(), false, now, then);
+    }
+    var fields = new ArrayList<String>();
+    compare(before.get(), after.get(), fields);
+    boolean replaces = fields.stream().anyMatch(field -> !IN_PLACE.contains(field));
+    return new ServiceChange(
+        name, fields.isEmpty() ? Action.KEEP : Action.UPDATE, fields, replaces, now, then);
+  }
+
+  private static int replicas(ServiceSpec service) {
+    return service.rtype() == RunType.SERVICE ? service.lifecycle().initialReplicas() : 0;
+  }
+
+  /** The file writes the keys of inlined records side by side. */
+  private static void compare(Record before, Record after, List<String> fields) {
+    for (RecordComponent component : before.getClass().getRecordComponents()) {
+      Object old = value(component, before);
+      Object fresh = value(component, after);
+      boolean inline = component.isAnnotationPresent(Inline.class);
+      if (inline && old instanceof Record one && fresh instanceof Record other) {
+        compare(one, other, fields);
+      } else if (!old.equals(fresh)) {
+        fields.add(key(component));
+      }
+    }
+  }
+
+  private static Object value(RecordComponent component, Record record) {
+    try {
+      return component.getAccessor().invoke(record);
+    } catch (IllegalAccessException | InvocationTargetException e) {
+      throw new AgentException.Internal("cannot read " + component, e);
+    }
+  }
+
+  private static String key(RecordComponent component) {
+    Named named = component.getAnnotation(Named.class);
+    if (named != null && !named.value().isEmpty()) {
+      return named.value();
+    }
+    return component.getName().replaceAll("([A-Z])", "_$1").toLowerCase(Locale.ROOT);
+  }
+}

@@ -1,0 +1,291 @@
+package dev.zlayer.engine.deployment;
+
+import dev.zlayer.engine.depend.Board;
+import dev.zlayer.engine.depend.Gate;
+import dev.zlayer.engine.depend.Signal;
+import dev.zlayer.engine.job.Execution;
+import dev.zlayer.engine.job.ExecutionId;
+import dev.zlayer.engine.job.ExecutionStatus;
+import dev.zlayer.engine.job.JobKey;
+import dev.zlayer.engine.job.TriggerRequest;
+import dev.zlayer.engine.service.Failure;
+import dev.zlayer.engine.service.SpecHash;
+import dev.zlayer.engine.state.Change;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.error.Blame;
+import dev.zlayer.spec.ServiceSpec;
+import dev.zlayer.task.Deadline;
+import dev.zlayer.task.KeyedLock;
+import dev.zlayer.task.Reply;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Runs a job because others wait for it: when what it depends on is there, and once for what the
+ * job is; that it completed is remembered, so that bringing the same up again does not run it
+ * again. One virtual thread owns it, a second one waits for the execution.
+ */
+final class JobGateLoop implements AutoCloseable {
+  private static final Duration LONGEST_WAIT = Duration.ofSeconds(30);
+
+  /** What is wanted of the job now. */
+  private record Want(long revision, ServiceSpec spec, String hash) {}
+
+  /** How it stands, for people. */
+  record View(Optional<String> waitingFor, Optional<Failure> lastError, boolean completed) {}
+
+  private final DeploymentParts parts;
+  private final Board board;
+  private final JobKey job;
+  private final Runnable audience;
+  private final BlockingQueue<Runnable> mailbox = new LinkedBlockingQueue<>();
+  private final KeyedLock.Held listening;
+  private final Thread thread;
+  private GateRecord record;
+  private Want want;
+  private Instant waitingSince;
+  private @Nullable Thread waiter;
+  private volatile View view = new View(Optional.of("its turn"), Optional.empty(), false);
+  private volatile boolean closing;
+
+  JobGateLoop(
+      DeploymentParts parts,
+      Board board,
+      JobKey job,
+      long revision,
+      ServiceSpec spec,
+      Runnable audience) {
+    this.parts = parts;
+    this.board = board;
+    this.job = job;
+    this.audience = audience;
+    this.record =
+        parts
+            .store()
+            .find(GateRecord.KIND, job.toString())
+            .map(bytes -> GateRecord.read(job, bytes))
+            .orElseGet(() -> GateRecord.fresh(job));
+    this.want = want(revision, spec);
+    this.waitingSince = parts.clock().instant();
+    this.listening = board.onChange(this::wake);
+    this.thread = Thread.ofVirtual().name("job gate " + job).unstarted(this::run);
+    board.publish(job.name(), Signal.nothing(revision));
+  }
+
+  void start() {
+    thread.start();
+  }
+
+  View view() {
+    return view;
+  }
+
+  void wake() {
+    mailbox.add(() -> {});
+  }
+
+  /** What is wanted from now on; a run that failed before is made again. */
+  void want(long revision, ServiceSpec spec, boolean again) {
+    var reply = new Reply<Boolean>();
+    mailbox.add(
+        () -> {
+          try {
+            aim(want(revision, spec), again);
+          } finally {
+            reply.complete(true);
+          }
+        });
+    boolean _ = reply.awaitUninterruptibly();
+  }
+
+  private void aim(Want fresh, boolean again) {
+    want = fresh;
+    waitingSince = parts.clock().instant();
+    if (again && !record.completed().contains(fresh.hash())) {
+      newest().filter(run -> run.status().finished()).ifPresent(this::ignore);
+      show(Optional.of("its turn"), Optional.empty(), Signal.nothing(fresh.revision()));
+    }
+  }
+
+  private void ignore(Execution run) {
+    GateRecord fresh = record.ignoring(run.id());
+    parts.store().commit(Change.of(fresh.put()));
+    record = fresh;
+  }
+
+  /** The newest run that was made for those who wait. */
+  private Optional<Execution> newest() {
+    return parts.jobs().list(job).stream()
+        .filter(run -> record.counts(run, want.hash()))
+        .reduce((_, later) -> later);
+  }
+
+  private static Want want(long revision, ServiceSpec spec) {
+    return new Want(revision, spec, SpecHash.of("", spec));
+  }
+
+  private void run() {
+    try {
+      while (!closing) {
+        round();
+        Runnable letter = mailbox.poll(LONGEST_WAIT.toNanos(), TimeUnit.NANOSECONDS);
+        for (; letter != null; letter = mailbox.poll()) {
+          serve(letter);
+        }
+      }
+    } catch (InterruptedException _) {
+      // closing
+    } finally {
+      listening.close();
+    }
+  }
+
+  private static void serve(Runnable letter) {
+    try {
+      letter.run();
+    } catch (AgentException _) {
+      // the store failed: what was asked for is told again by the next start of the agent
+    }
+  }
+
+  private void round() {
+    Instant now = parts.clock().instant();
+    try {
+      decide(now);
+    } catch (AgentException e) {
+      // the store or the executor refuses now; the next look tries again
+      show(Optional.empty(), Optional.of(Failure.of(e, now)), Signal.nothing(want.revision()));
+    }
+  }
+
+  private void decide(Instant now) {
+    if (record.completed().contains(want.hash())) {
+      show(Optional.empty(), Optional.empty(), Signal.completed(want.revision()));
+      return;
+    }
+    Optional<Execution> run = newest();
+    if (run.isPresent()) {
+      follow(run.get(), now);
+      return;
+    }
+    switch (Gate.judge(
+        job.toString(),
+        want.spec().lifecycle().depends(),
+        board.signals(),
+        want.revision(),
+        waitingSince,
+        now)) {
+      case Gate.Verdict.Open _ -> trigger();
+      case Gate.Verdict.Waiting(String what, _) ->
+          show(Optional.of(what), Optional.empty(), Signal.nothing(want.revision()));
+      case Gate.Verdict.Closed(var reason) -> failed(Failure.of(reason, now));
+    }
+  }
+
+  private void trigger() {
+    ExecutionId _ = parts.jobs().trigger(TriggerRequest.of(job, GateRecord.trigger(want.hash())));
+    wake();
+  }
+
+  private void follow(Execution run, Instant now) {
+    switch (run.status()) {
+      case ExecutionStatus.Pending _, ExecutionStatus.Initializing _, ExecutionStatus.Running _ -> {
+        show(Optional.of("the end of its run"), Optional.empty(), Signal.started(want.revision()));
+        await(run.id());
+      }
+      case ExecutionStatus.Completed _ -> {
+        GateRecord done = record.completed(want.hash());
+        parts.store().commit(Change.of(done.put()));
+        record = done;
+        show(Optional.empty(), Optional.empty(), Signal.completed(want.revision()));
+      }
+      case ExecutionStatus.Failed(String reason, var exit) ->
+          failed(
+              new Failure(
+                  "UnexpectedExit",
+                  Blame.WORKLOAD,
+                  reason,
+                  exit.map(status -> status.exitCode()).orElse(OptionalInt.empty()),
+                  JobOutput.lastLines(parts.jobs(), run),
+                  run.finishedAt().orElse(now)));
+      case ExecutionStatus.Cancelled _ ->
+          failed(
+              new Failure(
+                  "UnexpectedExit",
+                  Blame.WORKLOAD,
+                  "its run was cancelled",
+                  OptionalInt.empty(),
+                  List.of(),
+                  run.finishedAt().orElse(now)));
+    }
+  }
+
+  private void await(ExecutionId id) {
+    if (waiter != null && waiter.isAlive()) {
+      return;
+    }
+    Thread fresh =
+        Thread.ofVirtual()
+            .name("job gate wait " + job)
+            .unstarted(
+                () -> {
+                  try {
+                    Execution _ = parts.jobs().await(id, Deadline.none());
+                  } catch (AgentException | InterruptedException _) {
+                    // gone, or closing
+                  } finally {
+                    mailbox.add(() -> waiter = null);
+                  }
+                });
+    waiter = fresh;
+    fresh.start();
+  }
+
+  private void failed(Failure failure) {
+    show(Optional.empty(), Optional.of(failure), Signal.failed(want.revision(), failure.message()));
+  }
+
+  private void show(Optional<String> waitingFor, Optional<Failure> error, Signal signal) {
+    var fresh = new View(waitingFor, error, signal.completed());
+    board.publish(job.name(), signal);
+    if (!fresh.equals(view)) {
+      view = fresh;
+      audience.run();
+    }
+  }
+
+  /** Stops watching; an execution under way goes on. */
+  @Override
+  public void close() {
+    closing = true;
+    thread.interrupt();
+    join(thread);
+    Thread left = waiter;
+    if (left != null) {
+      left.interrupt();
+      join(left);
+    }
+    board.publish(job.name(), Signal.left(want.revision()));
+  }
+
+  private static void join(Thread thread) {
+    boolean interrupted = false;
+    while (thread.isAlive()) {
+      try {
+        thread.join();
+      } catch (InterruptedException _) {
+        interrupted = true;
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

@@ -1,0 +1,294 @@
+package dev.zlayer.engine.deployment;
+
+import dev.zlayer.container.ServiceKey;
+import dev.zlayer.engine.depend.Board;
+import dev.zlayer.engine.depend.DependencyOrder;
+import dev.zlayer.engine.job.JobKey;
+import dev.zlayer.engine.service.Blueprint;
+import dev.zlayer.engine.service.ServiceLoop;
+import dev.zlayer.engine.service.ServiceParts;
+import dev.zlayer.engine.service.ServiceState;
+import dev.zlayer.engine.service.ServiceStatus;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.port.PullEvent;
+import dev.zlayer.spec.DeploymentSpec;
+import dev.zlayer.spec.RunType;
+import dev.zlayer.spec.ServiceSpec;
+import dev.zlayer.spec.service.DependsSpec;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+
+/**
+ * The loops of one deployment. Changed only by whoever holds the deployment's lock in {@link
+ * Deployments}; looked at by everybody.
+ */
+final class LiveDeployment implements ServiceParts.Audience, AutoCloseable {
+  private final DeploymentParts parts;
+  private final DeploymentStore store;
+  private final Commons commons;
+  private final Board board = new Board();
+  private final Map<String, ServiceLoop> services = new ConcurrentHashMap<>();
+  private final Map<String, JobGateLoop> gates = new ConcurrentHashMap<>();
+  private final List<Consumer<Progress>> listeners = new CopyOnWriteArrayList<>();
+  private volatile DeploymentRecord record;
+  private volatile Optional<DeploymentSpec> spec = Optional.empty();
+  private volatile Optional<AgentException> problem = Optional.empty();
+  private volatile boolean leaving;
+  private volatile long eventsBefore;
+
+  /** What all deployments share. */
+  interface Commons {
+    ServiceParts serviceParts(Board board, Blueprint.Shelf shelf, ServiceParts.Audience audience);
+
+    /** Something looks different. */
+    void changed();
+  }
+
+  LiveDeployment(
+      DeploymentParts parts, DeploymentStore store, Commons commons, DeploymentRecord record) {
+    this.parts = parts;
+    this.store = store;
+    this.commons = commons;
+    this.record = record;
+  }
+
+  DeploymentRecord record() {
+    return record;
+  }
+
+  Optional<DeploymentSpec> spec() {
+    return spec;
+  }
+
+  Optional<AgentException> problem() {
+    return problem;
+  }
+
+  Map<String, ServiceLoop> services() {
+    return services;
+  }
+
+  Map<String, JobGateLoop> gates() {
+    return gates;
+  }
+
+  Board board() {
+    return board;
+  }
+
+  /** The number of the last event before the newest revision was wanted. */
+  long eventsBefore() {
+    return eventsBefore;
+  }
+
+  /** Goes on with what the store has. */
+  void recover(Revision newest, List<ServiceKey> stored) {
+    for (ServiceKey key : stored) {
+      services.put(key.service(), ServiceLoop.open(serviceParts(), key));
+    }
+    try {
+      spec = Optional.of(DeploymentFile.read(Optional.of(record.name()), newest.bytes()));
+      if (!record.removing()) {
+        bring(false);
+      }
+    } catch (AgentException e) {
+      problem = Optional.of(e);
+    }
+    commons.changed();
+  }
+
+  /** Wants this from now on; it is durable already. */
+  void want(DeploymentRecord record, DeploymentSpec spec, long event) {
+    this.record = record;
+    this.spec = Optional.of(spec);
+    this.problem = Optional.empty();
+    this.eventsBefore = Math.max(0, event - 1);
+    parts.jobs().define(record.name(), DeploymentStore.jobs(spec));
+    parts.cron().define(record.name(), DeploymentStore.jobs(spec));
+    bring(true);
+    commons.changed();
+  }
+
+  private void bring(boolean again) {
+    DeploymentSpec wanted = spec.orElseThrow();
+    // those who are waited for first, so that nobody sees what they told before
+    gate(wanted, again);
+    Set<String> names = new TreeSet<>();
+    for (String name : DependencyOrder.of(wanted.services())) {
+      if (type(wanted, name).equals(Optional.of(RunType.SERVICE))) {
+        names.add(name);
+        aim(name, again);
+      }
+    }
+    services.forEach(
+        (name, loop) -> {
+          if (!names.contains(name)) {
+            loop.remove();
+          }
+        });
+  }
+
+  private void aim(String name, boolean again) {
+    ServiceLoop loop =
+        services.computeIfAbsent(
+            name, _ -> ServiceLoop.open(serviceParts(), new ServiceKey(record.name(), name)));
+    boolean there = loop.revisions().getFirst() == record.revision();
+    ServiceState state = loop.status().state();
+    boolean fine = state == ServiceState.RUNNING || state == ServiceState.STOPPED;
+    if (!there || (again && !fine)) {
+      loop.aim(record.revision());
+    }
+  }
+
+  private ServiceParts serviceParts() {
+    return commons.serviceParts(board, this::blueprint, this);
+  }
+
+  private Optional<Blueprint> blueprint(String service, long revision) {
+    Optional<Revision> stored = store.revision(record.name(), revision);
+    try {
+      return stored.flatMap(
+          known ->
+              Optional.ofNullable(
+                      DeploymentFile.read(Optional.empty(), known.bytes()).services().get(service))
+                  .filter(found -> found.rtype() == RunType.SERVICE)
+                  .map(found -> new Blueprint(revision, found, known.directory())));
+    } catch (AgentException _) {
+      // this program does not take a file that another one took
+      return Optional.empty();
+    }
+  }
+
+  /** Jobs that somebody waits for. */
+  private void gate(DeploymentSpec wanted, boolean again) {
+    Set<String> needed =
+        wanted.services().values().stream()
+            .flatMap(service -> service.lifecycle().depends().stream())
+            .map(DependsSpec::service)
+            .filter(name -> type(wanted, name).equals(Optional.of(RunType.JOB)))
+            .collect(Collectors.toSet());
+    gates.forEach(
+        (name, loop) -> {
+          if (!needed.contains(name)) {
+            loop.close();
+            gates.remove(name);
+          }
+        });
+    for (String name : needed) {
+      ServiceSpec job = Optional.ofNullable(wanted.services().get(name)).orElseThrow();
+      JobGateLoop known = gates.get(name);
+      if (known != null) {
+        known.want(record.revision(), job, again);
+      } else {
+        var loop =
+            new JobGateLoop(
+                parts,
+                board,
+                new JobKey(record.name(), name),
+                record.revision(),
+                job,
+                commons::changed);
+        gates.put(name, loop);
+        loop.start();
+      }
+    }
+  }
+
+  private static Optional<RunType> type(DeploymentSpec spec, String name) {
+    return Optional.ofNullable(spec.services().get(name)).map(ServiceSpec::rtype);
+  }
+
+  /** Everything goes away, those first on whom nobody depends. */
+  void leave(DeploymentRecord record) {
+    this.record = record;
+    leaving = true;
+    gates.values().forEach(JobGateLoop::close);
+    gates.clear();
+    services.values().forEach(ServiceLoop::remove);
+    commons.changed();
+  }
+
+  /** All containers stop in the same order; nothing is forgotten. */
+  void halt() {
+    leaving = true;
+    gates.values().forEach(JobGateLoop::close);
+    gates.clear();
+    services.values().forEach(ServiceLoop::halt);
+  }
+
+  boolean empty() {
+    return services.isEmpty();
+  }
+
+  ServiceLoop service(String name) {
+    return Optional.ofNullable(services.get(name))
+        .orElseThrow(
+            () ->
+                new AgentException.NotFound(
+                    "service '%s/%s'".formatted(record.name(), name), "it is not in the file"));
+  }
+
+  void listen(Consumer<Progress> listener) {
+    listeners.add(listener);
+  }
+
+  void ignore(Consumer<Progress> listener) {
+    listeners.remove(listener);
+  }
+
+  @Override
+  public void changed(ServiceStatus status) {
+    listeners.forEach(listener -> listener.accept(new Progress.Changed(status)));
+    commons.changed();
+  }
+
+  @Override
+  public void pulling(String service, String image, PullEvent event) {
+    if (!listeners.isEmpty()) {
+      var progress = new Progress.Pulling(service, image, event);
+      listeners.forEach(listener -> listener.accept(progress));
+      commons.changed();
+    }
+  }
+
+  @Override
+  public void gone(String service) {
+    services.remove(service);
+    commons.changed();
+  }
+
+  @Override
+  public Set<String> dependants(String service) {
+    if (!leaving) {
+      return Set.of();
+    }
+    return spec.stream()
+        .flatMap(known -> known.services().entrySet().stream())
+        .filter(
+            entry ->
+                entry.getValue().rtype() == RunType.SERVICE
+                    && services.containsKey(entry.getKey())
+                    && entry.getValue().lifecycle().depends().stream()
+                        .anyMatch(depends -> depends.service().equals(service)))
+        .map(Map.Entry::getKey)
+        .collect(Collectors.toSet());
+  }
+
+  void wake() {
+    services.values().forEach(ServiceLoop::wake);
+    gates.values().forEach(JobGateLoop::wake);
+  }
+
+  @Override
+  public void close() {
+    gates.values().forEach(JobGateLoop::close);
+    services.values().forEach(ServiceLoop::close);
+  }
+}

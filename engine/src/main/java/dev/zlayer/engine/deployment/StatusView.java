@@ -1,0 +1,140 @@
+package dev.zlayer.engine.deployment;
+
+import dev.zlayer.engine.deployment.DeploymentStatus.JobStatus;
+import dev.zlayer.engine.deployment.DeploymentStatus.State;
+import dev.zlayer.engine.job.Execution;
+import dev.zlayer.engine.job.JobDefinition;
+import dev.zlayer.engine.job.JobKey;
+import dev.zlayer.engine.service.Failure;
+import dev.zlayer.engine.service.ServiceLoop;
+import dev.zlayer.engine.service.ServiceState;
+import dev.zlayer.engine.service.ServiceStatus;
+import java.nio.file.Path;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+
+/** What a deployment looks like to people, and whether that is the end of waiting. */
+final class StatusView {
+  private final DeploymentParts parts;
+
+  StatusView(DeploymentParts parts) {
+    this.parts = parts;
+  }
+
+  DeploymentStatus of(LiveDeployment live, Path directory) {
+    DeploymentRecord record = live.record();
+    List<ServiceStatus> services =
+        live.services().values().stream()
+            .map(ServiceLoop::status)
+            .sorted(Comparator.comparing(ServiceStatus::key))
+            .toList();
+    List<JobStatus> jobs =
+        live.spec().stream()
+            .flatMap(spec -> DeploymentStore.jobs(spec).stream())
+            .map(job -> job(live, job))
+            .sorted(Comparator.comparing(JobStatus::key))
+            .toList();
+    Optional<Failure> problem = live.problem().map(error -> Failure.of(error, record.updatedAt()));
+    return new DeploymentStatus(
+        record.name(),
+        state(record, services, jobs, problem),
+        record.revision(),
+        record.createdAt(),
+        record.updatedAt(),
+        directory,
+        services,
+        jobs,
+        problem);
+  }
+
+  private JobStatus job(LiveDeployment live, JobDefinition job) {
+    JobKey key = job.key();
+    Optional<Execution> last = parts.jobs().list(key).stream().reduce((_, later) -> later);
+    Optional<JobGateLoop.View> gate =
+        Optional.ofNullable(live.gates().get(key.name())).map(JobGateLoop::view);
+    return new JobStatus(
+        key,
+        parts.cron().find(key),
+        last,
+        gate.flatMap(JobGateLoop.View::waitingFor),
+        gate.flatMap(JobGateLoop.View::lastError));
+  }
+
+  private static State state(
+      DeploymentRecord record,
+      List<ServiceStatus> services,
+      List<JobStatus> jobs,
+      Optional<Failure> problem) {
+    if (record.removing()) {
+      return State.REMOVING;
+    }
+    boolean failed =
+        problem.isPresent()
+            || services.stream()
+                .map(ServiceStatus::state)
+                .anyMatch(state -> state == ServiceState.FAILED || state == ServiceState.CRASH_LOOP)
+            || jobs.stream().anyMatch(job -> job.lastError().isPresent());
+    if (failed) {
+      return State.FAILED;
+    }
+    boolean moving =
+        jobs.stream().anyMatch(job -> job.waitingFor().isPresent())
+            || services.stream()
+                .anyMatch(
+                    service ->
+                        switch (service.state()) {
+                          case WAITING, DEPLOYING, REMOVING -> true;
+                          case RUNNING, DEGRADED, CRASH_LOOP, FAILED, STOPPED -> false;
+                        });
+    if (moving) {
+      return State.DEPLOYING;
+    }
+    boolean wrong =
+        services.stream()
+            .anyMatch(
+                service ->
+                    service.state() == ServiceState.DEGRADED || rolledBack(service).isPresent());
+    return wrong ? State.DEGRADED : State.RUNNING;
+  }
+
+  private static Optional<Failure> rolledBack(ServiceStatus service) {
+    return service.rollout().flatMap(rollout -> rollout.reason());
+  }
+
+  /** The end of waiting, if this is it. */
+  static Optional<Settled> settled(DeploymentStatus status) {
+    if (status.state() == State.REMOVING) {
+      return Optional.empty();
+    }
+    Optional<Failure> reason =
+        status
+            .problem()
+            .or(() -> status.jobs().stream().flatMap(job -> job.lastError().stream()).findFirst())
+            .or(() -> status.services().stream().flatMap(StatusView::failure).findFirst());
+    if (reason.isPresent()) {
+      return Optional.of(new Settled(Settled.Outcome.FAILED, Optional.of(status), reason));
+    }
+    boolean reached =
+        status.state() == State.RUNNING
+            && status.services().stream()
+                .allMatch(service -> service.revision() == status.revision());
+    return reached
+        ? Optional.of(new Settled(Settled.Outcome.STABLE, Optional.of(status), Optional.empty()))
+        : Optional.empty();
+  }
+
+  private static java.util.stream.Stream<Failure> failure(ServiceStatus service) {
+    boolean failed =
+        service.state() == ServiceState.FAILED || service.state() == ServiceState.CRASH_LOOP;
+    return failed ? service.lastError().stream() : rolledBack(service).stream();
+  }
+
+  /** What was still missing when the time was over. */
+  static Optional<Failure> missing(DeploymentStatus status) {
+    return status.services().stream()
+        .filter(service -> service.state() != ServiceState.RUNNING)
+        .flatMap(service -> service.lastError().stream())
+        .findFirst();
+  }
+}

@@ -1,0 +1,61 @@
+package dev.zlayer.engine.health;
+
+import dev.zlayer.spec.service.HealthCheck;
+import dev.zlayer.spec.service.HealthSpec;
+import dev.zlayer.task.Backoff;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
+
+/** What a row of results means, and when to check again. Pure. */
+public final class HealthPolicy {
+  private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
+
+  /** Nobody said how long a start may take, so a slow one gets more time than when somebody did. */
+  private static final HealthSpec UNSAID =
+      new HealthSpec(
+          new HealthCheck.Tcp(0),
+          Duration.ofSeconds(30),
+          Duration.ofSeconds(10),
+          Duration.ofSeconds(5),
+          3,
+          HealthSpec.OnUnhealthy.RESTART);
+
+  private HealthPolicy() {}
+
+  public static HealthSpec of(Optional<HealthSpec> written) {
+    return written.orElse(UNSAID);
+  }
+
+  /** The status after one more check of a process that began at {@code startedAt}. */
+  public static HealthStatus after(
+      HealthStatus before, ProbeResult result, HealthSpec spec, Instant startedAt, Instant now) {
+    int streak = before.succeeding() == result.success() ? before.streak() + 1 : 1;
+    boolean counts = !result.success() && (before.healthy() || !graceful(spec, startedAt, now));
+    int failures = result.success() ? 0 : before.failures() + (counts ? 1 : 0);
+    HealthState state = state(before.state(), result.success(), failures, spec);
+    Instant since = state == before.state() ? before.since() : now;
+    Duration pause =
+        state == HealthState.STARTING ? early(streak, spec.interval()) : spec.interval();
+    return new HealthStatus(
+        state, streak, result.success(), failures, result.output(), since, now.plus(pause));
+  }
+
+  private static boolean graceful(HealthSpec spec, Instant startedAt, Instant now) {
+    return now.isBefore(startedAt.plus(spec.startGrace()));
+  }
+
+  private static HealthState state(
+      HealthState before, boolean success, int failures, HealthSpec spec) {
+    if (success) {
+      return HealthState.HEALTHY;
+    }
+    return failures >= spec.retries() ? HealthState.UNHEALTHY : before;
+  }
+
+  /** Short at first, so that what starts fast is seen fast. */
+  private static Duration early(int streak, Duration interval) {
+    Duration first = FIRST_PAUSE.compareTo(interval) < 0 ? FIRST_PAUSE : interval;
+    return new Backoff(first, interval, 2).delay(streak - 1);
+  }
+}

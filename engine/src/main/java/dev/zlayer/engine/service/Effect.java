@@ -1,0 +1,33 @@
+package dev.zlayer.engine.service;
+
+import dev.zlayer.container.ContainerId;
+import dev.zlayer.container.ContainerSpec;
+import dev.zlayer.engine.health.Probe;
+import dev.zlayer.port.Container;
+import dev.zlayer.spec.ServiceSpec;
+import java.time.Duration;
+import java.util.List;
+
+/** Something to do once the decision behind it is durable; its end is reported to the book. */
+sealed interface Effect {
+  /** Find out what containers are made from. */
+  record Resolve(Blueprint blueprint) implements Effect {}
+
+  record Start(ContainerId id, ContainerSpec spec, ServiceSpec service) implements Effect {}
+
+  /** Give up a start that is under way. */
+  record Cancel(ContainerId id) implements Effect {}
+
+  record Stop(ContainerId id, Container container, Duration grace) implements Effect {}
+
+  record Remove(ContainerId id, Container container) implements Effect {}
+
+  /** Wait for the end of a process. */
+  record Watch(ContainerId id, Container container) implements Effect {}
+
+  record Check(ContainerId id, Container container, Probe probe, Duration timeout)
+      implements Effect {}
+
+  /** Read the load of replicas. */
+  record Measure(List<Container> containers) implements Effect {}
+}

@@ -1,0 +1,132 @@
+package dev.zlayer.engine.service;
+
+import dev.zlayer.container.ContainerId;
+import dev.zlayer.container.ContainerStatus;
+import dev.zlayer.container.Outcome;
+import dev.zlayer.engine.health.HealthStatus;
+import dev.zlayer.port.Container;
+import java.time.Instant;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** One container in the eyes of its loop, which alone touches it. */
+final class Live {
+  /** What somebody is doing to it right now. */
+  enum Busy {
+    NO,
+    STARTING,
+    STOPPING,
+    REMOVING
+  }
+
+  /** Made from this. */
+  static final String HASH = "com.zlayer.hash";
+
+  /** For this revision. */
+  static final String REVISION = "com.zlayer.revision";
+
+  final ContainerId id;
+  final Slot slot;
+  final String hash;
+  final long revision;
+  Busy busy;
+  @Nullable Container handle;
+  boolean watched;
+  Instant watchFrom = Instant.MIN;
+  boolean probing;
+  boolean condemned;
+  boolean adopted;
+  Optional<Outcome> ended = Optional.empty();
+  HealthStatus health;
+
+  private Live(ContainerId id, String hash, long revision, Busy busy, Instant now) {
+    this.id = id;
+    this.slot = new Slot(id.role(), id.replica());
+    this.hash = hash;
+    this.revision = revision;
+    this.busy = busy;
+    this.health = HealthStatus.starting(now);
+  }
+
+  static Live starting(ContainerId id, String hash, long revision, Instant now) {
+    return new Live(id, hash, revision, Busy.STARTING, now);
+  }
+
+  /** One that an earlier process of the agent made. */
+  static Live found(Container container, Instant now) {
+    String revision = container.spec().labels().getOrDefault(REVISION, "0");
+    var live =
+        new Live(
+            container.id(),
+            container.spec().labels().getOrDefault(HASH, ""),
+            Long.parseLong(revision),
+            Busy.NO,
+            now);
+    live.handle = container;
+    live.adopted = true;
+    return live;
+  }
+
+  ContainerStatus status() {
+    return handle == null ? new ContainerStatus.Created() : handle.status();
+  }
+
+  /** Its process runs and nobody is ending it. */
+  boolean running() {
+    return busy == Busy.NO
+        && handle != null
+        && ended.isEmpty()
+        && handle.status() instanceof ContainerStatus.Running;
+  }
+
+  boolean ready() {
+    return running() && !condemned && health.healthy();
+  }
+
+  /** It ran before us, and whether it works is not known yet: nothing may be decided about it. */
+  boolean unjudged() {
+    return adopted && running() && !health.checked();
+  }
+
+  Instant startedAt(Instant otherwise) {
+    return switch (status()) {
+      case ContainerStatus.Running running -> running.startedAt();
+      case ContainerStatus.Paused paused -> paused.startedAt();
+      case ContainerStatus.Stopping stopping -> stopping.startedAt();
+      case ContainerStatus.Exited exited -> exited.outcome().startedAt().orElse(otherwise);
+      case ContainerStatus.Created _, ContainerStatus.Unknown _, ContainerStatus.Removed _ ->
+          otherwise;
+    };
+  }
+
+  /** As the planner sees it; {@code kept} says whether an ended one has to stay. */
+  Seen seen(boolean kept) {
+    Seen.Phase phase = phase(kept);
+    return new Seen(
+        slot,
+        id.generation(),
+        hash,
+        phase,
+        phase == Seen.Phase.HEALTHY ? Optional.of(health.since()) : Optional.empty());
+  }
+
+  private Seen.Phase phase(boolean kept) {
+    return switch (busy) {
+      case STARTING -> Seen.Phase.STARTING;
+      case STOPPING, REMOVING -> Seen.Phase.STOPPING;
+      case NO ->
+          switch (status()) {
+            case ContainerStatus.Created _ -> Seen.Phase.LEFTOVER;
+            case ContainerStatus.Exited _, ContainerStatus.Removed _ ->
+                ended.isEmpty() ? Seen.Phase.RUNNING : kept ? Seen.Phase.KEPT : Seen.Phase.ENDED;
+            case ContainerStatus.Running _,
+                ContainerStatus.Paused _,
+                ContainerStatus.Stopping _,
+                ContainerStatus.Unknown _ ->
+                condemned
+                    ? Seen.Phase.CONDEMNED
+                    : health.healthy() ? Seen.Phase.HEALTHY : Seen.Phase.RUNNING;
+          };
+    };
+  }
+}

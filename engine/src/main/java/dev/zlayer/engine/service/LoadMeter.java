@@ -1,0 +1,111 @@
+package dev.zlayer.engine.service;
+
+import dev.zlayer.container.ContainerId;
+import dev.zlayer.container.Stats;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.port.Container;
+import dev.zlayer.spec.service.ScaleSpec;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.function.BiConsumer;
+import java.util.stream.DoubleStream;
+
+/** Reads the load of a service whose number of replicas follows it. Owned by the loop. */
+final class LoadMeter {
+  private static final Duration INTERVAL = Duration.ofSeconds(10);
+  private static final double PERCENT = 100;
+
+  /** What a container has used, and how many cores it may use. */
+  private record Reading(ContainerId id, Stats stats, double cores) {}
+
+  private Autoscaler.Memory memory = Autoscaler.Memory.NONE;
+  private List<Reading> before = List.of();
+  private Instant next = Instant.MIN;
+
+  /** A reading, when it is time for one. */
+  Optional<Effect> due(ServiceBook book, Instant now) {
+    if (scale(book).isEmpty() || book.aim.leaving() != Aim.Leaving.NO) {
+      return Optional.empty();
+    }
+    if (now.isBefore(next)) {
+      book.notes.lookAt(next);
+      return Optional.empty();
+    }
+    next = now.plus(INTERVAL);
+    book.notes.lookAt(next);
+    List<Container> ready =
+        book.lives.values().stream()
+            .filter(Live::ready)
+            .flatMap(live -> Optional.ofNullable(live.handle).stream())
+            .toList();
+    return ready.isEmpty() ? Optional.empty() : Optional.of(new Effect.Measure(ready));
+  }
+
+  /** Only a number that the file leaves to the load, and tells what to aim at. */
+  private static Optional<ScaleSpec.Adaptive> scale(ServiceBook book) {
+    boolean grouped = !book.aim.lifecycle().replicaGroups().isEmpty();
+    return book.aim.lifecycle().scale() instanceof ScaleSpec.Adaptive adaptive
+            && !grouped
+            && (adaptive.targets().cpu().isPresent() || adaptive.targets().memory().isPresent())
+        ? Optional.of(adaptive)
+        : Optional.empty();
+  }
+
+  /** Blocks while it reads; what it returns belongs to the loop. */
+  BiConsumer<ServiceBook, Instant> read(List<Container> containers, int cores)
+      throws InterruptedException {
+    var fresh = new ArrayList<Reading>();
+    for (Container container : containers) {
+      try {
+        double limit = container.spec().resources().cpus().orElse(cores);
+        fresh.add(new Reading(container.id(), container.stats(), limit));
+      } catch (AgentException _) {
+        // one that has just ended has no load
+      }
+    }
+    return (book, now) -> apply(book, fresh, now);
+  }
+
+  private void apply(ServiceBook book, List<Reading> fresh, Instant now) {
+    var load = new Autoscaler.Load(cpu(fresh), memory(fresh));
+    before = List.copyOf(fresh);
+    Optional<ScaleSpec.Adaptive> scale = scale(book);
+    if (scale.isEmpty()) {
+      return;
+    }
+    int replicas = book.aim.count(scale.get());
+    Autoscaler.Decision decision = Autoscaler.decide(scale.get(), replicas, memory, load, now);
+    memory = decision.memory();
+    if (decision.replicas() != replicas) {
+      book.notes.replace(book.record().replicas(Optional.of(decision.replicas())));
+      book.notes.tell(now, "service.scaled", Optional.empty());
+    }
+  }
+
+  private OptionalDouble cpu(List<Reading> fresh) {
+    var loads = DoubleStream.builder();
+    for (Reading one : fresh) {
+      before.stream()
+          .filter(old -> old.id().equals(one.id()))
+          .forEach(
+              old -> {
+                long time = Duration.between(old.stats().time(), one.stats().time()).toNanos();
+                double used = one.stats().cpuNanos() - (double) old.stats().cpuNanos();
+                loads.add(time <= 0 ? 0 : PERCENT * used / time / one.cores());
+              });
+    }
+    return loads.build().average();
+  }
+
+  private static OptionalDouble memory(List<Reading> fresh) {
+    return fresh.stream()
+        .map(Reading::stats)
+        .filter(stats -> stats.memoryLimitBytes().isPresent())
+        .mapToDouble(stats -> PERCENT * stats.memoryBytes() / stats.memoryLimitBytes().getAsLong())
+        .average();
+  }
+}

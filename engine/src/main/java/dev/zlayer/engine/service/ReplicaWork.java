@@ -1,0 +1,144 @@
+package dev.zlayer.engine.service;
+
+import dev.zlayer.container.ContainerId;
+import dev.zlayer.container.ContainerStatus;
+import dev.zlayer.container.LogQuery;
+import dev.zlayer.container.LogRecord;
+import dev.zlayer.container.Outcome;
+import dev.zlayer.container.WaitCondition;
+import dev.zlayer.engine.init.Initializer;
+import dev.zlayer.engine.init.StepReport;
+import dev.zlayer.engine.state.Change;
+import dev.zlayer.engine.state.Event;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.json.Json;
+import dev.zlayer.oci.PullPolicy;
+import dev.zlayer.port.Container;
+import dev.zlayer.port.PullRequest;
+import dev.zlayer.port.VolumeSyncing;
+import dev.zlayer.spec.service.LifecycleSpec;
+import dev.zlayer.task.Deadline;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * The blocking steps on one container. Each can be interrupted anywhere and leaves something that
+ * the book recognises: no container, one that was never started, or one that runs.
+ */
+final class ReplicaWork {
+  private static final int LAST_LINES = 20;
+  private static final Duration LONGEST_DRAIN = Duration.ofSeconds(10);
+
+  private final ServiceParts parts;
+
+  ReplicaWork(ServiceParts parts) {
+    this.parts = parts;
+  }
+
+  /** Waits for its turn, then brings the image, runs the init steps, makes and starts it. */
+  Container start(Effect.Start wanted) throws InterruptedException {
+    parts.starts().acquire();
+    try {
+      PullPolicy policy =
+          wanted.service().image().pullPolicy() == PullPolicy.NEVER
+              ? PullPolicy.NEVER
+              : PullPolicy.IF_NOT_PRESENT;
+      parts
+          .runtime()
+          .images()
+          .pull(
+              new PullRequest(
+                  wanted.spec().image(), policy, wanted.spec().platform(), Optional.empty()),
+              _ -> {});
+      initialize(wanted);
+      Container made = parts.runtime().create(wanted.id(), wanted.spec());
+      made.start();
+      return made;
+    } finally {
+      parts.starts().release();
+    }
+  }
+
+  private void initialize(Effect.Start wanted) throws InterruptedException {
+    LifecycleSpec lifecycle = wanted.service().lifecycle();
+    if (!lifecycle.init().steps().isEmpty()) {
+      parts
+          .initializer()
+          .run(
+              new Initializer.Request(
+                  wanted.id(), wanted.spec(), lifecycle.init(), lifecycle.errors().onInitFailure()),
+              report -> tell(wanted.id(), report));
+    }
+  }
+
+  /** A store that fails now is told by whoever needs it next. */
+  private void tell(ContainerId id, StepReport report) {
+    if (report.result() == StepReport.Result.RUNNING) {
+      return;
+    }
+    try {
+      parts
+          .store()
+          .commit(
+              Change.of(
+                  new Event(
+                      parts.clock().instant(),
+                      "replica.init_step",
+                      id.toString(),
+                      Json.object()
+                          .put("step", report.step())
+                          .put("result", report.result())
+                          .putIf("error", report.error())
+                          .build())));
+    } catch (AgentException.Configuration _) {
+      // see above
+    }
+  }
+
+  /** Lets connections end, asks the process to end, takes everything away. */
+  void stop(ContainerId id, Container container, Duration grace) throws InterruptedException {
+    Duration drain = grace.compareTo(LONGEST_DRAIN) < 0 ? grace : LONGEST_DRAIN;
+    parts.rotation().drain(id, Deadline.after(drain));
+    try {
+      Optional<Outcome> _ = container.stop(grace);
+    } catch (AgentException.NotFound _) {
+      return;
+    }
+    remove(container);
+  }
+
+  void remove(Container container) throws InterruptedException {
+    if (container.status() instanceof ContainerStatus.Removed) {
+      return;
+    }
+    if (container instanceof VolumeSyncing volumes
+        && container.status() instanceof ContainerStatus.Exited) {
+      volumes.syncVolumes();
+    }
+    container.remove(true);
+  }
+
+  /** How a container ended and what it printed last. */
+  record End(Outcome outcome, List<String> lastLines) {}
+
+  End awaitEnd(Container container) throws InterruptedException {
+    Outcome outcome = container.await(WaitCondition.NOT_RUNNING, Deadline.none());
+    return new End(outcome, lastLines(container));
+  }
+
+  List<String> lastLines(Container container) throws InterruptedException {
+    var lines = new ArrayList<String>();
+    try (var reader = container.logs(LogQuery.ALL.withTail(LAST_LINES))) {
+      Optional<LogRecord> line = reader.next();
+      while (line.isPresent()) {
+        lines.add(line.get().text());
+        line = reader.next();
+      }
+    } catch (AgentException _) {
+      // a container without output has no last lines
+    }
+    return lines;
+  }
+}

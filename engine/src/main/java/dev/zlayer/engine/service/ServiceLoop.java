@@ -1,0 +1,483 @@
+package dev.zlayer.engine.service;
+
+import dev.zlayer.container.ContainerId;
+import dev.zlayer.container.ServiceKey;
+import dev.zlayer.engine.depend.Signal;
+import dev.zlayer.engine.health.Prober;
+import dev.zlayer.engine.state.Change;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.port.Container;
+import dev.zlayer.port.Rotation;
+import dev.zlayer.task.Backoff;
+import dev.zlayer.task.KeyedLock;
+import dev.zlayer.task.Reply;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
+import java.util.function.UnaryOperator;
+
+/**
+ * Keeps one service true. One virtual thread owns its book: it takes what was asked and reported,
+ * looks at what is there, decides, makes the decisions durable, tells the others, and only then
+ * acts. Everything that blocks has a thread of its own and reports back.
+ *
+ * <p>It never relies on a message having come: each round starts from what the runtime says.
+ */
+public final class ServiceLoop implements AutoCloseable {
+  /** What somebody changed behind our back is noticed after this time. */
+  private static final Duration LONGEST_WAIT = Duration.ofSeconds(30);
+
+  private static final Backoff STORE_PATIENCE =
+      new Backoff(Duration.ofMillis(20), Duration.ofSeconds(5), 2);
+
+  /** Something that was asked, or that happened. */
+  private record Letter(BiConsumer<ServiceBook, Instant> news, Optional<Reply<Boolean>> reply) {}
+
+  private final ServiceParts parts;
+  private final ServiceKey key;
+  private final ServiceBook book;
+  private final ReplicaWork work;
+  private final Resolver resolver;
+  private final Prober prober = new Prober();
+  private final BlockingQueue<Letter> mailbox = new LinkedBlockingQueue<>();
+  private final Map<ContainerId, Thread> starting = new HashMap<>();
+  private final Set<Thread> threads = ConcurrentHashMap.newKeySet();
+  private final List<Effect> undone = new ArrayList<>();
+  private final List<Runnable> answers = new ArrayList<>();
+  private final KeyedLock.Held listening;
+  private final Thread thread;
+  private final LoadMeter meter = new LoadMeter();
+  private Instant nextList = Instant.MIN;
+  private Optional<Rotation.Members> told = Optional.empty();
+  private Optional<Failure> trouble = Optional.empty();
+  private Optional<Instant> tellAgain = Optional.empty();
+  private int storeFailures;
+  private volatile ServiceStatus status;
+  private volatile boolean closing;
+
+  private ServiceLoop(ServiceParts parts, ServiceRecord record) {
+    this.parts = parts;
+    this.key = record.key();
+    this.book = new ServiceBook(record, parts.shelf(), parts.random());
+    this.work = new ReplicaWork(parts);
+    this.resolver = new Resolver(parts.runtime(), parts.containers(), parts.salt());
+    this.status = new ServiceView(book, parts.clock().instant()).status(Optional.empty());
+    this.listening = parts.board().onChange(this::wake);
+    this.thread = Thread.ofVirtual().name("service " + key).unstarted(this::run);
+  }
+
+  /** Goes on with what the store has about the service, or begins with nothing. */
+  public static ServiceLoop open(ServiceParts parts, ServiceKey key) {
+    ServiceRecord record =
+        parts
+            .store()
+            .find(ServiceCodec.KIND, key.toString())
+            .map(ServiceCodec::read)
+            .orElseGet(() -> ServiceRecord.fresh(key));
+    var loop = new ServiceLoop(parts, record);
+    loop.thread.start();
+    return loop;
+  }
+
+  /** Services that the store has something about. */
+  public static List<ServiceKey> stored(dev.zlayer.engine.state.StateStore store) {
+    return store.list(ServiceCodec.KIND).stream()
+        .map(entry -> ServiceCodec.read(entry.value()).key())
+        .toList();
+  }
+
+  public ServiceStatus status() {
+    return status;
+  }
+
+  /** The revisions that it needs to stay known. */
+  public List<Long> revisions() {
+    ServiceRecord record = book.record();
+    var needed = new ArrayList<Long>(List.of(record.revision()));
+    record.good().ifPresent(needed::add);
+    return needed;
+  }
+
+  /** Aims at a revision; at the same one again means to try again what was given up. */
+  public void aim(long revision) {
+    ask(record -> record.aimingAt(revision), true);
+  }
+
+  public void stop() {
+    ask(record -> record.stopped(true), false);
+  }
+
+  public void start() {
+    ask(record -> record.stopped(false), true);
+  }
+
+  public void restart() {
+    ask(ServiceRecord::restarted, true);
+  }
+
+  /** Throws {@link AgentException.InvalidSpec} when the file does not leave the number open. */
+  public void scale(int replicas) {
+    ask(record -> ScaleByHand.scaled(record, book.aim.spec(), replicas), false);
+  }
+
+  /** What the containers are made from may have changed. */
+  public void reconsider() {
+    post((b, _) -> b.aim.reconsider());
+  }
+
+  /** Stops all containers when those who depend on them are gone, and forgets the service. */
+  public void remove() {
+    post((b, _) -> b.aim.leave(Aim.Leaving.FOR_GOOD));
+  }
+
+  /** Stops all containers likewise, and forgets nothing. */
+  public void halt() {
+    post((b, _) -> b.aim.leave(Aim.Leaving.FOR_NOW));
+  }
+
+  /** Looks again. */
+  public void wake() {
+    post((_, _) -> {});
+  }
+
+  private void post(BiConsumer<ServiceBook, Instant> news) {
+    mailbox.add(new Letter(news, Optional.empty()));
+  }
+
+  /** Returns when the change is durable; throws when it cannot be made so, and is not made. */
+  private void ask(UnaryOperator<ServiceRecord> change, boolean anew) {
+    var reply = new Reply<Boolean>();
+    mailbox.add(new Letter((b, _) -> commitAsked(b, change, anew, reply), Optional.of(reply)));
+    if (closing) {
+      refuse();
+    }
+    boolean _ = reply.awaitUninterruptibly();
+  }
+
+  private void commitAsked(
+      ServiceBook b, UnaryOperator<ServiceRecord> change, boolean anew, Reply<Boolean> reply) {
+    ServiceRecord before = b.record();
+    int events = b.notes.events();
+    try {
+      b.notes.replace(change.apply(before));
+      commit(b.notes.unsaved());
+      b.notes.saved();
+      b.aim.reconsider();
+      if (anew) {
+        b.aim.waitAnew();
+      }
+      answers.add(() -> reply.complete(true));
+    } catch (AgentException e) {
+      b.notes.undo(before, events);
+      reply.fail(e);
+    }
+  }
+
+  private void commit(Change change) {
+    if (!change.isEmpty()) {
+      parts.store().commit(change);
+    }
+  }
+
+  private void run() {
+    try {
+      boolean there = true;
+      while (!closing && there) {
+        there = guarded();
+      }
+    } catch (InterruptedException _) {
+      // closing
+    } finally {
+      closing = true;
+      listening.close();
+      refuse();
+    }
+  }
+
+  /** A fault of ours must not end the supervision: it is shown, and the next round tries again. */
+  private boolean guarded() throws InterruptedException {
+    try {
+      return round();
+    } catch (RuntimeException e) {
+      var error = new AgentException.Internal("the service loop failed: " + e, e);
+      trouble = Optional.of(Failure.of(error, parts.clock().instant()));
+      storeFailures++;
+      return true;
+    } finally {
+      answers.forEach(Runnable::run);
+      answers.clear();
+    }
+  }
+
+  /** False when nothing of the service is left. */
+  private boolean round() throws InterruptedException {
+    take();
+    Instant now = parts.clock().instant();
+    if (!now.isBefore(nextList)) {
+      nextList = now.plus(LONGEST_WAIT);
+      undone.addAll(book.found(parts.runtime().list(), now));
+    }
+    if (book.aim.leaving() != Aim.Leaving.NO && mayLeave() && left()) {
+      return false;
+    }
+    if (book.aim.leaving() == Aim.Leaving.NO || mayLeave()) {
+      undone.addAll(book.decide(parts.board().signals(), now));
+      meter.due(book, now).ifPresent(undone::add);
+    }
+    if (!save()) {
+      return true;
+    }
+    publish(now);
+    List<Effect> effects = List.copyOf(undone);
+    undone.clear();
+    effects.forEach(this::act);
+    return true;
+  }
+
+  private void take() throws InterruptedException {
+    Letter first = mailbox.poll(untilNextLook().toNanos(), TimeUnit.NANOSECONDS);
+    if (first == null) {
+      return;
+    }
+    var letters = new ArrayList<>(List.of(first));
+    mailbox.drainTo(letters);
+    Instant now = parts.clock().instant();
+    letters.forEach(letter -> letter.news().accept(book, now));
+  }
+
+  private Duration untilNextLook() {
+    if (storeFailures > 0) {
+      return STORE_PATIENCE.delay(storeFailures - 1);
+    }
+    Instant now = parts.clock().instant();
+    Optional<Instant> look = book.notes.takeLookAgain();
+    Instant next = look.filter(nextList::isAfter).orElse(nextList);
+    next = tellAgain.filter(next::isAfter).orElse(next);
+    if (nextList.equals(Instant.MIN) || !now.isBefore(next)) {
+      return Duration.ZERO;
+    }
+    Duration wait = Duration.between(now, next);
+    return wait.compareTo(LONGEST_WAIT) > 0 ? LONGEST_WAIT : wait;
+  }
+
+  private boolean mayLeave() {
+    Map<String, Signal> signals = parts.board().signals();
+    return parts.audience().dependants(key.service()).stream()
+        .allMatch(name -> Optional.ofNullable(signals.get(name)).map(Signal::gone).orElse(true));
+  }
+
+  private boolean left() throws InterruptedException {
+    if (!book.lives.isEmpty() || !threads.isEmpty()) {
+      return false;
+    }
+    try {
+      parts.rotation().remove(key);
+      if (book.aim.leaving() == Aim.Leaving.FOR_GOOD) {
+        commit(Change.of(new Change.Delete(ServiceCodec.KIND, key.toString())));
+      }
+    } catch (AgentException _) {
+      storeFailures++;
+      return false;
+    }
+    parts.board().publish(key.service(), Signal.left(book.record().revision()));
+    parts.audience().gone(key.service());
+    return true;
+  }
+
+  private boolean save() {
+    try {
+      commit(book.notes.unsaved());
+      book.notes.saved();
+      storeFailures = 0;
+      return true;
+    } catch (AgentException _) {
+      // nothing was acted on: the same is tried again
+      storeFailures++;
+      return false;
+    }
+  }
+
+  private void publish(Instant now) throws InterruptedException {
+    var view = new ServiceView(book, now);
+    Optional<Rotation.Members> members = view.members();
+    boolean late = tellAgain.map(at -> !now.isBefore(at)).orElse(false);
+    if (members.isPresent() && (late || !members.equals(told))) {
+      told = members;
+      tell(members.get(), now);
+    }
+    parts.board().publish(key.service(), view.signal(trouble.isEmpty()));
+    ServiceStatus fresh = view.status(trouble);
+    if (!fresh.equals(status)) {
+      status = fresh;
+      parts.audience().changed(fresh);
+    }
+  }
+
+  private void tell(Rotation.Members members, Instant now) throws InterruptedException {
+    try {
+      parts.rotation().update(members);
+      trouble = Optional.empty();
+      tellAgain = Optional.empty();
+    } catch (AgentException e) {
+      trouble = Optional.of(Failure.of(e, now));
+      tellAgain = Optional.of(now.plus(RestartPolicy.patience(2, parts.random())));
+    }
+  }
+
+  private void act(Effect effect) {
+    switch (effect) {
+      case Effect.Resolve(Blueprint blueprint) -> spawn("resolve " + key, () -> resolve(blueprint));
+      case Effect.Start start ->
+          starting.put(start.id(), spawn("start " + start.id(), () -> start(start)));
+      case Effect.Cancel(ContainerId id) -> {
+        Thread starter = starting.get(id);
+        if (starter != null) {
+          starter.interrupt();
+        }
+      }
+      case Effect.Stop(ContainerId id, Container container, Duration grace) ->
+          spawn("stop " + id, () -> takeAway(id, () -> work.stop(id, container, grace)));
+      case Effect.Remove(ContainerId id, Container container) ->
+          spawn("remove " + id, () -> takeAway(id, () -> work.remove(container)));
+      case Effect.Watch(ContainerId id, Container container) ->
+          spawn("watch " + id, () -> watch(id, container));
+      case Effect.Check check -> spawn("check " + check.id(), () -> check(check));
+      case Effect.Measure(var containers) ->
+          spawn("measure " + key, () -> post(meter.read(containers, parts.cores())));
+    }
+  }
+
+  private void resolve(Blueprint blueprint) throws InterruptedException {
+    try {
+      ServiceRecord record = book.record();
+      Resolved resolved =
+          resolver.resolve(
+              key,
+              blueprint,
+              Optional.ofNullable(record.images().get(blueprint.revision())),
+              record.restarts(),
+              (image, event) -> parts.audience().pulling(key.service(), image, event));
+      post((b, now) -> b.resolved(blueprint, resolved, now));
+    } catch (AgentException e) {
+      post((b, now) -> b.unresolved(blueprint, e, now));
+    }
+  }
+
+  private void start(Effect.Start wanted) throws InterruptedException {
+    ContainerId id = wanted.id();
+    try {
+      Container made = work.start(wanted);
+      post(
+          (b, now) -> {
+            starting.remove(id);
+            b.started(id, made, now);
+          });
+    } catch (AgentException e) {
+      post(
+          (b, now) -> {
+            starting.remove(id);
+            b.startFailed(id, parts.runtime().find(id), e, now);
+          });
+    } catch (InterruptedException e) {
+      post(
+          (b, _) -> {
+            starting.remove(id);
+            b.abandoned(id, parts.runtime().find(id));
+          });
+      throw e;
+    }
+  }
+
+  /** Something on a container that may fail and may be interrupted. */
+  private interface Step {
+    void run() throws InterruptedException;
+  }
+
+  private void takeAway(ContainerId id, Step step) throws InterruptedException {
+    try {
+      step.run();
+      post((b, now) -> b.removed(id, now));
+    } catch (AgentException e) {
+      post((b, now) -> b.notRemoved(id, e, now));
+    }
+  }
+
+  private void watch(ContainerId id, Container container) throws InterruptedException {
+    try {
+      ReplicaWork.End end = work.awaitEnd(container);
+      post((b, now) -> b.ended(id, end.outcome(), end.lastLines(), now));
+    } catch (AgentException _) {
+      // a runtime that cannot tell now is asked again when the containers are listed
+      post((b, now) -> b.unwatched(id, now));
+    }
+  }
+
+  private void check(Effect.Check wanted) throws InterruptedException {
+    var result = prober.check(wanted.probe(), wanted.container(), wanted.timeout());
+    post((b, now) -> b.checked(wanted.id(), result, now));
+  }
+
+  private Thread spawn(String name, Step step) {
+    Thread spawned =
+        Thread.ofVirtual()
+            .name(name)
+            .unstarted(
+                () -> {
+                  try {
+                    step.run();
+                  } catch (InterruptedException _) {
+                    // cancelled, or the agent ends: the container tells how far it came
+                  } finally {
+                    threads.remove(Thread.currentThread());
+                    wake();
+                  }
+                });
+    threads.add(spawned);
+    spawned.start();
+    return spawned;
+  }
+
+  /** Leaves all containers as they are and returns when no thread of this loop is left. */
+  @Override
+  public void close() {
+    closing = true;
+    thread.interrupt();
+    joinAll(List.of(thread));
+    List<Thread> left = List.copyOf(threads);
+    left.forEach(Thread::interrupt);
+    joinAll(left);
+  }
+
+  private static void joinAll(List<Thread> threads) {
+    boolean interrupted = false;
+    for (Thread thread : threads) {
+      while (thread.isAlive()) {
+        try {
+          thread.join();
+        } catch (InterruptedException _) {
+          interrupted = true;
+        }
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void refuse() {
+    var left = new ArrayList<Letter>();
+    mailbox.drainTo(left);
+    var closed = new AgentException.Internal("the service loop is closed");
+    left.forEach(letter -> letter.reply().ifPresent(reply -> reply.fail(closed)));
+  }
+}

@@ -1,0 +1,49 @@
+package dev.zlayer.engine.service;
+
+import dev.zlayer.engine.depend.Board;
+import dev.zlayer.engine.init.Initializer;
+import dev.zlayer.engine.state.StateStore;
+import dev.zlayer.port.ContainerRuntime;
+import dev.zlayer.port.Rotation;
+import java.time.InstantSource;
+import java.util.Set;
+import java.util.concurrent.Semaphore;
+import java.util.random.RandomGenerator;
+
+/**
+ * What the loop of a service works with.
+ *
+ * @param board where the services of its deployment tell how they stand
+ * @param shelf its blueprints
+ * @param starts limits how many replicas of all services are started at the same time
+ * @param cores of this machine; what a replica without a limit can use
+ * @param salt of the hashes of this store
+ * @param audience is told what changes
+ */
+public record ServiceParts(
+    StateStore store,
+    ContainerRuntime runtime,
+    ReplicaContainers containers,
+    Initializer initializer,
+    Rotation rotation,
+    Board board,
+    Blueprint.Shelf shelf,
+    Semaphore starts,
+    int cores,
+    String salt,
+    Audience audience,
+    InstantSource clock,
+    RandomGenerator random) {
+  /** Whoever shows services to people. Called on threads of the loop; must not block. */
+  public interface Audience {
+    void changed(ServiceStatus status);
+
+    void pulling(String service, String image, dev.zlayer.port.PullEvent event);
+
+    /** Nothing of the service is left, and its loop has ended. */
+    void gone(String service);
+
+    /** Services that have to be gone before this one goes. */
+    Set<String> dependants(String service);
+  }
+}

@@ -1,0 +1,194 @@
+package dev.zlayer.engine.service;
+
+import dev.zlayer.engine.service.Seen.Phase;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+
+/**
+ * Decides what to do next about the containers of one service. Pure.
+ *
+ * <p>Each replica is a slot. A slot is right when it has one container of the wanted hash. A slot
+ * without any gets one. A slot with an outdated one is updated: either a new container is started
+ * beside it and the old one goes when the new one has proved to work, or the old one goes first.
+ * Neither ever takes more healthy replicas away, or puts more containers up, than is allowed;
+ * containers that are not healthy are nobody's loss and go at once.
+ */
+final class ServicePlanner {
+  /** What to do now, and when to look again even if nothing happens. */
+  record Plan(List<Action> actions, Optional<Instant> lookAgain) {
+    Plan {
+      actions = List.copyOf(actions);
+    }
+  }
+
+  private final Wanted wanted;
+  private final Instant now;
+  private final Map<Slot, List<Seen>> bySlot = new TreeMap<>();
+  private final List<Action> actions = new ArrayList<>();
+  private Optional<Instant> lookAgain = Optional.empty();
+
+  /** Slots with a container that counts as available. */
+  private final Set<Slot> available = new TreeSet<>();
+
+  /** Live containers beyond the first of their slot. */
+  private int excess;
+
+  private ServicePlanner(Wanted wanted, List<Seen> seen, Instant now) {
+    this.wanted = wanted;
+    this.now = now;
+    seen.forEach(one -> bySlot.computeIfAbsent(one.slot(), _ -> new ArrayList<>()).add(one));
+    bySlot.values().forEach(all -> all.sort(Comparator.comparingLong(Seen::generation).reversed()));
+    for (Map.Entry<Slot, List<Seen>> slot : bySlot.entrySet()) {
+      int live = (int) slot.getValue().stream().filter(Seen::live).count();
+      excess += Math.max(0, live - 1);
+      if (wanted.slots().containsKey(slot.getKey())
+          && slot.getValue().stream().anyMatch(this::counts)) {
+        available.add(slot.getKey());
+      }
+    }
+  }
+
+  static Plan plan(Wanted wanted, List<Seen> seen, Instant now) {
+    var planner = new ServicePlanner(wanted, seen, now);
+    planner.bySlot.forEach(
+        (slot, all) -> {
+          if (!wanted.slots().containsKey(slot)) {
+            all.forEach(one -> planner.away(one, "it is not wanted any more"));
+          }
+        });
+    wanted.slots().forEach(planner::slot);
+    return new Plan(planner.actions, planner.lookAgain);
+  }
+
+  private void slot(Slot slot, String hash) {
+    List<Seen> all = bySlot.getOrDefault(slot, List.of());
+    all.stream().filter(one -> one.phase() == Phase.LEFTOVER).forEach(this::remove);
+    List<Seen> present =
+        all.stream()
+            .filter(one -> one.phase() != Phase.LEFTOVER && one.phase() != Phase.STOPPING)
+            .toList();
+    Optional<Seen> current = present.stream().filter(one -> one.hash().equals(hash)).findFirst();
+    List<Seen> others = present.stream().filter(one -> !current.equals(Optional.of(one))).toList();
+    if (current.isPresent()) {
+      keep(current.get(), others);
+    } else if (others.isEmpty()) {
+      boolean vacant = all.stream().noneMatch(Seen::live);
+      if (vacant) {
+        start(slot, hash);
+      }
+    } else if (startable(slot)) {
+      replace(slot, hash, others);
+    }
+  }
+
+  /** The container is the wanted one; what else there is goes when it is not needed any more. */
+  private void keep(Seen current, List<Seen> others) {
+    switch (current.phase()) {
+      case CONDEMNED -> away(current, "it is not healthy");
+      case ENDED -> {
+        if (others.isEmpty() || startable(current.slot())) {
+          remove(current);
+        }
+      }
+      case KEPT, STARTING, RUNNING, HEALTHY, STOPPING, LEFTOVER -> {}
+    }
+    for (Seen other : others) {
+      if (!other.live()) {
+        remove(other);
+      } else if (settled(current)) {
+        away(other, "it was replaced");
+      } else if (!other.healthy() && other.phase() != Phase.STARTING && current.live()) {
+        // it serves nobody, and the new one is on its way
+        away(other, "it was replaced");
+      } else if (other.phase() == Phase.STARTING) {
+        away(other, "another one is wanted by now");
+      }
+    }
+  }
+
+  /** All containers of the slot are outdated: at most one of them, which serves, has to stay. */
+  private void replace(Slot slot, String hash, List<Seen> others) {
+    Optional<Seen> serving = others.stream().filter(Seen::healthy).findFirst();
+    for (Seen other : others) {
+      if (!serving.equals(Optional.of(other))) {
+        away(other, "it is outdated");
+      }
+    }
+    if (serving.isEmpty()) {
+      return;
+    }
+    if (wanted.maySurge()) {
+      boolean alone = bySlot.getOrDefault(slot, List.of()).stream().filter(Seen::live).count() == 1;
+      if (alone && excess < wanted.surge()) {
+        excess++;
+        actions.add(new Action.Start(slot, hash));
+      }
+    } else if (available.size() > floor()) {
+      away(serving.get(), "it is outdated");
+      available.remove(slot);
+    }
+  }
+
+  private int floor() {
+    return wanted.slots().size() - wanted.unavailable();
+  }
+
+  private void start(Slot slot, String hash) {
+    if (startable(slot)) {
+      actions.add(new Action.Start(slot, hash));
+    }
+  }
+
+  private boolean startable(Slot slot) {
+    Optional<Instant> notBefore = Optional.ofNullable(wanted.notBefore().get(slot));
+    if (notBefore.isPresent() && now.isBefore(notBefore.get())) {
+      lookAt(notBefore.get());
+      return false;
+    }
+    return wanted.mayStart() && !wanted.halted().contains(slot);
+  }
+
+  /** An outdated one counts while it is healthy, a new one when it has been so long enough. */
+  private boolean counts(Seen one) {
+    boolean isNew = one.hash().equals(wanted.slots().get(one.slot()));
+    return one.healthy() && (!isNew || settled(one));
+  }
+
+  private boolean settled(Seen one) {
+    if (!one.healthy()) {
+      return false;
+    }
+    Instant from = one.healthySince().orElse(now).plus(wanted.settling());
+    if (now.isBefore(from)) {
+      lookAt(from);
+      return false;
+    }
+    return true;
+  }
+
+  private void away(Seen one, String reason) {
+    if (one.phase() == Phase.STOPPING) {
+      return;
+    }
+    if (one.live()) {
+      actions.add(new Action.Stop(one.slot(), one.generation(), reason));
+    } else {
+      remove(one);
+    }
+  }
+
+  private void remove(Seen one) {
+    actions.add(new Action.Remove(one.slot(), one.generation()));
+  }
+
+  private void lookAt(Instant time) {
+    lookAgain = Optional.of(lookAgain.filter(time::isAfter).orElse(time));
+  }
+}

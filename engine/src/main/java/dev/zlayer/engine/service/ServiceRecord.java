@@ -1,0 +1,251 @@
+package dev.zlayer.engine.service;
+
+import dev.zlayer.container.ServiceKey;
+import java.time.Instant;
+import java.util.Collections;
+import java.util.NavigableMap;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.function.UnaryOperator;
+
+/**
+ * What is remembered of a service, durable before it is acted on.
+ *
+ * @param revision the revision of the deployment that was asked for last
+ * @param good the last revision that all replicas ran and were healthy with
+ * @param takenBack why the revision asked for is not the one that is aimed at
+ * @param stopped somebody stopped it
+ * @param shutdown it stopped itself because a replica panicked
+ * @param replicas how many somebody or the load asked for, when the file leaves that open
+ * @param restarts how often somebody asked for a restart; part of what replicas are made from
+ * @param generation the last one that was given to a container; none is given twice
+ * @param images what the images of a revision were when it was deployed, where the file asks for
+ *     the newest
+ */
+record ServiceRecord(
+    ServiceKey key,
+    long revision,
+    Optional<Long> good,
+    Optional<Failure> takenBack,
+    boolean stopped,
+    Optional<Failure> shutdown,
+    Optional<Integer> replicas,
+    int restarts,
+    long generation,
+    NavigableMap<Long, String> images,
+    NavigableMap<Slot, SlotRecord> slots) {
+  ServiceRecord {
+    images = Collections.unmodifiableNavigableMap(new TreeMap<>(images));
+    slots = Collections.unmodifiableNavigableMap(new TreeMap<>(slots));
+  }
+
+  static ServiceRecord fresh(ServiceKey key) {
+    return new ServiceRecord(
+        key,
+        0,
+        Optional.empty(),
+        Optional.empty(),
+        false,
+        Optional.empty(),
+        Optional.empty(),
+        0,
+        0,
+        new TreeMap<>(),
+        new TreeMap<>());
+  }
+
+  /** The revision that replicas are made from. */
+  long aim() {
+    return takenBack.isPresent() ? good.orElse(revision) : revision;
+  }
+
+  SlotRecord slot(Slot slot) {
+    return slots.getOrDefault(slot, SlotRecord.FRESH);
+  }
+
+  /** Aims at another revision, or at the same once more: what was given up is tried again. */
+  ServiceRecord aimingAt(long revision) {
+    return new ServiceRecord(
+        key,
+        revision,
+        good,
+        Optional.empty(),
+        stopped,
+        Optional.empty(),
+        replicas,
+        restarts,
+        generation,
+        images,
+        all(SlotRecord::again));
+  }
+
+  /** All replicas run it and are healthy; what was remembered of other revisions can go. */
+  ServiceRecord proved(long revision) {
+    var kept = new TreeMap<>(images);
+    kept.keySet().removeIf(number -> number != revision && number != this.revision);
+    return new ServiceRecord(
+        key,
+        this.revision,
+        Optional.of(revision),
+        takenBack,
+        stopped,
+        shutdown,
+        replicas,
+        restarts,
+        generation,
+        kept,
+        slots);
+  }
+
+  ServiceRecord takenBack(Failure reason) {
+    return new ServiceRecord(
+        key,
+        revision,
+        good,
+        Optional.of(reason),
+        stopped,
+        shutdown,
+        replicas,
+        restarts,
+        generation,
+        images,
+        all(SlotRecord::again));
+  }
+
+  ServiceRecord stopped(boolean stopped) {
+    return new ServiceRecord(
+        key,
+        revision,
+        good,
+        takenBack,
+        stopped,
+        Optional.empty(),
+        replicas,
+        restarts,
+        generation,
+        images,
+        all(SlotRecord::again));
+  }
+
+  ServiceRecord shutdown(Failure reason) {
+    return new ServiceRecord(
+        key,
+        revision,
+        good,
+        takenBack,
+        stopped,
+        Optional.of(reason),
+        replicas,
+        restarts,
+        generation,
+        images,
+        slots);
+  }
+
+  ServiceRecord replicas(Optional<Integer> replicas) {
+    return new ServiceRecord(
+        key,
+        revision,
+        good,
+        takenBack,
+        stopped,
+        shutdown,
+        replicas,
+        restarts,
+        generation,
+        images,
+        slots);
+  }
+
+  ServiceRecord restarted() {
+    return new ServiceRecord(
+        key,
+        revision,
+        good,
+        takenBack,
+        false,
+        Optional.empty(),
+        replicas,
+        restarts + 1,
+        generation,
+        images,
+        all(SlotRecord::again));
+  }
+
+  ServiceRecord nextGeneration() {
+    return withGeneration(generation + 1);
+  }
+
+  ServiceRecord withGeneration(long generation) {
+    return new ServiceRecord(
+        key,
+        revision,
+        good,
+        takenBack,
+        stopped,
+        shutdown,
+        replicas,
+        restarts,
+        generation,
+        images,
+        slots);
+  }
+
+  ServiceRecord with(long revision, String image) {
+    var all = new TreeMap<>(images);
+    all.put(revision, image);
+    return new ServiceRecord(
+        key,
+        this.revision,
+        good,
+        takenBack,
+        stopped,
+        shutdown,
+        replicas,
+        restarts,
+        generation,
+        all,
+        slots);
+  }
+
+  ServiceRecord with(Slot slot, UnaryOperator<SlotRecord> change) {
+    var all = new TreeMap<>(slots);
+    all.put(slot, change.apply(slot(slot)));
+    return withSlots(all);
+  }
+
+  /** Forgets replicas that are not wanted any more. */
+  ServiceRecord only(NavigableMap<Slot, String> wanted) {
+    var all = new TreeMap<>(slots);
+    all.keySet().retainAll(wanted.keySet());
+    return all.size() == slots.size() ? this : withSlots(all);
+  }
+
+  /** The last thing that went wrong with any replica. */
+  Optional<Failure> lastError() {
+    return slots.values().stream()
+        .flatMap(slot -> slot.lastError().stream())
+        .max(java.util.Comparator.comparing(Failure::at, Instant::compareTo));
+  }
+
+  private NavigableMap<Slot, SlotRecord> all(UnaryOperator<SlotRecord> change) {
+    var all = new TreeMap<>(slots);
+    all.replaceAll((_, slot) -> change.apply(slot));
+    return all;
+  }
+
+  private ServiceRecord withSlots(NavigableMap<Slot, SlotRecord> slots) {
+    return new ServiceRecord(
+        key,
+        revision,
+        good,
+        takenBack,
+        stopped,
+        shutdown,
+        replicas,
+        restarts,
+        generation,
+        images,
+        slots);
+  }
+}

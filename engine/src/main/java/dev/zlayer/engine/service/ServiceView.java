@@ -1,0 +1,256 @@
+package dev.zlayer.engine.service;
+
+import dev.zlayer.container.ContainerDetails;
+import dev.zlayer.container.ContainerId;
+import dev.zlayer.container.ContainerStatus;
+import dev.zlayer.container.ServiceKey;
+import dev.zlayer.engine.depend.Signal;
+import dev.zlayer.engine.health.Prober;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.port.Rotation;
+import dev.zlayer.spec.ServiceSpec;
+import dev.zlayer.spec.network.NetworkingSpec;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.NavigableMap;
+import java.util.Optional;
+
+/** What a book looks like from outside: to people, to other services, to the proxy. */
+final class ServiceView {
+  private final ServiceBook book;
+  private final Aim aim;
+  private final Instant now;
+  private final ServiceRecord record;
+  private final NavigableMap<Slot, String> wanted;
+
+  ServiceView(ServiceBook book, Instant now) {
+    this.book = book;
+    this.aim = book.aim;
+    this.now = now;
+    this.record = book.record();
+    this.wanted = aim.slots();
+  }
+
+  ServiceStatus status(Optional<Failure> trouble) {
+    return new ServiceStatus(
+        record.key(),
+        state(),
+        record.aim(),
+        wanted.size(),
+        (int) book.lives.values().stream().filter(Live::ready).count(),
+        replicas(),
+        aim.spec().map(spec -> spec.networking().endpoints()).orElse(List.of()),
+        aim.leaving() == Aim.Leaving.NO ? aim.waitingFor() : Optional.empty(),
+        rollout(),
+        lastError(trouble));
+  }
+
+  private Optional<Failure> lastError(Optional<Failure> trouble) {
+    return aim.obstacle()
+        .or(record::shutdown)
+        .or(() -> state() == ServiceState.RUNNING ? Optional.empty() : record.lastError())
+        .or(() -> trouble)
+        .or(record::lastError);
+  }
+
+  private ServiceState state() {
+    if (aim.leaving() != Aim.Leaving.NO) {
+      return ServiceState.REMOVING;
+    }
+    if (aim.obstacle().isPresent() || record.shutdown().isPresent()) {
+      return ServiceState.FAILED;
+    }
+    if (wanted.isEmpty()) {
+      return book.lives.isEmpty() ? ServiceState.STOPPED : ServiceState.DEPLOYING;
+    }
+    if (aim.waitingFor().isPresent()) {
+      return ServiceState.WAITING;
+    }
+    boolean proven = record.good().equals(Optional.of(record.aim()));
+    if (right() == wanted.size() && !aim.pending()) {
+      return proven && !aim.surplus(book.lives.values())
+          ? ServiceState.RUNNING
+          : ServiceState.DEPLOYING;
+    }
+    List<SlotRecord> slots = wanted.keySet().stream().map(record::slot).toList();
+    boolean givenUp =
+        slots.stream().anyMatch(slot -> slot.halted() && slot.halt() != SlotRecord.Halt.DONE);
+    if (givenUp) {
+      boolean serving = book.lives.values().stream().anyMatch(Live::ready);
+      return serving && proven ? ServiceState.DEGRADED : ServiceState.FAILED;
+    }
+    if (slots.stream().anyMatch(slot -> slot.failures() >= RestartPolicy.CRASH_LOOP)) {
+      return ServiceState.CRASH_LOOP;
+    }
+    boolean changing = aim.pending() || aim.surplus(book.lives.values());
+    return proven && !changing ? ServiceState.DEGRADED : ServiceState.DEPLOYING;
+  }
+
+  /** Replicas that are what is wanted and work. */
+  private long right() {
+    return wanted.keySet().stream().filter(this::right).count();
+  }
+
+  private boolean right(Slot slot) {
+    return aim.done(slot)
+        || book.lives.values().stream().anyMatch(live -> aim.current(live, slot) && live.ready());
+  }
+
+  private Optional<RolloutStatus> rollout() {
+    boolean on = record.good().isPresent() && !record.good().equals(Optional.of(record.aim()));
+    if (record.takenBack().isEmpty() && !on) {
+      return Optional.empty();
+    }
+    return Optional.of(
+        new RolloutStatus(
+            record.revision(),
+            (int) right(),
+            wanted.size(),
+            record.takenBack().map(_ -> record.aim()),
+            record.takenBack()));
+  }
+
+  private List<ReplicaStatus> replicas() {
+    var replicas = new ArrayList<ReplicaStatus>();
+    book.lives.values().forEach(live -> replicas.add(replica(live)));
+    for (Slot slot : wanted.keySet()) {
+      if (book.lives.values().stream().noneMatch(live -> live.slot.equals(slot))) {
+        replicas.add(missing(slot));
+      }
+    }
+    replicas.sort(
+        Comparator.comparing((ReplicaStatus one) -> one.id().role())
+            .thenComparingInt(one -> one.id().replica())
+            .thenComparingLong(one -> one.id().generation()));
+    return replicas;
+  }
+
+  private ReplicaStatus missing(Slot slot) {
+    SlotRecord remembered = record.slot(slot);
+    ServiceKey key = record.key();
+    return new ReplicaStatus(
+        new ContainerId(
+            key.deployment(), key.service(), slot.role(), slot.replica(), record.generation() + 1),
+        remembered.halted() ? ReplicaState.EXITED : ReplicaState.WAITING,
+        record.aim(),
+        Optional.empty(),
+        false,
+        remembered.restarts(),
+        aim.spec().map(spec -> spec.image().name().familiar()).orElse(""),
+        Optional.empty(),
+        Optional.empty(),
+        List.of(),
+        Optional.empty(),
+        remembered.notBefore(),
+        remembered.lastError());
+  }
+
+  private ReplicaStatus replica(Live live) {
+    SlotRecord remembered = record.slot(live.slot);
+    Optional<ContainerDetails> details = details(live);
+    boolean alive = live.status().alive();
+    return new ReplicaStatus(
+        live.id,
+        state(live, remembered),
+        live.revision,
+        alive ? Optional.of(live.health) : Optional.empty(),
+        live.ready(),
+        remembered.restarts(),
+        details
+            .map(known -> known.spec().image().familiar())
+            .or(() -> aim.spec().map(spec -> spec.image().name().familiar()))
+            .orElse(""),
+        details.flatMap(ContainerDetails::imageDigest),
+        details.flatMap(ContainerDetails::ip),
+        details.map(ContainerDetails::ports).orElse(List.of()),
+        alive ? Optional.of(live.startedAt(now)) : Optional.empty(),
+        Optional.empty(),
+        remembered.lastError());
+  }
+
+  private static Optional<ContainerDetails> details(Live live) {
+    try {
+      return Optional.ofNullable(live.handle).map(container -> container.inspect());
+    } catch (AgentException _) {
+      // it is being removed
+      return Optional.empty();
+    }
+  }
+
+  private static ReplicaState state(Live live, SlotRecord remembered) {
+    return switch (live.busy) {
+      case STARTING -> ReplicaState.STARTING;
+      case STOPPING, REMOVING -> ReplicaState.STOPPING;
+      case NO -> {
+        if (live.status().alive()) {
+          yield ReplicaState.RUNNING;
+        }
+        yield remembered.halt() == SlotRecord.Halt.ISOLATED
+            ? ReplicaState.ISOLATED
+            : live.status() instanceof ContainerStatus.Created
+                ? ReplicaState.WAITING
+                : ReplicaState.EXITED;
+      }
+    };
+  }
+
+  Signal signal(boolean led) {
+    long started =
+        wanted.keySet().stream()
+            .filter(
+                slot ->
+                    aim.done(slot)
+                        || book.lives.values().stream()
+                            .anyMatch(live -> aim.current(live, slot) && live.running()))
+            .count();
+    int needed = Math.max(1, wanted.size() - aim.lifecycle().update().unavailable());
+    boolean healthy = right() >= needed && !wanted.isEmpty();
+    ServiceState state = state();
+    Optional<String> failed =
+        switch (state) {
+          case FAILED, CRASH_LOOP ->
+              Optional.of(lastError(Optional.empty()).map(Failure::message).orElse("it failed"));
+          case STOPPED -> Optional.of("it is stopped");
+          case WAITING, DEPLOYING, RUNNING, DEGRADED, REMOVING -> Optional.empty();
+        };
+    return new Signal(
+        record.aim(),
+        !wanted.isEmpty() && started == wanted.size(),
+        healthy,
+        healthy && led,
+        false,
+        healthy ? Optional.empty() : failed,
+        record.revision(),
+        record.takenBack().map(reason -> "it was rolled back: " + reason.message()),
+        false);
+  }
+
+  /** Empty while it is not known of every replica whether it works: the last truth stays. */
+  Optional<Rotation.Members> members() {
+    if (book.lives.values().stream().anyMatch(Live::unjudged) || aim.spec().isEmpty()) {
+      return Optional.empty();
+    }
+    NetworkingSpec networking = aim.spec().map(ServiceSpec::networking).orElseThrow();
+    var members = new ArrayList<Rotation.Member>();
+    for (Live live : book.lives.values()) {
+      if (live.handle == null || !live.status().alive()) {
+        continue;
+      }
+      try {
+        Prober.address(live.handle)
+            .ifPresent(address -> members.add(new Rotation.Member(live.id, address, live.ready())));
+      } catch (AgentException.NotFound _) {
+        // removed meanwhile
+      }
+    }
+    members.sort(
+        Comparator.comparing((Rotation.Member member) -> member.id().role())
+            .thenComparingInt(member -> member.id().replica())
+            .thenComparingLong(member -> member.id().generation()));
+    return Optional.of(
+        new Rotation.Members(
+            record.key(), networking.endpoints(), networking.localhostReachability(), members));
+  }
+}

@@ -1,0 +1,57 @@
+package dev.zlayer.engine.service;
+
+import java.time.Instant;
+import java.util.Optional;
+
+/**
+ * What is remembered of one replica beyond its containers.
+ *
+ * @param failures ends and failed starts in a row
+ * @param restarts containers made because an earlier one had ended or was unhealthy
+ * @param notBefore when the next one may be made
+ * @param halt why no further one is made
+ */
+record SlotRecord(
+    int failures,
+    int restarts,
+    Optional<Instant> notBefore,
+    Halt halt,
+    Optional<Failure> lastError) {
+  /** Why a replica has no process and gets none. */
+  enum Halt {
+    NONE,
+    /** Its restart policy says so, or what is wanted cannot be made. */
+    GIVEN_UP,
+    /** It ended well and its restart policy has nothing against that. */
+    DONE,
+    /** It failed and is kept for inspection. */
+    ISOLATED
+  }
+
+  static final SlotRecord FRESH =
+      new SlotRecord(0, 0, Optional.empty(), Halt.NONE, Optional.empty());
+
+  /** Another try follows at {@code notBefore}. */
+  SlotRecord failed(Failure failure, Instant notBefore) {
+    return new SlotRecord(
+        failures + 1, restarts + 1, Optional.of(notBefore), Halt.NONE, Optional.of(failure));
+  }
+
+  SlotRecord halted(Halt halt, Optional<Failure> failure) {
+    return new SlotRecord(failures, restarts, Optional.empty(), halt, failure.or(() -> lastError));
+  }
+
+  /** It has proved itself. */
+  SlotRecord proved() {
+    return new SlotRecord(0, restarts, Optional.empty(), halt, lastError);
+  }
+
+  /** Something else is wanted, or somebody asked for another try. */
+  SlotRecord again() {
+    return new SlotRecord(0, restarts, Optional.empty(), Halt.NONE, lastError);
+  }
+
+  boolean halted() {
+    return halt != Halt.NONE;
+  }
+}

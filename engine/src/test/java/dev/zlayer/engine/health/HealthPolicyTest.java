@@ -1,0 +1,85 @@
+package dev.zlayer.engine.health;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.zlayer.spec.service.HealthCheck;
+import dev.zlayer.spec.service.HealthSpec;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+class HealthPolicyTest {
+  private static final Instant START = Instant.parse("2026-01-01T00:00:00Z");
+  private static final HealthSpec SPEC =
+      new HealthSpec(
+          new HealthCheck.Tcp(80),
+          Duration.ofSeconds(5),
+          Duration.ofSeconds(10),
+          Duration.ofSeconds(1),
+          3,
+          HealthSpec.OnUnhealthy.RESTART);
+
+  private static HealthStatus after(HealthStatus before, boolean success, Instant now) {
+    return HealthPolicy.after(before, new ProbeResult(success, "said"), SPEC, START, now);
+  }
+
+  @Test
+  void checksAtOnceThenInGrowingPausesUntilTheFirstSuccess() {
+    HealthStatus status = HealthStatus.starting(START);
+    Instant now = START;
+    var pauses = new java.util.ArrayList<Duration>();
+    for (int i = 0; i < 10; i++) {
+      assertThat(status.next()).isEqualTo(now);
+      status = after(status, false, now);
+      pauses.add(Duration.between(now, status.next()));
+      now = status.next();
+      if (Duration.between(START, now).compareTo(SPEC.startGrace()) > 0) {
+        break;
+      }
+    }
+    assertThat(pauses).startsWith(Duration.ofMillis(50), Duration.ofMillis(100)).isSorted();
+    assertThat(status.state()).as("the grace").isEqualTo(HealthState.STARTING);
+
+    status = after(status, true, now);
+    assertThat(status.state()).isEqualTo(HealthState.HEALTHY);
+    assertThat(status.next()).isEqualTo(now.plusSeconds(10));
+  }
+
+  @Test
+  void onlyARowOfFailuresMakesItUnhealthy() {
+    Instant now = START.plusSeconds(60);
+    HealthStatus status = after(HealthStatus.starting(START), true, now);
+    status = after(after(status, false, now), false, now);
+    assertThat(status.state()).isEqualTo(HealthState.HEALTHY);
+    assertThat(status.streak()).isEqualTo(2);
+    status = after(status, true, now);
+    status = after(after(after(status, false, now), false, now), false, now);
+
+    assertThat(status.state()).isEqualTo(HealthState.UNHEALTHY);
+    assertThat(status.output()).isEqualTo("said");
+    assertThat(after(status, true, now).state()).isEqualTo(HealthState.HEALTHY);
+  }
+
+  @Test
+  void failuresInTheGraceDoNotCountUntilItOnceWorked() {
+    Instant early = START.plusSeconds(1);
+    HealthStatus status = HealthStatus.starting(START);
+    for (int i = 0; i < 20; i++) {
+      status = after(status, false, early);
+    }
+    assertThat(status.state()).isEqualTo(HealthState.STARTING);
+
+    status = after(status, true, early);
+    for (int i = 0; i < 3; i++) {
+      status = after(status, false, early);
+    }
+    assertThat(status.state()).isEqualTo(HealthState.UNHEALTHY);
+  }
+
+  @Test
+  void withoutAWordAboutHealthASlowStartGetsMoreTime() {
+    assertThat(HealthPolicy.of(Optional.empty()).startGrace()).isGreaterThan(SPEC.startGrace());
+    assertThat(HealthPolicy.of(Optional.of(SPEC))).isEqualTo(SPEC);
+  }
+}

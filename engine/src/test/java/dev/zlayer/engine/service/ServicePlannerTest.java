@@ -1,0 +1,154 @@
+package dev.zlayer.engine.service;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.zlayer.engine.service.Seen.Phase;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import org.junit.jupiter.api.Test;
+
+class ServicePlannerTest {
+  private static final Instant NOW = Instant.parse("2026-01-01T00:00:00Z");
+  private static final Duration SETTLING = Duration.ofSeconds(5);
+
+  private static Wanted wanted(int replicas, String hash, boolean surge, int unavailable) {
+    var slots = new TreeMap<Slot, String>();
+    for (int i = 1; i <= replicas; i++) {
+      slots.put(slot(i), hash);
+    }
+    return new Wanted(slots, surge, unavailable, surge ? 1 : 0, SETTLING, true, Map.of(), Set.of());
+  }
+
+  private static Slot slot(int replica) {
+    return new Slot("default", replica);
+  }
+
+  private static Seen seen(int replica, long generation, String hash, Phase phase) {
+    return new Seen(
+        slot(replica),
+        generation,
+        hash,
+        phase,
+        phase == Phase.HEALTHY ? Optional.of(NOW.minusSeconds(60)) : Optional.empty());
+  }
+
+  private static List<Action> plan(Wanted wanted, Seen... seen) {
+    return ServicePlanner.plan(wanted, List.of(seen), NOW).actions();
+  }
+
+  @Test
+  void startsAllThatAreMissingAndLeavesTheRight() {
+    assertThat(plan(wanted(3, "a", true, 0), seen(2, 1, "a", Phase.HEALTHY)))
+        .containsExactly(new Action.Start(slot(1), "a"), new Action.Start(slot(3), "a"));
+  }
+
+  @Test
+  void startsTheNewOneBesideTheOldOneAndStopsTheOldOneWhenTheNewOneHasSettled() {
+    Wanted wanted = wanted(2, "b", true, 0);
+    Seen one = seen(1, 1, "a", Phase.HEALTHY);
+    Seen two = seen(2, 2, "a", Phase.HEALTHY);
+
+    assertThat(plan(wanted, one, two)).containsExactly(new Action.Start(slot(1), "b"));
+    assertThat(plan(wanted, one, two, seen(1, 3, "b", Phase.STARTING))).isEmpty();
+    assertThat(plan(wanted, one, two, seen(1, 3, "b", Phase.RUNNING))).isEmpty();
+
+    var fresh = new Seen(slot(1), 3, "b", Phase.HEALTHY, Optional.of(NOW.minusSeconds(1)));
+    ServicePlanner.Plan waiting = ServicePlanner.plan(wanted, List.of(one, two, fresh), NOW);
+    assertThat(waiting.actions()).isEmpty();
+    assertThat(waiting.lookAgain()).contains(NOW.plusSeconds(4));
+
+    assertThat(plan(wanted, one, two, seen(1, 3, "b", Phase.HEALTHY)))
+        .containsExactly(new Action.Stop(slot(1), 1, "it was replaced"));
+    assertThat(plan(wanted, two, seen(1, 3, "b", Phase.HEALTHY)))
+        .as("the next one")
+        .containsExactly(new Action.Start(slot(2), "b"));
+  }
+
+  @Test
+  void stopsTheOldOneFirstWhenThereIsNoRoomForTwo() {
+    Wanted wanted = wanted(2, "b", false, 1);
+    Seen one = seen(1, 1, "a", Phase.HEALTHY);
+    Seen two = seen(2, 2, "a", Phase.HEALTHY);
+
+    assertThat(plan(wanted, one, two))
+        .containsExactly(new Action.Stop(slot(1), 1, "it is outdated"));
+    assertThat(plan(wanted, seen(1, 1, "a", Phase.STOPPING), two)).isEmpty();
+    assertThat(plan(wanted, two)).containsExactly(new Action.Start(slot(1), "b"));
+    assertThat(plan(wanted, two, seen(1, 3, "b", Phase.RUNNING))).isEmpty();
+    assertThat(plan(wanted, two, seen(1, 3, "b", Phase.HEALTHY)))
+        .containsExactly(new Action.Stop(slot(2), 2, "it is outdated"));
+  }
+
+  @Test
+  void goesBackByTheSameRules() {
+    Wanted back = wanted(2, "a", true, 0);
+
+    assertThat(
+            plan(
+                back,
+                seen(1, 1, "a", Phase.HEALTHY),
+                seen(1, 3, "b", Phase.RUNNING),
+                seen(2, 2, "a", Phase.HEALTHY)))
+        .containsExactly(new Action.Stop(slot(1), 3, "it was replaced"));
+  }
+
+  @Test
+  void aThirdVersionDoesNotWaitForTheSecond() {
+    assertThat(
+            plan(
+                wanted(1, "c", true, 0),
+                seen(1, 1, "a", Phase.HEALTHY),
+                seen(1, 2, "b", Phase.STARTING)))
+        .containsExactly(new Action.Stop(slot(1), 2, "it is outdated"));
+  }
+
+  @Test
+  void nothingOutdatedIsTouchedBeforeTheServiceMayStart() {
+    Wanted open = wanted(2, "b", false, 2);
+    Wanted waiting =
+        new Wanted(open.slots(), false, 2, 0, SETTLING, false, open.notBefore(), open.halted());
+
+    assertThat(plan(waiting, seen(1, 1, "a", Phase.HEALTHY))).isEmpty();
+  }
+
+  @Test
+  void waitsForTheNextTryAndKeepsWhatWasGivenUp() {
+    Wanted all = wanted(2, "a", true, 0);
+    Wanted wanted =
+        new Wanted(
+            all.slots(),
+            true,
+            0,
+            1,
+            SETTLING,
+            true,
+            Map.of(slot(1), NOW.plusSeconds(9)),
+            Set.of(slot(2)));
+
+    ServicePlanner.Plan plan =
+        ServicePlanner.plan(wanted, List.of(seen(2, 4, "a", Phase.KEPT)), NOW);
+
+    assertThat(plan.actions()).isEmpty();
+    assertThat(plan.lookAgain()).contains(NOW.plusSeconds(9));
+  }
+
+  @Test
+  void removesWhatIsNotWantedAndWhatNeverStarted() {
+    assertThat(
+            plan(
+                wanted(1, "a", true, 0),
+                seen(1, 1, "a", Phase.HEALTHY),
+                seen(1, 5, "a", Phase.LEFTOVER),
+                seen(2, 2, "a", Phase.HEALTHY),
+                seen(3, 3, "a", Phase.ENDED)))
+        .containsExactlyInAnyOrder(
+            new Action.Remove(slot(1), 5),
+            new Action.Stop(slot(2), 2, "it is not wanted any more"),
+            new Action.Remove(slot(3), 3));
+  }
+}
