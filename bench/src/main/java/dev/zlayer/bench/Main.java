@@ -11,6 +11,7 @@ import dev.zlayer.bench.work.PullWork;
 import dev.zlayer.bench.work.RunWork;
 import dev.zlayer.bench.work.SleepersWork;
 import dev.zlayer.bench.work.StartWork;
+import dev.zlayer.bench.work.WasmWork;
 import dev.zlayer.bench.work.Work;
 import dev.zlayer.json.Json;
 import java.util.LinkedHashMap;
@@ -27,6 +28,7 @@ public final class Main {
     WORKS.put("pull", new PullWork());
     WORKS.put("run", new RunWork());
     WORKS.put("exec", new ExecWork());
+    WORKS.put("wasm", new WasmWork());
     WORKS.put("jobs", new JobsWork());
     WORKS.put("logs", new LogsWork());
     WORKS.put("daemon", new DaemonWork());

@@ -284,7 +284,7 @@ public abstract sealed class AgentException extends RuntimeException {
    */
   public static final class WslGpuUnavailable extends AgentException {
     public WslGpuUnavailable(String reason) {
-      super("gpu requested but not available in wsl: " + reason, null);
+      super("gpu requested but WSL2 GPU support not available on this host: " + reason, null);
     }
   }
 

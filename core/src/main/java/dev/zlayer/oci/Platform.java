@@ -46,6 +46,11 @@ public record Platform(
         && (image.osVersion.isEmpty() || osVersion.isEmpty() || sameBuild(image));
   }
 
+  /** Whether it is what modules are built for, which no machine binds. */
+  public boolean webAssembly() {
+    return architecture.startsWith("wasm");
+  }
+
   /** Windows images run on hosts of the same build; the fourth number is a patch level. */
   private boolean sameBuild(Platform image) {
     return build(osVersion.orElseThrow()).equals(build(image.osVersion.orElseThrow()));

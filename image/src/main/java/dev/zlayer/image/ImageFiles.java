@@ -19,7 +19,9 @@ import dev.zlayer.task.TaskScope;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.io.PushbackInputStream;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -99,11 +101,18 @@ record ImageFiles(Shelf shelf, ImagesConfig config) {
   ImageRecord importRoot(InputStream tar, ImageRef as) throws InterruptedException {
     return loading(
         lease -> {
+          var archive = new PushbackInputStream(tar, ModuleFile.MAGIC.length);
+          byte[] magic = archive.readNBytes(ModuleFile.MAGIC.length);
+          archive.unread(magic);
+          if (Arrays.equals(magic, ModuleFile.MAGIC)) {
+            Descriptor module = NewImage.ofModule(shelf.content(), lease, archive);
+            return adopt(module, List.of(as), lease);
+          }
           Descriptor manifest =
               NewImage.ofRoot(
                   shelf.content(),
                   lease,
-                  tar,
+                  archive,
                   config.platform(),
                   config.clock().instant(),
                   config.layerLimits().bytes());

@@ -1,11 +1,13 @@
 package dev.zlayer.image;
 
 import dev.zlayer.error.AgentException;
+import dev.zlayer.image.manifest.ImageConfig;
+import dev.zlayer.image.manifest.Manifest;
+import dev.zlayer.image.manifest.UnsoundException;
 import dev.zlayer.image.registry.Registry;
 import dev.zlayer.image.store.ImageRecord;
 import dev.zlayer.image.store.IndexState;
 import dev.zlayer.image.store.Leases;
-import dev.zlayer.oci.Digest;
 import dev.zlayer.oci.ImageRef;
 import dev.zlayer.port.Capabilities.ArtifactKind;
 import dev.zlayer.port.ImageArchives;
@@ -18,6 +20,7 @@ import dev.zlayer.port.PruneFilter;
 import dev.zlayer.port.PullEvent;
 import dev.zlayer.port.PullRequest;
 import dev.zlayer.port.RegistryAuth;
+import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.file.Path;
@@ -145,23 +148,27 @@ public final class LocalImages implements Images, ImageArchives {
         .toList();
   }
 
-  /** The file of an image that is a WebAssembly module. */
-  public Path module(ImageRef reference) {
+  /**
+   * The bytes of an image that is a WebAssembly module, read from its blob and verified again, or
+   * taken out of the archive that holds it.
+   */
+  public byte[] module(ImageRef reference) throws InterruptedException {
     ImageRecord image = image(shelf.index().state(), reference);
     if (image.kind() != ArtifactKind.WASM_MODULE) {
       throw new AgentException.InvalidSpec(
           "image '%s' is not a WebAssembly module".formatted(reference));
     }
-    Digest module =
-        image.layers().stream()
-            .filter(layer -> dev.zlayer.image.manifest.MediaTypes.wasmLayer(layer.mediaType()))
-            .findFirst()
-            .or(() -> image.layers().stream().findFirst())
-            .orElseThrow(
-                () ->
-                    new AgentException.InvalidSpec("image '%s' has no layer".formatted(reference)))
-            .digest();
-    return shelf.content().path(module);
+    try (var _ = hold(reference)) {
+      Manifest.Image manifest = shelf.manifest(image.manifest());
+      return new ModuleFile(shelf.content())
+          .read(image, shelf.config(manifest).map(ImageConfig::run));
+    } catch (UnsoundException e) {
+      throw new AgentException.InvalidSpec(
+          "image '%s' cannot be run: %s".formatted(reference, e.getMessage()), e);
+    } catch (IOException e) {
+      throw new AgentException.Configuration(
+          "the module of image '%s' cannot be read: %s".formatted(reference, e.getMessage()), e);
+    }
   }
 
   private static ImageRecord image(IndexState state, ImageRef reference) {

@@ -54,7 +54,7 @@ record PlatformLookup(Shelf shelf, Registry registry) {
     if (platforms.isEmpty()) {
       return new PlatformAnswer.Unrecognised("no entry of its index names a platform");
     }
-    boolean wasm = platforms.stream().allMatch(p -> p.architecture().startsWith("wasm"));
+    boolean wasm = platforms.stream().allMatch(Platform::webAssembly);
     return new PlatformAnswer.Recognised(
         platforms, wasm ? ArtifactKind.WASM_MODULE : ArtifactKind.ROOT_FILE_SYSTEM);
   }
@@ -64,7 +64,11 @@ record PlatformLookup(Shelf shelf, Registry registry) {
         .platform()
         .<PlatformAnswer>map(
             platform ->
-                new PlatformAnswer.Recognised(List.of(platform), ArtifactKind.ROOT_FILE_SYSTEM))
+                new PlatformAnswer.Recognised(
+                    List.of(platform),
+                    platform.webAssembly()
+                        ? ArtifactKind.WASM_MODULE
+                        : ArtifactKind.ROOT_FILE_SYSTEM))
         .orElseGet(
             () ->
                 new PlatformAnswer.Unrecognised(

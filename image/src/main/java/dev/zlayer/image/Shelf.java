@@ -5,6 +5,7 @@ import dev.zlayer.image.manifest.Descriptor;
 import dev.zlayer.image.manifest.ImageConfig;
 import dev.zlayer.image.manifest.Manifest;
 import dev.zlayer.image.manifest.ManifestReader;
+import dev.zlayer.image.manifest.MediaTypes;
 import dev.zlayer.image.manifest.UnsoundException;
 import dev.zlayer.image.store.Collector;
 import dev.zlayer.image.store.DiskContentStore;
@@ -42,13 +43,15 @@ record Shelf(
         && image.diffIds().stream().allMatch(layers::has);
   }
 
-  /** The configuration of an image of files; of a module it means nothing to us. */
+  /** The configuration of an image of files; that of a bare module means nothing to us. */
   Optional<ImageConfig> config(Manifest.Image image) throws IOException {
-    if (image.kind() == ArtifactKind.WASM_MODULE) {
+    if (image.kind() == ArtifactKind.WASM_MODULE
+        && !MediaTypes.imageConfig(image.config().mediaType())) {
       return Optional.empty();
     }
     var config = ImageConfig.read(content.bytes(image.config().digest(), ImageConfig.MAX_BYTES));
-    if (config.diffIds().size() != image.layers().size()) {
+    if (kind(image, Optional.of(config)) == ArtifactKind.ROOT_FILE_SYSTEM
+        && config.diffIds().size() != image.layers().size()) {
       throw new UnsoundException(
           "the image has %d layers, but its configuration names %d"
               .formatted(image.layers().size(), config.diffIds().size()));
@@ -63,13 +66,21 @@ record Shelf(
     };
   }
 
-  /** Each layer with what it is called once unpacked. */
+  /** A module when the manifest says so, or when its files were built for WebAssembly. */
+  static ArtifactKind kind(Manifest.Image image, Optional<ImageConfig> config) {
+    return config.flatMap(ImageConfig::platform).filter(Platform::webAssembly).isPresent()
+        ? ArtifactKind.WASM_MODULE
+        : image.kind();
+  }
+
+  /** Each layer with what it is called once unpacked; what holds a module never is. */
   static List<Layer> layers(Manifest.Image image, Optional<ImageConfig> config) {
     var result = new ArrayList<Layer>();
+    boolean files = kind(image, config) == ArtifactKind.ROOT_FILE_SYSTEM;
     for (int i = 0; i < image.layers().size(); i++) {
       Descriptor layer = image.layers().get(i);
       int number = i;
-      Optional<Digest> diffId = config.map(c -> c.diffIds().get(number));
+      Optional<Digest> diffId = config.filter(_ -> files).map(c -> c.diffIds().get(number));
       result.add(new Layer(layer.digest(), diffId, layer.size(), layer.mediaType()));
     }
     return result;
@@ -81,12 +92,19 @@ record Shelf(
         manifest.digest(),
         manifest.mediaType(),
         image.config().digest(),
-        image.kind(),
-        config.isPresent() ? config.get().platform() : Optional.of(WASM),
+        kind(image, config),
+        platform(image, config),
         layers(image, config),
         manifest.size() + image.contentBytes(),
         config.flatMap(ImageConfig::createdAt),
         now,
         now);
+  }
+
+  private static Optional<Platform> platform(Manifest.Image image, Optional<ImageConfig> config) {
+    Optional<Platform> written = config.flatMap(ImageConfig::platform);
+    return kind(image, config) == ArtifactKind.WASM_MODULE
+        ? written.filter(Platform::webAssembly).or(() -> Optional.of(WASM))
+        : written;
   }
 }

@@ -28,7 +28,9 @@ public enum Fact {
   UMOCI("install umoci"),
   BUSYBOX("install busybox-static"),
   HTPASSWD("install apache2-utils"),
-  ZSTD("install zstd");
+  ZSTD("install zstd"),
+  WABT("install wabt"),
+  WASI_CLANG("install clang, lld, wasi-libc and libclang-rt-dev-wasm32");
 
   private static final Duration PATIENCE = Duration.ofSeconds(20);
   private static final List<String> PROGRAM_DIRECTORIES =
@@ -82,6 +84,11 @@ public enum Fact {
       case BUSYBOX -> staticBusybox();
       case HTPASSWD -> program("htpasswd");
       case ZSTD -> program("zstd");
+      case WABT -> program("wat2wasm");
+      case WASI_CLANG ->
+          program("clang")
+              && program("wasm-ld")
+              && Files.exists(Path.of("/usr/lib/wasm32-wasi/libc.a"));
     };
   }
 

@@ -6,9 +6,6 @@ import dev.zlayer.spec.network.EndpointSpec;
 import dev.zlayer.spec.problem.SpecPath;
 import dev.zlayer.spec.wasm.WasmCapabilities;
 import dev.zlayer.spec.wasm.WasmSpec;
-import java.util.LinkedHashMap;
-import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 
 /** WebAssembly settings: only for such programs, and never more than their type may do. */
@@ -29,6 +26,9 @@ final class WasmCheck {
         return;
       }
       checkSettings(service.wasm().get(), type, wasmPath, findings);
+    }
+    if (type.perRequest()) {
+      findings.notHonoured(path.key("service_type"), "requests are not passed to modules yet");
     }
     boolean served =
         service.networking().endpoints().stream()
@@ -51,29 +51,20 @@ final class WasmCheck {
     wasm.capabilities()
         .ifPresent(
             capabilities ->
-                written(capabilities)
-                    .forEach(
-                        (name, value) -> {
-                          if (value.orElse(false) && !ceiling(type).contains(name)) {
-                            findings.problem(
-                                path.key("capabilities").key(name),
-                                "a program of this service_type can never use it, write false");
-                          }
-                        }));
+                capabilities
+                    .written()
+                    .forEach((name, wanted) -> capability(name, wanted, type, path, findings)));
   }
 
-  private static Map<String, Optional<Boolean>> written(WasmCapabilities capabilities) {
-    var map = new LinkedHashMap<String, Optional<Boolean>>();
-    map.put("config", capabilities.config());
-    map.put("keyvalue", capabilities.keyvalue());
-    map.put("logging", capabilities.logging());
-    map.put("secrets", capabilities.secrets());
-    map.put("metrics", capabilities.metrics());
-    map.put("http_client", capabilities.httpClient());
-    map.put("cli", capabilities.cli());
-    map.put("filesystem", capabilities.filesystem());
-    map.put("sockets", capabilities.sockets());
-    return map;
+  private static void capability(
+      String name, boolean wanted, ServiceType type, SpecPath path, Findings findings) {
+    SpecPath key = path.key("capabilities").key(name);
+    if (wanted && !ceiling(type).contains(name)) {
+      findings.problem(key, "a program of this service_type can never use it, write false");
+    } else if (!type.perRequest() && wanted != WasmCapabilities.OF_MODULES.contains(name)) {
+      findings.notHonoured(
+          key, wanted ? "modules have no such thing" : "every module has it, it cannot be taken");
+    }
   }
 
   /** What a program of the type may use at most. */

@@ -13,6 +13,7 @@ import dev.zlayer.spec.yaml.YamlNode.Sequence;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 
 /**
@@ -30,6 +31,13 @@ public final class NotHonoured {
   private static final String ONE_NODE = "agents do not form a cluster yet";
   private static final String NO_ROUTES = "requests are not told apart by host or path yet";
   private static final String NO_TUNNELS = "there are no tunnels between nodes yet";
+  private static final String BY_SCALE = "the number of modules is that of scale";
+  private static final String NO_REQUESTS = "requests are not passed to modules yet";
+  private static final String NO_SOCKETS = "modules have no network";
+  private static final String NO_KEYS = "modules keep nothing by key, give them a volume";
+
+  /** Keys that may also be written otherwise. */
+  private static final Map<String, String> OTHER_NAMES = Map.of("wasm", "wasm_http");
 
   public static final List<Key> KEYS =
       List.of(
@@ -53,7 +61,22 @@ public final class NotHonoured {
           new Key("services.*.storage.*.bucket", "buckets cannot be mounted yet, use init.s3_pull"),
           new Key("services.*.resources.gpu.mode", "macOS is not supported yet"),
           new Key("services.*.resources.gpu.scheduling", ONE_NODE),
-          new Key("services.*.resources.gpu.distributed", ONE_NODE));
+          new Key("services.*.resources.gpu.distributed", ONE_NODE),
+          new Key("services.*.wasm.min_instances", BY_SCALE),
+          new Key("services.*.wasm.max_instances", BY_SCALE),
+          new Key("services.*.wasm.idle_timeout", NO_REQUESTS),
+          new Key("services.*.wasm.request_timeout", NO_REQUESTS),
+          new Key(
+              "services.*.wasm.max_fuel", "instructions are not counted, give a job a deadline"),
+          new Key("services.*.wasm.epoch_interval", "a module can be ended at any time without it"),
+          new Key("services.*.wasm.allow_http_outgoing", NO_SOCKETS),
+          new Key("services.*.wasm.allowed_hosts", NO_SOCKETS),
+          new Key("services.*.wasm.allow_tcp", NO_SOCKETS),
+          new Key("services.*.wasm.allow_udp", NO_SOCKETS),
+          new Key("services.*.wasm.kv_enabled", NO_KEYS),
+          new Key("services.*.wasm.kv_namespace", NO_KEYS),
+          new Key("services.*.wasm.kv_max_value_size", NO_KEYS),
+          new Key("services.*.wasm.secrets", "give them to the module as variables, with $S:"));
 
   private NotHonoured() {}
 
@@ -118,7 +141,9 @@ public final class NotHonoured {
     if (node instanceof Mapping mapping) {
       for (Entry entry : mapping.entries()) {
         String name = entry.key().text();
-        if ((any || name.equals(steps.getFirst())) && !entry.value().isNull()) {
+        boolean meant =
+            name.equals(steps.getFirst()) || name.equals(OTHER_NAMES.get(steps.getFirst()));
+        if ((any || meant) && !entry.value().isNull()) {
           find(root, entry.value(), path.key(name), rest, key, found);
         }
       }

@@ -43,4 +43,31 @@ class NotHonouredTest {
         .extracting(Problem::message)
         .allMatch(message -> message.startsWith("accepted, not acted on: "));
   }
+
+  @Test
+  void whatModulesAreNotGivenIsReportedUnderBothNames() {
+    var valid =
+        SpecFiles.valid(
+            """
+            version: v1
+            deployment: shop
+            services:
+              http:
+                service_type: wasm_http
+                image: {name: a}
+                endpoints: [{name: web, protocol: http, port: 80}]
+                wasm_http: {max_fuel: 1, max_memory: 1Mi}
+              tool:
+                service_type: wasm_plugin
+                image: {name: a}
+                wasm: {allow_tcp: true, precompile: false, capabilities: {cli: true, metrics: true}}
+            """);
+    assertThat(valid.notHonoured())
+        .extracting(problem -> problem.path().toString())
+        .containsExactlyInAnyOrder(
+            "services.http.service_type",
+            "services.http.wasm_http.max_fuel",
+            "services.tool.wasm.allow_tcp",
+            "services.tool.wasm.capabilities.metrics");
+  }
 }

@@ -69,16 +69,19 @@ public final class ServiceTranslator {
             service.image().name(),
             service.placement().platform().map(ServiceTranslator::platform),
             ProcessSection.of(service, resolver.resolve(deployment, service.env())),
-            StorageSection.of(service, directory, secretFiles(deployment, service), refusals),
+            WasmSection.mounts(
+                service,
+                directory,
+                StorageSection.of(service, directory, secretFiles(deployment, service), refusals)),
             NetworkSection.of(service.networking(), shared, refusals),
-            ResourcesSection.of(service),
+            WasmSection.resources(service, ResourcesSection.of(service)),
             SecuritySection.of(service.security(), shared, refusals),
             GpuSection.of(service.resources(), refusals),
             logs(service.logs(), refusals),
             new StopSpec(
                 service.process().stopSignal().map(signal -> new Signal(signal.number())),
                 service.process().stopGracePeriod().orElse(GRACE)),
-            labels(deployment, name, service.labels()));
+            labels(deployment, name, service));
     refusals.check();
     return spec;
   }
@@ -94,10 +97,7 @@ public final class ServiceTranslator {
         service.image().sourcePolicy() != ImageSpec.SourcePolicy.LOCAL_FIRST,
         "image.source_policy",
         "there is no shared image store yet");
-    refusals.addIf(
-        service.serviceType().wasm() || service.wasm().isPresent(),
-        service.wasm().isPresent() ? "wasm" : "service_type",
-        "WebAssembly programs cannot be run yet");
+    WasmSection.check(service, refusals);
     PlacementSpec placement = service.placement();
     refusals.addIf(placement.nodeMode() != PlacementSpec.NodeMode.SHARED, "node_mode", ONE_NODE);
     refusals.addIf(placement.nodeSelector().isPresent(), "node_selector", ONE_NODE);
@@ -130,9 +130,9 @@ public final class ServiceTranslator {
     return new LogSpec(Math.max(SMALLEST_LOG_FILE, bytes), LOG_FILES);
   }
 
-  private static Map<String, String> labels(
-      String deployment, String name, Map<String, String> written) {
-    var labels = new HashMap<>(written);
+  private static Map<String, String> labels(String deployment, String name, ServiceSpec service) {
+    var labels = new HashMap<>(service.labels());
+    labels.putAll(WasmSection.labels(service));
     labels.put(DEPLOYMENT, deployment);
     labels.put(SERVICE, name);
     return labels;

@@ -57,8 +57,32 @@ public record DataDir(Path data, Path run) {
     return data.resolve("volumes");
   }
 
+  /** Volumes without a name, removed with their container. */
+  public Path anonymousVolumes(String container) {
+    return volumes().resolve(".anonymous").resolve(container);
+  }
+
   public ContainerDir container(String name) {
     return new ContainerDir(containers().resolve(name));
+  }
+
+  /** Containers that are WebAssembly modules. */
+  public Path wasmContainers() {
+    return data.resolve("wasm").resolve("containers");
+  }
+
+  public ContainerDir wasmContainer(String name) {
+    return new ContainerDir(wasmContainers().resolve(name));
+  }
+
+  /** Modules that such containers were made of, by digest. */
+  public Path wasmModules() {
+    return data.resolve("wasm").resolve("modules");
+  }
+
+  /** What was compiled of modules, by their digest. */
+  public Path wasmCompiled() {
+    return data.resolve("wasm").resolve("compiled");
   }
 
   /** What the OCI runtime remembers about running containers. */

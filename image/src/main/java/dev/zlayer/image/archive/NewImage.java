@@ -34,19 +34,41 @@ public final class NewImage {
       Instant now,
       long limit)
       throws IOException {
-    Stored layer;
-    try (BlobWriter writer = content.writer("sha256")) {
-      var buffer = new byte[BUFFER];
-      int count = tar.read(buffer);
-      while (count >= 0) {
-        writer.write(buffer, 0, count);
-        count = tar.read(buffer);
-      }
-      layer = writer.commit(lease);
-    }
+    Stored layer = take(content, lease, tar);
     Json config = config(diffId(content, layer.digest(), limit), platform, now);
     Descriptor packed = layer(content, layer.digest(), layer.size());
     return manifest(content, lease, put(content, lease, config), List.of(packed));
+  }
+
+  /** Makes an image of a WebAssembly module: the module is the only layer, as it is. */
+  public static Descriptor ofModule(
+      DiskContentStore content, Leases.Lease lease, InputStream module) throws IOException {
+    Stored layer = take(content, lease, module);
+    Json config =
+        Json.object()
+            .put("architecture", "wasm")
+            .put("os", "wasip1")
+            .put("layerDigests", List.of(layer.digest()))
+            .build();
+    return manifest(
+        content,
+        lease,
+        MediaTypes.WASM_CONFIG,
+        put(content, lease, config),
+        List.of(Descriptor.of(MediaTypes.WASM_LAYER, layer.digest(), layer.size())));
+  }
+
+  private static Stored take(DiskContentStore content, Leases.Lease lease, InputStream from)
+      throws IOException {
+    try (BlobWriter writer = content.writer("sha256")) {
+      var buffer = new byte[BUFFER];
+      int count = from.read(buffer);
+      while (count >= 0) {
+        writer.write(buffer, 0, count);
+        count = from.read(buffer);
+      }
+      return writer.commit(lease);
+    }
   }
 
   private static Json config(Digest diffId, Platform platform, Instant now) {
@@ -67,13 +89,21 @@ public final class NewImage {
   static Descriptor manifest(
       DiskContentStore content, Leases.Lease lease, Stored config, List<Descriptor> layers)
       throws IOException {
+    return manifest(content, lease, MediaTypes.OCI_CONFIG, config, layers);
+  }
+
+  private static Descriptor manifest(
+      DiskContentStore content,
+      Leases.Lease lease,
+      String configType,
+      Stored config,
+      List<Descriptor> layers)
+      throws IOException {
     Json manifest =
         Json.object()
             .put("schemaVersion", 2)
             .put("mediaType", MediaTypes.OCI_MANIFEST)
-            .put(
-                "config",
-                Descriptor.of(MediaTypes.OCI_CONFIG, config.digest(), config.size()).json())
+            .put("config", Descriptor.of(configType, config.digest(), config.size()).json())
             .put("layers", layers.stream().map(Descriptor::json).toList())
             .build();
     Stored stored = put(content, lease, manifest);

@@ -26,11 +26,15 @@ public sealed interface Manifest {
       annotations = Map.copyOf(annotations);
     }
 
-    /** WebAssembly when the artifact, its configuration or a layer says so. */
+    /** How builders mark an image of files whose only program is a module. */
+    private static final String VARIANT = "module.wasm.image/variant";
+
+    /** WebAssembly when the artifact, its configuration, a layer or a mark says so. */
     public ArtifactKind kind() {
       boolean wasm =
           artifactType.filter(MediaTypes::wasmArtifact).isPresent()
               || MediaTypes.wasmArtifact(config.mediaType())
+              || annotations.containsKey(VARIANT)
               || layers.stream().anyMatch(layer -> MediaTypes.wasmLayer(layer.mediaType()));
       return wasm ? ArtifactKind.WASM_MODULE : ArtifactKind.ROOT_FILE_SYSTEM;
     }

@@ -18,18 +18,27 @@ public final class MediaTypes {
   public static final String ACCEPT =
       String.join(", ", List.of(OCI_INDEX, DOCKER_LIST, OCI_MANIFEST, DOCKER_MANIFEST));
 
+  /** The configuration of a module that we make an image of. */
+  public static final String WASM_CONFIG = "application/vnd.wasm.config.v0+json";
+
+  /** A module as it is. */
+  public static final String WASM_LAYER = "application/wasm";
+
+  private static final String DOCKER_CONFIG = "application/vnd.docker.container.image.v1+json";
   private static final String DOCKER_MANIFEST_1 = "application/vnd.docker.distribution.manifest.v1";
   private static final Set<String> WASM_ARTIFACTS =
       Set.of(
           "application/vnd.wasm.component.v1+wasm",
           "application/vnd.wasm.module.v1+wasm",
           "application/vnd.wasm.config.v1+json",
-          "application/vnd.wasm.config.v0+json");
+          "application/vnd.module.wasm.config.v1+json",
+          WASM_CONFIG);
   private static final Set<String> WASM_LAYERS =
       Set.of(
           "application/vnd.wasm.content.layer.v1.wasm",
           "application/vnd.wasm.content.layer.v1+wasm",
-          "application/wasm");
+          "application/vnd.module.wasm.content.layer.v1+wasm",
+          WASM_LAYER);
 
   private MediaTypes() {}
 
@@ -48,6 +57,11 @@ public final class MediaTypes {
   /** Whether an artifact type or the type of a configuration says WebAssembly. */
   static boolean wasmArtifact(String type) {
     return WASM_ARTIFACTS.contains(type);
+  }
+
+  /** Whether a configuration says how to run an image of files. */
+  public static boolean imageConfig(String type) {
+    return type.equals(OCI_CONFIG) || type.equals(DOCKER_CONFIG);
   }
 
   public static boolean wasmLayer(String type) {

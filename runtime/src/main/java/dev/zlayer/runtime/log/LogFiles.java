@@ -82,9 +82,18 @@ public final class LogFiles {
     settle();
     endLastLine();
     if (Files.size(current()) >= spec.maxFileBytes() / 2) {
-      Files.move(next(), current(), StandardCopyOption.ATOMIC_MOVE);
-      settle();
+      rotate();
     }
+  }
+
+  /** Goes on with an empty file, for whoever writes {@link #current} instead of conmon. */
+  void rotate() throws IOException {
+    Files.move(next(), current(), StandardCopyOption.ATOMIC_MOVE);
+    settle();
+  }
+
+  long maxFileBytes() {
+    return spec.maxFileBytes();
   }
 
   /**

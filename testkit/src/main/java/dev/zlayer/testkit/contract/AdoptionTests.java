@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.zlayer.container.ContainerStatus.Phase;
+import dev.zlayer.container.ExitStatus;
 import dev.zlayer.container.LogQuery;
 import dev.zlayer.container.LogRecord;
 import dev.zlayer.container.Signal;
@@ -12,12 +13,14 @@ import dev.zlayer.port.Container;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 
 /** An agent that starts anew finds everything as it is. */
 interface AdoptionTests extends Harness {
   @Test
   default void allAreFoundInTheirTrueState() throws InterruptedException {
+    needsToOutliveTheAgent();
     Container created = created(Workload.exitsWith(0));
     Container running = started(Workload.sleepsForever());
     var runningBefore = running.status();
@@ -37,6 +40,24 @@ interface AdoptionTests extends Harness {
     assertThat(ended(adopted(exited))).isEqualTo(outcome);
   }
 
+  /** The other way of being true: what ran inside the agent has ended with it. */
+  @Test
+  default void whatEndedWithTheAgentIsFoundEnded() throws InterruptedException {
+    Assumptions.assumeFalse(outlivesTheAgent(), "containers of this runtime outlive the agent");
+    Container created = created(Workload.exitsWith(0));
+    Container running = started(Workload.sleepsForever());
+    Container exited = started(Workload.exitsWith(13));
+    var outcome = ended(exited);
+
+    restart();
+    assertThat(phase(adopted(created))).isEqualTo(Phase.CREATED);
+    assertThat(ended(adopted(exited))).isEqualTo(outcome);
+    assertThat(phase(adopted(running))).isEqualTo(Phase.EXITED);
+    assertThat(ended(adopted(running)).status()).isInstanceOf(ExitStatus.Unknown.class);
+    adopted(running).start();
+    assertThat(phase(adopted(running))).isEqualTo(Phase.RUNNING);
+  }
+
   @Test
   default void identityLabelsAndSpecAreKept() throws InterruptedException {
     Container container = labelled(Workload.exitsWith(0), Map.of("team", "späti\n\"x\""));
@@ -51,6 +72,7 @@ interface AdoptionTests extends Harness {
 
   @Test
   default void awaitWorksOnOneThatWasStartedBefore() throws InterruptedException {
+    needsToOutliveTheAgent();
     Container container = started(Workload.exitsWith(17).after(Duration.ofMillis(700)));
     restart();
     assertThat(code(ended(adopted(container)))).hasValue(17);

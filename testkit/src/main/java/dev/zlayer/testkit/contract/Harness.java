@@ -95,6 +95,15 @@ interface Harness {
     return records(container, query).stream().map(LogRecord::text).toList();
   }
 
+  /** Whether a container goes on when the agent ends; else it is found ended, in an unknown way. */
+  default boolean outlivesTheAgent() {
+    return true;
+  }
+
+  default void needsToOutliveTheAgent() {
+    Assumptions.assumeTrue(outlivesTheAgent(), "containers of this runtime end with the agent");
+  }
+
   default void needsRealShell() {
     Assumptions.assumeTrue(realShell(), "this runtime has no real shell");
   }

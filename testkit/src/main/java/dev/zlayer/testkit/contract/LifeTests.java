@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 interface LifeTests extends Harness {
   @Test
   default void livesFromCreateToRemove() throws InterruptedException {
-    Container container = created(Workload.endsOn(Signal.TERM, 5));
+    Container container = created(Workload.sleepsForever());
     assertThat(container.status()).isEqualTo(new ContainerStatus.Created());
     assertThat(container.pid()).isEmpty();
     assertThat(current().find(container.id())).isPresent();

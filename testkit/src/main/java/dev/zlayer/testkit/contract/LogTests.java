@@ -83,7 +83,7 @@ interface LogTests extends Harness {
 
   @Test
   default void followingGivesLinesWhileItRunsAndEndsWithIt() throws InterruptedException {
-    Container container = started(Workload.endsOn(Signal.TERM, 0).printing("a", "b"));
+    Container container = started(Workload.sleepsForever().printing("a", "b"));
     try (var reader = container.logs(LogQuery.ALL.following())) {
       assertThat(reader.next().map(LogRecord::text)).contains("a");
       assertThat(reader.next().map(LogRecord::text)).contains("b");

@@ -1,0 +1,246 @@
+package dev.zlayer.runtime.wasm;
+
+import dev.zlayer.container.ContainerDetails;
+import dev.zlayer.container.ContainerId;
+import dev.zlayer.container.ContainerSpec;
+import dev.zlayer.container.ContainerStatus;
+import dev.zlayer.container.ExecSpec;
+import dev.zlayer.container.LogQuery;
+import dev.zlayer.container.Outcome;
+import dev.zlayer.container.Signal;
+import dev.zlayer.container.Stats;
+import dev.zlayer.container.WaitCondition;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.port.Attachable;
+import dev.zlayer.port.Container;
+import dev.zlayer.port.ExecSession;
+import dev.zlayer.port.LogReader;
+import dev.zlayer.runtime.log.LogFileReader;
+import dev.zlayer.task.Deadline;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
+
+/** A handle to one container; see {@link Container}. */
+final class WasmContainer implements Container, Attachable {
+  /** What these do to a program that handles none of them is nothing. */
+  private static final Set<Signal> IGNORED =
+      Set.of(
+          Signal.parse("CHLD"), Signal.parse("CONT"), Signal.parse("URG"), Signal.parse("WINCH"));
+
+  private static final Set<Signal> FREEZING =
+      Set.of(
+          Signal.parse("STOP"), Signal.parse("TSTP"), Signal.parse("TTIN"), Signal.parse("TTOU"));
+
+  private final WasmShop shop;
+  private final WasmCell cell;
+
+  WasmContainer(WasmShop shop, WasmCell cell) {
+    this.shop = shop;
+    this.cell = cell;
+  }
+
+  @Override
+  public ContainerId id() {
+    return cell.record().id();
+  }
+
+  @Override
+  public ContainerSpec spec() {
+    return cell.record().spec();
+  }
+
+  @Override
+  public ContainerStatus status() {
+    return cell.view().now().status();
+  }
+
+  @Override
+  public ContainerDetails inspect() {
+    requirePresent();
+    WasmRecord record = cell.record();
+    return new ContainerDetails(
+        record.id(),
+        cell.name(),
+        WasmRuntime.NAME,
+        record.spec(),
+        Optional.of(record.image()),
+        record.arguments(),
+        status(),
+        record.createdAt(),
+        Math.max(0, record.run() - 1),
+        Optional.empty(),
+        List.of(),
+        Optional.empty());
+  }
+
+  @Override
+  public void start() throws InterruptedException {
+    try (var _ = shop.locks().lock(cell.name())) {
+      requirePresent();
+      if (!status().alive()) {
+        new WasmStarting(shop).start(cell);
+      }
+    }
+  }
+
+  /** A module handles no signals, so the stop signal does to it what it does by default. */
+  @Override
+  public Optional<Outcome> stop(Duration grace) throws InterruptedException {
+    try (var _ = shop.locks().lock(cell.name())) {
+      requirePresent();
+      Optional<ModuleLoop> loop = cell.view().now().loop();
+      if (loop.isPresent()) {
+        cell.stopping();
+        signal(loop.get(), spec().stop().signal().orElse(Signal.TERM));
+        if (!loop.get().awaitEnd(Deadline.after(grace))) {
+          end(loop.get());
+        }
+      }
+      return cell.record().outcome();
+    }
+  }
+
+  @Override
+  public void kill(Signal signal) throws InterruptedException {
+    requirePresent();
+    signal(cell.view().now().loop().orElseThrow(this::notRunning), signal);
+  }
+
+  private static void signal(ModuleLoop loop, Signal signal) {
+    if (FREEZING.contains(signal)) {
+      throw new AgentException.Unsupported(
+          "runtime 'wasm': %s: a module cannot be frozen".formatted(signal));
+    }
+    if (!IGNORED.contains(signal)) {
+      loop.end(signal);
+    }
+  }
+
+  private void end(ModuleLoop loop) throws InterruptedException {
+    loop.end(Signal.KILL);
+    if (!loop.awaitEnd(Deadline.after(shop.settings().endLimit()))) {
+      throw new AgentException.Internal(
+          "the module of container %s does not end: it waits for a file of the host"
+              .formatted(id()));
+    }
+  }
+
+  @Override
+  public Outcome await(WaitCondition condition, Deadline deadline) throws InterruptedException {
+    int ends = cell.view().now().ends();
+    return cell.view()
+        .await(
+            view ->
+                view.removed()
+                    || switch (condition) {
+                      case NOT_RUNNING -> !view.status().alive();
+                      case NEXT_EXIT -> view.ends() > ends;
+                      case REMOVED -> false;
+                    },
+            deadline,
+            "waiting for container " + id())
+        .outcome();
+  }
+
+  @Override
+  public void remove(boolean force) throws InterruptedException {
+    if (force) {
+      cell.view().now().loop().ifPresent(loop -> loop.end(Signal.KILL));
+    }
+    try (var _ = shop.locks().lock(cell.name())) {
+      if (cell.view().now().removed()) {
+        return;
+      }
+      Optional<ModuleLoop> loop = cell.view().now().loop();
+      if (loop.isPresent()) {
+        if (!force) {
+          throw new AgentException.InvalidSpec(
+              "container %s is running: stop it first, or force the removal".formatted(id()));
+        }
+        end(loop.get());
+      }
+      cell.save(record -> record.withPhase(WasmRecord.Phase.REMOVING));
+      shop.dismantle(cell);
+    } catch (IOException e) {
+      throw new AgentException.Internal(
+          "container %s could not be removed: %s".formatted(id(), e.getMessage()), e);
+    }
+  }
+
+  @Override
+  public LogReader logs(LogQuery query) {
+    requirePresent();
+    return LogFileReader.open(cell.logs(), query, shop.logWatch(), cell, shop.clock());
+  }
+
+  @Override
+  public ExecSession exec(ExecSpec spec) {
+    requirePresent();
+    running();
+    throw new AgentException.Unsupported(
+        "runtime 'wasm': exec: a module is one program, there is no other one inside");
+  }
+
+  @Override
+  public ExecSession attach() {
+    requirePresent();
+    return new ModuleSession(
+        running().streams(), deadline -> await(WaitCondition.NOT_RUNNING, deadline).status());
+  }
+
+  @Override
+  public Stats stats() {
+    requirePresent();
+    ModuleLoop loop = running();
+    return new Stats(
+        shop.clock().instant(),
+        loop.cpuNanos(),
+        loop.memoryBytes(),
+        OptionalLong.of(spec().resources().memoryBytes().orElse(shop.settings().memoryBytes())),
+        1,
+        OptionalLong.of(1),
+        0,
+        0,
+        0,
+        0);
+  }
+
+  /** A module is a thread of the agent and has no process of its own. */
+  @Override
+  public OptionalLong pid() {
+    requirePresent();
+    return OptionalLong.empty();
+  }
+
+  /** A module has no network. */
+  @Override
+  public Optional<InetAddress> ip() {
+    requirePresent();
+    return Optional.empty();
+  }
+
+  @Override
+  public List<ContainerDetails.PortBinding> ports() {
+    requirePresent();
+    return List.of();
+  }
+
+  private ModuleLoop running() {
+    return cell.view().now().loop().orElseThrow(this::notRunning);
+  }
+
+  private void requirePresent() {
+    if (cell.view().now().removed()) {
+      throw new AgentException.NotFound("container " + id(), "it was removed");
+    }
+  }
+
+  private AgentException notRunning() {
+    return new AgentException.InvalidSpec("container %s does not run".formatted(id()));
+  }
+}

@@ -1,0 +1,228 @@
+package dev.zlayer.runtime.wasm;
+
+import dev.zlayer.container.ContainerId;
+import dev.zlayer.container.ContainerSpec;
+import dev.zlayer.container.ExitStatus;
+import dev.zlayer.container.Outcome;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.file.ContainerDir;
+import dev.zlayer.host.file.DataDir;
+import dev.zlayer.host.file.DirectoryWatchLoop;
+import dev.zlayer.host.linux.RootedDirectory;
+import dev.zlayer.image.ImageStore;
+import dev.zlayer.image.LocalImages;
+import dev.zlayer.image.store.InUse;
+import dev.zlayer.oci.Digest;
+import dev.zlayer.oci.Platform;
+import dev.zlayer.port.Attachable;
+import dev.zlayer.port.Capabilities;
+import dev.zlayer.port.Container;
+import dev.zlayer.port.ContainerRuntime;
+import dev.zlayer.port.ImageDetails;
+import dev.zlayer.port.Images;
+import dev.zlayer.runtime.wasm.module.ModuleStore;
+import dev.zlayer.runtime.wasm.module.Programs;
+import dev.zlayer.task.Deadline;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardWatchEventKinds;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * Runs WebAssembly modules in this process, as {@link ContainerRuntime} tells, with one difference:
+ * a module ends with the agent. An agent that starts anew finds it ended in an unknown way, and
+ * whoever wants it to run starts it again.
+ */
+public final class WasmRuntime implements ContainerRuntime, AutoCloseable {
+  public static final String NAME = "wasm";
+
+  /** A label with the value {@code false} here has a module compiled when it is started. */
+  public static final String PRECOMPILE = "dev.zlayer.wasm/precompile";
+
+  private static final System.Logger LOG = System.getLogger(WasmRuntime.class.getName());
+  private static final Capabilities CAPABILITIES =
+      new Capabilities(
+          Set.of(
+              Platform.of("wasi", "wasm"),
+              Platform.of("wasip1", "wasm"),
+              Platform.of("wasi", "wasm32"),
+              Platform.of("wasip1", "wasm32")),
+          Set.of(Capabilities.ArtifactKind.WASM_MODULE),
+          Set.of(Attachable.class));
+
+  private final WasmShop shop;
+  private final LocalImages images;
+
+  private WasmRuntime(WasmShop shop, LocalImages images) {
+    this.shop = shop;
+    this.images = images;
+  }
+
+  /**
+   * Finds the containers of earlier agents and finishes or undoes what those were doing. Only one
+   * agent may be open on a directory.
+   */
+  public static WasmRuntime open(
+      DataDir dirs, ImageStore store, WasmSettings settings, InstantSource clock) {
+    try {
+      Files.createDirectories(dirs.wasmContainers());
+      var programs =
+          new Programs(
+              ModuleStore.open(dirs.wasmModules(), ".wasm"),
+              ModuleStore.open(dirs.wasmCompiled(), ".jar"),
+              settings.warmPrograms(),
+              clock);
+      DirectoryWatchLoop watch =
+          DirectoryWatchLoop.open(
+              "wasm-log-follow",
+              dirs.wasmContainers(),
+              List.of(StandardWatchEventKinds.ENTRY_CREATE, StandardWatchEventKinds.ENTRY_MODIFY));
+      var shop = new WasmShop(dirs, settings, programs, watch, clock);
+      var runtime = new WasmRuntime(shop, store.images());
+      runtime.recover();
+      programs.trim(
+          shop.cells().values().stream()
+              .map(cell -> cell.record().module())
+              .collect(Collectors.toSet()),
+          settings.cacheBytes());
+      return runtime;
+    } catch (IOException e) {
+      throw new AgentException.Configuration(
+          "cannot open %s: %s".formatted(dirs.wasmContainers(), e.getMessage()), e);
+    }
+  }
+
+  private void recover() throws IOException {
+    List<Path> directories;
+    try (Stream<Path> found = Files.list(shop.dirs().wasmContainers())) {
+      directories = found.filter(Files::isDirectory).toList();
+    }
+    for (Path path : directories) {
+      var directory = new ContainerDir(path);
+      try {
+        Optional<WasmRecord> record = WasmCell.read(directory);
+        if (record.isPresent()) {
+          settle(new WasmCell(directory, record.get()));
+        } else {
+          RootedDirectory.removeTree(path); // not begun, or all but gone
+        }
+      } catch (IOException | AgentException e) {
+        // nothing is known about it, so nothing of it is touched
+        LOG.log(System.Logger.Level.ERROR, "left alone: " + path, e);
+      }
+    }
+  }
+
+  private void settle(WasmCell cell) throws IOException {
+    switch (cell.record().phase()) {
+      case CREATING, REMOVING -> shop.dismantle(cell);
+      case CREATED, ENDED -> shop.cells().put(cell.name(), cell);
+      case RUNNING -> {
+        cell.ended(
+            new Outcome(
+                new ExitStatus.Unknown("the agent in which it ran has ended"),
+                cell.record().startedAt(),
+                Optional.empty()));
+        shop.cells().put(cell.name(), cell);
+      }
+    }
+  }
+
+  @Override
+  public String name() {
+    return NAME;
+  }
+
+  @Override
+  public Capabilities capabilities() {
+    return CAPABILITIES;
+  }
+
+  @Override
+  public Images images() {
+    return images;
+  }
+
+  @Override
+  public Container create(ContainerId id, ContainerSpec spec) throws InterruptedException {
+    ImageDetails image = image(spec);
+    SpecCheck.check(spec);
+    return new WasmContainer(shop, new WasmCreating(shop, images).create(id, spec, image));
+  }
+
+  private ImageDetails image(ContainerSpec spec) {
+    ImageDetails image =
+        images
+            .find(spec.image())
+            .orElseThrow(
+                () ->
+                    new AgentException.NotFound(
+                        "image " + spec.image(), "pull it before making a container of it"));
+    Optional<Platform> built = image.info().platform();
+    boolean wanted =
+        spec.platform().map(platform -> built.filter(platform::runs).isPresent()).orElse(true);
+    boolean served =
+        image.info().kind() == Capabilities.ArtifactKind.WASM_MODULE
+            && built.map(CAPABILITIES::serves).orElse(true);
+    if (!wanted || !served) {
+      throw new AgentException.WrongPlatform(
+          NAME,
+          spec.platform().map(Platform::toString).orElse("wasi/wasm"),
+          built.map(Platform::toString).orElse("an unknown platform"),
+          spec.image().toString());
+    }
+    return image;
+  }
+
+  /** Which images the containers need; for whoever removes images. */
+  public List<InUse.Use> uses() {
+    return shop.cells().values().stream()
+        .map(
+            cell ->
+                new InUse.Use(
+                    cell.record().id().toString(),
+                    Optional.<Digest>of(cell.record().image()),
+                    List.of()))
+        .toList();
+  }
+
+  @Override
+  public Optional<Container> find(ContainerId id) {
+    return Optional.ofNullable(shop.cells().get(id.runtimeName()))
+        .map(cell -> new WasmContainer(shop, cell));
+  }
+
+  @Override
+  public List<Container> list() {
+    return shop.cells().values().stream()
+        .<Container>map(cell -> new WasmContainer(shop, cell))
+        .toList();
+  }
+
+  /** Ends what runs: there will be nobody to run it. */
+  @Override
+  public void close() {
+    List<ModuleLoop> running =
+        shop.cells().values().stream().flatMap(cell -> cell.view().now().loop().stream()).toList();
+    running.forEach(ModuleLoop::agentEnds);
+    try {
+      Deadline deadline = Deadline.after(shop.settings().endLimit());
+      for (ModuleLoop loop : running) {
+        if (!loop.awaitEnd(deadline)) {
+          LOG.log(System.Logger.Level.WARNING, "a module did not end in time");
+        }
+      }
+      shop.logWatch().close();
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+    } catch (IOException e) {
+      throw new AgentException.Internal("cannot stop watching logs", e);
+    }
+  }
+}

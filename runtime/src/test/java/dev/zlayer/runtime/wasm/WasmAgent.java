@@ -1,0 +1,36 @@
+package dev.zlayer.runtime.wasm;
+
+import dev.zlayer.container.ContainerId;
+import dev.zlayer.container.ContainerSpec;
+import dev.zlayer.oci.ImageRef;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.CountDownLatch;
+
+/**
+ * An agent in a process of its own, to be killed: makes one container that has ended, one that runs
+ * and one that was never started, then waits.
+ */
+final class WasmAgent {
+  private WasmAgent() {}
+
+  public static void main(String[] arguments) throws Exception {
+    Path directory = Path.of(arguments[0]);
+    var stage = WasmStage.open(directory.resolve("data"));
+    ImageRef hello = stage.image("hello", Files.readAllBytes(directory.resolve("hello.wasm")));
+    ImageRef spin = stage.image("spin", Files.readAllBytes(directory.resolve("spin.wasm")));
+    var ended = stage.runtime.create(id("ended"), ContainerSpec.of(hello));
+    ended.start();
+    if (!WasmStage.ended(ended).status().success()) {
+      throw new IllegalStateException("it did not work");
+    }
+    stage.runtime.create(id("running"), ContainerSpec.of(spin)).start();
+    stage.runtime.create(id("created"), ContainerSpec.of(hello));
+    Files.writeString(directory.resolve("ready"), System.getProperty("user.name"));
+    new CountDownLatch(1).await();
+  }
+
+  static ContainerId id(String service) {
+    return ContainerId.of("agent", service, 1);
+  }
+}

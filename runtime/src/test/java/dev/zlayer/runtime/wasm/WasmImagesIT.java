@@ -1,0 +1,149 @@
+package dev.zlayer.runtime.wasm;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.zlayer.container.ContainerSpec;
+import dev.zlayer.container.ExitStatus;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.oci.ImageRef;
+import dev.zlayer.oci.Platform;
+import dev.zlayer.port.Capabilities;
+import dev.zlayer.port.Container;
+import dev.zlayer.testkit.Fact;
+import dev.zlayer.testkit.Requires;
+import dev.zlayer.testkit.image.ImageMaker;
+import dev.zlayer.testkit.image.TarEntry;
+import dev.zlayer.testkit.wasm.WasmMaker;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.time.Instant;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Where modules come from, and what is kept of them. */
+@Requires(Fact.WABT)
+class WasmImagesIT {
+  @TempDir Path directory;
+
+  @Test
+  void runsArtifactsImagesOfOneModuleAndLocalFiles() throws InterruptedException {
+    try (var stage = WasmStage.open(directory)) {
+      byte[] module = Modules.hello();
+      TarEntry file = TarEntry.file("app/hello.wasm", module);
+      var images =
+          new ImageRef[] {
+            stage.image("file", module),
+            stage.load("artifact", ImageMaker.wasm(module)),
+            stage.load(
+                "packed",
+                ImageMaker.scratch()
+                    .platform(Platform.of("wasi", "wasm"))
+                    .layer(file)
+                    .entrypoint("/app/hello.wasm")
+                    .make()),
+            stage.load(
+                "annotated",
+                ImageMaker.scratch()
+                    .annotation("module.wasm.image/variant", "compat")
+                    .layer(file)
+                    .make())
+          };
+      for (ImageRef image : images) {
+        var info = stage.store.images().find(image).orElseThrow().info();
+        assertThat(info.kind()).isEqualTo(Capabilities.ArtifactKind.WASM_MODULE);
+        assertThat(info.platform().filter(stage.runtime.capabilities()::serves)).isPresent();
+        var ended = stage.run(ContainerSpec.of(image));
+        assertThat(ended.outcome().status()).isEqualTo(new ExitStatus.Code(0));
+        assertThat(ended.lines()).containsExactly("hello");
+      }
+      assertThat(stage.store.check().findings()).isEmpty();
+      assertThat(stage.dirs.layers()).as("nothing is unpacked").isEmptyDirectory();
+    }
+  }
+
+  @Test
+  void refusesWhatIsNoCommand() throws InterruptedException {
+    try (var stage = WasmStage.open(directory)) {
+      ImageRef library =
+          stage.image("library", WasmMaker.ofText("(module (func (export \"add\")))"));
+      var spec = ContainerSpec.of(library);
+      assertThatThrownBy(() -> stage.create(spec))
+          .isInstanceOf(AgentException.CreateFailed.class)
+          .hasMessageContaining("only commands");
+      var component = new byte[] {0, 'a', 's', 'm', 0x0d, 0, 1, 0};
+      var newer = ContainerSpec.of(stage.image("component", component));
+      assertThatThrownBy(() -> stage.create(newer))
+          .isInstanceOf(AgentException.CreateFailed.class)
+          .hasMessageContaining("preview 2");
+      var damaged =
+          ContainerSpec.of(stage.image("damaged", new byte[] {0, 'a', 's', 'm', 1, 0, 0, 0, 9, 9}));
+      assertThatThrownBy(() -> stage.create(damaged))
+          .isInstanceOf(AgentException.CreateFailed.class);
+      var linux =
+          ContainerSpec.of(
+              stage.load("linux", ImageMaker.scratch().layer(TarEntry.file("f", "x")).make()));
+      assertThatThrownBy(() -> stage.create(linux))
+          .isInstanceOf(AgentException.WrongPlatform.class);
+      assertThat(stage.runtime.list()).isEmpty();
+    }
+  }
+
+  @Test
+  void compiledClassesAreKeptAndADamagedFileIsMadeAgain() throws Exception {
+    byte[] module = Modules.hello();
+    ImageRef image;
+    try (var stage = WasmStage.open(directory)) {
+      image = stage.image("hello", module);
+      assertThat(stage.run(ContainerSpec.of(image)).lines()).containsExactly("hello");
+    }
+    Path compiled = only(directory.resolve("wasm/compiled"));
+    byte[] classes = Files.readAllBytes(compiled);
+    Files.setLastModifiedTime(compiled, FileTime.from(Instant.EPOCH));
+    Object key =
+        Files.readAttributes(compiled, java.nio.file.attribute.BasicFileAttributes.class).fileKey();
+    try (var stage = WasmStage.open(directory)) {
+      assertThat(stage.run(ContainerSpec.of(image)).lines()).containsExactly("hello");
+    }
+    assertThat(
+            Files.readAttributes(compiled, java.nio.file.attribute.BasicFileAttributes.class)
+                .fileKey())
+        .as("it was used, not made again")
+        .isEqualTo(key);
+    assertThat(Files.getLastModifiedTime(compiled).toInstant()).isAfter(Instant.EPOCH);
+
+    for (int at : new int[] {3, classes.length / 2, classes.length - 1}) {
+      byte[] damaged = classes.clone();
+      damaged[at] ^= 1;
+      Files.write(compiled, damaged);
+      try (var stage = WasmStage.open(directory)) {
+        assertThat(stage.run(ContainerSpec.of(image)).lines()).containsExactly("hello");
+      }
+      assertThat(compiled).isRegularFile();
+      assertThat(new String(Files.readAllBytes(compiled), 0, 7, StandardCharsets.US_ASCII))
+          .isEqualTo("sha256:");
+    }
+  }
+
+  @Test
+  void aContainerKeepsItsModuleWhenItsImageIsGone() throws InterruptedException {
+    try (var stage = WasmStage.open(directory)) {
+      ImageRef image = stage.image("hello", Modules.hello());
+      Container container = stage.create(ContainerSpec.of(image));
+      assertThat(stage.runtime.uses()).hasSize(1);
+      stage.store.images().remove(image, true);
+      container.start();
+      assertThat(WasmStage.ended(container).status().success()).isTrue();
+      container.remove(false);
+    }
+  }
+
+  private static Path only(Path directory) throws IOException {
+    try (var files = Files.list(directory)) {
+      return files.findFirst().orElseThrow();
+    }
+  }
+}
