@@ -23,7 +23,31 @@ public final class OciCommands {
   private final Path root;
   private final boolean systemd;
   private final Duration limit;
+  private final Reach reach;
   private final Optional<RuncState> state;
+
+  /** How the place where containers run is reached from here. */
+  public interface Reach {
+    /** It is here. */
+    Reach HERE =
+        new Reach() {
+          @Override
+          public Command there(Command command) {
+            return command;
+          }
+
+          @Override
+          public boolean exists(Path there) {
+            return Files.exists(there);
+          }
+        };
+
+    /** A command here that does there what the given one does. */
+    Command there(Command command);
+
+    /** Whether something is at a path of that place. */
+    boolean exists(Path there) throws InterruptedException;
+  }
 
   /**
    * Nothing is run yet.
@@ -33,6 +57,17 @@ public final class OciCommands {
    * @param limit bounds every call
    */
   public OciCommands(Path program, Path root, boolean systemd, boolean direct, Duration limit) {
+    this(program, root, systemd, direct, limit, Reach.HERE);
+  }
+
+  /** The same for containers that run elsewhere; paths are those of that place. */
+  public OciCommands(Path program, Path root, boolean systemd, Duration limit, Reach reach) {
+    this(program, root, systemd, false, limit, reach);
+  }
+
+  private OciCommands(
+      Path program, Path root, boolean systemd, boolean direct, Duration limit, Reach reach) {
+    this.reach = reach;
     this.program = program;
     this.root = root;
     this.systemd = systemd;
@@ -62,8 +97,13 @@ public final class OciCommands {
   }
 
   /** Whether the runtime holds anything for this container; asks the disk only. */
-  public boolean knows(String name) {
-    return Files.exists(root.resolve(name));
+  public boolean knows(String name) throws InterruptedException {
+    return reach.exists(root.resolve(name));
+  }
+
+  /** Lets a created container run whose process cannot be seen from here. */
+  public void start(String name) throws ToolFailed, InterruptedException {
+    check("start", name);
   }
 
   /**
@@ -157,7 +197,7 @@ public final class OciCommands {
             "--pid-file",
             pidFile.toString(),
             name));
-    return Command.of(arguments);
+    return reach.there(Command.of(arguments));
   }
 
   private void check(String... verb) throws ToolFailed, InterruptedException {
@@ -177,6 +217,6 @@ public final class OciCommands {
     var arguments = new ArrayList<>(List.of(program.toString()));
     arguments.addAll(options());
     arguments.addAll(verb);
-    return Command.of(arguments);
+    return reach.there(Command.of(arguments));
   }
 }
