@@ -38,6 +38,7 @@ public final class FloorEngine implements Engine {
   private final List<Path> layers;
   private final String controlGroup;
   private final Json template;
+  private final String name;
   private final AtomicInteger counter = new AtomicInteger();
 
   /** Until when a call waits. */
@@ -54,21 +55,40 @@ public final class FloorEngine implements Engine {
    */
   public FloorEngine(Path directory, Path runtime, List<Path> layers, String controlGroup)
       throws IOException, InterruptedException {
+    this(directory, runtime, layers, controlGroup, "", example(directory, runtime));
+  }
+
+  /** With bundles like that one; what it binds has to stay. */
+  public FloorEngine(
+      Path directory,
+      Path runtime,
+      List<Path> layers,
+      String controlGroup,
+      String likeWhat,
+      Json template)
+      throws IOException {
     this.directory = directory;
     this.runtime = runtime;
     this.layers = layers;
     this.controlGroup = controlGroup + "/floor";
-    for (String name : List.of("state", "exits", "sockets", "template", "containers")) {
-      Files.createDirectories(directory.resolve(name));
+    this.template = template;
+    this.name = "conmon+" + runtime.getFileName() + likeWhat;
+    for (String part : List.of("state", "exits", "sockets", "containers")) {
+      Files.createDirectories(directory.resolve(part));
     }
-    Path made = directory.resolve("template");
+  }
+
+  /** What the runtime itself writes for a start: few mounts, no filter of system calls. */
+  private static Json example(Path directory, Path runtime)
+      throws IOException, InterruptedException {
+    Path made = Files.createDirectories(directory.resolve("template"));
     Tool.run(Command.of(runtime.toString(), "spec").in(made));
-    this.template = JsonText.parse(Files.readAllBytes(made.resolve("config.json")));
+    return JsonText.parse(Files.readAllBytes(made.resolve("config.json")));
   }
 
   @Override
   public String name() {
-    return "conmon+" + runtime.getFileName();
+    return name;
   }
 
   @Override

@@ -12,11 +12,16 @@ import dev.zlayer.container.NetworkSpec;
 import dev.zlayer.container.ProcessSpec;
 import dev.zlayer.container.Resources;
 import dev.zlayer.container.WaitCondition;
+import dev.zlayer.host.file.DataDir;
+import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
 import dev.zlayer.oci.ImageRef;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.port.ExecSession;
 import dev.zlayer.task.Deadline;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -57,6 +62,13 @@ public final class ZlayerEngine implements Engine {
     container.start();
     awaitSuccess(container);
     container.remove(false);
+  }
+
+  /** The config.json of a container that is made now and stays. */
+  public Json template() throws InterruptedException, IOException {
+    Container container = create("template", List.of("/bin/true"));
+    Path file = DataDir.under(directory).container(container.id().runtimeName()).config();
+    return JsonText.parse(Files.readAllBytes(file));
   }
 
   @Override

@@ -31,6 +31,7 @@ public final class Arena implements AutoCloseable {
   private @Nullable ContainerdEngine containerd;
   private @Nullable ZlayerDaemon daemon;
   private @Nullable Engines engines;
+  private @Nullable FloorEngine likeFloor;
 
   public Arena(Options options) {
     this.options = options;
@@ -100,6 +101,12 @@ public final class Arena implements AutoCloseable {
     return engines;
   }
 
+  /** The bare parts with the bundles that ours writes: filters, limits and mounts alike. */
+  public Engine likeFloor() throws Exception {
+    engines();
+    return java.util.Objects.requireNonNull(likeFloor);
+  }
+
   private Engines makeEngines() throws Exception {
     ImageRef busybox = gallery.busybox();
     String group = options.controlGroup();
@@ -108,7 +115,16 @@ public final class Arena implements AutoCloseable {
     var floor = new FloorEngine(directory("floor"), node.ociRuntime(), node.layers(busybox), group);
     var plain = new ArrayList<Engine>(List.of(floor));
     var networked = new ArrayList<Engine>();
-    plain.add(new ZlayerEngine(node, busybox, false, group));
+    var zlayer = new ZlayerEngine(node, busybox, false, group);
+    plain.add(zlayer);
+    likeFloor =
+        new FloorEngine(
+            directory("like-floor"),
+            node.ociRuntime(),
+            node.layers(busybox),
+            group,
+            ", same config",
+            zlayer.template());
     networked.add(new ZlayerEngine(node, busybox, true, group));
     if (daemon().isPresent()) {
       plain.add(new RestEngine(daemon().get(), busybox, group));

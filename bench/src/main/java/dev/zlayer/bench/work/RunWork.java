@@ -3,6 +3,7 @@ package dev.zlayer.bench.work;
 import dev.zlayer.bench.Report;
 import dev.zlayer.bench.Rounds;
 import dev.zlayer.bench.Rounds.Contestant;
+import dev.zlayer.bench.engine.Engine;
 import dev.zlayer.bench.engine.Tool;
 import java.util.ArrayList;
 import java.util.List;
@@ -14,11 +15,13 @@ public final class RunWork implements Work {
     Arena.Engines engines = arena.engines();
     var contestants = new ArrayList<Contestant>();
     contestants.add(Contestant.timed("spawn /bin/true", () -> Tool.run("/bin/true")));
+    Engine like = arena.likeFloor();
+    contestants.add(Contestant.timed(like.name(), like::runTrue));
     engines
         .all()
         .forEach(engine -> contestants.add(Contestant.timed(engine.name(), engine::runTrue)));
     var options = arena.options();
-    var rows = Rounds.run(contestants, options.size(10, 2), options.size(50, 5));
+    var rows = Rounds.run(contestants, options.size(30, 2), options.size(50, 5));
     return List.of(
         new Report.Table(
             "run true: create, start, exit known, remove", "ms", engines.floor().name(), rows));

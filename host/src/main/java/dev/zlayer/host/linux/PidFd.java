@@ -1,6 +1,9 @@
 package dev.zlayer.host.linux;
 
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
+import java.util.OptionalInt;
 
 /**
  * A descriptor that stands for one process, also after its number was given to another one. Becomes
@@ -14,6 +17,12 @@ public final class PidFd implements AutoCloseable {
   private static final MethodHandle SEND =
       Libc.bindVariadic(
           "syscall", 1, Libc.LONG, Libc.LONG, Libc.LONG, Libc.LONG, Libc.LONG, Libc.LONG);
+
+  /** struct pidfd_info of 64 bytes: a mask of what is asked and told, ..., the exit code. */
+  private static final long GET_INFO = 0xC040FF0BL;
+
+  private static final long INFO_EXIT = 1 << 3;
+  private static final long EXIT_CODE_AT = 60;
 
   private final Descriptor descriptor;
 
@@ -51,6 +60,22 @@ public final class PidFd implements AutoCloseable {
       throw e;
     } catch (Throwable e) {
       throw Libc.impossible(e);
+    }
+  }
+
+  /**
+   * How the process ended, as {@code wait} tells it to a parent, although we are none. Nothing
+   * while it runs, and nothing on kernels before 6.15, which do not keep it.
+   */
+  public OptionalInt waitStatus() {
+    try (var kernel = new KernelCalls()) {
+      MemorySegment info = kernel.struct();
+      info.set(ValueLayout.JAVA_LONG, 0, INFO_EXIT);
+      long result = kernel.call(Syscall.IOCTL, descriptor.number(), GET_INFO, info.address(), 0);
+      boolean told = result >= 0 && (info.get(ValueLayout.JAVA_LONG, 0) & INFO_EXIT) != 0;
+      return told
+          ? OptionalInt.of(info.get(ValueLayout.JAVA_INT, EXIT_CODE_AT))
+          : OptionalInt.empty();
     }
   }
 

@@ -28,8 +28,7 @@ final class Addresses {
       for (Path file : children(network)) {
         String ip = file.getFileName().toString();
         if (!ip.isEmpty() && Character.isDigit(ip.charAt(0))) {
-          String slot = Files.readString(file).lines().findFirst().orElse("").strip();
-          given.add(new Given(network.getFileName().toString(), ip, slot));
+          given.add(new Given(network.getFileName().toString(), ip, owner(file)));
         }
       }
     }
@@ -43,6 +42,33 @@ final class Addresses {
 
   void release(Given address) throws IOException {
     Files.deleteIfExists(directory.resolve(address.network()).resolve(address.ip()));
+  }
+
+  /**
+   * Gives back the address of a slot whose namespace and cable are gone. The address is then all
+   * that the plugins would give back, in two processes.
+   *
+   * @return false when the plugins may have more to do: others are in the chain, or it is not known
+   *     how far they came
+   */
+  boolean release(Slot slot) throws IOException {
+    if (slot.chain().size() != 1 || slot.network().isEmpty() || slot.ip().isEmpty()) {
+      return false;
+    }
+    Path network = directory.resolve(slot.network().get());
+    if (!Path.of(slot.chain().getFirst().at("ipam").at("dataDir").string().orElse(""))
+        .equals(directory)) {
+      return false;
+    }
+    String ip = slot.ip().get().getHostAddress();
+    if (Files.exists(network.resolve(ip)) && owner(network.resolve(ip)).equals(slot.id())) {
+      release(new Given(slot.network().get(), ip, slot.id()));
+    }
+    return true;
+  }
+
+  private static String owner(Path file) throws IOException {
+    return Files.readString(file).lines().findFirst().orElse("").strip();
   }
 
   /** For a network that is removed. */

@@ -15,6 +15,7 @@ import java.util.regex.Pattern;
  * @param prefix starts the name of every bridge and is the name of the nftables table
  * @param subnets the range from which every network gets its own part
  * @param poolSize how many namespaces on the default network are kept ready; 0 turns that off
+ * @param poolLull how long nobody may want one until a pool that has grown is cut back
  * @param pluginTimeout how long one plugin or nft may take
  * @param firewall also run the CNI plugin {@code firewall}, for hosts that drop forwarded packets
  * @param nft the nftables program
@@ -26,6 +27,7 @@ public record NetworkConfig(
     String prefix,
     Subnet subnets,
     int poolSize,
+    Duration poolLull,
     Duration pluginTimeout,
     boolean firewall,
     String nft) {
@@ -56,6 +58,7 @@ public record NetworkConfig(
         "zlayer",
         Subnet.parse("10.89.0.0/16"),
         4,
+        Duration.ofSeconds(30),
         Duration.ofSeconds(20),
         false,
         "nft");
@@ -69,6 +72,7 @@ public record NetworkConfig(
         prefix,
         subnets,
         poolSize,
+        poolLull,
         pluginTimeout,
         firewall,
         nft);
@@ -82,6 +86,7 @@ public record NetworkConfig(
         prefix,
         subnets,
         poolSize,
+        poolLull,
         pluginTimeout,
         firewall,
         nft);
@@ -95,6 +100,21 @@ public record NetworkConfig(
         prefix,
         subnets,
         poolSize,
+        poolLull,
+        pluginTimeout,
+        firewall,
+        nft);
+  }
+
+  public NetworkConfig withPoolLull(Duration poolLull) {
+    return new NetworkConfig(
+        runDirectory,
+        stateDirectory,
+        pluginDirectories,
+        prefix,
+        subnets,
+        poolSize,
+        poolLull,
         pluginTimeout,
         firewall,
         nft);
@@ -108,6 +128,7 @@ public record NetworkConfig(
         prefix,
         subnets,
         poolSize,
+        poolLull,
         pluginTimeout,
         firewall,
         nft);
@@ -121,6 +142,7 @@ public record NetworkConfig(
         prefix,
         subnets,
         poolSize,
+        poolLull,
         pluginTimeout,
         firewall,
         nft);

@@ -63,7 +63,7 @@ public final class Networks implements AutoCloseable {
     this.rules = new Rules(config);
     List<SlotStore.Found> found = store.load();
     stopOrphans(found);
-    this.releases = new ReleaseLoop(cni, store, steps);
+    this.releases = new ReleaseLoop(cni, store, addresses, steps);
     this.slots = new SlotMaker(config, namespaces, cni, store, releases, steps);
     try {
       recover(found);
@@ -78,6 +78,7 @@ public final class Networks implements AutoCloseable {
             : Optional.of(
                 new PoolLoop(
                     config.poolSize(),
+                    config.poolLull(),
                     () -> slots.make(Optional.of(network(NamedNetwork.DEFAULT))),
                     slots));
   }

@@ -3,29 +3,55 @@ package dev.zlayer.runtime.cni;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.linux.Namespaces;
 import dev.zlayer.task.Backoff;
+import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 
-/** Keeps slots on the default network ready, so that a container does not wait for its plugins. */
+/**
+ * Keeps slots on the default network ready, so that a container does not wait for its plugins. When
+ * more are wanted than are ready, more are kept; when nobody wants any for a while, the usual
+ * number again.
+ */
 final class PoolLoop implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger(PoolLoop.class.getName());
+  private static final int WORKERS = 2;
+  private static final int GROWTH = 8;
+
+  /** About what a container takes to start, which a refill is not to slow down. */
+  private static final Duration COURTESY = Duration.ofMillis(40);
 
   private final Callable<Slot> maker;
   private final SlotMaker slots;
+  private final int usual;
+  private final Duration lull;
   private final Queue<Slot> ready = new ConcurrentLinkedQueue<>();
   private final Semaphore missing;
-  private final Thread thread;
+  private final List<Thread> workers;
+  private int wanted;
 
-  /** The maker delivers slots in phase ready. */
-  PoolLoop(int size, Callable<Slot> maker, SlotMaker slots) {
+  /**
+   * Starts to fill it.
+   *
+   * @param maker delivers slots in phase ready
+   * @param lull without a taker ends a growth
+   */
+  PoolLoop(int usual, Duration lull, Callable<Slot> maker, SlotMaker slots) {
     this.maker = maker;
     this.slots = slots;
-    this.missing = new Semaphore(size);
-    this.thread = Thread.ofVirtual().name("network-pool").start(this::run);
+    this.usual = usual;
+    this.lull = lull;
+    this.wanted = usual;
+    this.missing = new Semaphore(usual);
+    this.workers =
+        IntStream.range(0, WORKERS)
+            .mapToObj(number -> Thread.ofVirtual().name("network-pool-" + number).start(this::run))
+            .toList();
   }
 
   /** A slot that is ready now, or none; never waits. */
@@ -37,6 +63,7 @@ final class PoolLoop implements AutoCloseable {
       }
       slots.leave(SlotStore.Phase.READY, slot);
     }
+    grow();
     return Optional.empty();
   }
 
@@ -44,11 +71,28 @@ final class PoolLoop implements AutoCloseable {
     return ready.size();
   }
 
+  private synchronized void grow() {
+    int more = Math.min(wanted, usual * GROWTH - wanted);
+    wanted += more;
+    missing.release(more);
+  }
+
+  private synchronized void shrink() {
+    Slot slot = wanted > usual ? ready.poll() : null;
+    while (slot != null) {
+      wanted--;
+      slots.leave(SlotStore.Phase.READY, slot);
+      slot = wanted > usual ? ready.poll() : null;
+    }
+  }
+
   /** Takes down what nobody took. */
   @Override
   public void close() throws InterruptedException {
-    thread.interrupt();
-    thread.join();
+    workers.forEach(Thread::interrupt);
+    for (Thread worker : workers) {
+      worker.join();
+    }
     for (Slot slot = ready.poll(); slot != null; slot = ready.poll()) {
       slots.leave(SlotStore.Phase.READY, slot);
     }
@@ -58,8 +102,14 @@ final class PoolLoop implements AutoCloseable {
     int failures = 0;
     try {
       while (true) {
-        missing.acquire();
+        if (!missing.tryAcquire(lull.toNanos(), TimeUnit.NANOSECONDS)) {
+          shrink();
+          continue;
+        }
         try {
+          if (!ready.isEmpty()) {
+            pause(COURTESY);
+          }
           ready.add(maker.call());
           failures = 0;
         } catch (AgentException e) {
@@ -67,7 +117,7 @@ final class PoolLoop implements AutoCloseable {
               System.Logger.Level.WARNING,
               "no network namespace could be prepared: {0}",
               e.getMessage());
-          pause(failures++);
+          pause(Backoff.DEFAULT.delay(failures++));
           missing.release();
         }
       }
@@ -79,9 +129,7 @@ final class PoolLoop implements AutoCloseable {
   }
 
   /** Waits on a permit that never comes: only closing ends it early. */
-  private static void pause(int failures) throws InterruptedException {
-    boolean _ =
-        new Semaphore(0)
-            .tryAcquire(Backoff.DEFAULT.delay(failures).toNanos(), TimeUnit.NANOSECONDS);
+  private static void pause(Duration duration) throws InterruptedException {
+    boolean _ = new Semaphore(0).tryAcquire(duration.toNanos(), TimeUnit.NANOSECONDS);
   }
 }

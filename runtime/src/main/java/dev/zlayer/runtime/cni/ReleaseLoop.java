@@ -54,6 +54,7 @@ final class ReleaseLoop implements AutoCloseable {
 
   private final Cni cni;
   private final SlotStore store;
+  private final Addresses addresses;
   private final Consumer<String> steps;
   private final BlockingQueue<Message> inbox = new LinkedBlockingQueue<>();
   private final List<Leaving> leaving = new ArrayList<>();
@@ -61,9 +62,10 @@ final class ReleaseLoop implements AutoCloseable {
   private final Thread thread;
   private volatile String problem = "";
 
-  ReleaseLoop(Cni cni, SlotStore store, Consumer<String> steps) {
+  ReleaseLoop(Cni cni, SlotStore store, Addresses addresses, Consumer<String> steps) {
     this.cni = cni;
     this.store = store;
+    this.addresses = addresses;
     this.steps = steps;
     this.thread = Thread.ofVirtual().name("network-release").start(this::run);
   }
@@ -187,7 +189,9 @@ final class ReleaseLoop implements AutoCloseable {
     if (slot.hostLink().isPresent()) {
       Links.delete(slot.hostLink().get());
     }
-    cni.delete(slot.target().withoutNamespace(), slot.chain(), slot.result());
+    if (!addresses.release(slot)) {
+      cni.delete(slot.target().withoutNamespace(), slot.chain(), slot.result());
+    }
     steps.accept("plugins deleted");
     store.forget(slot);
     steps.accept("slot forgotten");

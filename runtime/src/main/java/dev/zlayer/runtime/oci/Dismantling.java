@@ -39,6 +39,7 @@ final class Dismantling {
       shop.volumes().removeAnonymous(cell.name());
       shop.faults().reached("remove.volumes");
       cell.view().update(Cell.View::gone);
+      boolean _ = shop.firsts().waitStatus(cell.name()).isPresent();
       removeDirectory(cell);
       shop.faults().reached("remove.directory");
       shop.cells().remove(cell.name());

@@ -13,11 +13,13 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.Optional;
+import java.util.OptionalInt;
 
 /** Learns how a run ended from what its monitor noted, and from nothing else. */
 final class Ending {
   private static final int SIGNALLED = 128;
   private static final int LAST_SIGNAL = 64;
+  private static final int SIGNAL_BITS = 0x7f;
 
   private final Workshop shop;
 
@@ -55,12 +57,13 @@ final class Ending {
   }
 
   private Outcome outcome(Cell cell, ContainerRecord record) {
+    OptionalInt wait = shop.firsts().waitStatus(cell.name());
     ContainerDir.RunDir run = cell.directory().run(record.run());
     Path file = run.exitCode(cell.name());
     try {
       Instant finished = Files.getLastModifiedTime(file).toInstant();
       int code = Integer.parseInt(Files.readString(file).strip());
-      return new Outcome(status(cell, run, code), record.startedAt(), Optional.of(finished));
+      return new Outcome(status(cell, run, code, wait), record.startedAt(), Optional.of(finished));
     } catch (NoSuchFileException _) {
       return unknown(record, "its monitor ended without a note, perhaps with the machine");
     } catch (IOException | NumberFormatException e) {
@@ -68,13 +71,20 @@ final class Ending {
     }
   }
 
-  /** The monitor notes 128 + n for signal n. */
-  private ExitStatus status(Cell cell, ContainerDir.RunDir run, int code) {
+  /**
+   * The monitor notes 128 + n for signal n, as does an init process for its child. Where the kernel
+   * did not tell which it was, it counts as a signal, which is far more frequent.
+   */
+  private ExitStatus status(Cell cell, ContainerDir.RunDir run, int code, OptionalInt wait) {
     if (code == SIGNALLED + Signal.KILL.number()
         && (Files.exists(run.outOfMemory()) || killedForMemory(cell))) {
       return new ExitStatus.OutOfMemory();
     }
-    return code > SIGNALLED && code <= SIGNALLED + LAST_SIGNAL
+    boolean ownCode =
+        wait.isPresent()
+            && (wait.getAsInt() & SIGNAL_BITS) == 0
+            && !cell.record().spec().process().init();
+    return !ownCode && code > SIGNALLED && code <= SIGNALLED + LAST_SIGNAL
         ? new ExitStatus.Signalled(new Signal(code - SIGNALLED))
         : new ExitStatus.Code(code);
   }

@@ -27,6 +27,7 @@ import dev.zlayer.port.Pausable;
 import dev.zlayer.port.ProcessListing;
 import dev.zlayer.port.Renamable;
 import dev.zlayer.port.Updatable;
+import dev.zlayer.port.VolumeSyncing;
 import dev.zlayer.runtime.cni.Attachment;
 import dev.zlayer.runtime.observe.ContainerProcesses;
 import dev.zlayer.runtime.oci.ContainerRecord.Phase;
@@ -48,7 +49,14 @@ import java.util.OptionalLong;
 
 /** A handle to one container; see {@link Container}. */
 final class OciContainer
-    implements Container, Archivable, Attachable, Pausable, ProcessListing, Renamable, Updatable {
+    implements Container,
+        Archivable,
+        Attachable,
+        Pausable,
+        ProcessListing,
+        Renamable,
+        Updatable,
+        VolumeSyncing {
   private final Workshop shop;
   private final Cell cell;
 
@@ -301,6 +309,12 @@ final class OciContainer
         cell.directory().attachSocket(),
         spec().process().terminal() ? Optional.of(cell.directory().control()) : Optional.empty(),
         deadline -> await(WaitCondition.NOT_RUNNING, deadline).status());
+  }
+
+  @Override
+  public void syncVolumes() throws InterruptedException {
+    requirePresent();
+    new VolumeCopies(shop.volumes(), shop.settings().volumeSync()).sync(cell);
   }
 
   @Override

@@ -25,6 +25,7 @@ import dev.zlayer.port.Pausable;
 import dev.zlayer.port.ProcessListing;
 import dev.zlayer.port.Renamable;
 import dev.zlayer.port.Updatable;
+import dev.zlayer.port.VolumeSyncing;
 import dev.zlayer.runtime.cni.Networks;
 import dev.zlayer.runtime.log.LogRotation;
 import dev.zlayer.runtime.observe.SamplerLoop;
@@ -72,7 +73,8 @@ public final class OciRuntime implements ContainerRuntime, AutoCloseable {
                 Pausable.class,
                 ProcessListing.class,
                 Renamable.class,
-                Updatable.class));
+                Updatable.class,
+                VolumeSyncing.class));
   }
 
   /** What a runtime is built from; it closes none of it. */
@@ -127,6 +129,7 @@ public final class OciRuntime implements ContainerRuntime, AutoCloseable {
                   List.of(
                       StandardWatchEventKinds.ENTRY_CREATE, StandardWatchEventKinds.ENTRY_MODIFY)),
               ExitWatchLoop.open(),
+              new FirstProcesses(),
               groups,
               AttachAheadLoop.open(groups),
               sampler,
@@ -236,6 +239,7 @@ public final class OciRuntime implements ContainerRuntime, AutoCloseable {
     sampling.close();
     shop.exits().close();
     shop.attaching().close();
+    shop.firsts().close();
     try {
       shop.rotation().close();
       shop.logWatch().close();

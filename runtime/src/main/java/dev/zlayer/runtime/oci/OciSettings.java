@@ -4,6 +4,7 @@ import dev.zlayer.runtime.oci.tool.OciTools;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * What the operator can set.
@@ -11,30 +12,38 @@ import java.util.List;
  * @param toolLimit bounds every single call of the OCI runtime and conmon
  * @param killLimit how long to wait for death after SIGKILL
  * @param cdiDirectories where specs of devices such as GPUs are, later ones win
+ * @param volumeSync copies a named volume elsewhere, called with its name and its directory
  */
 public record OciSettings(
     OciTools.Choice tools,
     Duration toolLimit,
     Duration killLimit,
     Path resolvConf,
-    List<Path> cdiDirectories) {
+    List<Path> cdiDirectories,
+    Optional<Path> volumeSync) {
   public static final OciSettings DEFAULT =
       new OciSettings(
           OciTools.Choice.AUTOMATIC,
           Duration.ofSeconds(30),
           Duration.ofSeconds(10),
           Path.of("/etc/resolv.conf"),
-          List.of(Path.of("/etc/cdi"), Path.of("/var/run/cdi")));
+          List.of(Path.of("/etc/cdi"), Path.of("/var/run/cdi")),
+          Optional.empty());
 
   public OciSettings {
     cdiDirectories = List.copyOf(cdiDirectories);
   }
 
   public OciSettings withTools(OciTools.Choice tools) {
-    return new OciSettings(tools, toolLimit, killLimit, resolvConf, cdiDirectories);
+    return new OciSettings(tools, toolLimit, killLimit, resolvConf, cdiDirectories, volumeSync);
+  }
+
+  public OciSettings withVolumeSync(Path program) {
+    return new OciSettings(
+        tools, toolLimit, killLimit, resolvConf, cdiDirectories, Optional.of(program));
   }
 
   public OciSettings withToolLimit(Duration toolLimit) {
-    return new OciSettings(tools, toolLimit, killLimit, resolvConf, cdiDirectories);
+    return new OciSettings(tools, toolLimit, killLimit, resolvConf, cdiDirectories, volumeSync);
   }
 }

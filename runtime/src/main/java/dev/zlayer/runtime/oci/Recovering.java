@@ -80,16 +80,23 @@ final class Recovering {
       case STARTING -> finishOrUndoStart(cell);
       case RUNNING -> {
         endExecs(cell);
-        ending.watch(cell);
+        watch(cell);
       }
       case PAUSED -> {
         if (state(cell).equals("running")) {
           cell.save(record -> record.withPhase(Phase.PAUSED, Phase.RUNNING));
         }
         endExecs(cell);
-        ending.watch(cell);
+        watch(cell);
       }
     }
+  }
+
+  private void watch(Cell cell) {
+    cell.record()
+        .processes()
+        .ifPresent(processes -> shop.firsts().watch(cell.name(), processes.first()));
+    ending.watch(cell);
   }
 
   private static void endExecs(Cell cell) {
@@ -110,7 +117,7 @@ final class Recovering {
                 || runs(cell, record.processes().get().first()));
     if (ran) {
       cell.save(old -> old.running(old.startedAt().orElse(shop.clock().instant())));
-      ending.watch(cell);
+      watch(cell);
       return;
     }
     try {

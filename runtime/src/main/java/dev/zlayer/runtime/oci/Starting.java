@@ -68,6 +68,7 @@ final class Starting {
                     cell.logs(),
                     spec.process().terminal(),
                     spec.process().stdin()));
+    shop.firsts().watch(cell.name(), monitored.process());
     shop.faults().reached("start.monitored");
     cell.save(
         record ->

@@ -87,6 +87,11 @@ final class Volumes {
     }
   }
 
+  /** Where a named volume is, or would be. */
+  Path directory(String name) {
+    return directory.resolve(name);
+  }
+
   /** Removes the anonymous volumes of a container; absent is fine. */
   void removeAnonymous(String container) throws IOException {
     RootedDirectory.removeTree(directory.resolve(ANONYMOUS).resolve(container));

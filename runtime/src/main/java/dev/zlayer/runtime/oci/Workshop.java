@@ -32,6 +32,7 @@ record Workshop(
     LogRotation rotation,
     DirectoryWatchLoop logWatch,
     ExitWatchLoop exits,
+    FirstProcesses firsts,
     Cgroups cgroups,
     AttachAheadLoop attaching,
     StatsSampler sampler,

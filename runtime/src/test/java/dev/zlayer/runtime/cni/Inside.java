@@ -19,17 +19,17 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** Runs programs in the namespace of an attachment, and talks to them. */
-final class Inside implements AutoCloseable {
+public final class Inside implements AutoCloseable {
   private static final Duration LIMIT = Duration.ofSeconds(10);
 
   private final List<Process> servers = new ArrayList<>();
 
-  static CommandResult run(Attachment where, String... command) throws InterruptedException {
+  public static CommandResult run(Attachment where, String... command) throws InterruptedException {
     return Processes.run(Command.of(arguments(where, command)), Deadline.after(LIMIT));
   }
 
   /** Answers each connection with one line. */
-  void tcp(Attachment where, int port, String answer) throws IOException {
+  public void tcp(Attachment where, int port, String answer) throws IOException {
     serve(where, "tcp", Integer.toString(port), answer);
   }
 
@@ -39,12 +39,12 @@ final class Inside implements AutoCloseable {
   }
 
   /** Sends each datagram back. */
-  void udp(Attachment where, int port) throws IOException {
+  public void udp(Attachment where, int port) throws IOException {
     serve(where, "udp", Integer.toString(port));
   }
 
   /** What the server says, or how it failed. */
-  static String ask(InetAddress address, int port) {
+  public static String ask(InetAddress address, int port) {
     try (var socket = new Socket()) {
       socket.connect(new InetSocketAddress(address, port), 2000);
       socket.setSoTimeout(2000);
@@ -55,7 +55,8 @@ final class Inside implements AutoCloseable {
   }
 
   /** The same from inside a namespace. */
-  static String ask(Attachment from, InetAddress address, int port) throws InterruptedException {
+  public static String ask(Attachment from, InetAddress address, int port)
+      throws InterruptedException {
     CommandResult result =
         run(
             from,
@@ -68,7 +69,7 @@ final class Inside implements AutoCloseable {
     return result.success() ? result.stdout().strip() : "exit " + result.code();
   }
 
-  static String askUdp(InetAddress address, int port, String text) throws IOException {
+  public static String askUdp(InetAddress address, int port, String text) throws IOException {
     try (var socket = new DatagramSocket()) {
       byte[] bytes = text.getBytes(UTF_8);
       socket.send(new DatagramPacket(bytes, bytes.length, address, port));

@@ -159,11 +159,15 @@ class NetworksCrashIT {
     Path broken = Files.createFile(directory.resolve("broken"));
     plugin(
         "bridge",
-        "if [ $CNI_COMMAND = DEL ] && [ -e %s ]; then echo stuck >&2; exit 5; fi\nexec %s/bridge"
+        """
+        if [ $CNI_COMMAND = DEL ] && [ -e %s ]; then echo stuck >&2; exit 5; fi
+        [ $CNI_COMMAND = ADD ] || exec %2$s/bridge
+        %2$s/bridge >/dev/null; exit 3
+        """
             .formatted(broken, REAL_PLUGINS));
     try (Networks networks = Networks.open(wrapped())) {
-      networks.attach("one", NetworkSpec.DEFAULT);
-      networks.detach("one");
+      assertThatThrownBy(() -> networks.attach("one", NetworkSpec.DEFAULT))
+          .isInstanceOf(AgentException.Network.class);
       assertThatThrownBy(() -> networks.settle(Deadline.after(Duration.ofMillis(300))))
           .isInstanceOf(AgentException.Timeout.class)
           .hasMessageContaining("cni plugin bridge exited with 5 on DEL: stuck");

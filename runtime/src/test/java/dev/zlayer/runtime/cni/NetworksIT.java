@@ -11,6 +11,7 @@ import dev.zlayer.host.linux.Namespaces;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.TaskScope;
 import java.net.InetAddress;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -212,6 +213,39 @@ class NetworksIT {
     leaks.assertOnly(Set.of("one"), 1, 0);
     networks = Networks.open(config);
     networks.detach("one");
+    leaks.assertNone();
+  }
+
+  @Test
+  void aRushMakesThePoolGrowAndALullCutsItBack() throws Exception {
+    networks.close();
+    networks = Networks.open(config.withPoolSize(1).withPoolLull(Duration.ofSeconds(2)));
+    Awaitility.await().atMost(LIMIT).until(() -> networks.prepared() == 1);
+    networks.attach("one", NetworkSpec.DEFAULT);
+    networks.attach("two", NetworkSpec.DEFAULT);
+
+    Awaitility.await().atMost(LIMIT).until(() -> networks.prepared() > 1);
+    Awaitility.await().atMost(LIMIT).until(() -> networks.prepared() == 1);
+
+    networks.detach("one");
+    networks.detach("two");
+    networks.close();
+    leaks.assertNone();
+  }
+
+  @Test
+  void anAddressIsGivenBackOnlyByItsOwner() throws Exception {
+    Attachment one = networks.attach("one", NetworkSpec.DEFAULT);
+    Path file =
+        config
+            .addresses()
+            .resolve(NamedNetwork.DEFAULT)
+            .resolve(one.ip().orElseThrow().getHostAddress());
+    Files.writeString(file, "somebody-else\r\neth0");
+    networks.detach("one");
+    networks.settle(Deadline.after(LIMIT));
+    assertThat(file).exists();
+    Files.delete(file);
     leaks.assertNone();
   }
 

@@ -13,6 +13,7 @@ import dev.zlayer.container.Signal;
 import dev.zlayer.container.StopSpec;
 import dev.zlayer.container.WaitCondition;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.linux.Machine;
 import dev.zlayer.oci.ImageRef;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.Pausable;
@@ -25,6 +26,7 @@ import java.time.Instant;
 import java.util.Map;
 import java.util.Optional;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 
 class LifeCycleIT extends OnStage {
@@ -51,6 +53,22 @@ class LifeCycleIT extends OnStage {
     assertThat(container.status()).isInstanceOf(ContainerStatus.Removed.class);
     assertThatThrownBy(container::start).isInstanceOf(AgentException.NotFound.class);
     assertThat(stage.runtime.find(container.id())).isEmpty();
+  }
+
+  @Test
+  void aHighExitCodeIsToldFromASignal() throws Exception {
+    Assumptions.assumeTrue(
+        Machine.kernel().matches("(6\\.(1[5-9]|[2-9]\\d)|[7-9]|\\d\\d).*"),
+        "this kernel does not keep how a process ended");
+    Container container = stage.runtime.create(Stage.id(), Stage.script("exit 137"));
+    container.start();
+    assertThat(Runs.end(container)).isEqualTo(new ExitStatus.Code(137));
+    container.remove(false);
+    Container killed = stage.runtime.create(Stage.id(), Stage.spec("sleep", "300"));
+    killed.start();
+    killed.kill(Signal.KILL);
+    assertThat(Runs.end(killed)).isEqualTo(new ExitStatus.Signalled(Signal.KILL));
+    killed.remove(false);
   }
 
   @Test

@@ -9,6 +9,7 @@ import dev.zlayer.container.NetworkSpec.Mode;
 import dev.zlayer.container.NetworkSpec.Protocol;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Container;
+import dev.zlayer.runtime.cni.Inside;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
@@ -86,6 +87,41 @@ class NetworkingIT extends OnStage {
         .ignoreExceptions()
         .until(() -> ask(InetAddress.getLoopbackAddress(), port.hostPort()).equals("hello"));
     container.remove(true);
+  }
+
+  @Test
+  void portsCanBeOfUdpAndOnOneAddressOfTheHost() throws Exception {
+    var lonely = InetAddress.ofLiteral("127.0.0.2");
+    var network =
+        NetworkSpec.DEFAULT.withPorts(
+            new NetworkSpec.Port(OptionalInt.empty(), 53, Protocol.UDP, Optional.empty()),
+            new NetworkSpec.Port(OptionalInt.empty(), 80, Protocol.TCP, Optional.of(lonely)),
+            new NetworkSpec.Port(OptionalInt.empty(), 80, Protocol.TCP, Optional.empty()));
+    Container container =
+        stage.runtime.create(Stage.id(), Stage.spec("sleep", "300").withNetwork(network));
+    Container peer =
+        stage.runtime.create(
+            Stage.id(), Stage.spec("sleep", "300").withNetwork(NetworkSpec.DEFAULT));
+    try (var inside = new Inside()) {
+      container.start();
+      var own = stage.networks.find(container.id().runtimeName()).orElseThrow();
+      var other = stage.networks.find(peer.id().runtimeName()).orElseThrow();
+      inside.udp(own, 53);
+      inside.tcp(own, 80, "hello");
+      int udp = container.ports().get(0).hostPort();
+      int lonelyPort = container.ports().get(1).hostPort();
+      int open = container.ports().get(2).hostPort();
+      InetAddress gateway = own.gateway().orElseThrow();
+
+      assertThat(Inside.askUdp(InetAddress.getLoopbackAddress(), udp, "echo")).isEqualTo("echo");
+      assertThat(Inside.ask(lonely, lonelyPort)).isEqualTo("hello");
+      assertThat(Inside.ask(InetAddress.getLoopbackAddress(), lonelyPort)).isNotEqualTo("hello");
+      assertThat(Inside.ask(other, gateway, open)).isEqualTo("hello");
+      assertThat(Inside.ask(other, gateway, lonelyPort)).isNotEqualTo("hello");
+    } finally {
+      container.remove(true);
+      peer.remove(true);
+    }
   }
 
   @Test

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.zlayer.container.ContainerStatus;
 import dev.zlayer.container.ExitStatus;
+import dev.zlayer.container.LogSpec;
 import dev.zlayer.container.Resources;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.linux.CgroupSupport;
@@ -13,6 +14,8 @@ import dev.zlayer.port.Updatable;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.HashSet;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
@@ -24,6 +27,32 @@ import org.junit.jupiter.api.Test;
 
 /** Limits, seen from inside; the paths are those of the cgroup version the host has. */
 class ResourcesIT extends OnStage {
+  @Test
+  void aLogBombTakesNoMoreDiskThanAllowed() throws Exception {
+    long file = 1 << 20;
+    Container container =
+        stage.runtime.create(
+            Stage.id(),
+            Stage.script(
+                    "yes 0123456789012345678901234567890123456789 | head -c 60000000; echo; echo"
+                        + " the end")
+                .withLogs(new LogSpec(file, 3)));
+    container.start();
+    Runs.end(container);
+    long used = 0;
+    Path logs = stage.dirs.container(container.id().runtimeName()).logs();
+    var seen = new HashSet<Object>();
+    try (var files = Files.list(logs)) {
+      for (Path path : files.toList()) {
+        var attributes = Files.readAttributes(path, BasicFileAttributes.class);
+        used += seen.add(attributes.fileKey()) ? attributes.size() : 0;
+      }
+    }
+    assertThat(used).isPositive().isLessThan(4 * file);
+    assertThat(Stage.text(container)).endsWith("\nthe end");
+    container.remove(false);
+  }
+
   private static final boolean V2 = CgroupSupport.read().v2();
   private static final Resources NONE = Resources.DEFAULT;
 

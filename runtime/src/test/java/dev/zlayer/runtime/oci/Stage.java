@@ -57,12 +57,17 @@ final class Stage implements AutoCloseable {
   }
 
   static Stage open(Path directory, OciSettings settings, Faults faults) throws Exception {
+    return open(directory, settings, faults, networks(directory));
+  }
+
+  static Stage open(Path directory, OciSettings settings, Faults faults, NetworkConfig config)
+      throws Exception {
     DataDir dirs = DataDir.under(directory);
     ImageStore store =
         ImageStore.open(
             dirs,
             ImagesConfig.of(Platform.of("linux", Machine.architecture()), InstantSource.system()));
-    Networks networks = Networks.open(networks(directory));
+    Networks networks = Networks.open(config);
     Snapshots snapshots = Snapshots.open(dirs.snapshots(), store.layers());
     OciRuntime runtime =
         OciRuntime.open(

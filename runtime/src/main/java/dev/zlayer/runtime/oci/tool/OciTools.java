@@ -58,7 +58,22 @@ public record OciTools(
    * @throws AgentException.Configuration not root, or a part is missing; names the package
    */
   public static OciTools find(Choice choice, Path cache) throws InterruptedException {
-    if (!Machine.root()) {
+    return find(choice, cache, new Host(Machine.root(), PROGRAM_DIRECTORIES));
+  }
+
+  /** What the search depends on. */
+  record Host(boolean root, List<Path> directories) {
+    Optional<Path> program(String name) {
+      return directories.stream()
+          .map(directory -> directory.resolve(name))
+          .filter(Files::isExecutable)
+          .findFirst()
+          .map(OciTools::real);
+    }
+  }
+
+  static OciTools find(Choice choice, Path cache, Host host) throws InterruptedException {
+    if (!host.root()) {
       throw new AgentException.Configuration(
           "containers need root: start the agent as root, for example with sudo");
     }
@@ -66,31 +81,31 @@ public record OciTools(
         choice
             .conmon()
             .filter(Files::isExecutable)
-            .or(() -> choice.conmon().isPresent() ? Optional.empty() : program("conmon"))
+            .or(() -> choice.conmon().isPresent() ? Optional.empty() : host.program("conmon"))
             .orElseThrow(
                 () ->
                     new AgentException.Configuration(
                         "conmon, the monitor of containers, is not installed: install the package"
                             + " conmon"));
-    List<OciTool> tried = new OciProbe(cache).tryAll(candidates(choice));
+    List<OciTool> tried = new OciProbe(cache).tryAll(candidates(choice, host));
     OciTool runtime =
         tried.stream().filter(OciTool::works).findFirst().orElseThrow(() -> noneWorks(tried));
     return new OciTools(
         runtime,
         tried,
         conmon,
-        program("catatonit").or(() -> program("tini")),
+        host.program("catatonit").or(() -> host.program("tini")),
         SECCOMP_PROFILES.stream().filter(Files::isReadable).findFirst(),
         choice.runtime().isEmpty() && runtime.version().startsWith("runc version 1."));
   }
 
-  private static List<Path> candidates(Choice choice) {
+  private static List<Path> candidates(Choice choice, Host host) {
     if (choice.runtime().isPresent()) {
       String wanted = choice.runtime().get();
       Optional<Path> path =
           wanted.contains("/")
               ? Optional.of(Path.of(wanted)).filter(Files::isExecutable)
-              : program(wanted);
+              : host.program(wanted);
       return List.of(
           path.orElseThrow(
               () ->
@@ -99,16 +114,8 @@ public record OciTools(
                           .formatted(wanted))));
     }
     var found = new ArrayList<Path>();
-    RUNTIMES.forEach(name -> program(name).ifPresent(found::add));
+    RUNTIMES.forEach(name -> host.program(name).ifPresent(found::add));
     return found;
-  }
-
-  private static Optional<Path> program(String name) {
-    return PROGRAM_DIRECTORIES.stream()
-        .map(directory -> directory.resolve(name))
-        .filter(Files::isExecutable)
-        .findFirst()
-        .map(OciTools::real);
   }
 
   private static Path real(Path path) {

@@ -1,0 +1,104 @@
+package dev.zlayer.runtime.oci;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.zlayer.container.NetworkSpec;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.port.Container;
+import dev.zlayer.task.Deadline;
+import dev.zlayer.testkit.Fact;
+import dev.zlayer.testkit.Requires;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** A network plugin that fails, hangs or talks nonsense while a container is made. */
+@Requires({Fact.ROOT, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX, Fact.OVERLAYFS})
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class BrokenNetworkIT {
+  private static final Path REAL_PLUGINS = Path.of("/usr/lib/cni");
+
+  private Path directory;
+  private Path mode;
+  private Stage stage;
+
+  @BeforeAll
+  void open(@TempDir Path directory, @TempDir Path tools) throws Exception {
+    this.directory = directory;
+    mode = Files.writeString(tools.resolve("mode"), "none\n");
+    Path plugin = tools.resolve("bridge");
+    Files.writeString(
+        plugin,
+        """
+        #!/bin/sh
+        read -r act < %s
+        [ $CNI_COMMAND = ADD ] || act=none
+        case $act in
+          fail) echo '{"code": 11, "msg": "no more cable"}'; exit 7;;
+          late) %2$s/bridge >/dev/null; echo "fell over" >&2; exit 3;;
+          hang) exec sleep 1000;;
+          garbage) echo '}{ nonsense'; exit 0;;
+        esac
+        exec %2$s/bridge
+        """
+            .formatted(mode, REAL_PLUGINS));
+    Files.setPosixFilePermissions(plugin, PosixFilePermissions.fromString("rwxr-xr-x"));
+    stage =
+        Stage.open(
+            directory,
+            OciSettings.DEFAULT,
+            Faults.NONE,
+            Stage.networks(directory)
+                .withPluginDirectories(tools, REAL_PLUGINS)
+                .withPluginTimeout(Duration.ofSeconds(2)));
+  }
+
+  @AfterEach
+  void nothingIsLeft() throws Exception {
+    Files.writeString(mode, "none\n");
+    for (Container container : stage.runtime.list()) {
+      container.remove(true);
+    }
+    stage.networks.settle(Deadline.after(Stage.PATIENCE));
+    new Leaks(directory).assertNone();
+  }
+
+  @AfterAll
+  void close() throws Exception {
+    stage.tearDown();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "fail, cni plugin bridge exited with 7 on ADD: no more cable",
+    "late, cni plugin bridge exited with 3 on ADD: fell over",
+    "hang, running bridge",
+    "garbage, printed no result: }{ nonsense"
+  })
+  void theContainerIsNotMadeAndCanBeMadeLater(String act, String words) throws Exception {
+    Files.writeString(mode, act + "\n");
+    var id = Stage.id();
+    var spec = Stage.spec("sleep", "300").withNetwork(NetworkSpec.DEFAULT);
+    assertThatThrownBy(() -> stage.runtime.create(id, spec))
+        .isInstanceOf(AgentException.class)
+        .hasMessageContaining(words);
+    assertThat(stage.runtime.list()).isEmpty();
+    stage.networks.settle(Deadline.after(Stage.PATIENCE));
+    new Leaks(directory).assertNone();
+
+    Files.writeString(mode, "none\n");
+    Container container = stage.runtime.create(id, spec);
+    container.start();
+    assertThat(Runs.exec(container, "ip", "addr"))
+        .contains(container.ip().orElseThrow().getHostAddress());
+  }
+}
