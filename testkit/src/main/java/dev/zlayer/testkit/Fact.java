@@ -28,6 +28,7 @@ public enum Fact {
   UMOCI("install umoci"),
   BUSYBOX("install busybox-static"),
   HTPASSWD("install apache2-utils"),
+  OPENSSL("install openssl"),
   ZSTD("install zstd"),
   WABT("install wabt"),
   WASI_CLANG("install clang, lld, wasi-libc and libclang-rt-dev-wasm32");
@@ -83,6 +84,7 @@ public enum Fact {
       case UMOCI -> program("umoci");
       case BUSYBOX -> staticBusybox();
       case HTPASSWD -> program("htpasswd");
+      case OPENSSL -> program("openssl");
       case ZSTD -> program("zstd");
       case WABT -> program("wat2wasm");
       case WASI_CLANG ->

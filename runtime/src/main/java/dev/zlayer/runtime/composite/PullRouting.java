@@ -1,6 +1,7 @@
 package dev.zlayer.runtime.composite;
 
 import dev.zlayer.error.AgentException;
+import dev.zlayer.oci.PullPolicy;
 import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.port.ImageInfo;
 import dev.zlayer.port.PlatformAnswer;
@@ -20,12 +21,23 @@ import java.util.function.Consumer;
  */
 record PullRouting(List<ContainerRuntime> runtimes, ImageKnowledge knowledge, Reports reports) {
   ImageInfo pull(PullRequest request, Consumer<PullEvent> progress) throws InterruptedException {
+    if (request.policy() == PullPolicy.NEVER) {
+      return present(request).images().pull(request, progress);
+    }
     PlatformAnswer known =
         request.platform().isPresent()
             ? knowledge.of(request.image())
             : knowledge.ask(request.image(), request.auth());
     boolean told = request.platform().isPresent() || known instanceof PlatformAnswer.Recognised;
     return told ? toTheOne(request, known, progress) : toAll(request, progress);
+  }
+
+  /** Whoever has it; without a network nobody else can be asked what it is for. */
+  private ContainerRuntime present(PullRequest request) {
+    return runtimes.stream()
+        .filter(runtime -> ImageKnowledge.present(runtime, request.image()).isPresent())
+        .findFirst()
+        .orElseGet(runtimes::getFirst);
   }
 
   /** In order of preference, until one does not say that the image is not for it. */

@@ -57,6 +57,16 @@ class CompositeImagesTest {
   }
 
   @Test
+  void aPullThatMayNotPullFindsTheImageWhereverItIs() throws Exception {
+    node.delegateWorld.images().add(APP);
+    var request = PullRequest.of(APP, PullPolicy.NEVER);
+    assertThat(composite.images().pull(request, _ -> {}).references()).containsExactly(APP);
+    assertThatThrownBy(
+            () -> composite.images().pull(PullRequest.of(OTHER, PullPolicy.NEVER), _ -> {}))
+        .isInstanceOf(AgentException.NotFound.class);
+  }
+
+  @Test
   void anImageForNobodyHereIsPulledByNobody() {
     offer(APP, Platform.of("freebsd", "amd64"));
     assertThatThrownBy(() -> Pulls.pull(composite, APP))

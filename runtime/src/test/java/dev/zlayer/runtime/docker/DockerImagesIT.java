@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerSpec;
+import dev.zlayer.container.ExecSpec;
+import dev.zlayer.container.NetworkSpec;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.oci.ImageRef;
 import dev.zlayer.oci.Platform;
@@ -17,6 +19,8 @@ import dev.zlayer.port.PruneFilter;
 import dev.zlayer.port.PullEvent;
 import dev.zlayer.port.PullRequest;
 import dev.zlayer.port.RegistryAuth;
+import dev.zlayer.task.Deadline;
+import dev.zlayer.task.TaskScope;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
 import dev.zlayer.testkit.docker.DockerEngine;
@@ -29,20 +33,23 @@ import java.io.ByteArrayOutputStream;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** The images of a real engine, from a real registry that wants a password. */
+/** The images of a real engine behind TLS, from a real registry that wants a password. */
 @Requires({
   Fact.ROOT,
   Fact.DOCKERD,
   Fact.BUSYBOX,
   Fact.OVERLAYFS,
   Fact.DOCKER_REGISTRY,
-  Fact.HTPASSWD
+  Fact.HTPASSWD,
+  Fact.OPENSSL
 })
 class DockerImagesIT {
   private static final Optional<RegistryAuth> LOGIN =
@@ -55,16 +62,15 @@ class DockerImagesIT {
   @BeforeAll
   static void open() throws Exception {
     registry = LocalRegistry.start(LocalRegistry.Options.DEFAULT.withLogin("ada", "lovelace"));
-    engine = DockerEngine.onHostNetwork();
-    runtime = DockerRuntime.open(DockerSettings.of(engine.address(), "images"));
+    engine = DockerEngine.withTls();
+    runtime = DockerRuntime.open(DockerSettings.of(engine.tlsAddress(), "images"));
     images = runtime.images();
   }
 
   @AfterAll
   static void close() {
-    runtime.close();
-    engine.close();
-    registry.close();
+    // also after a start that failed half way
+    Stream.of(runtime, engine, registry).filter(Objects::nonNull).forEach(DockerImagesIT::end);
   }
 
   @AfterEach
@@ -180,6 +186,45 @@ class DockerImagesIT {
         .isInstanceOf(AgentException.class);
     assertThatThrownBy(() -> archives.save(List.of(ImageRef.parse("localhost/none:1")), tar))
         .isInstanceOf(AgentException.NotFound.class);
+  }
+
+  /** Both directions of a taken-over connection, and the end of one of them, under TLS. */
+  @Test
+  void streamsWorkOverTls() throws Exception {
+    ImageRef image = registry.push(ImageMaker.busybox().cmd("sleep", "1000"), "streams:1");
+    images.pull(request(image, PullPolicy.ALWAYS), _ -> {});
+    var container =
+        runtime.create(
+            ContainerId.of("test", "streams", 1),
+            ContainerSpec.of(image).withNetwork(NetworkSpec.NONE));
+    try {
+      container.start();
+      byte[] sent = new byte[300_000];
+      new java.util.Random(7).nextBytes(sent);
+      try (var session = container.exec(ExecSpec.of("cat").withStdin());
+          var scope = new TaskScope("streams")) {
+        scope.fork(
+            () -> {
+              try (var stdin = session.stdin()) {
+                stdin.write(sent);
+              }
+              return sent;
+            });
+        assertThat(session.stdout().readAllBytes()).isEqualTo(sent);
+        scope.join();
+        assertThat(session.await(Deadline.after(Duration.ofSeconds(60))).success()).isTrue();
+      }
+    } finally {
+      container.remove(true);
+    }
+  }
+
+  private static void end(AutoCloseable part) {
+    try {
+      part.close();
+    } catch (Exception e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   private static int resolvedLayers(List<PullEvent> events) {

@@ -4,14 +4,17 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.host.http.HttpAddress;
 import dev.zlayer.host.http.HttpClient;
 import dev.zlayer.host.http.HttpRequest;
+import dev.zlayer.host.http.TlsFiles;
 import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.Processes;
 import dev.zlayer.task.Deadline;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
 
@@ -39,36 +42,111 @@ public final class DockerEngine implements AutoCloseable {
       """;
 
   private final Path directory;
-  private final boolean ownNetwork;
+  private final Network network;
+  private final int port;
   private Process process;
 
-  private DockerEngine(Path directory, boolean ownNetwork) {
+  /** Where an engine lives and listens. */
+  private enum Network {
+    OWN,
+    HOST,
+    HOST_WITH_TLS
+  }
+
+  private DockerEngine(Path directory, Network network, int port) {
     this.directory = directory;
-    this.ownNetwork = ownNetwork;
+    this.network = network;
+    this.port = port;
     this.process = launch();
   }
 
   public static DockerEngine start() {
-    return start(true);
+    return start(Network.OWN);
   }
 
   /** On the machine's network, so that it reaches registries here; it has no bridge then. */
   public static DockerEngine onHostNetwork() {
-    return start(false);
+    return start(Network.HOST);
   }
 
-  private static DockerEngine start(boolean ownNetwork) {
+  /** Also on TCP, with a certificate that it wants from its clients, too. */
+  public static DockerEngine withTls() {
+    return start(Network.HOST_WITH_TLS);
+  }
+
+  private static DockerEngine start(Network network) {
     try {
       Path directory = Files.createTempDirectory("zlayer-docker-");
       Files.writeString(directory.resolve("daemon.json"), "{}"); // not the machine's
-      return new DockerEngine(directory, ownNetwork);
+      try {
+        if (network == Network.HOST_WITH_TLS) {
+          makeCertificate(directory);
+        }
+        return new DockerEngine(directory, network, freePort());
+      } catch (RuntimeException e) {
+        remove(directory);
+        throw e;
+      }
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
   }
 
+  private static int freePort() throws IOException {
+    try (var free = new ServerSocket(0)) {
+      return free.getLocalPort();
+    }
+  }
+
+  /** One that is its own authority, for both ends. */
+  private static void makeCertificate(Path directory) {
+    var openssl =
+        Command.of(
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-days",
+            "2",
+            "-subj",
+            "/CN=localhost",
+            "-addext",
+            "subjectAltName=DNS:localhost",
+            "-keyout",
+            directory.resolve("key.pem").toString(),
+            "-out",
+            directory.resolve("cert.pem").toString());
+    try {
+      var _ = Processes.check(openssl, Deadline.after(PATIENCE));
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("interrupted", e);
+    }
+  }
+
   public HttpAddress address() {
     return new HttpAddress.Unix(directory.resolve("socket"));
+  }
+
+  /** Of an engine {@link #withTls}. */
+  public HttpAddress tlsAddress() {
+    Path certificate = directory.resolve("cert.pem");
+    var own = new TlsFiles.Own(certificate, directory.resolve("key.pem"));
+    var files = new TlsFiles(Optional.of(certificate), Optional.of(own));
+    return new HttpAddress.Tls("localhost", port, files.context());
+  }
+
+  private String flags() {
+    return switch (network) {
+      case OWN -> "";
+      case HOST -> NO_TOUCHING;
+      case HOST_WITH_TLS ->
+          NO_TOUCHING
+              + " --host=tcp://127.0.0.1:%d --tlsverify --tlscacert=%2$s --tlscert=%2$s --tlskey=%3$s"
+                  .formatted(port, directory.resolve("cert.pem"), directory.resolve("key.pem"));
+    };
   }
 
   /** As when the machine loses power: the engine and all its containers end at once. */
@@ -90,7 +168,7 @@ public final class DockerEngine implements AutoCloseable {
         Processes.start(
             Command.of(
                 "unshare",
-                ownNetwork ? "--net" : "--ipc",
+                network == Network.OWN ? "--net" : "--ipc",
                 "--mount",
                 "--pid",
                 "--fork",
@@ -102,7 +180,7 @@ public final class DockerEngine implements AutoCloseable {
                 "dockerd",
                 directory.toString(),
                 group(),
-                ownNetwork ? "" : NO_TOUCHING),
+                flags()),
             directory.resolve("log").toFile());
     try {
       Awaitility.await("dockerd").atMost(PATIENCE).until(() -> answers(started));
@@ -146,14 +224,19 @@ public final class DockerEngine implements AutoCloseable {
   @Override
   public void close() {
     end(process);
+    remove(directory);
+  }
+
+  /** Processes of a namespace that ended may hold on to their groups for a moment. */
+  private static void remove(Path directory) {
+    var remove =
+        Command.of(
+            "sh", "-c", REMOVE, "rm", directory.toString(), directory.getFileName().toString());
     Awaitility.await("the engine's traces are gone")
         .atMost(PATIENCE)
         .until(
             () ->
-                Processes.run(
-                            Command.of("sh", "-c", REMOVE, "rm", directory.toString(), group()),
-                            Deadline.after(PATIENCE))
-                        .success()
+                Processes.run(remove, Deadline.after(PATIENCE)).success()
                     && !Files.exists(directory));
   }
 }
