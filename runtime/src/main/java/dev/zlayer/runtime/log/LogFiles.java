@@ -28,6 +28,11 @@ import java.util.stream.Stream;
  * is made beforehand under both names, so a generation is never without ours. All that is left to
  * do after a rotation, in {@link #settle}, is to make the next file and to delete the oldest ones.
  * Nobody has to tell conmon anything, and disk use is bounded by conmon itself.
+ *
+ * <p>What is not kept: when conmon fills two files before we come to settle, or while no agent
+ * runs, the file in between never had a name of ours, and its lines are gone. Files of some
+ * megabytes take longer to fill than settling takes, even from a container that prints as fast as
+ * it can.
  */
 public final class LogFiles {
   private static final String NAME = "output";
