@@ -82,4 +82,11 @@ class ConfigReaderTest {
         .isInstanceOf(AgentException.Configuration.class)
         .hasMessageContaining("absent.yml");
   }
+
+  @Test
+  void theTableForPeopleIsUpToDate() throws Exception {
+    assertThat(Files.readString(Path.of("../docs/operations.md")))
+        .as("put this into docs/operations.md:\n" + ConfigReference.markdown())
+        .contains(ConfigReference.markdown());
+  }
 }
