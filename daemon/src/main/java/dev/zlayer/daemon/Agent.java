@@ -10,7 +10,6 @@ import dev.zlayer.engine.cron.CronLoop;
 import dev.zlayer.engine.deployment.DeploymentConfig;
 import dev.zlayer.engine.deployment.DeploymentParts;
 import dev.zlayer.engine.deployment.DeploymentStore;
-import dev.zlayer.engine.deployment.DeploymentVolumes;
 import dev.zlayer.engine.deployment.Deployments;
 import dev.zlayer.engine.deployment.NetworkedContainers;
 import dev.zlayer.engine.init.InitConfig;
@@ -28,6 +27,7 @@ import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.engine.state.StoreConfig;
 import dev.zlayer.engine.translate.EnvResolver;
 import dev.zlayer.engine.translate.ServiceTranslator;
+import dev.zlayer.engine.volume.VolumeStore;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.DataDir;
 import dev.zlayer.host.file.DirectoryLock;
@@ -75,6 +75,7 @@ public final class Agent implements AutoCloseable {
   private final ServiceTranslator translator;
   private final SecretStore secrets;
   private final DeploymentStore records;
+  private final VolumeStore volumes;
   private final JobExecutor jobs;
   private final CronLoop cron;
   private final Deployments deployments;
@@ -130,6 +131,10 @@ public final class Agent implements AutoCloseable {
             Pauses.REAL);
     this.records = new DeploymentStore(store);
     var containers = new NetworkedContainers(translator, bridges, records);
+    this.volumes =
+        parts.make(
+            "the volumes",
+            () -> VolumeStore.open(dirs.volumes(), runtime, () -> DeclaredVolumes.of(records)));
     this.jobs =
         parts.start(
             "the jobs",
@@ -163,10 +168,10 @@ public final class Agent implements AutoCloseable {
                         cron,
                         proxy,
                         bridges,
-                        DeploymentVolumes.KEPT,
+                        volumes,
                         clock,
                         RandomGenerator.getDefault()),
-                    DeploymentConfig.DEFAULT));
+                    DeploymentConfig.forCores(Runtime.getRuntime().availableProcessors())));
     parts.make(
         "closing doors that nobody has",
         () -> {
@@ -229,6 +234,10 @@ public final class Agent implements AutoCloseable {
   /** What is recorded of deployments, their jobs among it. */
   public DeploymentStore records() {
     return records;
+  }
+
+  public VolumeStore volumes() {
+    return volumes;
   }
 
   public SecretStore secrets() {

@@ -69,6 +69,8 @@ public final class Daemon implements AutoCloseable {
                 agent.cron(),
                 agent.images(),
                 agent.secrets(),
+                agent.volumes(),
+                agent.networks(),
                 agent.store(),
                 InstantSource.system())
             .all());

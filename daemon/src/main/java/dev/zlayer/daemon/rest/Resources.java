@@ -8,8 +8,10 @@ import dev.zlayer.engine.job.JobExecutor;
 import dev.zlayer.engine.secret.SecretStore;
 import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.engine.translate.ServiceTranslator;
+import dev.zlayer.engine.volume.VolumeStore;
 import dev.zlayer.image.ImageStore;
 import dev.zlayer.port.ContainerRuntime;
+import dev.zlayer.runtime.cni.Networks;
 import dev.zlayer.task.Pauses;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -31,6 +33,8 @@ public record Resources(
     CronLoop cron,
     ImageStore images,
     SecretStore secrets,
+    VolumeStore volumes,
+    Networks networks,
     StateStore store,
     InstantSource clock) {
   /** All of them, in the order of the reference. */
@@ -45,6 +49,7 @@ public record Resources(
     all.add(new ExecutionsResource(jobs, clock));
     all.add(new ImagesResource(runtime, images));
     all.add(new SecretsResource(secrets, () -> deployments.secretsChanged()));
+    all.add(new StorageResource(volumes, networks));
     all.add(new EventsResource(store));
     return all;
   }

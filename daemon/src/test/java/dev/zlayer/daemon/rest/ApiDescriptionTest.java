@@ -22,7 +22,8 @@ class ApiDescriptionTest {
   /** Routes need nothing to be listed. */
   static List<Resource> resources() {
     var system = new SystemResource(null, null, null, null, null);
-    return new Resources(system, null, null, null, null, null, null, null, null, null, null, null)
+    return new Resources(
+            system, null, null, null, null, null, null, null, null, null, null, null, null, null)
         .all();
   }
 

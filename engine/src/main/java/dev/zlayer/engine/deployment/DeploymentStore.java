@@ -76,6 +76,11 @@ public final class DeploymentStore {
         .toList();
   }
 
+  /** Of all deployments, those that are being taken away too. */
+  public List<String> names() {
+    return records().stream().map(DeploymentRecord::name).toList();
+  }
+
   List<DeploymentRecord> records() {
     return store.list(DeploymentRecord.KIND).stream()
         .map(entry -> DeploymentRecord.read(entry.value()))

@@ -59,7 +59,7 @@ public record Subnet(int address, int prefixLength) {
   }
 
   /** The address that many after the first one, which is the network's own. */
-  InetAddress host(int number) {
+  public InetAddress host(int number) {
     return InetAddress.ofLiteral(print(address + number));
   }
 

@@ -1,0 +1,115 @@
+package dev.zlayer.daemon.rest;
+
+import dev.zlayer.daemon.http.Answer;
+import dev.zlayer.daemon.http.Call;
+import dev.zlayer.daemon.http.Route;
+import dev.zlayer.engine.volume.VolumeInfo;
+import dev.zlayer.engine.volume.VolumeStore;
+import dev.zlayer.runtime.cni.NamedNetwork;
+import dev.zlayer.runtime.cni.Networks;
+import java.net.InetAddress;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+
+/** Volumes and networks. */
+public final class StorageResource implements Resource {
+  private final VolumeStore volumes;
+  private final Networks networks;
+
+  /**
+   * A volume.
+   *
+   * @param size bytes, when it was asked for; at least so many unless complete
+   */
+  record VolumeView(
+      String name,
+      String driver,
+      Path path,
+      Instant created,
+      List<String> usedBy,
+      List<String> deployments,
+      Optional<Long> size,
+      Optional<Long> files,
+      Optional<Boolean> complete) {
+    static VolumeView of(VolumeInfo info) {
+      return new VolumeView(
+          info.name(),
+          info.driver(),
+          info.path(),
+          info.createdAt(),
+          info.usedBy(),
+          info.deployments(),
+          info.size().map(VolumeInfo.Size::bytes),
+          info.size().map(VolumeInfo.Size::files),
+          info.size().map(VolumeInfo.Size::complete));
+    }
+  }
+
+  /** A network. */
+  record NetworkView(
+      String name, String bridge, String subnet, InetAddress gateway, List<String> containers) {}
+
+  public StorageResource(VolumeStore volumes, Networks networks) {
+    this.volumes = volumes;
+    this.networks = networks;
+  }
+
+  @Override
+  public String title() {
+    return "Volumes and networks";
+  }
+
+  @Override
+  public List<Route> routes() {
+    return List.of(
+        Route.get("/volumes", "List volumes.", _ -> list(volumes.list()))
+            .givesMany(VolumeView.class),
+        Route.get("/volumes/{name}", "Show a volume with its size.", this::inspect)
+            .gives(VolumeView.class),
+        Route.delete("/volumes/{name}", "Remove a volume that no container mounts.", this::remove)
+            .givesNothing(),
+        Route.post(
+                "/volumes/prune", "Remove volumes that nobody wants.", _ -> list(volumes.prune()))
+            .givesMany(VolumeView.class),
+        Route.get("/networks", "List networks.", _ -> networks()).givesMany(NetworkView.class));
+  }
+
+  private static Answer list(List<VolumeInfo> volumes) {
+    return Answer.json(ViewJson.of(volumes.stream().map(VolumeView::of).toList()));
+  }
+
+  private Answer inspect(Call call) {
+    return Answer.json(ViewJson.of(VolumeView.of(volumes.inspect(call.path("name")))));
+  }
+
+  private Answer remove(Call call) {
+    volumes.remove(call.path("name"));
+    return Answer.done();
+  }
+
+  private Answer networks() {
+    return Answer.json(ViewJson.of(networks.networks().stream().map(this::view).toList()));
+  }
+
+  private NetworkView view(NamedNetwork network) {
+    List<String> containers =
+        networks.attached().stream()
+            .filter(
+                name ->
+                    networks
+                        .find(name)
+                        .flatMap(attachment -> attachment.ip())
+                        .filter(network.subnet()::contains)
+                        .isPresent())
+            .sorted()
+            .toList();
+    return new NetworkView(
+        network.name(),
+        network.bridge(),
+        network.subnet().toString(),
+        network.subnet().host(1),
+        containers);
+  }
+}
