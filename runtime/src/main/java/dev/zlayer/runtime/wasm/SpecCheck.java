@@ -38,17 +38,18 @@ final class SpecCheck {
         "a working directory: WASI has none, give the program full paths");
   }
 
+  /**
+   * A bridge and its name servers are what every container of a deployment is given; a module
+   * leaves them aside. What somebody wrote because it should be reached is refused.
+   */
   private static void network(NetworkSpec network) {
     String reason = "a module has no network";
     switch (network.mode()) {
-      case NetworkSpec.Mode.None _ -> {}
-      case NetworkSpec.Mode.Bridge(var name) ->
-          refuse(name.isPresent(), "network %s: %s".formatted(name.orElse(""), reason));
+      case NetworkSpec.Mode.None _, NetworkSpec.Mode.Bridge _ -> {}
       case NetworkSpec.Mode.Host _ -> throw refused("the host's network: " + reason);
       case NetworkSpec.Mode.Shared _ -> throw refused("another container's network: " + reason);
     }
     refuse(!network.ports().isEmpty(), "published ports: " + reason);
-    refuse(!network.dns().isEmpty() || !network.dnsSearch().isEmpty(), "dns: " + reason);
     refuse(!network.hosts().isEmpty(), "extra hosts: " + reason);
     refuse(network.hostname().isPresent(), "a host name: " + reason);
   }
