@@ -66,6 +66,15 @@ public final class TerminalFixture implements AutoCloseable {
         .until(() -> screen.toString().contains(text));
   }
 
+  /** Waits until {@code text} is on the screen behind {@code before}. */
+  public void awaitTextAfter(String before, String text) {
+    awaitText(before);
+    Awaitility.await()
+        .atMost(LIMIT)
+        .alias("'" + text + "' behind '" + before + "'")
+        .until(() -> screen.indexOf(text, screen.indexOf(before)) >= 0);
+  }
+
   public int exitCode() throws InterruptedException {
     if (!process.waitFor(LIMIT.toSeconds(), TimeUnit.SECONDS)) {
       throw new AssertionError("it does not end; the screen says: " + screen);

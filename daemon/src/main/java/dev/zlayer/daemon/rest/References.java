@@ -33,6 +33,8 @@ public final class References {
             container -> container.id().runtimeName().equals(reference),
             container -> named(container, reference),
             container -> text(container.id()).equals(path),
+            container -> anyGeneration(container.id()).equals(path) && live(container),
+            container -> anyGeneration(container.id()).equals(path),
             container -> text(container.id()).startsWith(path + "/") && live(container),
             container -> text(container.id()).startsWith(path + "/"),
             container ->
@@ -72,6 +74,11 @@ public final class References {
 
   private static boolean live(Container container) {
     return container.status().alive();
+  }
+
+  /** People name a replica; which of its successive containers that is, they need not know. */
+  private static String anyGeneration(ContainerId id) {
+    return id.withGeneration(0).toString();
   }
 
   private static String text(ContainerId id) {

@@ -10,10 +10,15 @@ import dev.zlayer.cli.client.Resume;
 import dev.zlayer.cli.print.LogPrinter;
 import dev.zlayer.error.Blame;
 import dev.zlayer.json.Json;
+import dev.zlayer.task.Pauses;
+import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 
 /** Shows the output of an execution as it comes and tells how it ended, across restarts. */
 final class ExecutionWatch {
+  private static final Duration BETWEEN_LOOKS = Duration.ofMillis(50);
+
   private final Session session;
   private final DaemonClient client;
   private final Reconnecting reconnecting;
@@ -24,19 +29,52 @@ final class ExecutionWatch {
     this.reconnecting = reconnecting;
   }
 
-  /** The execution as it ended. */
+  /**
+   * The execution as it ended. Shows the output of every attempt; one whose container is not made
+   * yet has none, so each is asked for until it was seen whole.
+   */
   Json toItsEnd(String id, boolean silent) throws InterruptedException {
     String path = "/executions/" + Query.segment(id);
     if (!silent) {
-      output(id, Query.of("follow", true), false);
+      int shown = 0;
+      var resume = new Resume();
+      Json execution = reconnecting.run(() -> client.get(path));
+      while (shown < attempts(execution).size() || !finished(execution)) {
+        if (shown < attempts(execution).size()) {
+          Json attempt = attempts(execution).get(shown);
+          output(id, Query.of("follow", true).and("attempt", shown + 1), resume, false);
+          if (attempt.at("finished").string().isPresent()) {
+            shown++;
+            resume = new Resume();
+            continue;
+          }
+        }
+        Pauses.REAL.pause(BETWEEN_LOOKS);
+        execution = reconnecting.run(() -> client.get(path));
+      }
     }
     return reconnecting.run(() -> client.get(path + "/wait"));
   }
 
+  private static List<Json> attempts(Json execution) {
+    return execution.at("attempts").items();
+  }
+
+  private static boolean finished(Json execution) {
+    return switch (word(execution)) {
+      case "completed", "failed", "cancelled" -> true;
+      default -> false;
+    };
+  }
+
   /** What it has printed; goes on where it was when the daemon comes back. */
   void output(String id, Query query, boolean times) throws InterruptedException {
+    output(id, query, new Resume(), times);
+  }
+
+  private void output(String id, Query query, Resume resume, boolean times)
+      throws InterruptedException {
     var printer = new LogPrinter(session.out(), session.err(), false, times);
-    var resume = new Resume();
     boolean complete =
         reconnecting.run(
             () -> {

@@ -48,6 +48,7 @@ class TerminalIT {
       person.type("echo be''gin; cat\r");
       person.awaitText("begin");
       person.type("\u0003"); // ^C ends cat, not the shell
+      person.awaitTextAfter("^C", "# ");
       person.type("exit 42\r");
       assertThat(person.exitCode()).as(person.screen()).isEqualTo(42);
     }
