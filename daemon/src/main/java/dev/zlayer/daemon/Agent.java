@@ -36,10 +36,15 @@ import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.proxy.Proxy;
 import dev.zlayer.runtime.cni.DeploymentBridges;
 import dev.zlayer.runtime.cni.Networks;
+import dev.zlayer.runtime.composite.CompositeRuntime;
+import dev.zlayer.runtime.docker.DockerRuntime;
 import dev.zlayer.runtime.oci.Faults;
 import dev.zlayer.runtime.oci.OciRuntime;
+import dev.zlayer.runtime.wasm.WasmRuntime;
+import dev.zlayer.runtime.wasm.WasmSettings;
 import dev.zlayer.task.Pauses;
 import java.time.InstantSource;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -70,6 +75,7 @@ public final class Agent implements AutoCloseable {
   private final Proxy proxy;
   private final DeploymentBridges bridges;
   private final OciRuntime oci;
+  private final List<ContainerRuntime> runtimes;
   private final Metrics metrics = new Metrics();
   private final ContainerRuntime runtime;
   private final ServiceTranslator translator;
@@ -114,7 +120,12 @@ public final class Agent implements AutoCloseable {
                         Settings.oci(config),
                         clock,
                         Faults.NONE)));
-    this.runtime = new MeteredRuntime(oci, metrics);
+    this.runtimes = runtimes(config, dirs, clock);
+    this.runtime =
+        new MeteredRuntime(
+            parts.make(
+                "the choice of runtimes", () -> CompositeRuntime.open(runtimes, dirs.dispatch())),
+            metrics);
     SealKey key = parts.make("the key of the secrets", () -> SealKey.open(dirs.secretKey()));
     this.secrets = parts.make("the secrets", () -> SecretStore.open(store, key, clock));
     SecretFiles secretFiles =
@@ -190,6 +201,21 @@ public final class Agent implements AutoCloseable {
         parts.start("the figures", () -> new EventMeterLoop(store, jobs::find, metrics, log));
   }
 
+  /** The ways to run a container; the first is the usual one. */
+  private List<ContainerRuntime> runtimes(AgentConfig config, DataDir dirs, InstantSource clock)
+      throws InterruptedException {
+    var all = new ArrayList<ContainerRuntime>();
+    all.add(oci);
+    all.add(
+        parts.start(
+            "the WebAssembly runtime",
+            () -> WasmRuntime.open(dirs, images, WasmSettings.standard(), clock)));
+    if (config.docker().isPresent()) {
+      all.add(parts.start("the Docker runtime", () -> DockerRuntime.open(Settings.docker(config))));
+    }
+    return List.copyOf(all);
+  }
+
   /**
    * Opens an agent on its directory; only one can be.
    *
@@ -254,6 +280,11 @@ public final class Agent implements AutoCloseable {
 
   public Networks networks() {
     return networks;
+  }
+
+  /** The ways to run a container, the usual one first. */
+  public List<ContainerRuntime> runtimes() {
+    return runtimes;
   }
 
   /** The parts that only Linux containers have. */

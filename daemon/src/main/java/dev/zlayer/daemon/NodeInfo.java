@@ -5,6 +5,7 @@ import dev.zlayer.host.probe.HostFacts;
 import dev.zlayer.host.probe.HostPart;
 import dev.zlayer.host.probe.HostProbe;
 import dev.zlayer.json.Json;
+import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.runtime.oci.tool.OciTool;
 import dev.zlayer.runtime.oci.tool.OciTools;
 import java.util.LinkedHashMap;
@@ -39,16 +40,16 @@ final class NodeInfo {
         .put("parts", parts(facts, tools))
         .put("obstacles", facts.obstacles())
         .put("oci_runtime", tools.runtime().name())
-        .put("runtimes", List.of(runtime(agent)))
+        .put("runtimes", agent.runtimes().stream().map(NodeInfo::runtime).toList())
         .put("containers", agent.runtime().list().size())
         .put("images", agent.runtime().images().list().size())
         .build();
   }
 
-  private static Json runtime(Agent agent) {
-    var capabilities = agent.runtime().capabilities();
+  private static Json runtime(ContainerRuntime runtime) {
+    var capabilities = runtime.capabilities();
     return Json.object()
-        .put("name", agent.runtime().name())
+        .put("name", runtime.name())
         .put("platforms", ViewJson.of(capabilities.platforms()))
         .put("artifacts", capabilities.artifacts())
         .put("powers", capabilities.powers().stream().map(Class::getSimpleName).sorted().toList())

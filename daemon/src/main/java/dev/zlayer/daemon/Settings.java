@@ -3,6 +3,7 @@ package dev.zlayer.daemon;
 import dev.zlayer.daemon.config.AgentConfig;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.DataDir;
+import dev.zlayer.host.http.HttpAddress;
 import dev.zlayer.host.linux.Machine;
 import dev.zlayer.image.ImagesConfig;
 import dev.zlayer.image.registry.DockerConfig;
@@ -11,6 +12,7 @@ import dev.zlayer.oci.Platform;
 import dev.zlayer.proxy.ProxyConfig;
 import dev.zlayer.runtime.cni.NetworkConfig;
 import dev.zlayer.runtime.cni.Subnet;
+import dev.zlayer.runtime.docker.DockerSettings;
 import dev.zlayer.runtime.oci.OciSettings;
 import dev.zlayer.runtime.oci.tool.OciTools;
 import java.nio.charset.StandardCharsets;
@@ -64,6 +66,12 @@ final class Settings {
     var sum = new CRC32C();
     sum.update(data.toString().getBytes(StandardCharsets.UTF_8));
     return "zl" + Long.toString(sum.getValue() % 0x1000000L, 36) + "z";
+  }
+
+  static DockerSettings docker(AgentConfig config) {
+    return DockerSettings.of(
+        HttpAddress.parse(config.docker().orElseThrow(), Optional.empty()),
+        prefix(config.directories().data()));
   }
 
   static OciSettings oci(AgentConfig config) {

@@ -324,7 +324,6 @@ class ContainersIT {
           GET    | /images/inspect?ref=UPPER | | 422 | InvalidSpec | UPPER
           GET    | /images/inspect?ref=localhost/none:1 | | 404 | NotFound | none
           GET    | /images/inspect | | 422 | InvalidSpec | ref
-          POST   | /images/pull | {"ref":"127.0.0.1:1/none:1"} | 502 | Network | 127.0.0.1:1
           POST   | /images/tag | {"source":"localhost/none:1","target":"localhost/x:1"} | 404 | NotFound | none
           GET    | /executions/zzz | | 422 | InvalidSpec | zzz
           GET    | /executions/01jd0000000000000000000000 | | 404 | NotFound | execution

@@ -37,6 +37,10 @@ public record AgentConfig(
     @Doc("How they are written.") @Default("text") Log.Format logFormat,
     @Doc("Which OCI runtime to use, a name or a path; the fastest that works when absent.")
         Optional<String> ociRuntime,
+    @Doc(
+            "A Docker Engine for what it serves better, unix:///var/run/docker.sock; none when"
+                + " absent.")
+        Optional<String> docker,
     @Doc("Begins the names of bridges and is the name of the packet filter table.")
         Optional<String> networkPrefix,
     @Doc("The range from which networks get their addresses.") Optional<String> networkRange,

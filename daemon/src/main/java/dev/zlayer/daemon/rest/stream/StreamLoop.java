@@ -31,6 +31,7 @@ public final class StreamLoop implements Session.Listener, AutoCloseable {
   private final Opener opener;
   private final String requestId;
   private final AtomicReference<@Nullable Conversation> conversation = new AtomicReference<>();
+  private final AtomicReference<Json> early = new AtomicReference<>(Json.Null.INSTANCE);
   private volatile @Nullable Session socket;
   private volatile @Nullable Thread thread;
 
@@ -68,7 +69,11 @@ public final class StreamLoop implements Session.Listener, AutoCloseable {
 
   private void run(Session session, Conversation opened) {
     try (opened) {
-      opened.listen((stream, bytes, length) -> send(session, stream, bytes, length));
+      opened.listen(
+          (stream, bytes, length) -> {
+            settle(opened);
+            send(session, stream, bytes, length);
+          });
       ExitStatus exit = opened.await();
       var facts = Json.object().put("reason", exit.text());
       if (exit.exitCode().isPresent()) {
@@ -80,6 +85,16 @@ public final class StreamLoop implements Session.Listener, AutoCloseable {
       fail(session, e);
     } catch (IOException | InterruptedException | RuntimeException _) {
       session.disconnect(); // the caller has gone
+    }
+  }
+
+  /**
+   * A size that came before the terminal was ready may be lost, so the first output tells it again.
+   */
+  private void settle(Conversation opened) {
+    Json size = early.getAndSet(Json.Null.INSTANCE);
+    if (!size.isNull()) {
+      opened.resize(number(size, "rows"), number(size, "columns"));
     }
   }
 
@@ -165,11 +180,11 @@ public final class StreamLoop implements Session.Listener, AutoCloseable {
     demand();
   }
 
-  private static void command(Conversation current, Json json)
-      throws IOException, InterruptedException {
+  private void command(Conversation current, Json json) throws IOException, InterruptedException {
     Json size = json.at("resize");
     if (!size.isNull()) {
       current.resize(number(size, "rows"), number(size, "columns"));
+      early.set(size);
     }
     Optional<String> signal = json.at("signal").string();
     if (signal.isPresent()) {
