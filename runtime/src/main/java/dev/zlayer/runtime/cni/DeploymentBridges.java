@@ -30,7 +30,7 @@ public final class DeploymentBridges implements DeploymentNetworks {
   public Network make(String deployment) throws InterruptedException {
     NamedNetwork network = networks.network(name(deployment));
     Subnet subnet = network.subnet();
-    InetAddress gateway = subnet.host(1);
+    InetAddress gateway = network.gateway();
     names.open(
         deployment,
         new DeploymentNames.Range(

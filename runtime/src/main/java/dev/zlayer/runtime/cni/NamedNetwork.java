@@ -1,6 +1,7 @@
 package dev.zlayer.runtime.cni;
 
 import dev.zlayer.json.Json;
+import java.net.InetAddress;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -10,6 +11,11 @@ import java.util.Map;
 public record NamedNetwork(String name, String bridge, Subnet subnet) {
   /** The one a container is on when it names none. */
   public static final String DEFAULT = "default";
+
+  /** The machine's own address in it. */
+  public InetAddress gateway() {
+    return subnet.host(1);
+  }
 
   /**
    * The plugins that connect a container to it. Addresses are masqueraded and ports published by

@@ -50,7 +50,7 @@ public final class Networks implements AutoCloseable {
   private final SlotMaker slots;
   private final KeyedLock<String> names = new KeyedLock<>();
   private final Map<String, Slot> held = new ConcurrentHashMap<>();
-  private final Optional<PoolLoop> pool;
+  private final Pools pools;
 
   private Networks(NetworkConfig config, Consumer<String> steps)
       throws IOException, InterruptedException {
@@ -72,15 +72,7 @@ public final class Networks implements AutoCloseable {
       ports.close();
       throw e;
     }
-    this.pool =
-        config.poolSize() == 0
-            ? Optional.empty()
-            : Optional.of(
-                new PoolLoop(
-                    config.poolSize(),
-                    config.poolLull(),
-                    () -> slots.make(Optional.of(network(NamedNetwork.DEFAULT))),
-                    slots));
+    this.pools = new Pools(config, name -> slots.make(Optional.of(network(name))), slots);
   }
 
   /** Adopts what is attached, and undoes what an earlier agent left half made. */
@@ -173,6 +165,15 @@ public final class Networks implements AutoCloseable {
     return networks.all();
   }
 
+  /** The names of those attached to a network, in order. */
+  public List<String> users(String network) {
+    return held.entrySet().stream()
+        .filter(entry -> entry.getValue().network().equals(Optional.of(network)))
+        .map(Map.Entry::getKey)
+        .sorted()
+        .toList();
+  }
+
   /** The network of that name; it is recorded now if it is new. */
   public NamedNetwork network(String name) throws InterruptedException {
     NamedNetwork network = networks.create(name);
@@ -192,17 +193,13 @@ public final class Networks implements AutoCloseable {
     if (name.equals(NamedNetwork.DEFAULT)) {
       throw new AgentException.InvalidSpec("the default network cannot be removed");
     }
-    List<String> users =
-        held.entrySet().stream()
-            .filter(entry -> entry.getValue().network().equals(Optional.of(name)))
-            .map(Map.Entry::getKey)
-            .sorted()
-            .toList();
+    List<String> users = users(name);
     if (!users.isEmpty()) {
       throw new AgentException.InvalidSpec(
           "network '%s' is in use by %s: remove them first"
               .formatted(name, String.join(", ", users)));
     }
+    pools.close(name);
     settle(Deadline.after(config.pluginTimeout()));
     try {
       Links.delete(network.bridge());
@@ -238,16 +235,14 @@ public final class Networks implements AutoCloseable {
 
   /** How many namespaces are ready to be taken. */
   public int prepared() {
-    return pool.map(PoolLoop::size).orElse(0);
+    return pools.size();
   }
 
   /** Takes down what was prepared and has left; what is attached stays attached. */
   @Override
   public void close() throws InterruptedException {
     try {
-      if (pool.isPresent()) {
-        pool.get().close();
-      }
+      pools.close();
       // what fails is recorded as leaving: the next agent goes on with it
       releases.tryAll(Deadline.after(CLOSE_LIMIT));
     } finally {
@@ -273,8 +268,8 @@ public final class Networks implements AutoCloseable {
   }
 
   private Slot obtain(Optional<String> wanted) throws InterruptedException {
-    if (pool.isPresent() && wanted.equals(Optional.of(NamedNetwork.DEFAULT))) {
-      Optional<Slot> prepared = pool.get().take();
+    if (wanted.isPresent()) {
+      Optional<Slot> prepared = pools.take(wanted.get());
       if (prepared.isPresent()) {
         return prepared.get();
       }

@@ -29,6 +29,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -182,6 +183,25 @@ class DeploymentDoorsIT {
     assertThat(networks.networks()).isEmpty();
     assertThat(leaks.bridges()).isEmpty();
     leaks.assertNone();
+  }
+
+  @Test
+  void aNetworkThatIsJoinedOftenHasNamespacesReady() throws Exception {
+    networks.close();
+    networks = Networks.open(config.withPoolSize(1));
+    bridges = new DeploymentBridges(networks, proxy);
+    for (int run = 0; run < 8; run++) {
+      attach("job", "shop");
+      networks.detach("job");
+    }
+
+    Awaitility.await().atMost(Duration.ofSeconds(20)).until(() -> networks.prepared() >= 2);
+    bridges.remove("shop");
+    assertThat(networks.networks())
+        .extracting(NamedNetwork::name)
+        .containsExactly(NamedNetwork.DEFAULT);
+    assertThat(leaks.bridges()).hasSize(1);
+    assertThat(networks.prepared()).isEqualTo(1);
   }
 
   private Attachment attach(String name, String deployment) throws InterruptedException {
