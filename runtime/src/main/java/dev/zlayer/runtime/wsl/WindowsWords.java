@@ -13,7 +13,8 @@ final class WindowsWords {
     }
     var quoted = new StringBuilder("\"");
     int backslashes = 0;
-    for (char c : word.toCharArray()) {
+    for (int i = 0; i < word.length(); i++) {
+      char c = word.charAt(i);
       if (c == '"') {
         quoted.repeat('\\', backslashes + 1);
       }
