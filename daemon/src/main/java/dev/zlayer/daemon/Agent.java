@@ -32,17 +32,19 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.DataDir;
 import dev.zlayer.host.file.DirectoryLock;
 import dev.zlayer.image.ImageStore;
+import dev.zlayer.port.Container;
 import dev.zlayer.port.ContainerRuntime;
+import dev.zlayer.port.DeploymentNetworks;
+import dev.zlayer.port.Rotation;
 import dev.zlayer.proxy.Proxy;
-import dev.zlayer.runtime.cni.DeploymentBridges;
 import dev.zlayer.runtime.cni.Networks;
 import dev.zlayer.runtime.composite.CompositeRuntime;
 import dev.zlayer.runtime.docker.DockerRuntime;
-import dev.zlayer.runtime.oci.Faults;
 import dev.zlayer.runtime.oci.OciRuntime;
 import dev.zlayer.runtime.wasm.WasmRuntime;
 import dev.zlayer.runtime.wasm.WasmSettings;
 import dev.zlayer.task.Pauses;
+import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -71,10 +73,7 @@ public final class Agent implements AutoCloseable {
   private final Parts parts;
   private final ImageStore images;
   private final StateStore store;
-  private final Networks networks;
-  private final Proxy proxy;
-  private final DeploymentBridges bridges;
-  private final OciRuntime oci;
+  private final Optional<LinuxParts> linux;
   private final List<ContainerRuntime> runtimes;
   private final Metrics metrics = new Metrics();
   private final ContainerRuntime runtime;
@@ -103,23 +102,10 @@ public final class Agent implements AutoCloseable {
                     dirs.stateFile(), StoreConfig.DEFAULT.withEvents(config.events())));
     this.images =
         parts.start("the image store", () -> ImageStore.open(dirs, Settings.images(config, clock)));
-    this.networks = parts.start("the networks", () -> Networks.open(Settings.networks(config)));
-    this.proxy =
-        parts.start("the doors of services", () -> Proxy.open(Settings.doors(config), Pauses.REAL));
-    this.bridges = new DeploymentBridges(networks, proxy);
-    this.oci =
-        parts.start(
-            "the container runtime",
-            () ->
-                OciRuntime.open(
-                    new OciRuntime.Parts(
-                        dirs,
-                        images,
-                        images.snapshots(),
-                        networks,
-                        Settings.oci(config),
-                        clock,
-                        Faults.NONE)));
+    this.linux = LinuxParts.start(config, parts, images, NodeInfo.facts(env), log);
+    Rotation rotation = linux.<Rotation>map(LinuxParts::proxy).orElse(Rotation.NONE);
+    DeploymentNetworks bridges =
+        linux.<DeploymentNetworks>map(LinuxParts::bridges).orElse(DeploymentNetworks.SHARED);
     this.runtimes = runtimes(config, dirs, clock);
     this.runtime =
         new MeteredRuntime(
@@ -129,7 +115,7 @@ public final class Agent implements AutoCloseable {
     SealKey key = parts.make("the key of the secrets", () -> SealKey.open(dirs.secretKey()));
     this.secrets = parts.make("the secrets", () -> SecretStore.open(store, key, clock));
     SecretFiles secretFiles =
-        parts.make("the secret files", () -> SecretFiles.open(dirs.secretFiles(), key));
+        parts.make("the secret files", () -> secretFiles(dirs, key, runtime.list()));
     var resolver = new EnvResolver(name -> Optional.ofNullable(env.get(name)), secrets);
     this.translator = new ServiceTranslator(resolver, (_, _) -> Optional.empty(), secretFiles);
     var initializer =
@@ -177,22 +163,15 @@ public final class Agent implements AutoCloseable {
                         initializer,
                         jobs,
                         cron,
-                        proxy,
+                        rotation,
                         bridges,
                         volumes,
                         clock,
                         RandomGenerator.getDefault()),
                     DeploymentConfig.forCores(Runtime.getRuntime().availableProcessors())));
-    parts.make(
-        "closing doors that nobody has",
-        () -> {
-          proxy.retain(
-              deployments.list().stream()
-                  .flatMap(deployment -> deployment.services().stream())
-                  .map(ServiceStatus::key)
-                  .toList());
-          return proxy;
-        });
+    if (linux.isPresent()) {
+      parts.make("closing doors that nobody has", () -> closeDoors(linux.get().proxy()));
+    }
     this.standalone =
         parts.start(
             "the standalone containers",
@@ -205,7 +184,7 @@ public final class Agent implements AutoCloseable {
   private List<ContainerRuntime> runtimes(AgentConfig config, DataDir dirs, InstantSource clock)
       throws InterruptedException {
     var all = new ArrayList<ContainerRuntime>();
-    all.add(oci);
+    linux.ifPresent(here -> all.add(here.oci()));
     all.add(
         parts.start(
             "the WebAssembly runtime",
@@ -214,6 +193,26 @@ public final class Agent implements AutoCloseable {
       all.add(parts.start("the Docker runtime", () -> DockerRuntime.open(Settings.docker(config))));
     }
     return List.copyOf(all);
+  }
+
+  /** Files of containers that are gone are of no use to anybody. */
+  private static SecretFiles secretFiles(DataDir dirs, SealKey key, List<Container> containers) {
+    SecretFiles files = SecretFiles.open(dirs.secretFiles(), key);
+    List<Path> _ =
+        files.prune(
+            containers.stream()
+                .flatMap(container -> container.spec().fileSystem().mounts().stream())
+                .toList());
+    return files;
+  }
+
+  private Proxy closeDoors(Proxy proxy) throws InterruptedException {
+    proxy.retain(
+        deployments.list().stream()
+            .flatMap(deployment -> deployment.services().stream())
+            .map(ServiceStatus::key)
+            .toList());
+    return proxy;
   }
 
   /**
@@ -278,8 +277,9 @@ public final class Agent implements AutoCloseable {
     return translator;
   }
 
-  public Networks networks() {
-    return networks;
+  /** None on a node that cannot run Linux containers. */
+  public Optional<Networks> networks() {
+    return linux.map(LinuxParts::networks);
   }
 
   /** The ways to run a container, the usual one first. */
@@ -287,9 +287,9 @@ public final class Agent implements AutoCloseable {
     return runtimes;
   }
 
-  /** The parts that only Linux containers have. */
-  public OciRuntime oci() {
-    return oci;
+  /** The parts that only Linux containers have; none on a node that cannot run them. */
+  public Optional<OciRuntime> oci() {
+    return linux.map(LinuxParts::oci);
   }
 
   public Metrics metrics() {

@@ -6,6 +6,7 @@ import dev.zlayer.host.probe.HostPart;
 import dev.zlayer.host.probe.HostProbe;
 import dev.zlayer.json.Json;
 import dev.zlayer.port.ContainerRuntime;
+import dev.zlayer.runtime.oci.OciRuntime;
 import dev.zlayer.runtime.oci.tool.OciTool;
 import dev.zlayer.runtime.oci.tool.OciTools;
 import java.util.LinkedHashMap;
@@ -20,11 +21,16 @@ final class NodeInfo {
 
   private NodeInfo() {}
 
-  static Json look(Agent agent, Map<String, String> env) throws InterruptedException {
+  static HostFacts facts(Map<String, String> env) throws InterruptedException {
+    // a user's PATH often lacks sbin, where these programs live
     String path =
         Optional.ofNullable(env.get("PATH")).map(own -> own + ":" + USUAL_PATH).orElse(USUAL_PATH);
-    HostFacts facts = new HostProbe(path, HostProbe.CNI_DIRECTORIES).probe();
-    OciTools tools = agent.oci().tools();
+    return new HostProbe(path, HostProbe.CNI_DIRECTORIES).probe();
+  }
+
+  static Json look(Agent agent, Map<String, String> env) throws InterruptedException {
+    HostFacts facts = facts(env);
+    Optional<OciTools> tools = agent.oci().map(OciRuntime::tools);
     return Json.object()
         .put("version", Version.CURRENT.version())
         .put("pid", ProcessHandle.current().pid())
@@ -39,7 +45,7 @@ final class NodeInfo {
         .put("overlayfs", facts.overlay())
         .put("parts", parts(facts, tools))
         .put("obstacles", facts.obstacles())
-        .put("oci_runtime", tools.runtime().name())
+        .putIf("oci_runtime", tools.map(all -> all.runtime().name()))
         .put("runtimes", agent.runtimes().stream().map(NodeInfo::runtime).toList())
         .put("containers", agent.runtime().list().size())
         .put("images", agent.runtime().images().list().size())
@@ -56,14 +62,15 @@ final class NodeInfo {
         .build();
   }
 
-  private static List<Json.Obj> parts(HostFacts facts, OciTools tools) {
+  private static List<Json.Obj> parts(HostFacts facts, Optional<OciTools> tools) {
     Map<String, String> verdicts = new LinkedHashMap<>();
-    for (OciTool tool : tools.tried()) {
+    Optional<OciTool> used = tools.map(OciTools::runtime);
+    for (OciTool tool : tools.map(OciTools::tried).orElse(List.of())) {
       verdicts.put(
           tool.name(),
           tool.problem()
               .map(problem -> "does not work here: " + problem)
-              .orElse(tool.equals(tools.runtime()) ? "used" : "works"));
+              .orElse(used.filter(tool::equals).isPresent() ? "used" : "works"));
     }
     return facts.parts().stream().map(part -> part(part, verdicts)).toList();
   }

@@ -16,6 +16,7 @@ import dev.zlayer.task.Pauses;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * What the resources work on.
@@ -34,7 +35,7 @@ public record Resources(
     ImageStore images,
     SecretStore secrets,
     VolumeStore volumes,
-    Networks networks,
+    Optional<Networks> networks,
     StateStore store,
     InstantSource clock) {
   /** All of them, in the order of the reference. */

@@ -12,11 +12,12 @@ import java.nio.file.Path;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /** Volumes and networks. */
 public final class StorageResource implements Resource {
   private final VolumeStore volumes;
-  private final Networks networks;
+  private final Optional<Networks> networks;
 
   /**
    * A volume.
@@ -51,7 +52,7 @@ public final class StorageResource implements Resource {
   record NetworkView(
       String name, String bridge, String subnet, InetAddress gateway, List<String> containers) {}
 
-  public StorageResource(VolumeStore volumes, Networks networks) {
+  public StorageResource(VolumeStore volumes, Optional<Networks> networks) {
     this.volumes = volumes;
     this.networks = networks;
   }
@@ -90,10 +91,14 @@ public final class StorageResource implements Resource {
   }
 
   private Answer networks() {
-    return Answer.json(ViewJson.of(networks.networks().stream().map(this::view).toList()));
+    return Answer.json(ViewJson.of(networks.stream().flatMap(StorageResource::views).toList()));
   }
 
-  private NetworkView view(NamedNetwork network) {
+  private static Stream<NetworkView> views(Networks networks) {
+    return networks.networks().stream().map(network -> view(networks, network));
+  }
+
+  private static NetworkView view(Networks networks, NamedNetwork network) {
     List<String> containers =
         networks.attached().stream()
             .filter(

@@ -17,6 +17,8 @@ final class SqliteLibrary {
   private static final String PLACE = "org.sqlite.tmpdir";
   private static final String FILES = "sqlite-*libsqlitejdbc.so*";
 
+  private static boolean loaded;
+
   private SqliteLibrary() {}
 
   /**
@@ -25,12 +27,12 @@ final class SqliteLibrary {
    * @param directory where the file may lie for a moment
    */
   static synchronized void load(Path directory) throws SQLException {
-    if (System.getProperty(PLACE) != null) {
+    if (loaded) {
       return;
     }
     System.setProperty(PLACE, directory.toString());
     try {
-      SQLiteJDBCLoader.initialize();
+      loaded = SQLiteJDBCLoader.initialize();
       clear(directory);
     } catch (IOException e) {
       throw new UncheckedIOException(e);

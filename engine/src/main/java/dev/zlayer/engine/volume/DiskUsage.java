@@ -44,7 +44,7 @@ final class DiskUsage {
         return FileVisitResult.CONTINUE;
       }
 
-      /** What vanishes while we look, or cannot be read, is not counted. */
+      // what vanishes while we look, or cannot be read, is not counted
       @Override
       public FileVisitResult visitFileFailed(Path file, IOException e) {
         complete = false;
