@@ -61,7 +61,9 @@ final class Ending {
     ContainerDir.RunDir run = cell.directory().run(record.run());
     Path file = run.exitCode(cell.name());
     try {
-      Instant finished = Files.getLastModifiedTime(file).toInstant();
+      Instant noted = Files.getLastModifiedTime(file).toInstant();
+      // times of files lag by up to a tick of the kernel, and nothing ends before it began
+      Instant finished = record.startedAt().filter(noted::isBefore).orElse(noted);
       int code = Integer.parseInt(Files.readString(file).strip());
       return new Outcome(status(cell, run, code, wait), record.startedAt(), Optional.of(finished));
     } catch (NoSuchFileException _) {
