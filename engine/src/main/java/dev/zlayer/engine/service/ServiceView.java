@@ -62,6 +62,9 @@ final class ServiceView {
     if (aim.obstacle().isPresent() || record.shutdown().isPresent()) {
       return ServiceState.FAILED;
     }
+    if (!aim.known() && !record.stopped()) {
+      return ServiceState.DEPLOYING; // nobody has looked yet
+    }
     if (wanted.isEmpty()) {
       return book.lives.isEmpty() ? ServiceState.STOPPED : ServiceState.DEPLOYING;
     }

@@ -75,25 +75,33 @@ class DeploymentsTest {
     shop.up("web: {image: app:1, scale: {mode: fixed, replicas: 3}}");
     stable();
     shop.up("web: {image: app:2, scale: {mode: fixed, replicas: 3}}");
-    var counts = new ArrayList<Integer>();
-    var ready = new ArrayList<Integer>();
-    Settled settled =
-        shop.settle(
-            news -> {
-              counts.add(shop.containers("web").size());
-              if (news instanceof Progress.Changed(var service)) {
-                ready.add(service.ready());
-              }
-            });
+    Settled settled = shop.settle();
 
     assertThat(settled.outcome()).isEqualTo(Settled.Outcome.STABLE);
-    assertThat(counts).isNotEmpty().allMatch(count -> count <= 4);
-    assertThat(ready).isNotEmpty().allMatch(count -> count >= 3);
+    assertThat(running(shop.world.journal()))
+        .as("running after each step")
+        .startsWith(1, 2, 3, 4, 3)
+        .allMatch(count -> count <= 4)
+        .endsWith(4, 3, 4, 3);
     assertThat(shop.runtime.list())
         .hasSize(3)
         .extracting(container -> container.spec().image())
         .containsOnly(ImageRef.parse("app:2"));
     assertThat(shop.service("web").revision()).isEqualTo(2);
+  }
+
+  /** How many run after each start and each removal. */
+  private static List<Integer> running(List<String> journal) {
+    var counts = new ArrayList<Integer>();
+    int running = 0;
+    for (String step : journal) {
+      if (step.startsWith("start ")) {
+        counts.add(++running);
+      } else if (step.startsWith("remove ")) {
+        counts.add(--running);
+      }
+    }
+    return counts;
   }
 
   @Test

@@ -29,7 +29,8 @@ class SqliteFullDiskIT {
   @BeforeEach
   void mount() throws InterruptedException {
     Processes.check(
-        Command.of("mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", disk.toString()), LIMIT);
+        // the native library takes one MiB of it as long as this process has it loaded
+        Command.of("mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", disk.toString()), LIMIT);
   }
 
   @AfterEach
