@@ -308,6 +308,7 @@ public abstract sealed class AgentException extends RuntimeException {
   public static final class RouteToPeer extends AgentException {
     private final String service;
     private final String requiredOs;
+    private final String reason;
 
     public RouteToPeer(String service, String requiredOs, String reason) {
       super(
@@ -315,6 +316,12 @@ public abstract sealed class AgentException extends RuntimeException {
           null);
       this.service = service;
       this.requiredOs = requiredOs;
+      this.reason = reason;
+    }
+
+    /** The same signal for whom it is meant: an image is known before its service is. */
+    public RouteToPeer of(String service) {
+      return new RouteToPeer(service, requiredOs, reason);
     }
 
     public String service() {

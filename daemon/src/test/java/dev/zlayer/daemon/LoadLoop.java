@@ -4,6 +4,8 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -40,7 +42,7 @@ final class LoadLoop implements AutoCloseable {
           failures.add(last);
         }
       } catch (IOException e) {
-        failures.add(e.toString());
+        failures.add(e + "; half open: " + halfOpen());
       }
       requests.incrementAndGet();
     }
@@ -54,6 +56,15 @@ final class LoadLoop implements AutoCloseable {
           .getOutputStream()
           .write("GET /index.html HTTP/1.0\r\n\r\n".getBytes(StandardCharsets.UTF_8));
       return new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    }
+  }
+
+  /** Where connections go that nobody answers; tells more than the failure itself. */
+  private static List<String> halfOpen() {
+    try (var lines = Files.lines(Path.of("/proc/net/nf_conntrack"))) {
+      return lines.filter(line -> line.contains(" SYN_SENT ")).toList();
+    } catch (IOException e) {
+      return List.of(e.toString());
     }
   }
 

@@ -51,6 +51,7 @@ final class JobGateLoop implements AutoCloseable {
   private GateRecord record;
   private Want want;
   private Instant waitingSince;
+  private long openFor = -1;
   private @Nullable Thread waiter;
   private volatile View view = new View(Optional.of("its turn"), Optional.empty(), false);
   private volatile boolean closing;
@@ -166,11 +167,12 @@ final class JobGateLoop implements AutoCloseable {
   }
 
   private void decide(Instant now) {
-    if (record.completed().contains(want.hash())) {
+    boolean completed = record.completed().contains(want.hash());
+    if (completed && openFor == want.revision()) {
       show(Optional.empty(), Optional.empty(), Signal.completed(want.revision()));
       return;
     }
-    Optional<Execution> run = newest();
+    Optional<Execution> run = completed ? Optional.empty() : newest();
     if (run.isPresent()) {
       follow(run.get(), now);
       return;
@@ -182,6 +184,11 @@ final class JobGateLoop implements AutoCloseable {
         want.revision(),
         waitingSince,
         now)) {
+      case Gate.Verdict.Open _ when completed -> {
+        // those who wait for it also wait for what it needed, as when it ran
+        openFor = want.revision();
+        show(Optional.empty(), Optional.empty(), Signal.completed(want.revision()));
+      }
       case Gate.Verdict.Open _ -> trigger();
       case Gate.Verdict.Waiting(String what, _) ->
           show(Optional.of(what), Optional.empty(), Signal.nothing(want.revision()));
@@ -204,6 +211,7 @@ final class JobGateLoop implements AutoCloseable {
         GateRecord done = record.completed(want.hash());
         parts.store().commit(Change.of(done.put()));
         record = done;
+        openFor = want.revision();
         show(Optional.empty(), Optional.empty(), Signal.completed(want.revision()));
       }
       case ExecutionStatus.Failed(String reason, var exit) ->

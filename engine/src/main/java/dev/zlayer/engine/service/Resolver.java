@@ -3,6 +3,7 @@ package dev.zlayer.engine.service;
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.container.ServiceKey;
+import dev.zlayer.error.AgentException;
 import dev.zlayer.oci.PullPolicy;
 import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.port.ImageInfo;
@@ -50,7 +51,7 @@ final class Resolver {
           containers.spec(key.deployment(), key.service(), role.getValue(), blueprint.directory());
       roles.add(new Role(role.getKey(), role.getValue(), spec));
     }
-    String known = images.isPresent() ? images.get() : pull(roles, progress);
+    String known = images.isPresent() ? images.get() : pull(key, roles, progress);
     var parts = new LinkedHashMap<String, Resolved.Part>();
     for (Role role : roles) {
       String hash =
@@ -65,23 +66,31 @@ final class Resolver {
     return new Resolved(parts, known);
   }
 
-  private String pull(List<Role> roles, BiConsumer<String, PullEvent> progress)
+  private String pull(ServiceKey key, List<Role> roles, BiConsumer<String, PullEvent> progress)
       throws InterruptedException {
     List<String> newest = new ArrayList<>();
     for (Role role : roles) {
-      ContainerSpec spec = role.spec();
       PullPolicy policy = role.service().image().pullPolicy();
-      ImageInfo info =
-          runtime
-              .images()
-              .pull(
-                  new PullRequest(spec.image(), policy, spec.platform(), Optional.empty()),
-                  event -> progress.accept(spec.image().familiar(), event));
+      ImageInfo info = pull(key, role.spec(), policy, progress);
       if (policy == PullPolicy.ALWAYS || policy == PullPolicy.NEWER) {
         newest.add(role.name() + "=" + info.digest());
       }
     }
     return String.join(",", newest);
+  }
+
+  private ImageInfo pull(
+      ServiceKey key, ContainerSpec spec, PullPolicy policy, BiConsumer<String, PullEvent> progress)
+      throws InterruptedException {
+    try {
+      return runtime
+          .images()
+          .pull(
+              new PullRequest(spec.image(), policy, spec.platform(), Optional.empty()),
+              event -> progress.accept(spec.image().familiar(), event));
+    } catch (AgentException.RouteToPeer e) {
+      throw e.of(key.service());
+    }
   }
 
   /** The service once per role, with what the role has of its own. */

@@ -21,6 +21,10 @@ import java.util.function.Consumer;
  */
 record PullRouting(List<ContainerRuntime> runtimes, ImageKnowledge knowledge, Reports reports) {
   ImageInfo pull(PullRequest request, Consumer<PullEvent> progress) throws InterruptedException {
+    if (request.platform().isPresent()) {
+      // what nobody here runs needs another node, whether the image is here or not
+      ContainerRuntime _ = choose(runtimes, request, knowledge.of(request.image()));
+    }
     if (request.policy() == PullPolicy.NEVER) {
       return present(request).images().pull(request, progress);
     }
