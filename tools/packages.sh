@@ -4,7 +4,7 @@
 
 # program:package, the program is what tells whether the package is there
 RUN_PACKAGES='runc:runc crun:crun conmon:conmon /usr/lib/cni/bridge:containernetworking-plugins
-  catatonit:catatonit nft:nftables
+  catatonit:catatonit nft:nftables conntrack:conntrack
   /usr/share/containers/seccomp.json:golang-github-containers-common'
 TEST_PACKAGES='dockerd:docker.io docker-registry:docker-registry htpasswd:apache2-utils skopeo:skopeo umoci:umoci
   busybox:busybox-static zstd:zstd openssl:openssl ip:iproute2 nsenter:util-linux setfattr:attr setcap:libcap2-bin

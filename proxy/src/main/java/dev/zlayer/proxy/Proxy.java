@@ -81,7 +81,7 @@ public final class Proxy implements Rotation, DeploymentNames, AutoCloseable {
     DoorPlan plan = DoorPlan.of(service, config.bridged());
     var problems = new ArrayList<>(plan.problems());
     try (var _ = lock.lock(ALL)) {
-      services.put(service.service(), service);
+      Members before = services.put(service.service(), service);
       names.service(service);
       var wanted = without(service.service());
       for (Door door : plan.doors()) {
@@ -93,6 +93,7 @@ public final class Proxy implements Rotation, DeploymentNames, AutoCloseable {
         }
       }
       apply(wanted);
+      Stale.forget(Stale.between(before, service));
     }
     if (!problems.isEmpty()) {
       throw new AgentException.Configuration(
@@ -118,9 +119,10 @@ public final class Proxy implements Rotation, DeploymentNames, AutoCloseable {
   @Override
   public void remove(ServiceKey service) throws InterruptedException {
     try (var _ = lock.lock(ALL)) {
-      services.remove(service);
+      Members before = services.remove(service);
       names.remove(service);
       apply(without(service));
+      Stale.forget(Stale.between(before, null));
     }
   }
 
