@@ -36,7 +36,7 @@ final class Stale {
         : service.members().stream().map(Member::address).collect(Collectors.toSet());
   }
 
-  /** Without the program the memory fades by itself, within minutes. */
+  /** Without the program, which {@code zlayer info} tells, the memory fades within minutes. */
   static void forget(Set<InetAddress> addresses) throws InterruptedException {
     for (InetAddress address : addresses) {
       if (address.isLoopbackAddress()) {

@@ -163,6 +163,10 @@ final class JobGateLoop implements AutoCloseable {
     } catch (AgentException e) {
       // the store or the executor refuses now; the next look tries again
       show(Optional.empty(), Optional.of(Failure.of(e, now)), Signal.nothing(want.revision()));
+    } catch (RuntimeException e) {
+      // a fault of ours must not end the supervision: others would wait for it for ever
+      var fault = new AgentException.Internal("the gate of the job failed: " + e, e);
+      show(Optional.empty(), Optional.of(Failure.of(fault, now)), Signal.nothing(want.revision()));
     }
   }
 

@@ -23,6 +23,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashSet;
@@ -125,6 +126,30 @@ class DeploymentDoorsIT {
     Deadline patient = Deadline.after(Duration.ofSeconds(20));
     proxy.drain(id(1), patient);
     assertThat(patient.passed()).as("no connection is open").isFalse();
+  }
+
+  @Test
+  void theKernelForgetsConnectionsOfMembersThatAreGone() throws Exception {
+    int port = freePort();
+    Attachment one = attach("one", "shop");
+    Attachment two = attach("two", "shop");
+    inside.tcp(one, 8080, "one");
+    inside.tcp(two, 8080, "two");
+    proxy.update(members(port, member(1, one, true), member(2, two, true)));
+    assertThat(answers(port)).containsExactlyInAnyOrder("one", "two");
+    assertThat(remembered(one)).isNotEmpty();
+
+    proxy.update(members(port, member(2, two, true)));
+
+    assertThat(remembered(one)).as("a client may take the same port again").isEmpty();
+    assertThat(remembered(two)).as("those of others stay").isNotEmpty();
+  }
+
+  private static List<String> remembered(Attachment member) throws Exception {
+    String answering = " src=" + member.ip().orElseThrow().getHostAddress() + " ";
+    try (var lines = Files.lines(Path.of("/proc/net/nf_conntrack"))) {
+      return lines.filter(line -> line.contains(answering)).toList();
+    }
   }
 
   @Test
