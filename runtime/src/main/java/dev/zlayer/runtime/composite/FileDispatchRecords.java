@@ -26,9 +26,21 @@ public final class FileDispatchRecords implements DispatchRecords {
   public static FileDispatchRecords open(Path directory) {
     try {
       Files.createDirectories(directory);
+      sweep(directory);
       return new FileDispatchRecords(directory);
     } catch (IOException e) {
       throw failed("open", directory, e);
+    }
+  }
+
+  /** Half-written files of a crash; only at the start, when nobody writes yet. */
+  private static void sweep(Path directory) throws IOException {
+    try (Stream<Path> files = Files.list(directory)) {
+      for (Path file : (Iterable<Path>) files::iterator) {
+        if (!file.getFileName().toString().endsWith(SUFFIX)) {
+          Files.deleteIfExists(file);
+        }
+      }
     }
   }
 
@@ -45,8 +57,6 @@ public final class FileDispatchRecords implements DispatchRecords {
           } catch (AgentException.InvalidSpec e) {
             LOG.log(System.Logger.Level.ERROR, "cannot read " + file + ": " + e.getMessage());
           }
-        } else {
-          Files.deleteIfExists(file);
         }
       }
       return records;

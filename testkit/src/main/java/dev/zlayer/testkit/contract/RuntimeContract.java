@@ -80,8 +80,9 @@ public abstract class RuntimeContract
     return shell(script);
   }
 
+  /** One runtime for all threads of a test: two over the same state would disturb each other. */
   @Override
-  public final ContainerRuntime current() {
+  public final synchronized ContainerRuntime current() {
     if (current.isEmpty()) {
       current = Optional.of(runtime());
     }
@@ -89,7 +90,7 @@ public abstract class RuntimeContract
   }
 
   @Override
-  public final ContainerRuntime restart() {
+  public final synchronized ContainerRuntime restart() {
     ContainerRuntime _ = current();
     current = Optional.of(restarted());
     return current.get();
