@@ -7,6 +7,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 
 /**
  * One execution of a job, as it is recorded.
@@ -67,24 +68,14 @@ public record Execution(
     var all = new ArrayList<>(attempts);
     all.add(Attempt.begun(attempts.size() + 1, now));
     Instant first = startedAt.orElse(now);
-    return new Execution(
-        id,
-        number,
-        job,
-        trigger,
-        overrides,
-        priority,
-        createdAt,
-        needs,
-        follows,
-        Optional.of(first),
-        deadlineAt.or(() -> deadline.map(first::plus)),
-        Optional.empty(),
-        cancelRequested,
-        timedOut,
-        all,
-        new ExecutionStatus.Initializing(),
-        finishedAt);
+    return with(
+        next -> {
+          next.startedAt = Optional.of(first);
+          next.deadlineAt = deadlineAt.or(() -> deadline.map(first::plus));
+          next.notBefore = Optional.empty();
+          next.attempts = all;
+          next.status = new ExecutionStatus.Initializing();
+        });
   }
 
   Execution running(Instant now) {
@@ -100,70 +91,42 @@ public record Execution(
   }
 
   Execution again(Instant notBefore) {
-    return new Execution(
-        id,
-        number,
-        job,
-        trigger,
-        overrides,
-        priority,
-        createdAt,
-        needs,
-        follows,
-        startedAt,
-        deadlineAt,
-        Optional.of(notBefore),
-        cancelRequested,
-        timedOut,
-        attempts,
-        new ExecutionStatus.Pending(),
-        finishedAt);
+    return with(
+        next -> {
+          next.notBefore = Optional.of(notBefore);
+          next.status = new ExecutionStatus.Pending();
+        });
   }
 
   Execution finished(ExecutionStatus status, Instant now) {
-    return flagged(cancelRequested, timedOut, status, Optional.of(now));
+    return with(
+        next -> {
+          next.status = status;
+          next.finishedAt = Optional.of(now);
+        });
   }
 
   Execution cancelling() {
-    return flagged(true, timedOut, status, finishedAt);
+    return with(next -> next.cancelRequested = true);
   }
 
   Execution timingOut() {
-    return flagged(cancelRequested, true, status, finishedAt);
+    return with(next -> next.timedOut = true);
   }
 
   private Execution with(ExecutionStatus status) {
-    return flagged(cancelRequested, timedOut, status, finishedAt);
-  }
-
-  private Execution flagged(
-      boolean cancelRequested,
-      boolean timedOut,
-      ExecutionStatus status,
-      Optional<Instant> finishedAt) {
-    return new Execution(
-        id,
-        number,
-        job,
-        trigger,
-        overrides,
-        priority,
-        createdAt,
-        needs,
-        follows,
-        startedAt,
-        deadlineAt,
-        notBefore,
-        cancelRequested,
-        timedOut,
-        attempts,
-        status,
-        finishedAt);
+    return with(next -> next.status = status);
   }
 
   private Execution with(Attempt attempt) {
     var all = new ArrayList<>(attempts);
     all.set(all.size() - 1, attempt);
+    return with(next -> next.attempts = all);
+  }
+
+  private Execution with(Consumer<Next> change) {
+    var next = new Next();
+    change.accept(next);
     return new Execution(
         id,
         number,
@@ -174,13 +137,25 @@ public record Execution(
         createdAt,
         needs,
         follows,
-        startedAt,
-        deadlineAt,
-        notBefore,
-        cancelRequested,
-        timedOut,
-        all,
-        status,
-        finishedAt);
+        next.startedAt,
+        next.deadlineAt,
+        next.notBefore,
+        next.cancelRequested,
+        next.timedOut,
+        next.attempts,
+        next.status,
+        next.finishedAt);
+  }
+
+  /** What can change, as it is before the change. */
+  private final class Next {
+    Optional<Instant> startedAt = startedAt();
+    Optional<Instant> deadlineAt = deadlineAt();
+    Optional<Instant> notBefore = notBefore();
+    boolean cancelRequested = cancelRequested();
+    boolean timedOut = timedOut();
+    List<Attempt> attempts = attempts();
+    ExecutionStatus status = status();
+    Optional<Instant> finishedAt = finishedAt();
   }
 }

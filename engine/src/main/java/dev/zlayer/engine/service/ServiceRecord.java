@@ -6,6 +6,7 @@ import java.util.Collections;
 import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 
 /**
@@ -65,111 +66,59 @@ record ServiceRecord(
 
   /** Aims at another revision, or at the same once more: what was given up is tried again. */
   ServiceRecord aimingAt(long revision) {
-    return new ServiceRecord(
-        key,
-        revision,
-        good,
-        Optional.empty(),
-        stopped,
-        Optional.empty(),
-        replicas,
-        restarts,
-        generation,
-        images,
-        all(SlotRecord::again));
+    return with(
+        next -> {
+          next.revision = revision;
+          next.takenBack = Optional.empty();
+          next.shutdown = Optional.empty();
+          next.slots = all(SlotRecord::again);
+        });
   }
 
   /** All replicas run it and are healthy; what was remembered of other revisions can go. */
   ServiceRecord proved(long revision) {
     var kept = new TreeMap<>(images);
     kept.keySet().removeIf(number -> number != revision && number != this.revision);
-    return new ServiceRecord(
-        key,
-        this.revision,
-        Optional.of(revision),
-        takenBack,
-        stopped,
-        shutdown,
-        replicas,
-        restarts,
-        generation,
-        kept,
-        slots);
+    return with(
+        next -> {
+          next.good = Optional.of(revision);
+          next.images = kept;
+        });
   }
 
   ServiceRecord takenBack(Failure reason) {
-    return new ServiceRecord(
-        key,
-        revision,
-        good,
-        Optional.of(reason),
-        stopped,
-        shutdown,
-        replicas,
-        restarts,
-        generation,
-        images,
-        all(SlotRecord::again));
+    return with(
+        next -> {
+          next.takenBack = Optional.of(reason);
+          next.slots = all(SlotRecord::again);
+        });
   }
 
   ServiceRecord stopped(boolean stopped) {
-    return new ServiceRecord(
-        key,
-        revision,
-        good,
-        takenBack,
-        stopped,
-        Optional.empty(),
-        replicas,
-        restarts,
-        generation,
-        images,
-        all(SlotRecord::again));
+    return with(
+        next -> {
+          next.stopped = stopped;
+          next.shutdown = Optional.empty();
+          next.slots = all(SlotRecord::again);
+        });
   }
 
   ServiceRecord shutdown(Failure reason) {
-    return new ServiceRecord(
-        key,
-        revision,
-        good,
-        takenBack,
-        stopped,
-        Optional.of(reason),
-        replicas,
-        restarts,
-        generation,
-        images,
-        slots);
+    return with(next -> next.shutdown = Optional.of(reason));
   }
 
   ServiceRecord replicas(Optional<Integer> replicas) {
-    return new ServiceRecord(
-        key,
-        revision,
-        good,
-        takenBack,
-        stopped,
-        shutdown,
-        replicas,
-        restarts,
-        generation,
-        images,
-        slots);
+    return with(next -> next.replicas = replicas);
   }
 
   ServiceRecord restarted() {
-    return new ServiceRecord(
-        key,
-        revision,
-        good,
-        takenBack,
-        false,
-        Optional.empty(),
-        replicas,
-        restarts + 1,
-        generation,
-        images,
-        all(SlotRecord::again));
+    return with(
+        next -> {
+          next.stopped = false;
+          next.shutdown = Optional.empty();
+          next.restarts = restarts + 1;
+          next.slots = all(SlotRecord::again);
+        });
   }
 
   ServiceRecord nextGeneration() {
@@ -177,48 +126,26 @@ record ServiceRecord(
   }
 
   ServiceRecord withGeneration(long generation) {
-    return new ServiceRecord(
-        key,
-        revision,
-        good,
-        takenBack,
-        stopped,
-        shutdown,
-        replicas,
-        restarts,
-        generation,
-        images,
-        slots);
+    return with(next -> next.generation = generation);
   }
 
   ServiceRecord with(long revision, String image) {
     var all = new TreeMap<>(images);
     all.put(revision, image);
-    return new ServiceRecord(
-        key,
-        this.revision,
-        good,
-        takenBack,
-        stopped,
-        shutdown,
-        replicas,
-        restarts,
-        generation,
-        all,
-        slots);
+    return with(next -> next.images = all);
   }
 
   ServiceRecord with(Slot slot, UnaryOperator<SlotRecord> change) {
     var all = new TreeMap<>(slots);
     all.put(slot, change.apply(slot(slot)));
-    return withSlots(all);
+    return with(next -> next.slots = all);
   }
 
   /** Forgets replicas that are not wanted any more. */
   ServiceRecord only(NavigableMap<Slot, String> wanted) {
     var all = new TreeMap<>(slots);
     all.keySet().retainAll(wanted.keySet());
-    return all.size() == slots.size() ? this : withSlots(all);
+    return all.size() == slots.size() ? this : with(next -> next.slots = all);
   }
 
   /** The last thing that went wrong with any replica. */
@@ -234,18 +161,34 @@ record ServiceRecord(
     return all;
   }
 
-  private ServiceRecord withSlots(NavigableMap<Slot, SlotRecord> slots) {
+  private ServiceRecord with(Consumer<Next> change) {
+    var next = new Next();
+    change.accept(next);
     return new ServiceRecord(
         key,
-        revision,
-        good,
-        takenBack,
-        stopped,
-        shutdown,
-        replicas,
-        restarts,
-        generation,
-        images,
-        slots);
+        next.revision,
+        next.good,
+        next.takenBack,
+        next.stopped,
+        next.shutdown,
+        next.replicas,
+        next.restarts,
+        next.generation,
+        next.images,
+        next.slots);
+  }
+
+  /** What can change, as it is before the change. */
+  private final class Next {
+    long revision = revision();
+    Optional<Long> good = good();
+    Optional<Failure> takenBack = takenBack();
+    boolean stopped = stopped();
+    Optional<Failure> shutdown = shutdown();
+    Optional<Integer> replicas = replicas();
+    int restarts = restarts();
+    long generation = generation();
+    NavigableMap<Long, String> images = images();
+    NavigableMap<Slot, SlotRecord> slots = slots();
   }
 }

@@ -4,6 +4,7 @@ import dev.zlayer.error.AgentException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.function.Consumer;
 import java.util.regex.Pattern;
 
 /**
@@ -65,87 +66,31 @@ public record NetworkConfig(
   }
 
   public NetworkConfig withPluginDirectories(Path... directories) {
-    return new NetworkConfig(
-        runDirectory,
-        stateDirectory,
-        List.of(directories),
-        prefix,
-        subnets,
-        poolSize,
-        poolLull,
-        pluginTimeout,
-        firewall,
-        nft);
+    return with(next -> next.pluginDirectories = List.of(directories));
   }
 
   public NetworkConfig withPrefix(String prefix, Subnet subnets) {
-    return new NetworkConfig(
-        runDirectory,
-        stateDirectory,
-        pluginDirectories,
-        prefix,
-        subnets,
-        poolSize,
-        poolLull,
-        pluginTimeout,
-        firewall,
-        nft);
+    return with(
+        next -> {
+          next.prefix = prefix;
+          next.subnets = subnets;
+        });
   }
 
   public NetworkConfig withPoolSize(int poolSize) {
-    return new NetworkConfig(
-        runDirectory,
-        stateDirectory,
-        pluginDirectories,
-        prefix,
-        subnets,
-        poolSize,
-        poolLull,
-        pluginTimeout,
-        firewall,
-        nft);
+    return with(next -> next.poolSize = poolSize);
   }
 
   public NetworkConfig withPoolLull(Duration poolLull) {
-    return new NetworkConfig(
-        runDirectory,
-        stateDirectory,
-        pluginDirectories,
-        prefix,
-        subnets,
-        poolSize,
-        poolLull,
-        pluginTimeout,
-        firewall,
-        nft);
+    return with(next -> next.poolLull = poolLull);
   }
 
   public NetworkConfig withPluginTimeout(Duration pluginTimeout) {
-    return new NetworkConfig(
-        runDirectory,
-        stateDirectory,
-        pluginDirectories,
-        prefix,
-        subnets,
-        poolSize,
-        poolLull,
-        pluginTimeout,
-        firewall,
-        nft);
+    return with(next -> next.pluginTimeout = pluginTimeout);
   }
 
   public NetworkConfig withFirewall(boolean firewall) {
-    return new NetworkConfig(
-        runDirectory,
-        stateDirectory,
-        pluginDirectories,
-        prefix,
-        subnets,
-        poolSize,
-        poolLull,
-        pluginTimeout,
-        firewall,
-        nft);
+    return with(next -> next.firewall = firewall);
   }
 
   Path namespaces() {
@@ -158,5 +103,32 @@ public record NetworkConfig(
 
   Path addresses() {
     return runDirectory.resolve("addresses");
+  }
+
+  private NetworkConfig with(Consumer<Next> change) {
+    var next = new Next();
+    change.accept(next);
+    return new NetworkConfig(
+        runDirectory,
+        stateDirectory,
+        next.pluginDirectories,
+        next.prefix,
+        next.subnets,
+        next.poolSize,
+        next.poolLull,
+        next.pluginTimeout,
+        next.firewall,
+        nft);
+  }
+
+  /** What can be chosen otherwise, as it is before the choice. */
+  private final class Next {
+    List<Path> pluginDirectories = pluginDirectories();
+    String prefix = prefix();
+    Subnet subnets = subnets();
+    int poolSize = poolSize();
+    Duration poolLull = poolLull();
+    Duration pluginTimeout = pluginTimeout();
+    boolean firewall = firewall();
   }
 }

@@ -10,6 +10,7 @@ import dev.zlayer.oci.Digest;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 
 /**
  * What is kept on disk about one container. It is written before the step it announces, so that
@@ -67,166 +68,93 @@ record ContainerRecord(
   }
 
   ContainerRecord withPhase(Phase phase) {
-    return new ContainerRecord(
-        version,
-        id,
-        spec,
-        name,
-        createdAt,
-        image,
-        command,
-        stopSignal,
-        gpus,
-        phase,
-        run,
-        startedAt,
-        processes,
-        outcome);
+    return with(next -> next.phase = phase);
   }
 
   ContainerRecord withGpus(List<String> gpus) {
-    return new ContainerRecord(
-        version,
-        id,
-        spec,
-        name,
-        createdAt,
-        image,
-        command,
-        stopSignal,
-        gpus,
-        phase,
-        run,
-        startedAt,
-        processes,
-        outcome);
+    return with(next -> next.gpus = gpus);
   }
 
   /** The next run, of which nothing exists yet; the last outcome stays until it runs. */
   ContainerRecord starting(Instant now) {
-    return new ContainerRecord(
-        version,
-        id,
-        spec,
-        name,
-        createdAt,
-        image,
-        command,
-        stopSignal,
-        gpus,
-        Phase.STARTING,
-        run + 1,
-        Optional.of(now),
-        Optional.empty(),
-        outcome);
+    return with(
+        next -> {
+          next.phase = Phase.STARTING;
+          next.run = run + 1;
+          next.startedAt = Optional.of(now);
+          next.processes = Optional.empty();
+        });
   }
 
   /** The next run did not come about. */
   ContainerRecord notStarted() {
-    return new ContainerRecord(
-        version,
-        id,
-        spec,
-        name,
-        createdAt,
-        image,
-        command,
-        stopSignal,
-        gpus,
-        outcome.isPresent() ? Phase.ENDED : Phase.CREATED,
-        run - 1,
-        startedAt,
-        Optional.empty(),
-        outcome);
+    return with(
+        next -> {
+          next.phase = outcome.isPresent() ? Phase.ENDED : Phase.CREATED;
+          next.run = run - 1;
+          next.processes = Optional.empty();
+        });
   }
 
   ContainerRecord withProcesses(Processes processes) {
-    return new ContainerRecord(
-        version,
-        id,
-        spec,
-        name,
-        createdAt,
-        image,
-        command,
-        stopSignal,
-        gpus,
-        phase,
-        run,
-        startedAt,
-        Optional.of(processes),
-        outcome);
+    return with(next -> next.processes = Optional.of(processes));
   }
 
   ContainerRecord running(Instant since) {
-    return new ContainerRecord(
-        version,
-        id,
-        spec,
-        name,
-        createdAt,
-        image,
-        command,
-        stopSignal,
-        gpus,
-        Phase.RUNNING,
-        run,
-        Optional.of(since),
-        processes,
-        Optional.empty());
+    return with(
+        next -> {
+          next.phase = Phase.RUNNING;
+          next.startedAt = Optional.of(since);
+          next.outcome = Optional.empty();
+        });
   }
 
   ContainerRecord ended(Outcome outcome) {
-    return new ContainerRecord(
-        version,
-        id,
-        spec,
-        name,
-        createdAt,
-        image,
-        command,
-        stopSignal,
-        gpus,
-        Phase.ENDED,
-        run,
-        startedAt,
-        Optional.empty(),
-        Optional.of(outcome));
+    return with(
+        next -> {
+          next.phase = Phase.ENDED;
+          next.processes = Optional.empty();
+          next.outcome = Optional.of(outcome);
+        });
   }
 
   ContainerRecord named(String name) {
-    return new ContainerRecord(
-        version,
-        id,
-        spec,
-        Optional.of(name),
-        createdAt,
-        image,
-        command,
-        stopSignal,
-        gpus,
-        phase,
-        run,
-        startedAt,
-        processes,
-        outcome);
+    return with(next -> next.name = Optional.of(name));
   }
 
   ContainerRecord withResources(Resources resources) {
+    return with(next -> next.spec = spec.withResources(resources));
+  }
+
+  private ContainerRecord with(Consumer<Next> change) {
+    var next = new Next();
+    change.accept(next);
     return new ContainerRecord(
         version,
         id,
-        spec.withResources(resources),
-        name,
+        next.spec,
+        next.name,
         createdAt,
         image,
         command,
         stopSignal,
-        gpus,
-        phase,
-        run,
-        startedAt,
-        processes,
-        outcome);
+        next.gpus,
+        next.phase,
+        next.run,
+        next.startedAt,
+        next.processes,
+        next.outcome);
+  }
+
+  /** What can change, as it is before the change. */
+  private final class Next {
+    ContainerSpec spec = spec();
+    Optional<String> name = name();
+    List<String> gpus = gpus();
+    Phase phase = phase();
+    int run = run();
+    Optional<Instant> startedAt = startedAt();
+    Optional<Processes> processes = processes();
+    Optional<Outcome> outcome = outcome();
   }
 }

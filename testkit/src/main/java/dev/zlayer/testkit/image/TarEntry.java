@@ -103,75 +103,27 @@ public record TarEntry(
   }
 
   public TarEntry withMode(int mode) {
-    return new TarEntry(
-        path,
-        type,
-        mode,
-        uid,
-        gid,
-        modified,
-        link,
-        major,
-        minor,
-        content,
-        pax,
-        declaredSize,
-        patch,
-        badChecksum);
+    return with(next -> next.mode = mode);
   }
 
   public TarEntry withOwner(long uid, long gid) {
-    return new TarEntry(
-        path,
-        type,
-        mode,
-        uid,
-        gid,
-        modified,
-        link,
-        major,
-        minor,
-        content,
-        pax,
-        declaredSize,
-        patch,
-        badChecksum);
+    return with(
+        next -> {
+          next.uid = uid;
+          next.gid = gid;
+        });
   }
 
   public TarEntry withModified(Instant modified) {
-    return new TarEntry(
-        path,
-        type,
-        mode,
-        uid,
-        gid,
-        modified,
-        link,
-        major,
-        minor,
-        content,
-        pax,
-        declaredSize,
-        patch,
-        badChecksum);
+    return with(next -> next.modified = modified);
   }
 
   public TarEntry withDevice(int major, int minor) {
-    return new TarEntry(
-        path,
-        type,
-        mode,
-        uid,
-        gid,
-        modified,
-        link,
-        major,
-        minor,
-        content,
-        pax,
-        declaredSize,
-        patch,
-        badChecksum);
+    return with(
+        next -> {
+          next.major = major;
+          next.minor = minor;
+        });
   }
 
   /** An extended attribute such as {@code security.capability} or {@code user.note}. */
@@ -183,75 +135,53 @@ public record TarEntry(
   public TarEntry withPax(String key, byte[] value) {
     var records = new LinkedHashMap<>(pax);
     records.put(key, value);
-    return new TarEntry(
-        path,
-        type,
-        mode,
-        uid,
-        gid,
-        modified,
-        link,
-        major,
-        minor,
-        content,
-        records,
-        declaredSize,
-        patch,
-        badChecksum);
+    return with(next -> next.pax = records);
   }
 
   /** The header lies about the size; the content is written (and padded) as it is. */
   public TarEntry withDeclaredSize(long size) {
-    return new TarEntry(
-        path,
-        type,
-        mode,
-        uid,
-        gid,
-        modified,
-        link,
-        major,
-        minor,
-        content,
-        pax,
-        OptionalLong.of(size),
-        patch,
-        badChecksum);
+    return with(next -> next.declaredSize = OptionalLong.of(size));
   }
 
   public TarEntry withPatchedHeader(Consumer<byte[]> patch) {
-    return new TarEntry(
-        path,
-        type,
-        mode,
-        uid,
-        gid,
-        modified,
-        link,
-        major,
-        minor,
-        content,
-        pax,
-        declaredSize,
-        Optional.of(patch),
-        badChecksum);
+    return with(next -> next.patch = Optional.of(patch));
   }
 
   public TarEntry withBadChecksum() {
+    return with(next -> next.badChecksum = true);
+  }
+
+  private TarEntry with(Consumer<Next> change) {
+    var next = new Next();
+    change.accept(next);
     return new TarEntry(
         path,
         type,
-        mode,
-        uid,
-        gid,
-        modified,
+        next.mode,
+        next.uid,
+        next.gid,
+        next.modified,
         link,
-        major,
-        minor,
+        next.major,
+        next.minor,
         content,
-        pax,
-        declaredSize,
-        patch,
-        true);
+        next.pax,
+        next.declaredSize,
+        next.patch,
+        next.badChecksum);
+  }
+
+  /** What can be told otherwise, as it is before that. */
+  private final class Next {
+    int mode = mode();
+    long uid = uid();
+    long gid = gid();
+    Instant modified = modified();
+    int major = major();
+    int minor = minor();
+    Map<String, byte[]> pax = pax();
+    OptionalLong declaredSize = declaredSize();
+    Optional<Consumer<byte[]>> patch = patch();
+    boolean badChecksum = badChecksum();
   }
 }
