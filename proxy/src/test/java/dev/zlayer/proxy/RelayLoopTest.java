@@ -22,6 +22,7 @@ class RelayLoopTest {
   private static final InetAddress FIRST = InetAddress.ofLiteral("127.0.0.1");
   private static final InetAddress SECOND = InetAddress.ofLiteral("127.0.0.2");
   private static final InetAddress NOBODY = InetAddress.ofLiteral("127.0.0.3");
+  private static final int PATIENCE = (int) Duration.ofSeconds(20).toMillis();
 
   private ServerSocket first;
   private ServerSocket second;
@@ -31,6 +32,8 @@ class RelayLoopTest {
   void open() throws IOException {
     first = new ServerSocket(0, 50, FIRST);
     second = new ServerSocket(first.getLocalPort(), 50, SECOND);
+    first.setSoTimeout(PATIENCE);
+    second.setSoTimeout(PATIENCE);
     relay = RelayLoop.open(new InetSocketAddress(FIRST, 0), first.getLocalPort());
   }
 
@@ -61,9 +64,9 @@ class RelayLoopTest {
   void theMemberWithTheFewestConnectionsGetsTheNext() throws Exception {
     relay.members(List.of(FIRST, SECOND));
     try (Socket one = client();
-        Socket _ = accepted();
+        Socket _ = first.accept();
         Socket two = client();
-        Socket _ = accepted()) {
+        Socket _ = second.accept()) {
       assertThat(one.isConnected() && two.isConnected()).isTrue();
       assertThat(relay.connections(FIRST)).isEqualTo(1);
       assertThat(relay.connections(SECOND)).isEqualTo(1);
@@ -126,13 +129,7 @@ class RelayLoopTest {
   private Socket client() throws IOException {
     var socket = new Socket();
     socket.connect(new InetSocketAddress(FIRST, relay.port()), 2_000);
-    socket.setSoTimeout((int) Duration.ofSeconds(10).toMillis());
+    socket.setSoTimeout(PATIENCE);
     return socket;
-  }
-
-  private Socket accepted() throws IOException {
-    int before = relay.connections(SECOND);
-    Awaitility.await().until(() -> relay.connections(FIRST) + relay.connections(SECOND) > before);
-    return relay.connections(SECOND) > before ? second.accept() : first.accept();
   }
 }
