@@ -4,48 +4,37 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.zlayer.error.AgentException;
+import dev.zlayer.testkit.s3.FlakyProxy;
+import dev.zlayer.testkit.s3.S3Server;
 import java.io.IOException;
-import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.Random;
-import org.gaul.s3proxy.S3Proxy;
-import org.gaul.s3proxy.auth.AuthenticationType;
-import org.gaul.s3proxy.nio2blob.TransientNio2BlobStore;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import software.amazon.awssdk.services.s3.model.CreateBucketRequest;
 
 /** Against a real server that checks signatures. */
 class S3TransferTest {
-  private static final String SECRET = "a-secret-that-nobody-sees";
+  private static final String SECRET = S3Server.SECRET_KEY;
   private static final S3Transfer.Owner ROOT = new S3Transfer.Owner(0, 0);
 
-  private static S3Proxy server;
+  private static S3Server server;
 
   @TempDir Path directory;
   private DirectoryFiles files;
 
   @BeforeAll
   static void serve() throws Exception {
-    var store = new TransientNio2BlobStore();
-    store.createContainer(CreateBucketRequest.builder().bucket("things").build());
-    server =
-        S3Proxy.builder()
-            .blobStore(store)
-            .endpoint(URI.create("http://127.0.0.1:0"))
-            .awsAuthentication(AuthenticationType.AWS_V4, "access", SECRET)
-            .build();
-    server.start();
+    server = S3Server.open("things");
   }
 
   @AfterAll
   static void stop() throws Exception {
-    server.stop();
+    server.close();
   }
 
   @BeforeEach
@@ -113,7 +102,7 @@ class S3TransferTest {
     try (S3Transfer direct = open("things")) {
       direct.push(files, "/big", "flaky");
     }
-    try (var proxy = new FlakyProxy(server.getPort(), FlakyProxy.Fault.CUT, 3);
+    try (var proxy = new FlakyProxy(server.port(), FlakyProxy.Fault.CUT, 3);
         S3Transfer transfer = S3Transfer.open(location("things", SECRET, proxy.endpoint()))) {
       transfer.pull(files, "flaky", "/again", ROOT);
       assertThat(proxy.faults()).isEqualTo(3);
@@ -127,7 +116,7 @@ class S3TransferTest {
     try (S3Transfer direct = open("things")) {
       direct.push(files, "/big", "hopeless");
     }
-    try (var proxy = new FlakyProxy(server.getPort(), FlakyProxy.Fault.CUT, 1_000);
+    try (var proxy = new FlakyProxy(server.port(), FlakyProxy.Fault.CUT, 1_000);
         S3Transfer transfer = S3Transfer.open(location("things", SECRET, proxy.endpoint()))) {
       assertThatThrownBy(() -> transfer.pull(files, "hopeless", "/again", ROOT))
           .isInstanceOf(S3Failure.class)
@@ -141,7 +130,7 @@ class S3TransferTest {
     try (S3Transfer direct = open("things")) {
       direct.push(files, "/big", "changed");
     }
-    try (var proxy = new FlakyProxy(server.getPort(), FlakyProxy.Fault.CHANGE, 1);
+    try (var proxy = new FlakyProxy(server.port(), FlakyProxy.Fault.CHANGE, 1);
         S3Transfer transfer = S3Transfer.open(location("things", SECRET, proxy.endpoint()))) {
       assertThatThrownBy(() -> transfer.pull(files, "changed", "/again", ROOT))
           .isInstanceOf(S3Failure.class)
@@ -191,7 +180,7 @@ class S3TransferTest {
   }
 
   private static String endpoint() {
-    return "http://127.0.0.1:" + server.getPort();
+    return server.endpoint();
   }
 
   private static S3Location location(String bucket, String secret, String endpoint) {
@@ -199,6 +188,6 @@ class S3TransferTest {
         bucket,
         Optional.of(endpoint),
         Optional.empty(),
-        Optional.of(new S3Location.Keys("access", secret, Optional.empty())));
+        Optional.of(new S3Location.Keys(S3Server.ACCESS_KEY, secret, Optional.empty())));
   }
 }

@@ -1,4 +1,4 @@
-package dev.zlayer.engine.s3;
+package dev.zlayer.testkit.s3;
 
 import java.io.IOException;
 import java.io.InputStream;
@@ -8,12 +8,16 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Between a client and a server; breaks or changes answers that are longer than most. */
-final class FlakyProxy implements AutoCloseable {
-  /** What happens to an answer after its first megabyte. */
-  enum Fault {
+/** Between a client and a server; does something to what is longer than most. */
+public final class FlakyProxy implements AutoCloseable {
+  /** What happens after the first megabyte. */
+  public enum Fault {
+    /** An answer ends. */
     CUT,
-    CHANGE
+    /** An answer has another byte. */
+    CHANGE,
+    /** A request gets no further, and no answer. */
+    HOLD
   }
 
   private static final int AFTER = 1 << 20;
@@ -24,7 +28,7 @@ final class FlakyProxy implements AutoCloseable {
   private final AtomicInteger left;
   private final AtomicInteger faults = new AtomicInteger();
 
-  FlakyProxy(int target, Fault fault, int times) throws IOException {
+  public FlakyProxy(int target, Fault fault, int times) throws IOException {
     this.server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
     this.target = target;
     this.fault = fault;
@@ -32,11 +36,11 @@ final class FlakyProxy implements AutoCloseable {
     Thread.startVirtualThread(this::accept);
   }
 
-  String endpoint() {
+  public String endpoint() {
     return "http://127.0.0.1:" + server.getLocalPort();
   }
 
-  int faults() {
+  public int faults() {
     return faults.get();
   }
 
@@ -67,12 +71,18 @@ final class FlakyProxy implements AutoCloseable {
       long total = 0;
       for (int count = in.read(bytes); count >= 0; count = in.read(bytes)) {
         total += count;
-        if (answer && total > AFTER && left.getAndDecrement() > 0) {
+        if (answer != (fault == Fault.HOLD) && total > AFTER && left.getAndDecrement() > 0) {
           faults.incrementAndGet();
-          if (fault == Fault.CUT) {
-            return;
+          switch (fault) {
+            case CUT -> {
+              return;
+            }
+            case CHANGE -> bytes[0] ^= 1;
+            case HOLD -> {
+              in.transferTo(OutputStream.nullOutputStream()); // until the client goes
+              return;
+            }
           }
-          bytes[0] ^= 1;
         }
         out.write(bytes, 0, count);
         out.flush();
