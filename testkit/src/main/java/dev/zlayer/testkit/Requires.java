@@ -9,8 +9,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 
 /**
  * Skips a test, or all tests of a class, on a machine that lacks something. The missing facts are
- * the reason of the skip, are logged, and are added as a line to {@code target/skipped-facts}, so
- * that a skip is never silent.
+ * the reason in the test's report, from which {@code ./verify} tells every skip at its end.
  */
 @Target({ElementType.TYPE, ElementType.METHOD})
 @Retention(RetentionPolicy.RUNTIME)

@@ -1,10 +1,5 @@
 package dev.zlayer.testkit;
 
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.extension.ConditionEvaluationResult;
@@ -14,19 +9,6 @@ import org.junit.platform.commons.support.AnnotationSupport;
 
 /** Looks at the machine before a test that is marked with {@link Requires}. */
 final class RequiresCondition implements ExecutionCondition {
-  private static final System.Logger LOG = System.getLogger(Requires.class.getName());
-
-  private final Path directory;
-
-  /** For JUnit: notes skips in the build directory of the module under test. */
-  RequiresCondition() {
-    this(Path.of("target"));
-  }
-
-  RequiresCondition(Path directory) {
-    this.directory = directory;
-  }
-
   @Override
   public ConditionEvaluationResult evaluateExecutionCondition(ExtensionContext context) {
     List<String> missing =
@@ -38,11 +20,7 @@ final class RequiresCondition implements ExecutionCondition {
     if (missing.isEmpty()) {
       return ConditionEvaluationResult.enabled("the machine has all that is needed");
     }
-    String reason = "this machine lacks " + String.join(", ", missing);
-    String line = "%s: %s".formatted(name(context), reason);
-    LOG.log(System.Logger.Level.WARNING, "skipped " + line);
-    note(line);
-    return ConditionEvaluationResult.disabled(reason);
+    return ConditionEvaluationResult.disabled("this machine lacks " + String.join(", ", missing));
   }
 
   static List<String> missing(Requires requires) {
@@ -58,23 +36,5 @@ final class RequiresCondition implements ExecutionCondition {
       }
     }
     return missing;
-  }
-
-  private static String name(ExtensionContext context) {
-    String type = context.getRequiredTestClass().getName();
-    return context.getTestMethod().map(method -> type + "." + method.getName()).orElse(type);
-  }
-
-  /** Once per test, however often it is run before the next clean build. */
-  private void note(String line) {
-    Path file = directory.resolve("skipped-facts");
-    try {
-      boolean known = Files.exists(file) && Files.readAllLines(file).contains(line);
-      if (Files.isDirectory(directory) && !known) {
-        Files.writeString(file, line + "\n", StandardOpenOption.CREATE, StandardOpenOption.APPEND);
-      }
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
   }
 }
