@@ -143,7 +143,10 @@ public final class DaemonClient implements AutoCloseable {
   }
 
   private HttpRequest request(String method, String path, Query query, String accept) {
-    HttpRequest request = HttpRequest.of(method, BASE + path + query).with("Accept", accept);
+    HttpRequest request =
+        HttpRequest.of(method, BASE + path + query)
+            .with("Accept", accept)
+            .with("User-Agent", "zlayer-cli");
     return address
         .token()
         .map(token -> request.with("Authorization", "Bearer " + token))

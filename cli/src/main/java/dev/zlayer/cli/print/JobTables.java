@@ -1,5 +1,6 @@
 package dev.zlayer.cli.print;
 
+import dev.zlayer.error.Durations;
 import dev.zlayer.json.Json;
 import java.time.Duration;
 import java.time.Instant;
@@ -45,6 +46,31 @@ public final class JobTables {
     return table.toString();
   }
 
+  public static String queue(List<Json> queue, Instant now) {
+    var table = new Table("POSITION", "EXECUTION", "JOB", "PRIORITY", "TRIGGER", "WAITS");
+    for (Json waiting : queue) {
+      Json execution = waiting.at("execution");
+      table.row(
+          StatusText.number(waiting, "position"),
+          StatusText.text(execution, "id"),
+          name(execution),
+          StatusText.number(execution, "priority"),
+          StatusText.text(execution, "trigger"),
+          age(execution, "created", now));
+    }
+    return table.toString();
+  }
+
+  public static String artifacts(List<Json> artifacts) {
+    var table = new Table("PATH", "SIZE");
+    for (Json artifact : artifacts) {
+      table.row(
+          StatusText.text(artifact, "path"),
+          artifact.at("bytes").integer().map(Amounts::bytes).orElse("-"));
+    }
+    return table.toString();
+  }
+
   public static String crons(List<Json> crons, Instant now, Style style) {
     var table = new Table("CRON JOB", "SCHEDULE", "ZONE", "STATE", "LAST", "NEXT", "SKIPPED", "");
     for (Json cron : crons) {
@@ -56,7 +82,10 @@ public final class JobTables {
           age(cron, "last_run", now),
           cron.at("next_run").string().map(next -> until(next, now)).orElse("-"),
           StatusText.number(cron, "skips"),
-          cron.at("trouble").string().orElse(""));
+          cron.at("trouble")
+              .string()
+              .or(() -> cron.at("last_skip").at("reason").string().map(why -> "skipped: " + why))
+              .orElse(""));
     }
     return table.toString();
   }
@@ -68,7 +97,8 @@ public final class JobTables {
     line(text, "job", name(execution));
     line(text, "status", style.state(status(execution)));
     execution.at("reason").string().ifPresent(reason -> line(text, "reason", reason));
-    line(text, "trigger", StatusText.text(execution, "trigger"));
+    line(text, "trigger", trigger(execution));
+    line(text, "priority", StatusText.number(execution, "priority"));
     line(text, "created", StatusText.text(execution, "created"));
     line(text, "took", took(execution));
     for (Json attempt : execution.at("attempts").items()) {
@@ -76,6 +106,9 @@ public final class JobTables {
           text,
           "attempt " + StatusText.number(attempt, "number"),
           attempt.at("error").string().or(() -> attempt.at("ended").string()).orElse("under way"));
+      for (Json step : attempt.at("steps").items()) {
+        line(text, "step " + StatusText.text(step, "step"), step(step));
+      }
       for (Json artifact : attempt.at("artifacts").items()) {
         line(
             text, "artifact", artifact.string().orElseGet(() -> StatusText.text(artifact, "path")));
@@ -92,6 +125,23 @@ public final class JobTables {
 
   static String name(Json json) {
     return json.at("job").string().or(() -> json.at("name").string()).orElse("?");
+  }
+
+  /** {@code failed in 2 s, try 2: no such object}. */
+  private static String step(Json step) {
+    String took = step.at("took").string().map(Durations::parse).map(Amounts::took).orElse("-");
+    String number = StatusText.number(step, "attempt");
+    return StatusText.text(step, "result")
+        + " in "
+        + took
+        + (number.equals("1") ? "" : ", try " + number)
+        + step.at("error").string().map(why -> ": " + why).orElse("");
+  }
+
+  private static String trigger(Json execution) {
+    return StatusText.text(execution, "trigger")
+        + execution.at("remote").string().map(who -> " from " + who).orElse("")
+        + execution.at("because").string().map(why -> ", " + why).orElse("");
   }
 
   private static String attempts(Json execution) {

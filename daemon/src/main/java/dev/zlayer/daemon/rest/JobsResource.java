@@ -16,6 +16,7 @@ import dev.zlayer.engine.job.TriggerRequest;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.schedule.CronExpression;
 import dev.zlayer.spec.form.Doc;
+import dev.zlayer.spec.form.Range;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;
@@ -26,6 +27,8 @@ import java.util.function.Supplier;
 
 /** Jobs and schedules. */
 public final class JobsResource implements Resource {
+  private static final String COMMAND_LINE = "zlayer-cli";
+
   private final JobExecutor jobs;
   private final CronLoop cron;
   private final Supplier<List<JobDefinition>> definitions;
@@ -35,7 +38,10 @@ public final class JobsResource implements Resource {
   public record Run(
       @Doc("Arguments instead of the job's.") Optional<List<String>> args,
       @Doc("Variables over the job's.") Map<String, String> env,
-      @Doc("How long it may take in all.") Optional<Duration> deadline) {}
+      @Doc("How long it may take in all.") Optional<Duration> deadline,
+      @Doc("Its place in the queue instead of the job's: higher numbers leave it first.")
+          @Range(min = -1000, max = 1000)
+          Optional<Integer> priority) {}
 
   /** What was begun. */
   record Begun(ExecutionId id) {}
@@ -132,8 +138,9 @@ public final class JobsResource implements Resource {
   private Answer run(Call call) {
     Run wanted = call.body(Run.class);
     var request =
-        TriggerRequest.of(key(call), new Trigger.Endpoint(call.remote()))
-            .with(new Overrides(wanted.args(), wanted.env(), wanted.deadline()));
+        TriggerRequest.of(key(call), by(call))
+            .with(new Overrides(wanted.args(), wanted.env(), wanted.deadline()))
+            .withPriority(wanted.priority());
     return Answer.json(201, ViewJson.of(new Begun(jobs.trigger(request))));
   }
 
@@ -147,7 +154,7 @@ public final class JobsResource implements Resource {
   }
 
   private Answer now(Call call) {
-    return Answer.json(201, ViewJson.of(new Begun(cron.runNow(key(call)))));
+    return Answer.json(201, ViewJson.of(new Begun(cron.runNow(key(call), by(call)))));
   }
 
   private Answer enable(Call call) {
@@ -158,6 +165,13 @@ public final class JobsResource implements Resource {
   private Answer disable(Call call) {
     cron.disable(key(call));
     return Answer.done();
+  }
+
+  /** Our own command line says so; everybody else is a program. */
+  private static Trigger by(Call call) {
+    return call.header("User-Agent").filter(COMMAND_LINE::equals).isPresent()
+        ? new Trigger.Cli()
+        : new Trigger.Endpoint(call.remote());
   }
 
   private static JobKey key(Call call) {

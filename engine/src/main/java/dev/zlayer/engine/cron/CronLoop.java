@@ -131,11 +131,11 @@ public final class CronLoop implements AutoCloseable {
   }
 
   /** Runs the job at once, on or off, whatever else runs; the schedule is not affected. */
-  public ExecutionId runNow(JobKey job) {
+  public ExecutionId runNow(JobKey job, Trigger by) {
     if (find(job).isEmpty()) {
       throw unknown(job);
     }
-    return jobs.trigger(TriggerRequest.of(job, new Trigger.Cli()));
+    return jobs.trigger(TriggerRequest.of(job, by));
   }
 
   /** Looks at the clock again; for clocks that do not go by themselves. */

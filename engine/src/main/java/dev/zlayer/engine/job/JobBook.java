@@ -83,6 +83,7 @@ final class JobBook {
               job,
               trigger,
               root ? request.overrides() : Overrides.NONE,
+              request.priority().orElse(job.job().priority()),
               needs,
               root ? request.follows() : List.of(),
               now);
@@ -111,6 +112,7 @@ final class JobBook {
       JobDefinition job,
       Trigger trigger,
       Overrides overrides,
+      int priority,
       List<ExecutionId> needs,
       List<ExecutionId> follows,
       Instant now) {
@@ -120,7 +122,7 @@ final class JobBook {
         job.key(),
         trigger,
         overrides,
-        job.job().priority(),
+        priority,
         now,
         needs,
         follows,

@@ -2,15 +2,22 @@ package dev.zlayer.engine.job;
 
 import dev.zlayer.engine.state.Change;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * Asks for an execution.
  *
+ * @param priority instead of the job's, also for the jobs it needs: they would hold it up
  * @param follows executions that must have ended before, however they end
  * @param alongside becomes durable together with the execution, or not at all
  */
 public record TriggerRequest(
-    JobKey job, Trigger trigger, Overrides overrides, List<ExecutionId> follows, Change alongside) {
+    JobKey job,
+    Trigger trigger,
+    Overrides overrides,
+    Optional<Integer> priority,
+    List<ExecutionId> follows,
+    Change alongside) {
   private static final Change NOTHING = new Change(List.of(), List.of());
 
   public TriggerRequest {
@@ -18,18 +25,22 @@ public record TriggerRequest(
   }
 
   public static TriggerRequest of(JobKey job, Trigger trigger) {
-    return new TriggerRequest(job, trigger, Overrides.NONE, List.of(), NOTHING);
+    return new TriggerRequest(job, trigger, Overrides.NONE, Optional.empty(), List.of(), NOTHING);
   }
 
   public TriggerRequest with(Overrides overrides) {
-    return new TriggerRequest(job, trigger, overrides, follows, alongside);
+    return new TriggerRequest(job, trigger, overrides, priority, follows, alongside);
+  }
+
+  public TriggerRequest withPriority(Optional<Integer> priority) {
+    return new TriggerRequest(job, trigger, overrides, priority, follows, alongside);
   }
 
   public TriggerRequest following(List<ExecutionId> follows) {
-    return new TriggerRequest(job, trigger, overrides, follows, alongside);
+    return new TriggerRequest(job, trigger, overrides, priority, follows, alongside);
   }
 
   public TriggerRequest alongside(Change alongside) {
-    return new TriggerRequest(job, trigger, overrides, follows, alongside);
+    return new TriggerRequest(job, trigger, overrides, priority, follows, alongside);
   }
 }

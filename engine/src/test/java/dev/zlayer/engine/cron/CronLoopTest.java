@@ -235,7 +235,7 @@ class CronLoopTest {
     open("catch_up: all", "fake.exit: '0'");
     assertThat(cron.find(REPORT).orElseThrow().enabled()).as("it is remembered").isFalse();
 
-    ExecutionId byHand = cron.runNow(REPORT);
+    ExecutionId byHand = cron.runNow(REPORT, new Trigger.Cli());
     assertThat(jobs.execution(byHand).trigger()).isEqualTo(new Trigger.Cli());
     cron.enable(REPORT);
     assertThat(cron.find(REPORT).orElseThrow().nextDue()).contains(hour(6));
@@ -244,7 +244,7 @@ class CronLoopTest {
     assertThat(executions(2)).extracting(Execution::id).startsWith(byHand);
     assertThatThrownBy(() -> cron.disable(Jobs.key("other")))
         .isInstanceOf(AgentException.NotFound.class);
-    assertThatThrownBy(() -> cron.runNow(Jobs.key("other")))
+    assertThatThrownBy(() -> cron.runNow(Jobs.key("other"), new Trigger.Cli()))
         .isInstanceOf(AgentException.NotFound.class);
   }
 

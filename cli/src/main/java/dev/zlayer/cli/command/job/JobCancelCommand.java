@@ -4,7 +4,9 @@ import dev.zlayer.cli.Session;
 import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.command.ClientCommand;
+import dev.zlayer.json.Json;
 import java.util.List;
+import java.util.Optional;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -28,8 +30,13 @@ public final class JobCancelCommand extends ClientCommand {
     return forEach(
         ids,
         id -> {
-          client.post("/executions/" + Query.segment(id) + "/cancel", Query.NONE);
-          if (!quiet) {
+          Json execution = client.post("/executions/" + Query.segment(id) + "/cancel", Query.NONE);
+          boolean late =
+              execution.at("finished").string().isPresent()
+                  && !execution.at("status").string().equals(Optional.of("cancelled"));
+          if (late) {
+            tell(id + " had ended before: " + ExecutionWatch.text(execution));
+          } else if (!quiet) {
             print(id);
           }
         });

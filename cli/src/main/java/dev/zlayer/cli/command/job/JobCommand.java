@@ -13,6 +13,8 @@ public final class JobCommand {
         .with("status", JobStatusCommand::new)
         .with("logs", JobLogsCommand::new)
         .with("history", JobHistoryCommand::new)
+        .with("queue", JobQueueCommand::new)
+        .with("artifacts", JobArtifactsCommand::new)
         .with("cancel", JobCancelCommand::new);
   }
 }

@@ -42,6 +42,12 @@ public final class JobRunCommand extends AnswerCommand {
   private @Nullable String deadline;
 
   @Option(
+      names = "--priority",
+      paramLabel = "NUMBER",
+      description = "Instead of the job's own; higher numbers leave the queue first.")
+  private @Nullable Integer priority;
+
+  @Option(
       names = {"-q", "--quiet"},
       description = "Print only the job's output, or only the id.")
   private boolean quiet;
@@ -89,6 +95,7 @@ public final class JobRunCommand extends AnswerCommand {
         .putIf(
             "deadline",
             Optional.ofNullable(deadline).map(text -> Durations.print(Durations.parse(text))))
+        .putIf("priority", Optional.ofNullable(priority))
         .build();
   }
 }

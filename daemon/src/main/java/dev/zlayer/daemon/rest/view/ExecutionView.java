@@ -21,6 +21,8 @@ import java.util.OptionalInt;
  * @param status pending, initializing, running, completed, failed or cancelled
  * @param code as a shell shows it, when its process has ended
  * @param trigger cli, endpoint, scheduler or internal
+ * @param remote who asked, of an endpoint
+ * @param because what for, of the agent itself
  */
 public record ExecutionView(
     ExecutionId id,
@@ -31,6 +33,8 @@ public record ExecutionView(
     boolean oom,
     Optional<String> reason,
     String trigger,
+    Optional<String> remote,
+    Optional<String> because,
     Optional<Instant> due,
     int priority,
     Instant created,
@@ -64,6 +68,10 @@ public record ExecutionView(
             ? Optional.of(reason)
             : Optional.empty(),
         execution.trigger().getClass().getSimpleName().toLowerCase(Locale.ROOT),
+        execution.trigger() instanceof Trigger.Endpoint(var remote) ? remote : Optional.empty(),
+        execution.trigger() instanceof Trigger.Internal(String why)
+            ? Optional.of(why)
+            : Optional.empty(),
         execution.trigger() instanceof Trigger.Scheduler(Instant due)
             ? Optional.of(due)
             : Optional.empty(),

@@ -1,0 +1,52 @@
+package dev.zlayer.cli.command;
+
+import dev.zlayer.cli.Session;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.http.HttpResponse;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import org.jspecify.annotations.Nullable;
+
+/** An archive on its way from the daemon to a file or to standard output. */
+public final class Archive {
+  public static final String WHERE =
+      "Where to (default: standard output, which must not be a terminal).";
+
+  private Archive() {}
+
+  /** Before anybody is asked. */
+  public static void requirePlace(Session session, @Nullable String output) {
+    if (output == null && session.terminal()) {
+      throw new AgentException.InvalidSpec(
+          "a terminal is no place for an archive: use --output FILE or redirect");
+    }
+  }
+
+  /** A failure leaves no file, and an older one as it was. */
+  public static void keep(Session session, @Nullable String output, HttpResponse archive)
+      throws IOException {
+    try (archive) {
+      if (output == null) {
+        archive.body().transferTo(session.out());
+        session.out().flush();
+      } else {
+        toFile(archive, session.resolve(output));
+      }
+    }
+  }
+
+  private static void toFile(HttpResponse archive, Path file) throws IOException {
+    Path partial = file.resolveSibling(file.getFileName() + ".partial");
+    try {
+      try (OutputStream out = Files.newOutputStream(partial)) {
+        archive.body().transferTo(out);
+      }
+      Files.move(partial, file, StandardCopyOption.ATOMIC_MOVE);
+    } finally {
+      Files.deleteIfExists(partial);
+    }
+  }
+}
