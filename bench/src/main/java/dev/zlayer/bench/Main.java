@@ -8,6 +8,7 @@ import dev.zlayer.bench.work.JobsWork;
 import dev.zlayer.bench.work.LogsWork;
 import dev.zlayer.bench.work.MicroWork;
 import dev.zlayer.bench.work.PullWork;
+import dev.zlayer.bench.work.ResultsWork;
 import dev.zlayer.bench.work.RunWork;
 import dev.zlayer.bench.work.SleepersWork;
 import dev.zlayer.bench.work.StartWork;
@@ -30,6 +31,7 @@ public final class Main {
     WORKS.put("exec", new ExecWork());
     WORKS.put("wasm", new WasmWork());
     WORKS.put("jobs", new JobsWork());
+    WORKS.put("results", new ResultsWork());
     WORKS.put("logs", new LogsWork());
     WORKS.put("daemon", new DaemonWork());
     WORKS.put("disk", new DiskWork());

@@ -38,6 +38,17 @@ public final class DockerEngine implements Engine {
     api.delete("/containers/" + id);
   }
 
+  /** As a script does it that wants the output: create, start, wait, logs, remove. */
+  public void runJob() throws IOException {
+    String id = create("", PRINT_AND_END);
+    api.post("/containers/" + id + "/start");
+    awaitSuccess(id);
+    if (readLog(id) < PRINTED.length()) {
+      throw new IOException("no output");
+    }
+    api.delete("/containers/" + id);
+  }
+
   @Override
   public void startSleeper(String name) throws IOException {
     api.post("/containers/" + create(name, SLEEP) + "/start");

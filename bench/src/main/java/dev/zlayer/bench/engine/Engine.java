@@ -11,6 +11,11 @@ public interface Engine extends AutoCloseable {
   /** What sleepers run. */
   List<String> SLEEP = List.of("/bin/sleep", "3600");
 
+  /** What short jobs run. */
+  List<String> PRINT_AND_END = List.of("/bin/echo", "done");
+
+  String PRINTED = "done\n";
+
   String LINE = "0123456789".repeat(7) + "012345678";
 
   String name();

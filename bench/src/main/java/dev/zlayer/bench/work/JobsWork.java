@@ -25,12 +25,7 @@ public final class JobsWork implements Work {
     Arena.Engines engines = arena.engines();
     var contestants = new ArrayList<Contestant>();
     for (Engine engine : engines.all()) {
-      contestants.add(
-          new Contestant(
-              engine.name(),
-              engine::runTrue,
-              () -> jobs / (Rounds.millis(() -> runAll(engine, jobs, atATime)) / 1000),
-              Rounds.Step.NOTHING));
+      contestants.add(perSecond(engine.name(), engine::runTrue, jobs, atATime));
     }
     return new Report.Table(
         "%d short containers, %d at a time".formatted(jobs, atATime),
@@ -39,12 +34,20 @@ public final class JobsWork implements Work {
         Rounds.run(contestants, 0, rounds));
   }
 
-  private static void runAll(Engine engine, int jobs, int atATime) throws InterruptedException {
+  static Contestant perSecond(String name, Rounds.Step one, int jobs, int atATime) {
+    return new Contestant(
+        name,
+        one,
+        () -> jobs / (Rounds.millis(() -> runAll(one, jobs, atATime)) / 1000),
+        Rounds.Step.NOTHING);
+  }
+
+  private static void runAll(Rounds.Step one, int jobs, int atATime) throws InterruptedException {
     try (var scope = new TaskScope("jobs", atATime)) {
       for (int job = 0; job < jobs; job++) {
         scope.fork(
             () -> {
-              engine.runTrue();
+              one.run();
               return true;
             });
       }
