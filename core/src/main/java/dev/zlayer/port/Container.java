@@ -9,6 +9,7 @@ import dev.zlayer.container.LogQuery;
 import dev.zlayer.container.Outcome;
 import dev.zlayer.container.Signal;
 import dev.zlayer.container.Stats;
+import dev.zlayer.container.StatsSample;
 import dev.zlayer.container.WaitCondition;
 import dev.zlayer.task.Deadline;
 import java.net.InetAddress;
@@ -90,6 +91,11 @@ public interface Container {
 
   /** One reading, from a recent sample where there is one. */
   Stats stats() throws InterruptedException;
+
+  /** As {@link #stats}, with the reading before it where the runtime keeps one; does not wait. */
+  default StatsSample sample() throws InterruptedException {
+    return new StatsSample(stats(), Optional.empty());
+  }
 
   /** The first process as the host sees it; empty when it does not run or has none. */
   OptionalLong pid();

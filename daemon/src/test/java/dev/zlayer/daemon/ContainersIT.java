@@ -167,7 +167,13 @@ class ContainersIT {
     assertThat(rest.get("/containers/inside/top").json().at("rows").items()).hasSize(1);
     Json stats = rest.get("/containers/inside/stats").expect(200).json();
     assertThat(stats.at("memory_bytes").integer().orElseThrow()).isPositive();
-    assertThat(stats.at("cpu_percent").isNull()).isFalse();
+    Json rated = rest.get("/containers/inside/stats?rate=true").expect(200).json();
+    assertThat(rated.at("cpu_percent").isNull()).isFalse();
+    assertThat(rest.get("/stats?rate=true").expect(200).json().items())
+        .anyMatch(
+            one ->
+                one.at("name").string().orElse("").equals("inside")
+                    && !one.at("cpu_percent").isNull());
     rest.delete("/containers/inside?force=true").expect(204);
   }
 

@@ -31,6 +31,7 @@ public final class References {
     List<Predicate<Container>> ways =
         List.of(
             container -> container.id().runtimeName().equals(reference),
+            container -> own(container.id(), reference),
             container -> named(container, reference),
             container -> text(container.id()).equals(path),
             container -> anyGeneration(container.id()).equals(path) && live(container),
@@ -61,12 +62,14 @@ public final class References {
         "container '" + reference + "'", "'zlayer ps --all' lists those there are");
   }
 
+  private static boolean own(ContainerId id, String name) {
+    return id.deployment().equals(ContainerId.STANDALONE) && id.service().equals(name);
+  }
+
+  /** By the name that somebody gave it later, which only the runtime knows. */
   private static boolean named(Container container, String name) {
-    boolean own =
-        container.id().deployment().equals(ContainerId.STANDALONE)
-            && container.id().service().equals(name);
     try {
-      return own || container.inspect().name().equals(name);
+      return container.inspect().name().equals(name);
     } catch (AgentException.NotFound _) {
       return false; // removed while we looked
     }

@@ -2,6 +2,7 @@ package dev.zlayer.daemon.rest;
 
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.Stats;
+import dev.zlayer.container.StatsSample;
 import dev.zlayer.daemon.http.Answer;
 import dev.zlayer.daemon.http.Call;
 import dev.zlayer.daemon.http.Route;
@@ -13,8 +14,8 @@ import dev.zlayer.task.Pauses;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -27,6 +28,8 @@ public final class StatsResource implements Resource {
   private static final Duration APART = Duration.ofMillis(100);
   private static final Duration PATIENCE = Duration.ofMillis(1500);
   private static final Duration BEAT = Duration.ofSeconds(1);
+  private static final String RATE =
+      "Wait for a second reading where none is known that would tell the load.";
 
   private final ContainerRuntime runtime;
   private final References references;
@@ -35,7 +38,7 @@ public final class StatsResource implements Resource {
   /**
    * One reading.
    *
-   * @param cpuPercent of one core since the reading before; absent in the first line of a stream
+   * @param cpuPercent of one core since the reading before; absent when there was none
    */
   record StatsView(
       String id,
@@ -51,12 +54,16 @@ public final class StatsResource implements Resource {
       long blockWriteBytes,
       long networkReceivedBytes,
       long networkSentBytes) {
-    static StatsView of(ContainerId id, Optional<Stats> before, Stats now) {
+    static StatsView of(ContainerId id, StatsSample sample) {
+      Stats now = sample.now();
+      OptionalDouble percent = sample.cpuPercent();
       return new StatsView(
           id.runtimeName(),
           id.deployment().equals(ContainerId.STANDALONE) ? id.service() : id.toString(),
           now.time(),
-          before.map(earlier -> rate(earlier, now)).orElse(OptionalDouble.empty()),
+          percent.isPresent()
+              ? OptionalDouble.of(Math.round(100 * percent.getAsDouble()) / 100.0)
+              : percent,
           now.cpuNanos(),
           now.memoryBytes(),
           now.memoryLimitBytes(),
@@ -66,14 +73,6 @@ public final class StatsResource implements Resource {
           now.blockWriteBytes(),
           now.networkReceivedBytes(),
           now.networkSentBytes());
-    }
-
-    private static OptionalDouble rate(Stats before, Stats now) {
-      long passed = Duration.between(before.time(), now.time()).toNanos();
-      return passed <= 0
-          ? OptionalDouble.empty()
-          : OptionalDouble.of(
-              Math.round(10_000.0 * (now.cpuNanos() - before.cpuNanos()) / passed) / 100.0);
     }
   }
 
@@ -91,11 +90,13 @@ public final class StatsResource implements Resource {
   @Override
   public List<Route> routes() {
     return List.of(
-        Route.get("/containers/{ref}/stats", "What one container uses.", this::one)
+        Route.get("/containers/{ref}/stats", "What one container uses, at once.", this::one)
+            .withFlag("rate", RATE)
             .withFlag("stream", "A line each second.")
             .gives(StatsView.class)
             .streams(StatsView.class, "With stream."),
-        Route.get("/stats", "What all running containers use.", this::all)
+        Route.get("/stats", "What all running containers use, at once.", this::all)
+            .withFlag("rate", RATE)
             .withFlag("stream", "All of them each second, one line each.")
             .givesMany(StatsView.class)
             .streams(StatsView.class, "With stream."));
@@ -103,48 +104,57 @@ public final class StatsResource implements Resource {
 
   private Answer one(Call call) throws InterruptedException {
     Container container = references.find(call.path("ref"));
-    Stats first = container.stats();
+    StatsSample first = container.sample();
     if (call.flag("stream", false)) {
       return stream(() -> List.of(container));
     }
-    return new Answer.Later(
-        () ->
-            Answer.json(
-                ViewJson.of(
-                    StatsView.of(container.id(), Optional.of(first), next(container, first)))));
+    return call.flag("rate", false)
+        ? new Answer.Later(() -> one(container, rated(container, first)))
+        : one(container, first);
   }
 
-  /** A reading with a later time than the given one, which tells a rate. */
-  private Stats next(Container container, Stats first) throws InterruptedException {
-    Deadline deadline = Deadline.after(PATIENCE);
-    Stats now = container.stats();
-    while (!now.time().isAfter(first.time()) && !deadline.passed()) {
-      pauses.pause(APART);
-      now = container.stats();
-    }
-    return now;
+  private static Answer one(Container container, StatsSample sample) {
+    return Answer.json(ViewJson.of(StatsView.of(container.id(), sample)));
   }
 
-  private Answer all(Call call) {
+  private Answer all(Call call) throws InterruptedException {
     if (call.flag("stream", false)) {
       return stream(runtime::list);
     }
-    return new Answer.Later(
-        () -> {
-          var views = new ArrayList<StatsView>();
-          Map<ContainerId, Stats> before = readings(runtime.list());
-          for (Container container : runtime.list()) {
-            Stats first = before.get(container.id());
-            if (first != null) {
-              try {
-                views.add(StatsView.of(container.id(), Optional.of(first), next(container, first)));
-              } catch (AgentException.InvalidSpec | AgentException.NotFound _) {
-                // it has ended meanwhile
-              }
-            }
-          }
-          return Answer.json(ViewJson.of(views));
-        });
+    Map<Container, StatsSample> samples = samples(runtime.list());
+    return call.flag("rate", false) ? new Answer.Later(() -> all(rated(samples))) : all(samples);
+  }
+
+  private static Answer all(Map<Container, StatsSample> samples) {
+    return Answer.json(
+        ViewJson.of(
+            samples.entrySet().stream()
+                .map(entry -> StatsView.of(entry.getKey().id(), entry.getValue()))
+                .toList()));
+  }
+
+  private Map<Container, StatsSample> rated(Map<Container, StatsSample> first)
+      throws InterruptedException {
+    var rated = new LinkedHashMap<Container, StatsSample>();
+    for (var entry : first.entrySet()) {
+      try {
+        rated.put(entry.getKey(), rated(entry.getKey(), entry.getValue()));
+      } catch (AgentException.InvalidSpec | AgentException.NotFound _) {
+        // it has ended meanwhile
+      }
+    }
+    return rated;
+  }
+
+  /** One that tells a rate: waits for a later reading where there is none before it. */
+  private StatsSample rated(Container container, StatsSample first) throws InterruptedException {
+    Deadline deadline = Deadline.after(PATIENCE);
+    StatsSample sample = first;
+    while (sample.cpuPercent().isEmpty() && !deadline.passed()) {
+      pauses.pause(APART);
+      sample = since(Optional.of(first.now()), container.sample());
+    }
+    return sample;
   }
 
   private Answer stream(Supplier<List<Container>> which) {
@@ -152,42 +162,50 @@ public final class StatsResource implements Resource {
         out -> {
           out.begin();
           Map<ContainerId, Stats> before = new HashMap<>();
-          for (Map<ContainerId, Stats> now = readings(which.get());
+          for (Map<Container, StatsSample> now = samples(which.get());
               !now.isEmpty();
-              now = readings(which.get())) {
+              now = samples(which.get())) {
             write(now, before, out);
-            before.putAll(now);
-            before.keySet().retainAll(now.keySet());
             pauses.pause(BEAT);
           }
         });
   }
 
+  /** Only what is new, with the rate since the line before; {@code before} becomes what is now. */
   private static void write(
-      Map<ContainerId, Stats> now, Map<ContainerId, Stats> before, Answer.Lined out)
+      Map<Container, StatsSample> now, Map<ContainerId, Stats> before, Answer.Lined out)
       throws IOException {
-    for (var reading : now.entrySet()) {
-      Optional<Stats> earlier = Optional.ofNullable(before.get(reading.getKey()));
-      boolean fresh =
-          earlier.map(stats -> reading.getValue().time().isAfter(stats.time())).orElse(true);
-      if (fresh) {
-        out.line(ViewJson.of(StatsView.of(reading.getKey(), earlier, reading.getValue())));
+    var told = new HashMap<ContainerId, Stats>();
+    for (var entry : now.entrySet()) {
+      ContainerId id = entry.getKey().id();
+      Stats reading = entry.getValue().now();
+      Optional<Stats> earlier = Optional.ofNullable(before.get(id));
+      if (earlier.map(stats -> reading.time().isAfter(stats.time())).orElse(true)) {
+        out.line(ViewJson.of(StatsView.of(id, since(earlier, entry.getValue()))));
       }
+      told.put(id, reading);
     }
+    before.clear();
+    before.putAll(told);
   }
 
-  private static Map<ContainerId, Stats> readings(List<Container> containers)
+  /** Compared with a reading that we have, else with the one that the runtime has kept. */
+  private static StatsSample since(Optional<Stats> earlier, StatsSample sample) {
+    return earlier.isPresent() ? new StatsSample(sample.now(), earlier) : sample;
+  }
+
+  private static Map<Container, StatsSample> samples(List<Container> containers)
       throws InterruptedException {
-    var readings = new HashMap<ContainerId, Stats>();
+    var samples = new LinkedHashMap<Container, StatsSample>();
     for (Container container : containers) {
       try {
         if (container.status().alive()) {
-          readings.put(container.id(), container.stats());
+          samples.put(container, container.sample());
         }
       } catch (AgentException.InvalidSpec | AgentException.NotFound _) {
         // it has ended meanwhile
       }
     }
-    return readings;
+    return samples;
   }
 }

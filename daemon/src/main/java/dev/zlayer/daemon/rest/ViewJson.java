@@ -9,9 +9,11 @@ import dev.zlayer.json.Json;
 import dev.zlayer.oci.Digest;
 import dev.zlayer.oci.ImageRef;
 import dev.zlayer.oci.Platform;
+import java.lang.reflect.Method;
 import java.lang.reflect.RecordComponent;
 import java.net.InetAddress;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -37,6 +39,46 @@ public final class ViewJson {
           Signal.class,
           ExecutionId.class,
           JobKey.class);
+
+  /** What there is to know of a class of records, looked up once. */
+  private static final ClassValue<Shape> SHAPES =
+      new ClassValue<>() {
+        @Override
+        protected Shape computeValue(Class<?> type) {
+          return Shape.of(type);
+        }
+      };
+
+  /**
+   * How records of a class are written.
+   *
+   * @param type its name among its siblings, if it is one of several
+   */
+  private record Shape(Optional<String> type, List<Member> members) {
+    static Shape of(Class<?> type) {
+      boolean oneOfSeveral = Arrays.stream(type.getInterfaces()).anyMatch(Class::isSealed);
+      return new Shape(
+          oneOfSeveral ? Optional.of(snake(type.getSimpleName())) : Optional.empty(),
+          Arrays.stream(type.getRecordComponents()).map(Member::of).toList());
+    }
+  }
+
+  /** One component of a record. */
+  private record Member(String name, Method accessor) {
+    static Member of(RecordComponent component) {
+      Method accessor = component.getAccessor();
+      accessor.setAccessible(true);
+      return new Member(snake(component.getName()), accessor);
+    }
+
+    @Nullable Object read(Record record) {
+      try {
+        return accessor.invoke(record);
+      } catch (ReflectiveOperationException e) {
+        throw new AgentException.Internal("cannot read " + accessor, e);
+      }
+    }
+  }
 
   private ViewJson() {}
 
@@ -69,27 +111,16 @@ public final class ViewJson {
   }
 
   private static Json record(Record record) {
+    Shape shape = SHAPES.get(record.getClass());
     var members = new LinkedHashMap<String, Json>();
-    if (List.of(record.getClass().getInterfaces()).stream().anyMatch(Class::isSealed)) {
-      members.put("type", new Json.Str(snake(record.getClass().getSimpleName())));
-    }
-    for (RecordComponent component : record.getClass().getRecordComponents()) {
-      Json json = of(read(record, component));
+    shape.type().ifPresent(type -> members.put("type", new Json.Str(type)));
+    for (Member member : shape.members()) {
+      Json json = of(member.read(record));
       if (!json.isNull()) {
-        members.put(snake(component.getName()), json);
+        members.put(member.name(), json);
       }
     }
     return new Json.Obj(members);
-  }
-
-  private static @Nullable Object read(Record record, RecordComponent component) {
-    try {
-      var accessor = component.getAccessor();
-      accessor.setAccessible(true);
-      return accessor.invoke(record);
-    } catch (ReflectiveOperationException e) {
-      throw new AgentException.Internal("cannot read " + component, e);
-    }
   }
 
   public static String snake(String name) {

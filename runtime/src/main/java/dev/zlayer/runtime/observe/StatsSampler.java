@@ -2,6 +2,7 @@ package dev.zlayer.runtime.observe;
 
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.Stats;
+import dev.zlayer.container.StatsSample;
 import dev.zlayer.error.AgentException;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;

@@ -14,6 +14,7 @@ import dev.zlayer.container.ProcessTable;
 import dev.zlayer.container.Resources;
 import dev.zlayer.container.Signal;
 import dev.zlayer.container.Stats;
+import dev.zlayer.container.StatsSample;
 import dev.zlayer.container.WaitCondition;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.image.snapshot.Snapshot;
@@ -200,10 +201,15 @@ final class OciContainer
   }
 
   @Override
-  public Stats stats() throws InterruptedException {
+  public Stats stats() {
+    return sample().now();
+  }
+
+  @Override
+  public StatsSample sample() {
     requirePresent();
     requireRunning();
-    return shop.sampler().sampleOf(id()).now();
+    return shop.sampler().sampleOf(id());
   }
 
   @Override

@@ -52,7 +52,9 @@ public final class StatsCommand extends AnswerCommand {
     }
     if (once) {
       List<Json> readings =
-          client.get("/stats").items().stream().filter(one -> isWanted(one, wanted)).toList();
+          client.get("/stats", Query.of("rate", true)).items().stream()
+              .filter(one -> isWanted(one, wanted))
+              .toList();
       show(Json.of(readings), () -> StatsTable.of(readings));
       return 0;
     }
