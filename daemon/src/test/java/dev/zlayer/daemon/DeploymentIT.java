@@ -9,6 +9,7 @@ import dev.zlayer.testkit.Requires;
 import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -53,12 +54,15 @@ class DeploymentIT {
           image: {name: IMAGE, pull_policy: never}
       """;
 
+  /** From noticing that a replica is dead until nobody is led to it, on a busy machine. */
+  private static final Duration TAKEN_OUT = Duration.ofSeconds(2);
+
   private Node node;
   private int port;
 
   @BeforeEach
   void open() throws Exception {
-    node = new Node();
+    node = new Node().with("network_pool", "0");
     try (var free = new ServerSocket(0)) {
       port = free.getLocalPort();
     }
@@ -130,8 +134,7 @@ class DeploymentIT {
       inOrder(events(rest, "replica.started"));
       try (var load = LoadLoop.on(port)) {
         load.awaitRequests(50);
-        killedReplicaIsReplaced(rest);
-        load.forgive();
+        killedReplicaIsReplaced(rest, load);
         brokenImageIsTakenBack(rest, load);
         up(rest, Node.IMAGE, "two");
         awaitRunning(rest, 3);
@@ -161,6 +164,7 @@ class DeploymentIT {
       rest.delete("/deployments/shop?wait=60s");
       await("it is gone", () -> rest.get("/deployments/shop").status() == 404);
       assertThat(rest.get("/containers?all=true").json().items()).isEmpty();
+      assertThat(new NodeLeaks(node).find()).as("what it left on the machine").isEmpty();
     }
   }
 
@@ -170,13 +174,25 @@ class DeploymentIT {
     assertThat(started.subList(1, 4)).allMatch(id -> id.startsWith("shop/web/"));
   }
 
-  private static void killedReplicaIsReplaced(Rest rest) throws InterruptedException {
+  private static void killedReplicaIsReplaced(Rest rest, LoadLoop load)
+      throws InterruptedException {
     Map<String, Long> before = pids(rest);
     Map.Entry<String, Long> victim =
         before.entrySet().stream().filter(one -> one.getKey().contains("web")).findFirst().get();
+    Instant killed = Instant.now();
     ProcessHandle.of(victim.getValue()).orElseThrow().destroyForcibly();
     await("replaced", () -> !pids(rest).containsKey(victim.getKey()) && pids(rest).size() == 4);
     awaitRunning(rest, 1);
+    load.awaitRequests(50);
+    Json exited = rest.get("/events?kind=replica.exited").json().at("events").items().getFirst();
+    Instant noticed = Instant.parse(exited.at("time").string().orElseThrow());
+    System.out.printf(
+        "a killed replica cost %d requests, noticed after %d ms%n",
+        load.failures().size(), Duration.between(killed, noticed).toMillis());
+    assertThat(load.failures())
+        .as("once it is out of rotation nobody is led to it")
+        .allMatch(failure -> failure.began().isBefore(noticed.plus(TAKEN_OUT)));
+    load.forgive();
   }
 
   private void brokenImageIsTakenBack(Rest rest, LoadLoop load) throws InterruptedException {

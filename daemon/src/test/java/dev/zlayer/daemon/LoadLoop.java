@@ -7,44 +7,64 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import org.awaitility.Awaitility;
 
-/** One request after the other, each over a connection of its own; remembers what failed. */
+/**
+ * Clients that send one request after the other, each over a connection of its own; remembers what
+ * failed.
+ */
 final class LoadLoop implements AutoCloseable {
-  private static final int MILLIS = 5000;
+  private static final int CLIENTS = 4;
+
+  /** Less than the kernel's memory of refused connections lasts, more than a busy machine takes. */
+  private static final int MILLIS = 8000;
+
+  /** Between two requests of a client, so that the machine has time for what is tested. */
+  private static final long PACE = 2_000_000;
+
+  /** A request that was not answered well. */
+  record Failure(Instant began, String what) {}
 
   private final int port;
-  private final List<String> failures = new CopyOnWriteArrayList<>();
+  private final List<Failure> failures = new CopyOnWriteArrayList<>();
   private final AtomicLong requests = new AtomicLong();
-  private final Thread thread;
+  private final List<Thread> threads = new ArrayList<>();
   private volatile String last = "";
   private volatile boolean closing;
 
   private LoadLoop(int port) {
     this.port = port;
-    this.thread = Thread.ofVirtual().name("load").unstarted(this::run);
+    for (int client = 0; client < CLIENTS; client++) {
+      threads.add(Thread.ofVirtual().name("load " + client).unstarted(this::run));
+    }
   }
 
   static LoadLoop on(int port) {
     var load = new LoadLoop(port);
-    load.thread.start();
+    load.threads.forEach(Thread::start);
     return load;
   }
 
   private void run() {
     while (!closing) {
+      Instant began = Instant.now();
       try {
-        last = ask();
-        if (!last.startsWith("HTTP/1.") || !last.contains(" 200 ")) {
-          failures.add(last);
+        String answer = ask();
+        last = answer;
+        if (!answer.startsWith("HTTP/1.") || !answer.contains(" 200 ")) {
+          failures.add(new Failure(began, answer));
         }
       } catch (IOException e) {
-        failures.add(e + "; half open: " + halfOpen());
+        failures.add(new Failure(began, e + "; half open: " + halfOpen()));
       }
       requests.incrementAndGet();
+      LockSupport.parkNanos(PACE);
     }
   }
 
@@ -68,7 +88,7 @@ final class LoadLoop implements AutoCloseable {
     }
   }
 
-  List<String> failures() {
+  List<Failure> failures() {
     return failures;
   }
 
@@ -89,6 +109,8 @@ final class LoadLoop implements AutoCloseable {
   @Override
   public void close() throws InterruptedException {
     closing = true;
-    thread.join();
+    for (Thread thread : threads) {
+      thread.join();
+    }
   }
 }

@@ -26,7 +26,7 @@ final class Node implements AutoCloseable {
 
   final Path directory;
   final Map<String, String> flags = new HashMap<>();
-  private final String prefix;
+  final String prefix;
 
   Node() throws IOException {
     this.directory = Files.createTempDirectory("zd");

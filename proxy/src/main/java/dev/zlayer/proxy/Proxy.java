@@ -15,12 +15,15 @@ import java.net.InetAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
 
 /**
  * The doors of all services and the name server of all deployments.
@@ -81,7 +84,8 @@ public final class Proxy implements Rotation, DeploymentNames, AutoCloseable {
     DoorPlan plan = DoorPlan.of(service, config.bridged());
     var problems = new ArrayList<>(plan.problems());
     try (var _ = lock.lock(ALL)) {
-      Members before = services.put(service.service(), service);
+      Set<InetAddress> before = led(service.service());
+      services.put(service.service(), service);
       names.service(service);
       var wanted = without(service.service());
       for (Door door : plan.doors()) {
@@ -93,7 +97,7 @@ public final class Proxy implements Rotation, DeploymentNames, AutoCloseable {
         }
       }
       apply(wanted);
-      Stale.forget(Stale.between(before, service));
+      forget(before, service.service());
     }
     if (!problems.isEmpty()) {
       throw new AgentException.Configuration(
@@ -119,19 +123,25 @@ public final class Proxy implements Rotation, DeploymentNames, AutoCloseable {
   @Override
   public void remove(ServiceKey service) throws InterruptedException {
     try (var _ = lock.lock(ALL)) {
-      Members before = services.remove(service);
+      Set<InetAddress> before = led(service);
+      services.remove(service);
       names.remove(service);
       apply(without(service));
-      Stale.forget(Stale.between(before, null));
+      forget(before, service);
     }
   }
 
   /** Closes the doors of services that are none of these: those of an agent that ended badly. */
   public void retain(Collection<ServiceKey> known) throws InterruptedException {
     try (var _ = lock.lock(ALL)) {
-      var wanted = new LinkedHashMap<>(doors);
-      wanted.values().removeIf(door -> !known.contains(door.service()));
-      apply(wanted);
+      Set<ServiceKey> gone =
+          doors.values().stream().map(Door::service).collect(Collectors.toCollection(HashSet::new));
+      gone.removeAll(known);
+      for (ServiceKey service : gone) {
+        Set<InetAddress> before = led(service);
+        apply(without(service));
+        forget(before, service);
+      }
     }
   }
 
@@ -216,6 +226,23 @@ public final class Proxy implements Rotation, DeploymentNames, AutoCloseable {
     var rest = new LinkedHashMap<>(doors);
     rest.values().removeIf(door -> door.service().equals(service));
     return rest;
+  }
+
+  /** Where connections of the service may lead, also by what an agent before told the kernel. */
+  private Set<InetAddress> led(ServiceKey service) {
+    var addresses = new HashSet<InetAddress>();
+    doors.values().stream()
+        .filter(door -> door.service().equals(service))
+        .forEach(door -> addresses.addAll(door.members()));
+    Optional.ofNullable(services.get(service))
+        .ifPresent(known -> known.members().forEach(one -> addresses.add(one.address())));
+    return addresses;
+  }
+
+  private void forget(Set<InetAddress> before, ServiceKey service) throws InterruptedException {
+    var gone = new HashSet<>(before);
+    gone.removeAll(led(service));
+    Stale.forget(gone);
   }
 
   private static Optional<String> occupied(Door door, Map<Door.Key, Door> others) {

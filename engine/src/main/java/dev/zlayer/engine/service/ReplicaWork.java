@@ -120,14 +120,11 @@ final class ReplicaWork {
     container.remove(true);
   }
 
-  /** How a container ended and what it printed last. */
-  record End(Outcome outcome, List<String> lastLines) {}
-
-  End awaitEnd(Container container) throws InterruptedException {
-    Outcome outcome = container.await(WaitCondition.NOT_RUNNING, Deadline.none());
-    return new End(outcome, lastLines(container));
+  Outcome awaitEnd(Container container) throws InterruptedException {
+    return container.await(WaitCondition.NOT_RUNNING, Deadline.none());
   }
 
+  /** What a container printed last. */
   List<String> lastLines(Container container) throws InterruptedException {
     var lines = new ArrayList<String>();
     try (var reader = container.logs(LogQuery.ALL.withTail(LAST_LINES))) {

@@ -1,6 +1,7 @@
 package dev.zlayer.engine.service;
 
 import dev.zlayer.container.ContainerId;
+import dev.zlayer.container.Outcome;
 import dev.zlayer.container.ServiceKey;
 import dev.zlayer.engine.depend.Signal;
 import dev.zlayer.engine.health.Prober;
@@ -414,8 +415,10 @@ public final class ServiceLoop implements AutoCloseable {
 
   private void watch(ContainerId id, Container container) throws InterruptedException {
     try {
-      ReplicaWork.End end = work.awaitEnd(container);
-      post((b, now) -> b.ended(id, end.outcome(), end.lastLines(), now));
+      Outcome outcome = work.awaitEnd(container);
+      wake(); // so that nobody is led to it while its last lines are read
+      List<String> lastLines = work.lastLines(container);
+      post((b, now) -> b.ended(id, outcome, lastLines, now));
     } catch (AgentException _) {
       // a runtime that cannot tell now is asked again when the containers are listed
       post((b, now) -> b.unwatched(id, now));

@@ -7,8 +7,12 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.OptionalInt;
 import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Connections that the kernel remembers because it translates their addresses. */
 public final class Conntrack {
@@ -17,6 +21,12 @@ public final class Conntrack {
   /** From the first packet until both sides have ended. */
   private static final Set<String> OPEN =
       Set.of("SYN_SENT", "SYN_RECV", "ESTABLISHED", "FIN_WAIT", "CLOSE_WAIT");
+
+  /**
+   * Ended by both sides: the next connection from the same port is led anew. One that the server
+   * refused or reset is not ended in this sense.
+   */
+  private static final String ENDED = "TIME_WAIT";
 
   private Conntrack() {}
 
@@ -33,20 +43,44 @@ public final class Conntrack {
   }
 
   static int count(BufferedReader lines, String server) throws IOException {
+    return (int)
+        answeredBy(lines, server)
+            .filter(words -> words[2].equals("tcp") && OPEN.contains(words[5]))
+            .count();
+  }
+
+  /**
+   * Which kinds of memory would lead a client to that address again: states of TCP connections that
+   * a new one from the same port does not begin anew, and other protocols by name. Empty when this
+   * kernel does not tell.
+   */
+  public static Set<String> sticky(InetAddress server) throws IOException {
+    try (BufferedReader lines = Files.newBufferedReader(TABLE, StandardCharsets.US_ASCII)) {
+      return sticky(lines, server.getHostAddress());
+    } catch (NoSuchFileException _) {
+      return Set.of();
+    }
+  }
+
+  static Set<String> sticky(BufferedReader lines, String server) throws IOException {
+    return answeredBy(lines, server)
+        .filter(words -> !words[5].equals(ENDED))
+        .map(words -> words[2].equals("tcp") ? words[5] : words[2])
+        .collect(Collectors.toCollection(TreeSet::new));
+  }
+
+  /** The words of each line about a connection that this address answers. */
+  private static Stream<String[]> answeredBy(BufferedReader lines, String server)
+      throws IOException {
     String answering = " src=" + server + " ";
-    int count = 0;
+    var found = new ArrayList<String[]>();
     for (String line = lines.readLine(); line != null; line = lines.readLine()) {
       // first how the client sees it, then how the server does: its address answers
       int second = line.indexOf(" src=", line.indexOf(" src=") + 1);
-      if (second > 0 && line.startsWith(answering, second) && open(line)) {
-        count++;
+      if (second > 0 && line.startsWith(answering, second)) {
+        found.add(line.split(" +", 7));
       }
     }
-    return count;
-  }
-
-  private static boolean open(String line) {
-    String[] words = line.split(" +", 7);
-    return words.length > 5 && words[2].equals("tcp") && OPEN.contains(words[5]);
+    return found.stream();
   }
 }

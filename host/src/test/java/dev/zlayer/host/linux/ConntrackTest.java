@@ -25,7 +25,18 @@ class ConntrackTest {
     assertThat(count("10.0.0.3")).isZero();
   }
 
+  @Test
+  void tellsWhatWouldLeadAClientThereAgain() throws IOException {
+    assertThat(Conntrack.sticky(table(), "10.0.0.2"))
+        .containsExactly("ESTABLISHED", "SYN_RECV", "udp");
+    assertThat(Conntrack.sticky(table(), "10.0.0.3")).isEmpty();
+  }
+
+  private static BufferedReader table() {
+    return new BufferedReader(new StringReader(TABLE));
+  }
+
   private static int count(String address) throws IOException {
-    return Conntrack.count(new BufferedReader(new StringReader(TABLE)), address);
+    return Conntrack.count(table(), address);
   }
 }

@@ -249,7 +249,7 @@ public final class OciRuntime implements ContainerRuntime, AutoCloseable {
   }
 
   /** A few letters that differ between the agents of one machine. */
-  static String tag(Path data) {
+  public static String tag(Path data) {
     var sum = new CRC32C();
     sum.update(data.toAbsolutePath().normalize().toString().getBytes(StandardCharsets.UTF_8));
     return HexFormat.of().toHexDigits((int) sum.getValue());

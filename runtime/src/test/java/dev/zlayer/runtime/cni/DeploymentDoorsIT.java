@@ -19,10 +19,12 @@ import dev.zlayer.spec.network.NetworkingSpec.Reachability;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
+import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -131,24 +133,64 @@ class DeploymentDoorsIT {
   @Test
   void theKernelForgetsConnectionsOfMembersThatAreGone() throws Exception {
     int port = freePort();
+    int client = freePort();
     Attachment one = attach("one", "shop");
     Attachment two = attach("two", "shop");
-    inside.tcp(one, 8080, "one");
-    inside.tcp(two, 8080, "two");
-    proxy.update(members(port, member(1, one, true), member(2, two, true)));
-    assertThat(answers(port)).containsExactlyInAnyOrder("one", "two");
-    assertThat(remembered(one)).isNotEmpty();
-
-    proxy.update(members(port, member(2, two, true)));
-
-    assertThat(remembered(one)).as("a client may take the same port again").isEmpty();
-    assertThat(remembered(two)).as("those of others stay").isNotEmpty();
+    inside.keep(one, 8080, "one");
+    inside.keep(two, 8080, "two");
+    proxy.update(members(port, member(1, one, true)));
+    try (var ended = connect(client, port)) {
+      assertThat(greeting(ended)).isEqualTo("one");
+    }
+    try (var held = connect(0, port)) {
+      assertThat(greeting(held)).isEqualTo("one");
+      proxy.update(members(port, member(2, two, true)));
+      assertThat(open(one)).as("a client may take the same port again").isEmpty();
+    }
+    try (var again = connect(client, port)) {
+      assertThat(greeting(again)).as("an ended connection leads nobody").isEqualTo("two");
+      proxy.update(members(port, member(2, two, true)));
+      assertThat(open(two)).as("those of others stay").isNotEmpty();
+    }
   }
 
-  private static List<String> remembered(Attachment member) throws Exception {
+  @Test
+  void membersThatVanishedWhileThereWasNoAgentAreForgotten() throws Exception {
+    int port = freePort();
+    Attachment one = attach("one", "shop");
+    Attachment two = attach("two", "shop");
+    inside.keep(one, 8080, "one");
+    proxy.update(members(port, member(1, one, true)));
+    try (var held = connect(0, port)) {
+      assertThat(greeting(held)).isEqualTo("one");
+      proxy.close();
+      proxy = Proxy.open(proxyConfig, DeploymentDoorsIT::pause);
+      assertThat(open(one)).as("nobody knows yet").isNotEmpty();
+      proxy.update(members(port, member(2, two, true)));
+      assertThat(open(one)).isEmpty();
+    }
+  }
+
+  private static Socket connect(int from, int port) throws IOException {
+    var socket = new Socket();
+    socket.setReuseAddress(true);
+    socket.bind(new InetSocketAddress(LOOPBACK, from));
+    socket.setSoTimeout(5_000);
+    socket.connect(new InetSocketAddress(LOOPBACK, port), 5_000);
+    return socket;
+  }
+
+  private static String greeting(Socket socket) throws IOException {
+    return new String(socket.getInputStream().readNBytes(3), StandardCharsets.UTF_8);
+  }
+
+  /** What the kernel remembers of connections to the member that have not ended. */
+  private static List<String> open(Attachment member) throws IOException {
     String answering = " src=" + member.ip().orElseThrow().getHostAddress() + " ";
     try (var lines = Files.lines(Path.of("/proc/net/nf_conntrack"))) {
-      return lines.filter(line -> line.contains(answering)).toList();
+      return lines
+          .filter(line -> line.contains(answering) && !line.contains(" TIME_WAIT "))
+          .toList();
     }
   }
 
