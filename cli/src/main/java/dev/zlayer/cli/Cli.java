@@ -2,7 +2,6 @@ package dev.zlayer.cli;
 
 import dev.zlayer.cli.client.DaemonLost;
 import dev.zlayer.cli.client.DaemonProblem;
-import dev.zlayer.cli.command.Advising;
 import dev.zlayer.cli.command.Group;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.error.Blame;
@@ -18,7 +17,6 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.UnmatchedArgumentException;
 
 /**
  * Finds the verb, runs it, and turns whatever went wrong into one clear message and the exit code
@@ -29,6 +27,9 @@ public final class Cli {
 
   /** After {@code help}: the whole reference, which the documentation holds a copy of. */
   private static final String REFERENCE = "--reference";
+
+  /** Wide enough for every example; a wider terminal is used as it is. */
+  private static final int HELP_WIDTH = 96;
 
   private final Session session;
 
@@ -117,6 +118,7 @@ public final class Cli {
             session.colours() ? CommandLine.Help.Ansi.ON : CommandLine.Help.Ansi.OFF));
     root.setParameterExceptionHandler((error, _) -> wrongUse(error));
     root.setExecutionExceptionHandler((error, _, _) -> failed(error));
+    root.setUsageHelpWidth(HELP_WIDTH);
     root.setUsageHelpAutoWidth(true);
     root.setCaseInsensitiveEnumValuesAllowed(true);
     return root;
@@ -162,27 +164,9 @@ public final class Cli {
   private int wrongUse(ParameterException error) {
     CommandLine command = error.getCommandLine();
     String name = command.getCommandSpec().qualifiedName();
-    Optional<String> advice = advice(error);
-    session.err().println("zlayer: " + advice.orElse(error.getMessage()));
-    List<String> similar =
-        error instanceof UnmatchedArgumentException unmatched
-            ? unmatched.getSuggestions()
-            : List.of();
-    if (!similar.isEmpty() && advice.isEmpty()) {
-      session.err().println("did you mean: " + String.join(", ", similar) + "?");
-    }
+    session.err().println("zlayer: " + WrongUse.text(error));
     session.err().println("see '" + name + " --help'");
     return WRONG_USE;
-  }
-
-  /** A verb may know the option that was typed, and what to write instead. */
-  private static Optional<String> advice(ParameterException error) {
-    return error instanceof UnmatchedArgumentException unmatched
-            && error.getCommandLine().getCommand() instanceof Advising advising
-        ? unmatched.getUnmatched().stream()
-            .flatMap(word -> advising.advice(word).stream())
-            .findFirst()
-        : Optional.empty();
   }
 
   private int failed(Exception error) {

@@ -29,19 +29,28 @@ public final class CliFixture {
     return runWithInput(new byte[0], arguments);
   }
 
+  /** Where nobody looks at what is printed. */
+  static Session session(Path directory) {
+    return new CliFixture(directory, Map.of())
+        .session(new byte[0], new ByteArrayOutputStream(), new ByteArrayOutputStream());
+  }
+
+  private Session session(byte[] input, ByteArrayOutputStream out, ByteArrayOutputStream err) {
+    return new Session(
+        new PrintStream(out, true, StandardCharsets.UTF_8),
+        new PrintStream(err, true, StandardCharsets.UTF_8),
+        new ByteArrayInputStream(input),
+        env,
+        directory,
+        false,
+        false,
+        Terminal.NONE);
+  }
+
   public Result runWithInput(byte[] input, String... arguments) {
     var out = new ByteArrayOutputStream();
     var err = new ByteArrayOutputStream();
-    var session =
-        new Session(
-            new PrintStream(out, true, StandardCharsets.UTF_8),
-            new PrintStream(err, true, StandardCharsets.UTF_8),
-            new ByteArrayInputStream(input),
-            env,
-            directory,
-            false,
-            false,
-            Terminal.NONE);
+    Session session = session(input, out, err);
     int code = new Cli(session).run(arguments);
     session.flush();
     return new Result(

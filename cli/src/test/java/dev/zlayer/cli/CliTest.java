@@ -9,10 +9,13 @@ import dev.zlayer.task.Deadline;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -44,7 +47,16 @@ class CliTest {
 
     assertThat(result.code()).isZero();
     assertThat(result.out()).startsWith("Usage: zlayer " + verb.word).contains("--help");
+    assertThat(result.out().lines().toList()).as("nothing is broken").containsAll(footer(verb));
     assertThat(run("help", verb.word)).isEqualTo(result);
+  }
+
+  private List<String> footer(Verb verb) {
+    return List.of(
+        verb.make(CliFixture.session(directory), Optional.empty())
+            .getCommandSpec()
+            .usageMessage()
+            .footer());
   }
 
   @Test
@@ -67,6 +79,31 @@ class CliTest {
     assertThat(result.err())
         .contains("there is no command 'image lss', did you mean 'ls'?")
         .contains("'zlayer image --help' lists all");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '"',
+      value = {
+        "ps --al                 | there is no option '--al', did you mean --all?",
+        "run                     | IMAGE is missing",
+        "rename one              | NAME is missing",
+        "run --name              | --name needs a value: NAME",
+        "image load some.tar     | 'some.tar' is one word too many",
+        "logs --tail x web       | --tail 'x' is not a number",
+        "events --since x        | --since 'x' is not a number",
+        "spec foo                | FORM 'foo' is none of schema, reference",
+        "completions fish        | SHELL 'fish' is none of bash, zsh",
+        "secret set token s3cret | a value is never an argument, others could see it: pipe it in,"
+            + " or use --file",
+      })
+  void wordsThatDoNotFitAreToldInOurWords(String typed, String message) {
+    String[] words = typed.split(" ");
+    var result = run(words);
+
+    assertThat(result.code()).isEqualTo(2);
+    assertThat(result.err()).startsWith("zlayer: " + message + "\nsee 'zlayer " + words[0]);
   }
 
   @Test

@@ -30,7 +30,10 @@ public final class TerminalFixture implements AutoCloseable {
       throws IOException {
     PseudoTerminal terminal = PseudoTerminal.open();
     terminal.resize(33, 77);
-    var controlled = new ArrayList<>(List.of("setsid", "--ctty", "--wait"));
+    // whoever runs the tests in the background ignores ^C, and children would, too
+    var controlled =
+        new ArrayList<>(List.of("env", "--default-signal=INT", "setsid", "--ctty", "--wait"));
+    controlled.addAll(List.of("sh", "-c", "stty sane; exec \"$@\"", "sh"));
     controlled.addAll(words);
     return new TerminalFixture(
         terminal, Processes.startOn(terminal.path(), Command.of(controlled).withEnv(env)));

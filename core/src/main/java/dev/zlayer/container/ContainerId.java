@@ -51,10 +51,16 @@ public record ContainerId(
   }
 
   /**
-   * Unambiguous text for people: {@code deployment/service/replica}, role and generation if set.
+   * Unambiguous text for people: {@code deployment/service/replica}, role and generation if set;
+   * only the name of a container that stands alone.
    */
   @Override
   public String toString() {
+    return equals(of(STANDALONE, service, 1)) ? service : path();
+  }
+
+  /** All fields that tell it from others, whatever it is. */
+  public String path() {
     var text = new StringBuilder(deployment).append('/').append(service).append('/');
     if (!role.equals(DEFAULT_ROLE)) {
       text.append(role).append('/');

@@ -5,12 +5,16 @@ import dev.zlayer.json.Json;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.regex.Pattern;
 
 /**
  * Something that the daemon refused or failed at, in its own words. It is not one of our eighteen
  * kinds again: those carry the facts of the place where they were thrown, which is not here.
  */
 public final class DaemonProblem extends RuntimeException {
+  /** Where in the body of a request: no person at a command line has written that. */
+  private static final Pattern POSITION = Pattern.compile("(?m)^body:\\d+:\\d+: ");
+
   private final transient Json problem;
 
   public DaemonProblem(Json problem) {
@@ -47,6 +51,7 @@ public final class DaemonProblem extends RuntimeException {
             .string()
             .or(() -> problem.at("title").string())
             .orElse("the daemon failed and did not say why");
+    detail = POSITION.matcher(detail).replaceAll("");
     List<String> lines = problem.at("last_lines").strings();
     return lines.isEmpty() || detail.contains(lines.getLast())
         ? detail

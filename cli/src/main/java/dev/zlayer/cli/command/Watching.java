@@ -29,9 +29,17 @@ public final class Watching {
       while (true) {
         draw(session, screen, frames.next());
         if (enough.await(PERIOD.toMillis(), TimeUnit.MILLISECONDS)) {
+          afterInterrupt(session);
           return 0;
         }
       }
+    }
+  }
+
+  /** The terminal has shown {@code ^C}; what comes next begins on a line of its own. */
+  public static void afterInterrupt(Session session) {
+    if (session.terminal()) {
+      session.err().println();
     }
   }
 

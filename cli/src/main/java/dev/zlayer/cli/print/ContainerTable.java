@@ -12,9 +12,9 @@ public final class ContainerTable {
 
   public static String of(List<Json> containers, Instant now, Style style) {
     var table = new Table("NAME", "IMAGE", "STATE", "RESTARTS", "AGE", "PORTS");
-    for (Json container : containers) {
+    for (Json container : Names.sorted(containers)) {
       table.row(
-          container.at("name").string().or(() -> container.at("id").string()).orElse("?"),
+          Names.of(container),
           shorten(container.at("image").string().orElse("-")),
           style.state(state(container)),
           container.at("restarts").integer().map(String::valueOf).orElse("-"),

@@ -4,12 +4,15 @@ import dev.zlayer.json.Json;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * What is known of a deployment on its way, from the lines that the daemon sends. Owned by the
  * thread that reads them.
  */
 public final class DeployModel {
+  private static final Set<String> TOLD = Set.of("replica.unhealthy", "service.warning");
+
   private final Map<String, ServiceLine> services = new LinkedHashMap<>();
   private final Map<String, Map<String, Layer>> pulls = new LinkedHashMap<>();
 
@@ -108,10 +111,9 @@ public final class DeployModel {
     return new Pull(image, finished, layers.size(), done, total);
   }
 
-  /** Only what services do not tell themselves. */
+  /** Only what services do not tell themselves: those say why they fail. */
   private static Optional<String> event(Json event) {
-    String kind = event.at("kind").string().orElse("");
-    return kind.startsWith("init.") || kind.contains("failed") || kind.contains("unhealthy")
+    return TOLD.contains(event.at("kind").string().orElse(""))
         ? Optional.of(EventLines.of(event, Style.PLAIN).replaceFirst("^\\S+ \\S+ ", ""))
         : Optional.empty();
   }

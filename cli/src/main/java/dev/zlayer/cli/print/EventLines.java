@@ -12,7 +12,7 @@ public final class EventLines {
     String facts =
         event.at("facts").members().entrySet().stream()
             .filter(fact -> !fact.getValue().isNull())
-            .map(fact -> fact.getKey() + "=" + text(fact.getValue()))
+            .map(fact -> fact.getKey() + "=" + text(brief(fact.getValue())))
             .collect(Collectors.joining(" "));
     return "%s %s %s %s %s"
         .formatted(
@@ -22,6 +22,11 @@ public final class EventLines {
             event.at("subject").string().orElse(""),
             facts)
         .stripTrailing();
+  }
+
+  /** Of a failure only the message: the rest repeats what the event says. */
+  private static Json brief(Json fact) {
+    return fact.at("message").isNull() ? fact : fact.at("message");
   }
 
   private static String text(Json fact) {

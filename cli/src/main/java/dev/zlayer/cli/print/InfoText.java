@@ -33,10 +33,14 @@ public final class InfoText {
           StatusText.text(part, "name"),
           StatusText.text(part, "version"),
           StatusText.text(part, "purpose"),
-          part.at("path").string().orElse("absent: install " + StatusText.text(part, "package"))
-              + verdict);
+          part.at("path").string().orElseGet(() -> absent(part)) + verdict);
     }
     return table;
+  }
+
+  /** Not every part is packaged. */
+  private static String absent(Json part) {
+    return part.at("package").string().map(name -> "absent: install " + name).orElse("absent");
   }
 
   private static String platforms(Json runtime) {

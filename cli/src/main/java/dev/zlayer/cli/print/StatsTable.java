@@ -12,9 +12,9 @@ public final class StatsTable {
   public static String of(List<Json> readings) {
     var table =
         new Table("NAME", "CPU %", "MEMORY", "LIMIT", "MEM %", "PIDS", "NET IN/OUT", "BLOCK R/W");
-    for (Json reading : readings) {
+    for (Json reading : Names.sorted(readings)) {
       table.row(
-          reading.at("name").string().or(() -> reading.at("id").string()).orElse("?"),
+          Names.of(reading),
           percent(reading.at("cpu_percent")),
           bytes(reading, "memory_bytes"),
           bytes(reading, "memory_limit_bytes"),

@@ -54,6 +54,15 @@ class DeployViewTest {
   }
 
   @Test
+  void eventsAreNewsOnlyWhenServicesDoNotTellThemThemselves() {
+    String event =
+        "{\"type\":\"event\",\"seq\":1,\"time\":\"t\",\"kind\":\"%s\",\"subject\":\"s/a/1@1\"}";
+
+    assertThat(take(event.formatted("replica.failed"))).isEmpty();
+    assertThat(take(event.formatted("replica.unhealthy"))).contains("replica.unhealthy s/a/1@1");
+  }
+
+  @Test
   void linesOfANewerDaemonArePassedOver() {
     assertThat(model.take(Json.object().put("type", "weather").build())).isEmpty();
   }

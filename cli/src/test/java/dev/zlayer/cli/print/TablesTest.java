@@ -10,6 +10,7 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 class TablesTest {
@@ -64,6 +65,43 @@ class TablesTest {
 
     assertThat(EventLines.of(event, Style.PLAIN))
         .isEqualTo("7 2026-11-15T08:00:00Z job.failed x code=3 reason=\"no luck\"");
+  }
+
+  @Test
+  void aFailureIsToldByItsMessage() {
+    Json event =
+        JsonText.parse(
+            "{\"seq\":7,\"time\":\"t\",\"kind\":\"service.failed\",\"subject\":\"shop/web\",\"facts\":{\"failure\":{\"kind\":\"Network\",\"message\":\"no"
+                + " way\",\"last_lines\":[]}}}");
+
+    assertThat(EventLines.of(event, Style.PLAIN))
+        .isEqualTo("7 t service.failed shop/web failure=\"no way\"");
+  }
+
+  @Test
+  void replicasStandInTheOrderOfTheirNumbersAndSingleOnesAsTheyCame() {
+    List<Json> containers =
+        Stream.of("run-b", "shop/web/10@3", "shop/web/2@9", "run-a", "shop/api/1@1")
+            .map(name -> Json.object().put("name", name).build())
+            .map(Json.class::cast)
+            .toList();
+
+    for (String table :
+        List.of(ContainerTable.of(containers, NOW, Style.PLAIN), StatsTable.of(containers))) {
+      assertThat(table.lines().skip(1).map(line -> line.split(" ")[0]))
+          .containsExactly("shop/api/1@1", "shop/web/2@9", "shop/web/10@3", "run-b", "run-a");
+    }
+  }
+
+  @Test
+  void aPartThatNoPackageHasIsJustAbsent() {
+    assertThat(
+            InfoText.of(
+                JsonText.parse(
+                    "{\"parts\":[{\"name\":\"youki\",\"purpose\":\"run\"},"
+                        + "{\"name\":\"runc\",\"purpose\":\"run\",\"package\":\"runc\"}]}")))
+        .containsPattern("(?m)^youki .*absent$")
+        .containsPattern("(?m)^runc .*absent: install runc$");
   }
 
   @Test

@@ -5,6 +5,7 @@ import dev.zlayer.daemon.http.Call;
 import dev.zlayer.daemon.http.Route;
 import dev.zlayer.daemon.rest.view.ExecutionView;
 import dev.zlayer.engine.cron.CronLoop;
+import dev.zlayer.engine.cron.CronStatus;
 import dev.zlayer.engine.job.Execution;
 import dev.zlayer.engine.job.ExecutionId;
 import dev.zlayer.engine.job.JobDefinition;
@@ -50,6 +51,7 @@ public final class JobsResource implements Resource {
    * A job or a schedule as it is defined, with its newest execution.
    *
    * @param live executions that have not ended
+   * @param cron how its schedule stands, if it has one
    */
   record JobView(
       JobKey job,
@@ -61,6 +63,7 @@ public final class JobsResource implements Resource {
       List<String> needs,
       int concurrency,
       int live,
+      Optional<CronStatus> cron,
       Optional<ExecutionView> last) {}
 
   public JobsResource(JobExecutor jobs, CronLoop cron, Supplier<List<JobDefinition>> definitions) {
@@ -86,7 +89,7 @@ public final class JobsResource implements Resource {
             .creates(Begun.class),
         Route.get("/cron", "List schedules.", this::schedules)
             .with("deployment", "Only of this deployment.")
-            .givesMany(dev.zlayer.engine.cron.CronStatus.class),
+            .givesMany(CronStatus.class),
         Route.post("/cron/{deployment}/{job}/run", "Run it now, whatever its schedule.", this::now)
             .creates(Begun.class),
         Route.post("/cron/{deployment}/{job}/enable", "Switch a schedule on.", this::enable)
@@ -130,6 +133,7 @@ public final class JobsResource implements Resource {
         job.job().needs(),
         job.job().concurrency(),
         (int) executions.stream().filter(one -> !one.status().finished()).count(),
+        cron.find(job.key()),
         executions.isEmpty()
             ? Optional.empty()
             : Optional.of(ExecutionView.of(executions.getLast())));

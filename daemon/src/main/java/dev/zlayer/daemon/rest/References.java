@@ -50,7 +50,7 @@ public final class References {
         throw new AgentException.InvalidSpec(
             "'%s' means several containers, write one of: %s"
                 .formatted(
-                    reference,
+                    path,
                     meant.stream()
                         .map(container -> container.id().toString())
                         .sorted()
@@ -59,7 +59,7 @@ public final class References {
       }
     }
     throw new AgentException.NotFound(
-        "container '" + reference + "'", "'zlayer ps --all' lists those there are");
+        "container '" + path + "'", "'zlayer ps --all' lists those there are");
   }
 
   private static boolean own(ContainerId id, String name) {
@@ -81,10 +81,10 @@ public final class References {
 
   /** People name a replica; which of its successive containers that is, they need not know. */
   private static String anyGeneration(ContainerId id) {
-    return id.withGeneration(0).toString();
+    return id.withGeneration(0).path();
   }
 
   private static String text(ContainerId id) {
-    return id.toString();
+    return id.path();
   }
 }

@@ -5,6 +5,7 @@ import dev.zlayer.daemon.http.Call;
 import dev.zlayer.daemon.http.Route;
 import dev.zlayer.engine.volume.VolumeInfo;
 import dev.zlayer.engine.volume.VolumeStore;
+import dev.zlayer.error.AgentException;
 import dev.zlayer.runtime.cni.NamedNetwork;
 import dev.zlayer.runtime.cni.Networks;
 import java.net.InetAddress;
@@ -74,7 +75,12 @@ public final class StorageResource implements Resource {
         Route.post(
                 "/volumes/prune", "Remove volumes that nobody wants.", _ -> list(volumes.prune()))
             .givesMany(VolumeView.class),
-        Route.get("/networks", "List networks.", _ -> networks()).givesMany(NetworkView.class));
+        Route.get("/networks", "List networks.", _ -> networks()).givesMany(NetworkView.class),
+        Route.delete(
+                "/networks/{name}",
+                "Remove a network that no container is on.",
+                this::removeNetwork)
+            .givesNothing());
   }
 
   private static Answer list(List<VolumeInfo> volumes) {
@@ -87,6 +93,15 @@ public final class StorageResource implements Resource {
 
   private Answer remove(Call call) {
     volumes.remove(call.path("name"));
+    return Answer.done();
+  }
+
+  private Answer removeNetwork(Call call) throws InterruptedException {
+    String name = call.path("name");
+    networks
+        .orElseThrow(
+            () -> new AgentException.NotFound("network '" + name + "'", "this node has none"))
+        .removeNetwork(name);
     return Answer.done();
   }
 

@@ -120,6 +120,7 @@ public final class DeploymentStore {
   }
 
   static AgentException.NotFound unknown(String deployment) {
-    return new AgentException.NotFound("deployment '" + deployment + "'", "bring it up first");
+    return new AgentException.NotFound(
+        "deployment '" + deployment + "'", "'zlayer status' lists those there are");
   }
 }

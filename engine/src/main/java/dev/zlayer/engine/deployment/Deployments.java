@@ -219,9 +219,13 @@ public final class Deployments implements AutoCloseable {
                   .revision(name, number)
                   .orElseThrow(
                       () ->
-                          new AgentException.NotFound(
-                              "revision %d of deployment '%s'".formatted(number, name),
-                              "it never was, or is kept no longer"));
+                          number < 1
+                              ? new AgentException.NotFound(
+                                  "an earlier revision of deployment '%s'".formatted(name),
+                                  "it was never changed")
+                              : new AgentException.NotFound(
+                                  "revision %d of deployment '%s'".formatted(number, name),
+                                  "it never was, or is kept no longer"));
           DeploymentSpec spec = DeploymentFile.read(Optional.of(name), old.bytes());
           return revise(spec, old.file(), old.directory(), Optional.of("rollback to " + number));
         });

@@ -1,6 +1,7 @@
 package dev.zlayer.engine.job;
 
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.file.PrivatePlace;
 import dev.zlayer.port.Archivable;
 import java.io.IOException;
 import java.io.InputStream;
@@ -27,6 +28,7 @@ final class ArtifactStore {
     Path file = directory.resolve(id.text()).resolve(name);
     Path part = file.resolveSibling(name + ".part");
     try {
+      PrivatePlace.directory(directory);
       Files.createDirectories(directory.resolve(id.text()));
       try (var out = Files.newOutputStream(part)) {
         container.copyOut(path, out);

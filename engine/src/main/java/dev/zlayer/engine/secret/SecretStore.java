@@ -94,7 +94,8 @@ public final class SecretStore implements SecretSource {
     synchronized (writing) {
       Stored stored =
           stored(name)
-              .orElseThrow(() -> new AgentException.NotFound("secret " + name, "it was never set"));
+              .orElseThrow(
+                  () -> new AgentException.NotFound("secret '" + name + "'", "it was never set"));
       store.commit(
           Change.of(new Change.Delete(KIND, name.key()))
               .plus(Change.of(event("secret.removed", stored.info()))));

@@ -1,7 +1,9 @@
 package dev.zlayer.engine.state;
 
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.file.PrivatePlace;
 import dev.zlayer.json.JsonText;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -37,6 +39,7 @@ final class SqliteTables implements AutoCloseable {
       if (Files.exists(file)) {
         inspect(file);
       }
+      PrivatePlace.file(file); // deployment files and outputs of jobs may hold what is confidential
       Connection connection = connect(file, false);
       try {
         prepare(connection, config);
@@ -47,6 +50,9 @@ final class SqliteTables implements AutoCloseable {
       }
     } catch (SQLException e) {
       throw Sqlite.translate(file, e);
+    } catch (IOException e) {
+      throw new AgentException.Configuration(
+          "cannot open the state store %s: %s".formatted(file, e.getMessage()), e);
     }
   }
 

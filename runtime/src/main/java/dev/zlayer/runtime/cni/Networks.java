@@ -189,7 +189,10 @@ public final class Networks implements AutoCloseable {
     NamedNetwork network =
         networks
             .find(name)
-            .orElseThrow(() -> new AgentException.NotFound("network " + name, "it was never used"));
+            .orElseThrow(
+                () ->
+                    new AgentException.NotFound(
+                        "network '" + name + "'", "'zlayer network ls' shows those there are"));
     if (name.equals(NamedNetwork.DEFAULT)) {
       throw new AgentException.InvalidSpec("the default network cannot be removed");
     }

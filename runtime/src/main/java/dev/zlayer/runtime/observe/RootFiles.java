@@ -171,7 +171,8 @@ public final class RootFiles {
     String path = "/" + InnerPath.readable(whole);
     return switch (e.errno()) {
       case ErrnoException.ENOENT ->
-          new AgentException.NotFound("path '" + path + "'", String.valueOf(e.getMessage()));
+          new AgentException.NotFound(
+              "path '" + path + "'", "the container has no such file or directory");
       case ErrnoException.ENOTDIR, ErrnoException.ELOOP, ErrnoException.ENAMETOOLONG ->
           new AgentException.InvalidSpec("'%s' cannot be used: %s".formatted(path, e.getMessage()));
       case ErrnoException.EROFS, ErrnoException.ENOSPC, ErrnoException.EBUSY ->

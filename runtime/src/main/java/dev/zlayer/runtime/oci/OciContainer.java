@@ -371,6 +371,9 @@ final class OciContainer
   }
 
   private AgentException notRunning() {
-    return new AgentException.InvalidSpec("container %s does not run".formatted(id()));
+    return new AgentException.InvalidSpec(
+        status() instanceof ContainerStatus.Paused
+            ? "container %s is paused: unpause it first".formatted(id())
+            : "container %s does not run: start it first".formatted(id()));
   }
 }

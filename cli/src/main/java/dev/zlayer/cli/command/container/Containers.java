@@ -60,6 +60,7 @@ final class Containers {
             + container.at("service").string().orElse("");
     return whole.equals(word)
         || name(container).equals(word)
+        || name(container).replaceFirst("@\\d+$", "").equals(word)
         || container.at("target").string().filter(word::equals).isPresent();
   }
 

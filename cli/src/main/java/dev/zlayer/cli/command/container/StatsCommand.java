@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -67,9 +68,10 @@ public final class StatsCommand extends AnswerCommand {
 
   /** One line per container and second; a container that comes again begins the next frame. */
   private int stream(DaemonClient client, Set<String> wanted) throws InterruptedException {
+    var enough = new AtomicBoolean();
     try (var screen = new LiveScreen(session.out());
         JsonLines lines = client.stream("/stats", Query.of("stream", true));
-        var _ = session.screen().onSignal("INT", lines::close)) {
+        var _ = session.screen().onSignal("INT", () -> leave(enough, lines))) {
       Map<String, Json> frame = new LinkedHashMap<>();
       for (Optional<Json> line = lines.next(); line.isPresent(); line = lines.next()) {
         if (frame.containsKey(Containers.id(line.get()))) {
@@ -81,11 +83,19 @@ public final class StatsCommand extends AnswerCommand {
         }
       }
     } catch (DaemonLost e) {
-      if (!session.terminal()) {
+      if (!enough.get()) {
         throw e;
       }
     }
+    if (enough.get()) {
+      Watching.afterInterrupt(session);
+    }
     return 0;
+  }
+
+  private static void leave(AtomicBoolean enough, JsonLines lines) {
+    enough.set(true);
+    lines.close();
   }
 
   private void draw(LiveScreen screen, List<Json> readings) {

@@ -5,12 +5,15 @@ import dev.zlayer.cli.Session;
 import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.DataDir;
+import dev.zlayer.host.file.PrivatePlace;
 import dev.zlayer.host.http.HttpAddress;
 import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.Processes;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.Pauses;
 import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -53,6 +56,7 @@ public final class BackgroundDaemon {
     }
     try {
       Files.createDirectories(log().toAbsolutePath().getParent());
+      PrivatePlace.file(log());
     } catch (IOException e) {
       throw new AgentException.Configuration(
           "no daemon can be started: %s cannot be made (%s); become root, or set ZLAYER_DATA_DIR"
@@ -60,16 +64,17 @@ public final class BackgroundDaemon {
           e);
     }
     tell.accept("starting a daemon on " + directory.data());
+    long before = lengthOfLog();
     Process process =
         Processes.start(Command.of(words(socket)).withEnv(variables()), log().toFile());
     Deadline deadline = Deadline.after(START);
     while (!client.answers()) {
       if (process.waitFor(BETWEEN_LOOKS.toMillis(), TimeUnit.MILLISECONDS)
           && process.exitValue() != 0) {
-        throw failed("ended at once");
+        throw failed("ended at once", before);
       }
       if (deadline.passed()) {
-        throw failed("does not answer after " + START.toSeconds() + " s");
+        throw failed("does not answer after " + START.toSeconds() + " s", before);
       }
     }
   }
@@ -130,14 +135,25 @@ public final class BackgroundDaemon {
     return words;
   }
 
-  private AgentException failed(String how) {
-    return new AgentException.Configuration(
-        "the daemon %s; its log %s says:\n  %s".formatted(how, log(), String.join("\n  ", tail())));
+  private long lengthOfLog() {
+    try {
+      return Files.size(log());
+    } catch (IOException _) {
+      return 0; // there is none yet
+    }
   }
 
-  private List<String> tail() {
-    try {
-      List<String> lines = Files.readAllLines(log());
+  private AgentException failed(String how, long before) {
+    return new AgentException.Configuration(
+        "the daemon %s; its log %s says:\n  %s"
+            .formatted(how, log(), String.join("\n  ", tail(before))));
+  }
+
+  /** What this start has logged; earlier ones are no business of it. */
+  private List<String> tail(long before) {
+    try (InputStream log = Files.newInputStream(log())) {
+      log.skipNBytes(before);
+      List<String> lines = new String(log.readAllBytes(), StandardCharsets.UTF_8).lines().toList();
       return lines.subList(Math.max(0, lines.size() - LINES_OF_LOG), lines.size());
     } catch (IOException e) {
       return List.of("nothing that can be read: " + e.getMessage());

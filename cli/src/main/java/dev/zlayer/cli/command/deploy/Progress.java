@@ -85,7 +85,7 @@ final class Progress {
   private void show(Optional<String> news, LiveScreen screen) {
     if (!session.terminal()) {
       news.ifPresent(session.err()::println);
-    } else if (nextFrame.passed()) {
+    } else if (news.isPresent() || nextFrame.passed()) {
       nextFrame = Deadline.after(FRAME);
       Watching.draw(session, screen, frame());
     }

@@ -17,24 +17,36 @@ import dev.zlayer.cli.print.Outcomes;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * A container that was made and not started yet, run in front of a person. It is removed from here
  * and not by the daemon, so that its output and its end can be read however short it lives.
  */
 final class Foreground {
+  /** A first process gets no signal that it does not ask for: the third ^C deserves a word. */
+  private static final int PATIENCE = 3;
+
   private final Session session;
   private final DaemonClient client;
   private final Reconnecting reconnecting;
   private final Target target;
+  private final String name;
   private final boolean remove;
+  private final AtomicInteger signals = new AtomicInteger();
 
   Foreground(
-      Session session, DaemonClient client, Reconnecting reconnecting, String id, boolean remove) {
+      Session session,
+      DaemonClient client,
+      Reconnecting reconnecting,
+      String id,
+      String name,
+      boolean remove) {
     this.session = session;
     this.client = client;
     this.reconnecting = reconnecting;
     this.target = Target.parse(id);
+    this.name = name;
     this.remove = remove;
   }
 
@@ -76,17 +88,20 @@ final class Foreground {
   }
 
   private String farewell() {
-    return "left; 'zlayer attach %s' comes back%s"
-        .formatted(target, remove ? ", 'zlayer rm -f " + target + "' removes it" : "");
+    return "\nleft; 'zlayer attach %s' comes back%s"
+        .formatted(name, remove ? ", 'zlayer rm -f " + name + "' removes it" : "");
   }
 
   /** Shows what there is to see of it, up to its end. */
   private int ended() throws InterruptedException {
     output();
-    return removed(
-        Outcomes.exitCode(
-            reconnecting.run(
-                () -> client.post(target.path() + "/wait", Query.of("condition", "not-running")))));
+    Json outcome =
+        reconnecting.run(
+            () -> client.post(target.path() + "/wait", Query.of("condition", "not-running")));
+    if (outcome.at("oom").bool().orElse(false)) {
+      session.err().println("zlayer: " + Outcomes.text(outcome) + ", see --memory");
+    }
+    return removed(Outcomes.exitCode(outcome));
   }
 
   private void output() throws InterruptedException {
@@ -120,9 +135,12 @@ final class Foreground {
     }
   }
 
-  private void signal(String name) {
+  private void signal(String signal) {
+    if (signals.incrementAndGet() == PATIENCE) {
+      session.err().printf("%nzlayer: it does not heed this; 'zlayer kill %s' ends it%n", name);
+    }
     try {
-      client.post(target.path() + "/kill", Query.of("signal", name));
+      client.post(target.path() + "/kill", Query.of("signal", signal));
     } catch (DaemonProblem | DaemonLost | AgentException _) {
       // it has ended; whoever waits for it says how
     } catch (InterruptedException _) {

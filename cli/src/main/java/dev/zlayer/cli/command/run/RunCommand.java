@@ -120,14 +120,15 @@ public final class RunCommand extends ClientCommand implements Advising {
     fetch(client, ImageRef.parse(image));
     Json made = client.post("/containers", Query.NONE, body);
     String id = made.at("id").string().orElseThrow();
+    String called = made.at("name").string().orElse(id);
     if (idFile != null) {
       Files.writeString(session.resolve(idFile), id, StandardOpenOption.CREATE_NEW);
     }
     if (detach) {
-      print(made.at("name").string().orElse(id));
+      print(called);
       return 0;
     }
-    var foreground = new Foreground(session, client, reconnecting(client), id, remove);
+    var foreground = new Foreground(session, client, reconnecting(client), id, called, remove);
     return interactive || tty ? foreground.attached(tty) : foreground.watched();
   }
 

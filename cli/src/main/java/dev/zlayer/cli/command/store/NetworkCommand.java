@@ -7,7 +7,8 @@ public final class NetworkCommand {
   private NetworkCommand() {}
 
   public static Group group() {
-    return new Group("network", "List the networks of containers.")
-        .with("ls", NetworkListCommand::new);
+    return new Group("network", "List and remove the networks of containers.")
+        .with("ls", NetworkListCommand::new)
+        .with("rm", NetworkRemoveCommand::new);
   }
 }

@@ -3,6 +3,7 @@ package dev.zlayer.cli.command.store;
 import dev.zlayer.cli.Session;
 import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.cli.client.Query;
+import dev.zlayer.cli.command.Advising;
 import dev.zlayer.cli.command.ClientCommand;
 import dev.zlayer.error.AgentException;
 import java.io.IOException;
@@ -26,7 +27,7 @@ import picocli.CommandLine.Parameters;
       "",
       "A value is never an argument: those are seen by every user of the machine."
     })
-public final class SecretSetCommand extends ClientCommand {
+public final class SecretSetCommand extends ClientCommand implements Advising {
   private static final int MOST_BYTES = 1 << 20;
 
   @Option(
@@ -46,6 +47,15 @@ public final class SecretSetCommand extends ClientCommand {
 
   public SecretSetCommand(Session session) {
     super(session);
+  }
+
+  /** The value itself is not repeated. */
+  @Override
+  public Optional<String> advice(String typed) {
+    return typed.startsWith("-")
+        ? Optional.empty()
+        : Optional.of(
+            "a value is never an argument, others could see it: pipe it in, or use --file");
   }
 
   @Override

@@ -6,7 +6,10 @@ import dev.zlayer.cli.DaemonFixture;
 import dev.zlayer.cli.TerminalFixture;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -71,6 +74,62 @@ class TerminalIT {
       assertThat(person.exitCode()).isEqualTo(3);
     }
     daemon.ok("rm", "stays");
+  }
+
+  @Test
+  void aLiveViewShowsEachChangeAtOnce() throws Exception {
+    Files.writeString(
+        directory.resolve("slow.yml"),
+        """
+        version: v1
+        deployment: slow
+        services:
+          web:
+            image: {name: bb:1}
+            command: {args: [sleep, "1000"]}
+            stop_grace_period: 5s
+        """);
+    daemon.ok("up", "slow.yml");
+    try (var person = at("down", "slow")) {
+      person.awaitText("removing"); // while the grace goes on, nothing more is told
+      person.awaitText("deployment 'slow' is gone");
+      assertThat(person.exitCode()).isZero();
+      assertThat(person.screen().indexOf("removing"))
+          .isLessThan(person.screen().lastIndexOf("\033[2K"));
+    }
+    try (var person = at("ps", "--watch")) {
+      person.awaitText("NAME");
+      person.type("\u0003");
+      assertThat(person.exitCode()).isZero();
+      assertThat(person.screen()).endsWith("^C\r\n");
+    }
+  }
+
+  @Test
+  void aFirstProcessThatHeedsNoInterruptIsToldHowToEnd() throws Exception {
+    try (var person =
+        at(
+            "run",
+            "--rm",
+            "--name",
+            "deaf",
+            "--network",
+            "none",
+            "bb:1",
+            "sh",
+            "-c",
+            "echo up; sleep 300")) {
+      person.awaitText("up");
+      Awaitility.await()
+          .atMost(Duration.ofSeconds(60))
+          .until(
+              () -> {
+                person.type("\u0003");
+                return person.screen().contains("'zlayer kill deaf' ends it");
+              });
+      daemon.ok("kill", "deaf");
+      assertThat(person.exitCode()).isEqualTo(137);
+    }
   }
 
   @Test

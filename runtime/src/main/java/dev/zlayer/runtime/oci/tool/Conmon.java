@@ -150,8 +150,9 @@ public final class Conmon {
 
   private String reason(String text) {
     String last = text.strip().lines().reduce("", (_, line) -> line);
-    return "%s create failed: %s"
-        .formatted(runtime.program().getFileName(), ToolFailed.clean(last));
+    String words = ToolFailed.clean(last);
+    String failed = runtime.program().getFileName() + " create failed: ";
+    return words.startsWith(failed) ? words : failed + words; // runc says so itself
   }
 
   private static String errors(ContainerDir.RunDir run) {

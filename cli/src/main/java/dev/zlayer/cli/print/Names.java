@@ -1,0 +1,39 @@
+package dev.zlayer.cli.print;
+
+import dev.zlayer.json.Json;
+import java.util.Comparator;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** Containers in the order of their names, replica 2 before replica 10. Pure. */
+final class Names {
+  private static final Pattern NUMBER = Pattern.compile("\\d{1,18}");
+
+  private Names() {}
+
+  static String of(Json container) {
+    return container.at("name").string().or(() -> container.at("id").string()).orElse("?");
+  }
+
+  /** Those of deployments first; single ones stay as they came, since their names mean nothing. */
+  static List<Json> sorted(List<Json> containers) {
+    return containers.stream()
+        .sorted(Comparator.comparing(Names::single).thenComparing(Names::key))
+        .toList();
+  }
+
+  private static boolean single(Json container) {
+    return !of(container).contains("/");
+  }
+
+  private static String key(Json container) {
+    return single(container)
+        ? ""
+        : NUMBER
+            .matcher(of(container))
+            .replaceAll(
+                number ->
+                    Matcher.quoteReplacement("%018d".formatted(Long.valueOf(number.group()))));
+  }
+}
