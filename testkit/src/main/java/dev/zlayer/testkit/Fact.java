@@ -20,6 +20,10 @@ public enum Fact {
   OVERLAYFS("a kernel that mounts overlayfs, and root"),
   RUNC("install runc"),
   CRUN("install crun"),
+  /** What the system property {@code zlayer.view} names; without it the host as it is. */
+  VIEW("root and unshare, and for the view crun the program crun: see tools/host-view"),
+  /** Whichever version holds them. */
+  CGROUP_LIMITS("control groups with the controllers memory, cpu, cpuset and pids"),
   CONMON("install conmon"),
   CNI("install containernetworking-plugins"),
   DOCKERD("install docker.io"),
@@ -33,6 +37,7 @@ public enum Fact {
   WABT("install wabt"),
   WASI_CLANG("install clang, lld, wasi-libc and libclang-rt-dev-wasm32");
 
+  private static final Path GROUPS = Path.of("/sys/fs/cgroup");
   private static final Duration PATIENCE = Duration.ofSeconds(20);
   private static final List<String> PROGRAM_DIRECTORIES =
       List.of("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin");
@@ -74,6 +79,9 @@ public enum Fact {
       case OVERLAYFS -> succeeds("unshare", "--mount", "sh", "-c", OVERLAY_TRIAL);
       case RUNC -> program("runc");
       case CRUN -> program("crun");
+      case VIEW -> view();
+      case CGROUP_LIMITS ->
+          List.of("memory", "cpu", "cpuset", "pids").stream().allMatch(Fact::controller);
       case CONMON -> program("conmon");
       case CNI ->
           Files.isExecutable(Path.of("/usr/lib/cni/bridge"))
@@ -92,6 +100,29 @@ public enum Fact {
               && program("wasm-ld")
               && Files.exists(Path.of("/usr/lib/wasm32-wasi/libc.a"));
     };
+  }
+
+  private static boolean view() {
+    return switch (System.getProperty("zlayer.view", "")) {
+      case "crun" ->
+          program("crun") && text(GROUPS.resolve("unified/cgroup.controllers")).isEmpty();
+      case "cgroup2" -> Files.exists(GROUPS.resolve("cgroup.controllers"));
+      default -> true;
+    };
+  }
+
+  private static boolean controller(String name) {
+    return Files.isDirectory(GROUPS.resolve(name))
+        || List.of(text(GROUPS.resolve("cgroup.controllers")).split(" ", -1)).contains(name);
+  }
+
+  /** Nothing where there is no such file. */
+  private static String text(Path file) {
+    try {
+      return Files.readString(file).strip();
+    } catch (IOException _) {
+      return "";
+    }
   }
 
   /** A program that names a dynamic loader at its beginning does not run in an image of its own. */

@@ -4,35 +4,43 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Set;
 
-/** Which control groups this host mounts and what they can bound. */
-public record CgroupSupport(boolean v2, boolean systemd, boolean swap, boolean blockIoWeight) {
+/**
+ * Which control groups this host mounts and what they can bound.
+ *
+ * @param controllers by the names of their version, such as {@code memory}
+ */
+public record CgroupSupport(
+    boolean v2, boolean systemd, boolean swap, boolean blockIoWeight, Set<String> controllers) {
   private static final Path ROOT = Path.of("/sys/fs/cgroup");
+
+  public CgroupSupport {
+    controllers = Set.copyOf(controllers);
+  }
 
   /** Where every system, that inside a container too, expects them. */
   public static Path mountPoint() {
     return ROOT;
   }
 
-  public static CgroupSupport read() {
-    boolean v2 = Files.exists(ROOT.resolve("cgroup.controllers"));
-    boolean systemd = v2 && Files.isDirectory(Path.of("/run/systemd/system"));
-    return v2
-        ? new CgroupSupport(true, systemd, Files.exists(Path.of("/proc/swaps")), hasIo())
-        : new CgroupSupport(
-            false,
-            false,
-            Files.exists(ROOT.resolve("memory/memory.memsw.limit_in_bytes")),
-            Files.exists(ROOT.resolve("blkio/blkio.weight"))
-                || Files.exists(ROOT.resolve("blkio/blkio.bfq.weight")));
-  }
-
-  private static boolean hasIo() {
-    try {
-      return List.of(Files.readString(ROOT.resolve("cgroup.controllers")).strip().split(" ", -1))
-          .contains("io");
-    } catch (IOException _) {
-      return false;
+  public static CgroupSupport read() throws IOException {
+    Path offered = ROOT.resolve("cgroup.controllers");
+    if (Files.exists(offered)) {
+      var controllers = Set.copyOf(List.of(Files.readString(offered).strip().split(" ", -1)));
+      return new CgroupSupport(
+          true,
+          Files.isDirectory(Path.of("/run/systemd/system")),
+          controllers.contains("memory") && Files.exists(Path.of("/proc/swaps")),
+          controllers.contains("io"),
+          controllers);
     }
+    return new CgroupSupport(
+        false,
+        false,
+        Files.exists(ROOT.resolve("memory/memory.memsw.limit_in_bytes")),
+        Files.exists(ROOT.resolve("blkio/blkio.weight"))
+            || Files.exists(ROOT.resolve("blkio/blkio.bfq.weight")),
+        Cgroups.detect().controllers());
   }
 }

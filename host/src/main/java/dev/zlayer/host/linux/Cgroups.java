@@ -7,6 +7,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
 /** The control groups of this host, whichever of the two versions holds a controller. */
 public final class Cgroups {
@@ -23,6 +24,11 @@ public final class Cgroups {
 
   public CgroupMode mode() {
     return mounts.mode();
+  }
+
+  /** Those with a hierarchy of their own. */
+  Set<String> controllers() {
+    return mounts.controllers().keySet();
   }
 
   /** The group of that path in every hierarchy, such as {@code /zlayer/box}. */

@@ -42,7 +42,7 @@ public final class ControlGroup {
         cpuNanos(),
         Math.max(0, CgroupText.number(used) - cache),
         CgroupText.limit(limit),
-        CgroupText.number(read("pids", "pids.current")),
+        pids(),
         CgroupText.limit(read("pids", "pids.max")),
         blockBytes("Read", "rbytes"),
         blockBytes("Write", "wbytes"),
@@ -131,6 +131,12 @@ public final class ControlGroup {
         // it ended since it was listed
       }
     }
+  }
+
+  /** Counted where no controller does it. */
+  private long pids() throws IOException {
+    String current = read("pids", "pids.current");
+    return current.equals(NONE) ? processes().size() : CgroupText.number(current);
   }
 
   private long cpuNanos() throws IOException {

@@ -13,6 +13,7 @@ import java.util.Optional;
  */
 public final class Fifo implements AutoCloseable {
   private static final int AT_FDCWD = -100;
+  private static final int O_WRONLY = 1;
   private static final int O_NONBLOCK = 0x800;
   private static final int O_CLOEXEC = 0x80000;
   private static final int ENXIO = 6;
@@ -37,12 +38,28 @@ public final class Fifo implements AutoCloseable {
     NOTHING_YET
   }
 
+  /** Writes a byte to whoever reads; false when there is nothing of that name or nobody reads. */
+  public static boolean tell(Path path) throws IOException {
+    Optional<Descriptor> end = open(path, O_WRONLY);
+    if (end.isEmpty()) {
+      return false;
+    }
+    try (Descriptor writing = end.get()) {
+      writing.write(new byte[1], 0, 1);
+      return true;
+    }
+  }
+
   /** Empty when there is nothing of that name. */
   public static Optional<Fifo> open(Path path) throws ErrnoException {
+    return open(path, 0).map(Fifo::new);
+  }
+
+  private static Optional<Descriptor> open(Path path, int mode) throws ErrnoException {
     try (var kernel = new KernelCalls()) {
       String raw = KernelCalls.raw(path.toAbsolutePath());
       long place = kernel.first(raw).address();
-      int flags = O_NONBLOCK | O_CLOEXEC | Syscall.O_NOFOLLOW;
+      int flags = mode | O_NONBLOCK | O_CLOEXEC | Syscall.O_NOFOLLOW;
       long number = kernel.call(Syscall.OPENAT, AT_FDCWD, place, flags, 0);
       if (number < 0) {
         if (kernel.errno() == ErrnoException.ENOENT || kernel.errno() == ENXIO) {
@@ -50,7 +67,7 @@ public final class Fifo implements AutoCloseable {
         }
         throw kernel.failure("open", raw);
       }
-      return Optional.of(new Fifo(new Descriptor((int) number)));
+      return Optional.of(new Descriptor((int) number));
     }
   }
 

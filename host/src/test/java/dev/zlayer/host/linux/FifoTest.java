@@ -41,7 +41,20 @@ class FifoTest {
   }
 
   @Test
+  void aReaderThatWaitsIsTold() throws Exception {
+    assertThat(Fifo.tell(path)).as("nobody reads").isFalse();
+    // opened for both, so that opening does not wait for us
+    Process reader =
+        new ProcessBuilder("sh", "-c", "exec 3<>\"$0\"; echo ready; head -c 1 <&3", path.toString())
+            .start();
+    assertThat(reader.getInputStream().readNBytes("ready\n".length())).hasSize(6);
+    assertThat(Fifo.tell(path)).isTrue();
+    assertThat(reader.waitFor()).isZero();
+  }
+
+  @Test
   void whatIsNotThereIsNotOpened() throws Exception {
+    assertThat(Fifo.tell(directory.resolve("none"))).isFalse();
     assertThat(Fifo.open(directory.resolve("none"))).isEmpty();
   }
 }

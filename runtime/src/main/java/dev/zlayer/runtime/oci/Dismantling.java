@@ -63,9 +63,8 @@ final class Dismantling {
       shop.runtime().delete(cell.name());
     } else if (cell.record().spec().gpu().isPresent()) {
       shop.runtime().delete(cell.name()); // only the runtime runs the hooks that came with a GPU
-    } else {
-      shop.runtime().forget(cell.name(), shop.group(cell));
     }
+    shop.runtime().forget(cell.name(), shop.group(cell));
   }
 
   private static Optional<ProcessIdentity> monitor(Cell cell) {

@@ -17,8 +17,8 @@ final class HostReading {
   private HostReading() {}
 
   static HostFacts read(OciTools tools) {
-    CgroupSupport cgroups = CgroupSupport.read();
     try {
+      CgroupSupport cgroups = CgroupSupport.read();
       Optional<Json> seccomp = Optional.empty();
       if (tools.seccompProfile().isPresent()) {
         seccomp = Optional.of(JsonText.parse(Files.readAllBytes(tools.seccompProfile().get())));
@@ -30,7 +30,11 @@ final class HostReading {
           Self.hardLimits(),
           Self.oomScoreAdjust(),
           new HostFacts.Cgroup(
-              cgroups.v2(), cgroups.systemd(), cgroups.swap(), cgroups.blockIoWeight()),
+              cgroups.v2(),
+              cgroups.systemd(),
+              cgroups.swap(),
+              cgroups.blockIoWeight(),
+              cgroups.controllers()),
           tools.runtime().mountOptions(),
           seccomp,
           tools.init());

@@ -293,7 +293,7 @@ final class OciContainer
       requirePresent();
       Json limits = ResourcesSection.limits(resources, shop.host());
       if (status().alive()) {
-        shop.runtime().update(cell.name(), limits);
+        shop.runtime().update(cell.name(), ResourcesSection.withoutEmpty(limits));
       }
       new Bundles(shop).limits(cell, limits);
       cell.save(record -> record.withResources(resources));

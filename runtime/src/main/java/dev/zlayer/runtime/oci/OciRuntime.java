@@ -107,7 +107,7 @@ public final class OciRuntime implements ContainerRuntime, AutoCloseable {
               tools.runtime().path(),
               dirs.ociState(),
               host.cgroups().systemd(),
-              tools.direct(),
+              tools.dialect(),
               parts.settings().toolLimit());
       var sampler = new StatsSampler(parts.clock());
       Cgroups groups = Cgroups.detect();

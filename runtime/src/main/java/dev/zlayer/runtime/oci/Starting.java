@@ -77,8 +77,12 @@ final class Starting {
     shop.faults().reached("start.created");
     // taken before, since a short process has ended by the time the runtime returns
     Instant started = shop.clock().instant();
-    shop.runtime()
-        .start(cell.name(), monitored.process(), () -> shop.faults().reached("start.released"));
+    if (spec.gpu().isPresent()) {
+      shop.runtime().start(cell.name()); // only the runtime runs the hooks that came with a GPU
+    } else {
+      shop.runtime()
+          .start(cell.name(), monitored.process(), () -> shop.faults().reached("start.released"));
+    }
     shop.faults().reached("start.started");
     cell.save(record -> record.running(started));
     ending.watch(cell);

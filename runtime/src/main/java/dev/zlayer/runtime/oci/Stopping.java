@@ -59,18 +59,23 @@ final class Stopping {
     }
   }
 
-  /** Frozen processes do not act on signals, not even on SIGKILL. */
+  /** Frozen processes do not act on signals; on SIGKILL only with cgroup v2. */
   void thaw(Cell cell) throws InterruptedException {
     if (cell.record().phase() == ContainerRecord.Phase.PAUSED) {
       try {
         shop.runtime().resume(cell.name());
-        cell.save(
-            record ->
-                record.withPhase(ContainerRecord.Phase.PAUSED, ContainerRecord.Phase.RUNNING));
       } catch (ToolFailed e) {
-        throw new AgentException.Internal(e.reason(), e);
+        if (runs(cell)) {
+          throw new AgentException.Internal(e.reason(), e);
+        }
       }
+      cell.save(
+          record -> record.withPhase(ContainerRecord.Phase.PAUSED, ContainerRecord.Phase.RUNNING));
     }
+  }
+
+  private static boolean runs(Cell cell) {
+    return cell.record().processes().filter(processes -> processes.first().alive()).isPresent();
   }
 
   private static boolean ended(Cell cell, Deadline deadline) throws InterruptedException {

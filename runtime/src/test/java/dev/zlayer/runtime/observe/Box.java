@@ -93,7 +93,8 @@ public final class Box implements AutoCloseable {
     arguments.addAll(List.of(directory.resolve("exits").toString(), "--container-pidfile"));
     arguments.addAll(List.of(directory.resolve("pid").toString(), "--full-attach"));
     arguments.addAll(logs.conmonArguments());
-    run(arguments.toArray(String[]::new));
+    // conmon notes an out-of-memory kill in its working directory
+    Processes.check(Command.of(arguments).in(directory), Deadline.after(PATIENCE));
     await().atMost(PATIENCE).until(() -> state().contains("\"created\""));
   }
 

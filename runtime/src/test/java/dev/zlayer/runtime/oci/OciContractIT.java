@@ -12,7 +12,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Keeps every promise of a runtime, on real containers. */
-@Requires({Fact.ROOT, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX, Fact.OVERLAYFS})
+@Requires({Fact.ROOT, Fact.RUNC, Fact.VIEW, Fact.CONMON, Fact.CNI, Fact.BUSYBOX, Fact.OVERLAYFS})
 class OciContractIT extends RuntimeContract {
   @TempDir static Path directory;
   private static Stage stage;

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Tests that share one runtime; each uses containers of its own. */
-@Requires({Fact.ROOT, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX, Fact.OVERLAYFS})
+@Requires({Fact.ROOT, Fact.RUNC, Fact.VIEW, Fact.CONMON, Fact.CNI, Fact.BUSYBOX, Fact.OVERLAYFS})
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 abstract class OnStage {
   Path directory;

@@ -154,8 +154,9 @@ class ProcessIT extends OnStage {
     var container = stage.runtime.create(Stage.id(), Stage.spec("/no/such/program"));
     assertThatThrownBy(container::start)
         .isInstanceOf(AgentException.StartFailed.class)
-        .hasMessageContaining("runc create failed")
-        .hasMessageContaining("no such file");
+        .hasMessageContaining(stage.runtime.tools().runtime().name() + " create failed")
+        .message()
+        .containsIgnoringCase("no such file");
     assertThat(Runs.end(container)).isInstanceOf(ExitStatus.RuntimeError.class);
     container.remove(false);
   }

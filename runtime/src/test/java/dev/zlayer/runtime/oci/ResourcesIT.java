@@ -8,9 +8,13 @@ import dev.zlayer.container.ExitStatus;
 import dev.zlayer.container.LogSpec;
 import dev.zlayer.container.Resources;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.linux.CgroupMode;
 import dev.zlayer.host.linux.CgroupSupport;
+import dev.zlayer.host.linux.Machine;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.Updatable;
+import dev.zlayer.testkit.Fact;
+import dev.zlayer.testkit.Requires;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -53,10 +57,11 @@ class ResourcesIT extends OnStage {
     container.remove(false);
   }
 
-  private static final boolean V2 = CgroupSupport.read().v2();
+  private static final boolean V2 = Machine.cgroupMode() == CgroupMode.V2;
   private static final Resources NONE = Resources.DEFAULT;
 
   @Test
+  @Requires(Fact.CGROUP_LIMITS)
   void memorySwapAndReservationAreBounded() throws Exception {
     Assumptions.assumeFalse(V2);
     var resources =
@@ -85,6 +90,7 @@ class ResourcesIT extends OnStage {
   }
 
   @Test
+  @Requires(Fact.CGROUP_LIMITS)
   void cpuQuotaSharesAndSetAreBounded() throws Exception {
     Assumptions.assumeFalse(V2);
     var resources =
@@ -112,6 +118,7 @@ class ResourcesIT extends OnStage {
   }
 
   @Test
+  @Requires(Fact.CGROUP_LIMITS)
   void processesAreBoundedByDefault() throws Exception {
     assertThat(
             inside(NONE, V2 ? "cat /sys/fs/cgroup/pids.max" : "cat /sys/fs/cgroup/pids/pids.max"))
@@ -119,7 +126,8 @@ class ResourcesIT extends OnStage {
   }
 
   @Test
-  void whatTheHostCannotDoIsRefused() {
+  @Requires(Fact.CGROUP_LIMITS)
+  void whatTheHostCannotDoIsRefused() throws Exception {
     var weight =
         new Resources(
             OptionalDouble.empty(),
@@ -145,6 +153,32 @@ class ResourcesIT extends OnStage {
   }
 
   @Test
+  @Requires(Fact.CGROUP_LIMITS)
+  void aStartThatFailsLeavesNoControlGroup() throws Exception {
+    var missing =
+        new Resources(
+            OptionalDouble.empty(),
+            OptionalLong.empty(),
+            Optional.of("7654"),
+            OptionalLong.empty(),
+            OptionalLong.empty(),
+            OptionalLong.empty(),
+            OptionalInt.empty(),
+            OptionalLong.empty(),
+            OptionalInt.empty(),
+            false,
+            OptionalInt.empty(),
+            Map.of(),
+            Optional.empty());
+    Container container =
+        stage.runtime.create(Stage.id(), Stage.script("true").withResources(missing));
+    assertThatThrownBy(container::start).isInstanceOf(AgentException.StartFailed.class);
+    container.remove(false);
+    new Leaks(directory).assertNone();
+  }
+
+  @Test
+  @Requires(Fact.CGROUP_LIMITS)
   void tooMuchMemoryEndsInAnOutOfMemoryOutcome() throws Exception {
     var spec =
         Stage.script("x=a; while true; do x=$x$x$x; done").withResources(NONE.withMemory(16 << 20));
@@ -153,6 +187,7 @@ class ResourcesIT extends OnStage {
   }
 
   @Test
+  @Requires(Fact.CGROUP_LIMITS)
   void aForkBombStaysInside() throws Exception {
     var spec = Stage.script("b() { b | b & }; b; sleep 30").withResources(NONE.withPids(30));
     Container container = stage.runtime.create(Stage.id(), spec);
@@ -163,6 +198,7 @@ class ResourcesIT extends OnStage {
   }
 
   @Test
+  @Requires(Fact.CGROUP_LIMITS)
   void limitsChangeWhileItRunsAndStayForTheNextRun() throws Exception {
     Container container =
         stage.runtime.create(
@@ -183,6 +219,7 @@ class ResourcesIT extends OnStage {
   }
 
   @Test
+  @Requires(Fact.CGROUP_LIMITS)
   void usageIsTold() throws Exception {
     Container container =
         stage.runtime.create(
@@ -199,7 +236,7 @@ class ResourcesIT extends OnStage {
   @AfterAll
   void removeOwnCgroupParent() throws IOException {
     try (var controllers = Files.list(Path.of("/sys/fs/cgroup"))) {
-      for (Path controller : controllers.toList()) {
+      for (Path controller : controllers.filter(Files::isDirectory).toList()) {
         Files.deleteIfExists(controller.resolve("zlayer-it/deep"));
         Files.deleteIfExists(controller.resolve("zlayer-it"));
       }

@@ -1,5 +1,7 @@
 package dev.zlayer.runtime.oci;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.container.LogQuery;
@@ -74,6 +76,9 @@ final class Stage implements AutoCloseable {
             new OciRuntime.Parts(
                 dirs, store, snapshots, networks, settings, InstantSource.system(), faults));
     var stage = new Stage(dirs, store, networks, runtime);
+    if (System.getProperty("zlayer.view", "").equals("crun")) {
+      assertThat(runtime.tools().runtime().name()).isEqualTo("crun");
+    }
     if (store.images().find(BUSYBOX).isEmpty()) {
       stage.load(ImageMaker.busybox().cmd("sh").make(), BUSYBOX);
     }

@@ -48,7 +48,8 @@ public final class BundleConfig {
   public static Json withLimits(Json config, Json limits) {
     var resources = new LinkedHashMap<>(config.at("linux").at("resources").members());
     resources.putAll(limits.members());
-    return with(config, "linux", with(config.at("linux"), "resources", new Json.Obj(resources)));
+    Json used = ResourcesSection.withoutEmpty(new Json.Obj(resources));
+    return with(config, "linux", with(config.at("linux"), "resources", used));
   }
 
   /** In the network namespace at that path. */

@@ -36,7 +36,16 @@ public record HostFacts(
   }
 
   /** Which kinds of limits the kernel's control groups can set here. */
-  public record Cgroup(boolean v2, boolean systemd, boolean swap, boolean blockIoWeight) {}
+  public record Cgroup(
+      boolean v2, boolean systemd, boolean swap, boolean blockIoWeight, Set<String> controllers) {
+    public Cgroup {
+      controllers = Set.copyOf(controllers);
+    }
+
+    boolean has(String controller) {
+      return controllers.contains(controller);
+    }
+  }
 
   boolean canRaiseLimits() {
     return (capabilities >>> SYS_RESOURCE & 1) == 1;

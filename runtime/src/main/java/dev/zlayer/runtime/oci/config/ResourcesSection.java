@@ -4,34 +4,52 @@ import dev.zlayer.container.Resources;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 
 /** The {@code linux.resources} part: limits and weights of the container's control group. */
 public final class ResourcesSection {
   private static final long PERIOD_MICROS = 100_000;
   private static final long MIN_MEMORY = 6L << 20;
+  private static final long UNLIMITED = -1;
+
+  /** The kernel gives out no more; crun does not understand -1. */
+  private static final long MOST_PIDS = 1L << 22;
 
   private ResourcesSection() {}
 
   static Json of(Resources wanted, HostFacts host, List<DeviceNode> devices, boolean allDevices) {
-    var section = (Json.Obj) limits(wanted, host);
     var rules = new ArrayList<Json>();
     rules.add(Json.object().put("allow", allDevices).put("access", "rwm").build());
     if (!allDevices) {
       devices.forEach(device -> rules.add(device.rule()));
     }
     var all = Json.object().put("devices", rules);
-    section.members().forEach(all::put);
-    return all.build();
+    limits(wanted, host).members().forEach(all::put);
+    if (wanted.pids().equals(OptionalLong.of(UNLIMITED))) {
+      all.put("pids", Json.object().build()); // as a group is when it is new
+    }
+    return withoutEmpty(all.build());
   }
 
-  /** Without the device rules, which never change: also the form in which limits are updated. */
+  /** crun wants the controller of a part even if that says nothing. */
+  public static Json withoutEmpty(Json resources) {
+    var members = new LinkedHashMap<>(resources.members());
+    members.values().removeIf(part -> part.members().isEmpty() && part.items().isEmpty());
+    return new Json.Obj(members);
+  }
+
+  /**
+   * Without the device rules, which never change: also the form in which limits are updated, where
+   * an empty part means that its limits go.
+   */
   public static Json limits(Resources wanted, HostFacts host) {
     return Json.object()
         .put("memory", memory(wanted, host))
-        .put("cpu", cpu(wanted))
-        .put("pids", Json.object().put("limit", pids(wanted)).build())
+        .put("cpu", cpu(wanted, host))
+        .putIf("pids", pids(wanted, host))
         .put("blockIO", blockIo(wanted, host))
         .build();
   }
@@ -40,6 +58,7 @@ public final class ResourcesSection {
     var memory = Json.object();
     OptionalLong limit = wanted.memoryBytes();
     if (limit.isPresent()) {
+      need("memory", "a memory limit", host);
       require(
           limit.getAsLong() >= MIN_MEMORY,
           "memory limit %d is below the least that works, 6 MiB".formatted(limit.getAsLong()));
@@ -50,6 +69,7 @@ public final class ResourcesSection {
         .memoryReservationBytes()
         .ifPresent(
             bytes -> {
+              need("memory", "a memory reservation", host);
               require(
                   limit.isEmpty() || bytes <= limit.getAsLong(),
                   "the memory reservation %d is above the limit".formatted(bytes));
@@ -87,12 +107,13 @@ public final class ResourcesSection {
     return swap;
   }
 
-  private static Json cpu(Resources wanted) {
+  private static Json cpu(Resources wanted, HostFacts host) {
     var cpu = Json.object();
     wanted
         .cpuShares()
         .ifPresent(
             shares -> {
+              need("cpu", "cpu shares", host);
               require(shares >= 2 && shares <= 262_144, "cpu shares go from 2 to 262144");
               cpu.put("shares", shares);
             });
@@ -100,6 +121,7 @@ public final class ResourcesSection {
         .cpus()
         .ifPresent(
             cpus -> {
+              need("cpu", "a cpu limit", host);
               require(cpus >= 0.01, "cpus has to be at least 0.01, not " + cpus);
               cpu.put("quota", Math.round(cpus * PERIOD_MICROS)).put("period", PERIOD_MICROS);
             });
@@ -107,6 +129,7 @@ public final class ResourcesSection {
         .cpuset()
         .ifPresent(
             set -> {
+              need("cpuset", "a set of cpus", host);
               require(
                   set.matches("[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*"),
                   "cpuset '%s' is not a list such as 0-2,4".formatted(set));
@@ -115,10 +138,15 @@ public final class ResourcesSection {
     return cpu.build();
   }
 
-  private static long pids(Resources wanted) {
+  /** The bound that nobody asked for is left out where the kernel cannot have it. */
+  private static Optional<Json> pids(Resources wanted, HostFacts host) {
     long pids = wanted.pids().orElse(Resources.DEFAULT_PIDS);
-    require(pids == -1 || pids > 0, "the process limit has to be above 0, or -1 for none");
-    return pids;
+    if (pids == Resources.DEFAULT_PIDS && !host.cgroups().has("pids")) {
+      return Optional.empty();
+    }
+    need("pids", "a process limit", host);
+    require(pids == UNLIMITED || pids > 0, "the process limit has to be above 0, or -1 for none");
+    return Optional.of(Json.object().put("limit", pids == UNLIMITED ? MOST_PIDS : pids).build());
   }
 
   private static Json blockIo(Resources wanted, HostFacts host) {
@@ -134,6 +162,12 @@ public final class ResourcesSection {
               io.put("weight", weight);
             });
     return io.build();
+  }
+
+  private static void need(String controller, String what, HostFacts host) {
+    refuse(
+        !host.cgroups().has(controller),
+        "%s: this host has no control group controller '%s'".formatted(what, controller));
   }
 
   private static void require(boolean right, String problem) {

@@ -38,6 +38,7 @@ final class ExecExit {
     }
     if (starting
         && (text.contains("permission denied")
+            || text.contains("not permitted")
             || text.contains("format error")
             || text.contains("is a directory"))) {
       return new ExitStatus.Code(NOT_EXECUTABLE);

@@ -21,6 +21,8 @@ final class TerminalSession implements ExecSession {
   private final Exec exec;
   private final PseudoTerminal terminal;
   private final BytePipe output;
+  private volatile boolean heard;
+  private volatile boolean resized;
 
   TerminalSession(Exec exec, PseudoTerminal terminal) throws IOException {
     this.exec = exec;
@@ -32,6 +34,7 @@ final class TerminalSession implements ExecSession {
         new DescriptorCopyLoop.Sink() {
           @Override
           public void received(byte[] bytes, int length) throws IOException {
+            repeatEarlySize();
             output.write(bytes, 0, length);
           }
 
@@ -71,12 +74,27 @@ final class TerminalSession implements ExecSession {
   public void resize(int rows, int columns) {
     try {
       terminal.resize(rows, columns);
-      var runtime = ProcessIdentity.of(exec.runtime().pid());
-      if (runtime.isPresent()) {
-        runtime.get().signal(WINDOW_CHANGED.number());
-      }
+      resized = true;
+      tellSize();
     } catch (IOException e) {
       throw new UncheckedIOException("cannot resize the terminal", e);
+    }
+  }
+
+  /** Before anything is printed, the runtime may not yet have been there to pass a size on. */
+  private void repeatEarlySize() throws IOException {
+    if (!heard) {
+      heard = true;
+      if (resized) {
+        tellSize();
+      }
+    }
+  }
+
+  private void tellSize() throws IOException {
+    var runtime = ProcessIdentity.of(exec.runtime().pid());
+    if (runtime.isPresent()) {
+      runtime.get().signal(WINDOW_CHANGED.number());
     }
   }
 

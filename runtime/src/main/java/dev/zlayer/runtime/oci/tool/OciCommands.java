@@ -10,6 +10,8 @@ import dev.zlayer.host.process.Processes;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.task.Deadline;
+import dev.zlayer.task.Pauses;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -19,12 +21,15 @@ import java.util.Optional;
 
 /** The verbs of the OCI runtime, each one process with a deadline. */
 public final class OciCommands {
+  private static final Duration GROUP_PATIENCE = Duration.ofSeconds(2);
+  private static final Duration GROUP_PAUSE = Duration.ofMillis(10);
+
   private final Path program;
   private final Path root;
   private final boolean systemd;
   private final Duration limit;
   private final Reach reach;
-  private final Optional<RuncState> state;
+  private final Optional<DirectVerbs> direct;
 
   /** How the place where containers run is reached from here. */
   public interface Reach {
@@ -53,26 +58,32 @@ public final class OciCommands {
    * Nothing is run yet.
    *
    * @param root where the runtime keeps what it knows
-   * @param direct whether the runtime is runc itself, so that we may do its simple verbs
+   * @param dialect the runtime's, where we may do its simple verbs
    * @param limit bounds every call
    */
-  public OciCommands(Path program, Path root, boolean systemd, boolean direct, Duration limit) {
-    this(program, root, systemd, direct, limit, Reach.HERE);
+  public OciCommands(
+      Path program, Path root, boolean systemd, Optional<Dialect> dialect, Duration limit) {
+    this(program, root, systemd, dialect, limit, Reach.HERE);
   }
 
   /** The same for containers that run elsewhere; paths are those of that place. */
   public OciCommands(Path program, Path root, boolean systemd, Duration limit, Reach reach) {
-    this(program, root, systemd, false, limit, reach);
+    this(program, root, systemd, Optional.empty(), limit, reach);
   }
 
   private OciCommands(
-      Path program, Path root, boolean systemd, boolean direct, Duration limit, Reach reach) {
+      Path program,
+      Path root,
+      boolean systemd,
+      Optional<Dialect> dialect,
+      Duration limit,
+      Reach reach) {
     this.reach = reach;
     this.program = program;
     this.root = root;
     this.systemd = systemd;
     this.limit = limit;
-    this.state = direct ? Optional.of(new RuncState(program, root)) : Optional.empty();
+    this.direct = dialect.map(known -> new DirectVerbs(known, program, root));
   }
 
   public Path program() {
@@ -101,7 +112,7 @@ public final class OciCommands {
     return reach.exists(root.resolve(name));
   }
 
-  /** Lets a created container run whose process cannot be seen from here. */
+  /** Lets a created container run by the verb, as hooks and processes out of sight need it. */
   public void start(String name) throws ToolFailed, InterruptedException {
     check("start", name);
   }
@@ -114,9 +125,9 @@ public final class OciCommands {
    */
   public void start(String name, ProcessIdentity first, Runnable released)
       throws ToolFailed, InterruptedException {
-    if (state.isPresent() && state.get().release(name, first, Deadline.after(limit))) {
+    if (direct.isPresent() && direct.get().release(name, first, Deadline.after(limit))) {
       released.run();
-      state.get().released(name);
+      direct.get().released(name);
     } else {
       check("start", name);
       released.run();
@@ -128,8 +139,8 @@ public final class OciCommands {
     if (state(name).equals("running")) {
       return true;
     }
-    if (state.isPresent() && first.alive() && !state.get().waits(first)) {
-      state.get().released(name);
+    if (direct.isPresent() && first.alive() && !direct.get().waits(first)) {
+      direct.get().released(name);
       return true;
     }
     return false;
@@ -142,10 +153,34 @@ public final class OciCommands {
     }
   }
 
-  /** Like {@link #delete}, for a container that has ended and has no hooks. */
+  /** Like {@link #delete}, for a container that has ended and has no hooks, or was never made. */
   public void forget(String name, ControlGroup group) throws ToolFailed, InterruptedException {
-    if (knows(name) && (systemd || state.isEmpty() || !state.get().forget(name, group))) {
+    if (knows(name)) {
+      if (!systemd && direct.isPresent() && direct.get().forget(name, group)) {
+        return;
+      }
       delete(name);
+    }
+    removeLeft(name, group);
+  }
+
+  /**
+   * A runtime that failed to create a container leaves its group and knows nothing of it, and one
+   * that deletes a container gives up its group when the kernel is slow to let go of a process.
+   */
+  private static void removeLeft(String name, ControlGroup group)
+      throws ToolFailed, InterruptedException {
+    Deadline patience = Deadline.after(GROUP_PATIENCE);
+    try {
+      while (!group.remove()) {
+        if (patience.passed()) {
+          throw new ToolFailed("there are still processes in the control group of " + name);
+        }
+        Pauses.REAL.pause(GROUP_PAUSE);
+      }
+    } catch (IOException e) {
+      throw new ToolFailed(
+          "the control group of %s cannot be removed: %s".formatted(name, e.getMessage()));
     }
   }
 

@@ -2,6 +2,9 @@ package dev.zlayer.runtime.oci.tool;
 
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.AtomicFile;
+import dev.zlayer.host.linux.BootId;
+import dev.zlayer.host.linux.Cgroups;
+import dev.zlayer.host.linux.Machine;
 import dev.zlayer.host.linux.RootedDirectory;
 import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.CommandResult;
@@ -23,11 +26,16 @@ import java.util.Set;
 
 /**
  * Finds out whether an OCI runtime works by running a container with it, because some start and
- * then refuse this host's control groups. Answers are kept by the program's path and age.
+ * then refuse this host's control groups. Answers are kept by the program's path and age, and only
+ * for the host as it is now: it can come up with other control groups next time.
  */
 final class OciProbe {
   private static final Duration PATIENCE = Duration.ofSeconds(10);
   private static final List<String> SYSTEM = List.of("/usr", "/bin", "/lib", "/lib64");
+
+  /** In every container of ours; with cgroup v2 a program for the kernel, which takes more. */
+  private static final Json NO_DEVICES =
+      Json.object().put("allow", false).put("access", "rwm").build();
 
   private final Path cache;
 
@@ -37,11 +45,13 @@ final class OciProbe {
 
   /** In the given order; stops at the first that works, since no later one would be used. */
   List<OciTool> tryAll(List<Path> programs) throws InterruptedException {
+    String host = host();
     Map<String, Json> known = new LinkedHashMap<>(readCache());
+    known.keySet().removeIf(key -> !key.endsWith(host));
     var tools = new ArrayList<OciTool>();
     boolean news = false;
     for (Path program : programs) {
-      String key = program + "@" + modified(program);
+      String key = program + "@" + modified(program) + host;
       Json answer = known.get(key);
       if (answer == null) {
         answer = probe(program);
@@ -112,9 +122,11 @@ final class OciProbe {
               directory.toString(),
               name);
       CommandResult result = Processes.run(command, Deadline.after(PATIENCE));
-      return result.success()
-          ? Optional.empty()
-          : Optional.of(ToolFailed.of(command, "run", result).reason());
+      if (result.success()) {
+        return Optional.empty();
+      }
+      boolean _ = Cgroups.detect().at(group(name)).remove(); // a runtime that gave up may leave it
+      return Optional.of(ToolFailed.of(command, "run", result).reason());
     } finally {
       RootedDirectory.removeTree(directory);
     }
@@ -122,12 +134,8 @@ final class OciProbe {
 
   private static Json config(String name) {
     var mounts = new ArrayList<Json>();
-    mounts.add(
-        Json.object()
-            .put("destination", "/proc")
-            .put("type", "proc")
-            .put("source", "proc")
-            .build());
+    mounts.add(mount("/proc", "proc"));
+    mounts.add(mount("/dev", "tmpfs")); // crun does not do without
     for (String directory : SYSTEM) {
       if (Files.isDirectory(Path.of(directory))) {
         mounts.add(
@@ -158,13 +166,30 @@ final class OciProbe {
             "linux",
             Json.object()
                 .put("namespaces", namespaces)
-                .put("cgroupsPath", "/zlayer/" + name)
+                .put("cgroupsPath", group(name))
+                .put("resources", Json.object().put("devices", List.of(NO_DEVICES)).build())
                 .build())
         .build();
   }
 
+  private static Json mount(String target, String type) {
+    return Json.object().put("destination", target).put("type", type).put("source", type).build();
+  }
+
+  private static String group(String name) {
+    return "/zlayer/" + name;
+  }
+
   private static CommandResult run(Path program, String verb) throws InterruptedException {
     return Processes.run(Command.of(program.toString(), verb), Deadline.after(PATIENCE));
+  }
+
+  private static String host() {
+    try {
+      return "@%s@%s".formatted(Machine.cgroupMode(), BootId.read());
+    } catch (IOException e) {
+      throw new AgentException.Configuration("cannot tell when this host came up", e);
+    }
   }
 
   private static String modified(Path program) {

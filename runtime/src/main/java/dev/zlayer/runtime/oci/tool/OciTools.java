@@ -14,7 +14,7 @@ import java.util.Optional;
  *
  * @param runtime the one that is used
  * @param tried every OCI runtime that was looked at, the fastest first, with what is wrong with it
- * @param direct whether the runtime is runc itself; a prescribed one may only look like it
+ * @param dialect the runtime's, if we know it; a prescribed one may only look like it
  */
 public record OciTools(
     OciTool runtime,
@@ -22,7 +22,7 @@ public record OciTools(
     Path conmon,
     Optional<Path> init,
     Optional<Path> seccompProfile,
-    boolean direct) {
+    Optional<Dialect> dialect) {
   /** Fastest first. */
   private static final List<String> RUNTIMES = List.of("crun", "youki", "runc");
 
@@ -96,7 +96,7 @@ public record OciTools(
         conmon,
         host.program("catatonit").or(() -> host.program("tini")),
         SECCOMP_PROFILES.stream().filter(Files::isReadable).findFirst(),
-        choice.runtime().isEmpty() && runtime.version().startsWith("runc version 1."));
+        choice.runtime().isPresent() ? Optional.empty() : Dialect.of(runtime));
   }
 
   private static List<Path> candidates(Choice choice, Host host) {

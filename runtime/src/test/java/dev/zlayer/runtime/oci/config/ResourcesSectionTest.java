@@ -27,6 +27,15 @@ class ResourcesSectionTest {
   }
 
   @Test
+  void noProcessLimitIsNoneAtFirstAndAsManyAsTheKernelHasLater() {
+    var unlimited = Resources.DEFAULT.withPids(-1);
+    assertThat(JsonText.print(ResourcesSection.of(unlimited, host(true, true), List.of(), true)))
+        .isEqualTo("{\"devices\":[{\"allow\":true,\"access\":\"rwm\"}]}");
+    assertThat(JsonText.print(ResourcesSection.limits(unlimited, host(true, true))))
+        .contains("\"pids\":{\"limit\":4194304}");
+  }
+
+  @Test
   void devicesAreDeniedButForThoseGiven() {
     var device = new DeviceNode("/dev/x", "c", 300, 70_000, 0666, 0, 0, "rw");
     String section =
@@ -46,6 +55,20 @@ class ResourcesSectionTest {
     var swap = resources(1, 64 << 20, OptionalLong.of(-1), OptionalInt.empty());
     assertThatThrownBy(() -> ResourcesSection.limits(swap, host(false, false)))
         .isInstanceOf(AgentException.Unsupported.class);
+  }
+
+  @Test
+  void limitsWithoutAControllerAreRefusedUnlessNobodyAskedForThem() {
+    var bare = host(true, false, Set.of("hugetlb"));
+    assertThat(JsonText.print(ResourcesSection.limits(Resources.DEFAULT, bare)))
+        .isEqualTo("{\"memory\":{},\"cpu\":{},\"blockIO\":{}}");
+    assertThatThrownBy(() -> ResourcesSection.limits(Resources.DEFAULT.withPids(100), bare))
+        .isInstanceOf(AgentException.Unsupported.class)
+        .hasMessageContaining("no control group controller 'pids'");
+    var memory = resources(1, 64 << 20, OptionalLong.empty(), OptionalInt.empty());
+    assertThatThrownBy(() -> ResourcesSection.limits(memory, bare))
+        .isInstanceOf(AgentException.Unsupported.class)
+        .hasMessageContaining("no control group controller 'memory'");
   }
 
   @Test
@@ -77,13 +100,17 @@ class ResourcesSectionTest {
   }
 
   private static HostFacts host(boolean v2, boolean swap) {
+    return host(v2, swap, Set.of("memory", "cpu", "cpuset", "pids"));
+  }
+
+  private static HostFacts host(boolean v2, boolean swap, Set<String> controllers) {
     return new HostFacts(
         "x86_64",
         "6.1",
         0,
         Map.of(),
         0,
-        new HostFacts.Cgroup(v2, false, swap, false),
+        new HostFacts.Cgroup(v2, false, swap, false, controllers),
         Set.of(),
         Optional.empty(),
         Optional.empty());

@@ -20,6 +20,8 @@ class ExecExitTest {
         .isEqualTo(new ExitStatus.Code(127));
     assertThat(ExecExit.of(255, error("exec failed: exec /x: permission denied")))
         .isEqualTo(new ExitStatus.Code(126));
+    assertThat(ExecExit.of(1, error("open executable: Operation not permitted")))
+        .isEqualTo(new ExitStatus.Code(126));
     assertThat(ExecExit.of(1, error("cannot exec in a stopped container")))
         .isInstanceOf(ExitStatus.RuntimeError.class);
   }

@@ -39,7 +39,7 @@ class OciToolsIT {
     link("conmon");
     OciTools tools = find(OciTools.Choice.AUTOMATIC);
     assertThat(tools.runtime().name()).isEqualTo("runc");
-    assertThat(tools.direct()).isTrue();
+    assertThat(tools.dialect()).contains(Dialect.RUNC);
     assertThat(tools.tried()).extracting(OciTool::name).containsExactly("crun", "runc");
     assertThat(tools.tried().getFirst().problem().orElseThrow())
         .isEqualTo("crun run exited with 1: these groups are not mine");
@@ -89,7 +89,7 @@ class OciToolsIT {
     link("conmon");
     OciTools tools = find(new OciTools.Choice(Optional.of("runc"), Optional.empty()));
     assertThat(tools.tried()).extracting(OciTool::name).containsExactly("runc");
-    assertThat(tools.direct()).isFalse();
+    assertThat(tools.dialect()).isEmpty();
     assertThatThrownBy(() -> find(new OciTools.Choice(Optional.of("youki"), Optional.empty())))
         .isInstanceOf(AgentException.Configuration.class)
         .hasMessageContaining("the OCI runtime 'youki' is not installed");

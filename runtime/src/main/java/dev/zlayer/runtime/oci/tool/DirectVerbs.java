@@ -16,12 +16,12 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * What runc keeps about its containers, as far as we change it ourselves: to start one and to
- * forget one are a few system calls each, but as verbs they cost a process that first has to come
- * up and read everything. Both decline where things are not as expected; then the verb is run.
+ * What runc and crun keep about their containers, as far as we change it ourselves: to start one
+ * and to forget one are a few system calls each, but as verbs they cost a process that first has to
+ * come up and read everything. Both decline where things are not as expected; then the verb is run.
  */
-final class RuncState {
-  /** A process that is created waits for somebody to read from this; it is gone once it runs. */
+final class DirectVerbs {
+  /** A process that is created waits for somebody at its other end; it is gone once it runs. */
   private static final String START_PIPE = "exec.fifo";
 
   private static final int USUAL_MILLIS = 20;
@@ -29,13 +29,15 @@ final class RuncState {
   private static final Duration GROUP_PATIENCE = Duration.ofMillis(20);
   private static final Duration GROUP_PAUSE = Duration.ofMillis(1);
 
+  private final Dialect dialect;
   private final Path root;
-  private final String waiting;
+  private final String program;
 
   /** {@code program} as it was called, which is what a process that waits is called too. */
-  RuncState(Path program, Path root) {
+  DirectVerbs(Dialect dialect, Path program, Path root) {
+    this.dialect = dialect;
     this.root = root;
-    this.waiting = program + " init";
+    this.program = program.toString();
   }
 
   /**
@@ -50,17 +52,25 @@ final class RuncState {
       if (process.isEmpty()) {
         return false;
       }
-      try (PidFd writer = process.get()) {
-        Optional<Fifo> pipe = Fifo.open(startPipe(name));
-        if (pipe.isEmpty()) {
-          return false;
-        }
-        try (Fifo reading = pipe.get()) {
-          return read(reading, writer, deadline);
-        }
+      try (PidFd other = process.get()) {
+        return switch (dialect) {
+          case RUNC -> read(name, other, deadline);
+          case CRUN -> Fifo.tell(startPipe(name));
+        };
       }
     } catch (IOException e) {
       throw new ToolFailed("container %s cannot be let go: %s".formatted(name, e.getMessage()));
+    }
+  }
+
+  private boolean read(String name, PidFd writer, Deadline deadline)
+      throws IOException, InterruptedException {
+    Optional<Fifo> pipe = Fifo.open(startPipe(name));
+    if (pipe.isEmpty()) {
+      return false;
+    }
+    try (Fifo reading = pipe.get()) {
+      return read(reading, writer, deadline);
     }
   }
 
@@ -85,11 +95,11 @@ final class RuncState {
     }
   }
 
-  /** Whether a created process has not been let go: it is still runc's own. */
+  /** Whether a created process has not been let go: it is still the runtime's own. */
   boolean waits(ProcessIdentity process) throws ToolFailed {
     try {
       return ProcessFacts.find(process.pid())
-          .filter(facts -> facts.command().equals(waiting))
+          .filter(facts -> dialect.waits(program, facts.command()))
           .isPresent();
     } catch (IOException e) {
       throw new ToolFailed(
@@ -97,7 +107,7 @@ final class RuncState {
     }
   }
 
-  /** From now on runc calls it running. */
+  /** From now on the runtime calls it running. */
   void released(String name) throws ToolFailed {
     try {
       Files.deleteIfExists(startPipe(name));
