@@ -123,7 +123,7 @@ public final class Agent implements AutoCloseable {
             runtime,
             resolver,
             new InitConfig(config.hostCommands()),
-            Settings.tls(),
+            Settings::tls,
             clock,
             Pauses.REAL);
     this.records = new DeploymentStore(store);

@@ -12,6 +12,7 @@ import dev.zlayer.spec.service.InitAction.S3Push;
 import dev.zlayer.spec.service.InitAction.WaitHttp;
 import dev.zlayer.spec.service.InitAction.WaitTcp;
 import dev.zlayer.task.Pauses;
+import java.util.function.Supplier;
 import javax.net.ssl.SSLContext;
 
 /** From what a step says to something that can be done. */
@@ -19,14 +20,14 @@ final class InitActions {
   private final ContainerRuntime runtime;
   private final EnvResolver resolver;
   private final InitConfig config;
-  private final SSLContext tls;
+  private final Supplier<SSLContext> tls;
   private final Pauses pauses;
 
   InitActions(
       ContainerRuntime runtime,
       EnvResolver resolver,
       InitConfig config,
-      SSLContext tls,
+      Supplier<SSLContext> tls,
       Pauses pauses) {
     this.runtime = runtime;
     this.resolver = resolver;
@@ -43,7 +44,7 @@ final class InitActions {
           new WaitHttpAction(
               wanted,
               resolver.resolve(request.owner().deployment(), wanted.headers()),
-              tls,
+              tls.get(),
               pauses);
       case Run wanted ->
           new RunAction(

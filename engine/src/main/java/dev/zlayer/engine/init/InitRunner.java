@@ -13,6 +13,7 @@ import dev.zlayer.task.Pauses;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Optional;
+import java.util.function.Supplier;
 import javax.net.ssl.SSLContext;
 
 /**
@@ -29,11 +30,15 @@ public final class InitRunner implements Initializer {
   private final InstantSource clock;
   private final Pauses pauses;
 
+  /**
+   * @param tls asked for by the first step that needs it: reading all trusted certificates takes
+   *     time and memory
+   */
   public InitRunner(
       ContainerRuntime runtime,
       EnvResolver resolver,
       InitConfig config,
-      SSLContext tls,
+      Supplier<SSLContext> tls,
       InstantSource clock,
       Pauses pauses) {
     this.actions = new InitActions(runtime, resolver, config, tls, pauses);

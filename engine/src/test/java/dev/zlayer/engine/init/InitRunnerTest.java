@@ -65,7 +65,7 @@ class InitRunnerTest {
             runtime,
             new EnvResolver(_ -> Optional.empty(), (_, _, _) -> Optional.empty()),
             config,
-            tls(),
+            InitRunnerTest::tls,
             InstantSource.system(),
             pauses::add)
         .run(request, reports::add);

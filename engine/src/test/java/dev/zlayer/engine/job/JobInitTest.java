@@ -30,14 +30,10 @@ class JobInitTest {
   private Execution run(String service) throws Exception {
     var runtime = new FakeRuntime(world);
     var resolver = new EnvResolver(_ -> Optional.empty(), (_, _, _) -> Optional.empty());
+    SSLContext tls = SSLContext.getDefault();
     var init =
         new InitRunner(
-            runtime,
-            resolver,
-            InitConfig.DEFAULT,
-            SSLContext.getDefault(),
-            InstantSource.system(),
-            _ -> {});
+            runtime, resolver, InitConfig.DEFAULT, () -> tls, InstantSource.system(), _ -> {});
     var parts =
         new JobParts(
             store,
