@@ -39,9 +39,11 @@ final class Parts implements AutoCloseable {
       log.debug("started", Map.of("part", name));
       return part;
     } catch (InterruptedException | RuntimeException | Error e) {
+      if (e.getSuppressed().length == 0) { // else a part of this part has told it
+        log.warn("could not start", Map.of("part", name, "reason", String.valueOf(e.getMessage())));
+      }
       // one of our errors is not wrapped in another: which part it was goes beside it
       e.addSuppressed(new IllegalStateException("while starting " + name));
-      log.warn("could not start", Map.of("part", name, "reason", String.valueOf(e.getMessage())));
       close();
       throw e;
     }

@@ -6,6 +6,7 @@ import dev.zlayer.host.process.Processes;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
 
@@ -19,6 +20,11 @@ final class ChildDaemon implements AutoCloseable {
 
   /** Returns when it answers. */
   static ChildDaemon start(Node node) {
+    return start(node, Map.of());
+  }
+
+  /** With variables besides those of this process. */
+  static ChildDaemon start(Node node, Map<String, String> env) {
     var command =
         new ArrayList<>(
             List.of(
@@ -32,7 +38,7 @@ final class ChildDaemon implements AutoCloseable {
                 DaemonProcess.class.getName()));
     node.flags.forEach((key, value) -> command.add(key + "=" + value));
     Process process =
-        Processes.start(Command.of(command), node.directory.resolve("daemon.log").toFile());
+        Processes.start(Command.of(command).withEnv(env), node.directory.resolve("daemon.log").toFile());
     var child = new ChildDaemon(process);
     Awaitility.await()
         .pollInterval(Duration.ofMillis(20))

@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.GroupPrincipal;
 import java.nio.file.attribute.PosixFileAttributeView;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.nio.file.attribute.UserPrincipalNotFoundException;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
@@ -93,6 +94,9 @@ public final class HttpDoor implements AutoCloseable {
         protect(socket);
       }
       return door;
+    } catch (AgentException e) {
+      door.close();
+      throw e;
     } catch (Exception e) {
       door.close();
       throw new AgentException.Configuration("cannot listen: " + e.getMessage(), e);
@@ -137,15 +141,23 @@ public final class HttpDoor implements AutoCloseable {
   /** For its owner and its group; to connect one needs the right to write. */
   private static void protect(UnixSocket socket) throws IOException {
     if (socket.group().isPresent()) {
-      GroupPrincipal group =
-          socket
-              .path()
-              .getFileSystem()
-              .getUserPrincipalLookupService()
-              .lookupPrincipalByGroupName(socket.group().get());
+      GroupPrincipal group = group(socket.path(), socket.group().get());
       Files.getFileAttributeView(socket.path(), PosixFileAttributeView.class).setGroup(group);
     }
     Files.setPosixFilePermissions(socket.path(), PosixFilePermissions.fromString("rw-rw----"));
+  }
+
+  private static GroupPrincipal group(Path socket, String name) throws IOException {
+    try {
+      return socket
+          .getFileSystem()
+          .getUserPrincipalLookupService()
+          .lookupPrincipalByGroupName(name);
+    } catch (UserPrincipalNotFoundException e) {
+      throw new AgentException.Configuration(
+          "there is no group '%s' for the socket: make it, or change socket_group".formatted(name),
+          e);
+    }
   }
 
   /** Requests that the server itself refuses look like those that we refuse. */

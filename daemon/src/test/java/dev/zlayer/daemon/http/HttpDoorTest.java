@@ -13,7 +13,12 @@ import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.spec.form.Doc;
 import dev.zlayer.task.Deadline;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
 import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -258,14 +263,24 @@ class HttpDoorTest {
             ask(address, HttpRequest.get("/ping").with("Authorization", "Bearer " + TOKEN))
                 .status())
         .isEqualTo(200);
-    var otherName = new HttpAddress.Tcp("localhost.localdomain", port);
-    try {
-      assertThat(
-              ask(otherName, HttpRequest.get("/ping").with("Authorization", "Bearer " + TOKEN))
-                  .status())
-          .isEqualTo(403);
-    } catch (AgentException.Network _) {
-      // this machine does not resolve that name, so nobody comes by it
+    assertThat(statusFor(port, "evil.example")).isEqualTo("HTTP/1.1 403 Forbidden");
+    assertThat(statusFor(port, "agent.example")).isEqualTo("HTTP/1.1 200 OK");
+    assertThat(statusFor(port, "LOCALHOST:" + port)).isEqualTo("HTTP/1.1 200 OK");
+  }
+
+  /** As a caller does whom a name has led here. */
+  private static String statusFor(int port, String host) throws IOException {
+    try (var connection = new Socket("127.0.0.1", port)) {
+      connection
+          .getOutputStream()
+          .write(
+              "GET /ping HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n\r\n"
+                  .formatted(host, TOKEN)
+                  .getBytes(StandardCharsets.US_ASCII));
+      var answer =
+          new BufferedReader(
+              new InputStreamReader(connection.getInputStream(), StandardCharsets.US_ASCII));
+      return answer.readLine();
     }
   }
 

@@ -1,0 +1,117 @@
+package dev.zlayer.daemon;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.zlayer.daemon.log.Log;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.process.Command;
+import dev.zlayer.host.process.Processes;
+import dev.zlayer.testkit.Fact;
+import dev.zlayer.testkit.Requires;
+import java.io.BufferedReader;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** How a daemon comes and goes. */
+@Timeout(120)
+@Requires({Fact.ROOT, Fact.OVERLAYFS, Fact.RUNC, Fact.CONMON, Fact.CNI})
+class StartIT {
+  /** Prints what is sent to a socket of single messages. */
+  private static final String LISTENER =
+      "use Socket; $| = 1; socket(S, AF_UNIX, SOCK_DGRAM, 0) or die $!;"
+          + " bind(S, sockaddr_un($ARGV[0])) or die $!; print \"ready\\n\";"
+          + " while (defined recv(S, $b, 4096, 0)) { print \"$b\\n\" }";
+
+  private Node node;
+
+  @BeforeEach
+  void findAPlace() throws Exception {
+    node = new Node();
+  }
+
+  @AfterEach
+  void tidy() throws Exception {
+    node.close();
+  }
+
+  @Test
+  void aFailedStartNamesThePartOnceAndLetsGoOfEverything() throws Exception {
+    var lines = new ByteArrayOutputStream();
+    var log =
+        new Log(
+            new PrintStream(lines, true, StandardCharsets.UTF_8),
+            Log.Level.WARN,
+            Log.Format.TEXT,
+            InstantSource.system());
+    Files.createDirectories(node.socket().getParent());
+    try (var other = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
+      other.bind(UnixDomainSocketAddress.of(node.socket()));
+      assertThatThrownBy(() -> Daemon.open(node.configured(), Map.of(), log))
+          .isInstanceOf(AgentException.Configuration.class)
+          .hasMessageContaining("another program listens");
+    }
+    assertThat(lines.toString(StandardCharsets.UTF_8).lines().toList())
+        .singleElement()
+        .asString()
+        .contains("could not start part=\"the HTTP door\"");
+    try (Daemon _ = node.daemon()) {
+      lines.reset();
+      assertThatThrownBy(() -> Daemon.open(node.configured(), Map.of(), log))
+          .hasMessageContaining("in use by process " + ProcessHandle.current().pid());
+      assertThat(lines.toString(StandardCharsets.UTF_8).lines().toList())
+          .singleElement()
+          .asString()
+          .contains("could not start part=\"the lock of the data directory\"");
+    }
+  }
+
+  @Test
+  void theServiceManagerIsToldOfBothEnds() throws Exception {
+    Path socket = node.directory.resolve("notify");
+    Process manager =
+        Processes.start(Command.of(List.of("perl", "-e", LISTENER, socket.toString())));
+    try (BufferedReader told = manager.inputReader()) {
+      assertThat(told.readLine()).isEqualTo("ready");
+      try (var daemon = ChildDaemon.start(node, Map.of("NOTIFY_SOCKET", socket.toString()))) {
+        assertThat(told.readLine()).isEqualTo("READY=1");
+        assertThat(told.readLine()).isEqualTo("MAINPID=" + daemon.pid());
+        assertThat(daemon.terminate()).isZero();
+        assertThat(told.readLine()).isEqualTo("STOPPING=1");
+      }
+    } finally {
+      manager.destroyForcibly();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"v1.db", "v2.db"})
+  void theDirectoryOfAnOlderBuildIsOpened(String fixture) throws Exception {
+    Path old = Path.of("..", "engine", "src", "test", "resources", "state", fixture);
+    Files.copy(old, node.directory.resolve("state.db"));
+    try (Daemon _ = node.daemon();
+        Rest rest = node.rest()) {
+      rest.get("/health/ready").expect(200);
+      assertThat(rest.get("/executions").expect(200).json().items()).isNotNull();
+    }
+    try (Daemon _ = node.daemon();
+        Rest rest = node.rest()) {
+      rest.get("/deployments").expect(200);
+    }
+  }
+}
