@@ -30,7 +30,6 @@ import org.junit.jupiter.api.io.TempDir;
 @Requires({Fact.ROOT, Fact.OVERLAYFS, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX, Fact.OPENSSL})
 class DoorsIT {
   private static final String TOKEN = "0123456789abcdef0123456789abcdef";
-  private static final int STRANGER = 64_321;
 
   @TempDir Path directory;
   private DaemonFixture daemon;
@@ -115,17 +114,19 @@ class DoorsIT {
   @Test
   void theGroupOfTheSocketMayUseItAndOthersMayLookByAnother() throws Exception {
     start("socket_group: daemon\nread_only_socket: %s/look.sock\n".formatted(directory));
-    openTheWayTo(directory);
+    Stranger stranger = Stranger.in(directory);
     Path socket = daemon.dataDirectory().resolve("run/zlayer.sock");
 
     assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(socket)))
         .isEqualTo("rw-rw----");
     assertThat(Files.getAttribute(socket, "unix:group")).hasToString("daemon");
-    assertThat(stranger("--regid=daemon", socket, "ps").code()).isZero();
-    assertThat(stranger("--regid=" + STRANGER, socket, "ps").stderr())
+    Map<String, String> env = Map.of("ZLAYER_SOCKET", socket.toString());
+    assertThat(stranger.zlayer("daemon", env, "ps").code()).isZero();
+    assertThat(stranger.zlayer(String.valueOf(Stranger.USER), env, "ps").stderr())
         .contains("no permission to talk to the daemon", "join the group");
 
-    Map<String, String> looking = Map.of("ZLAYER_SOCKET", directory.resolve("look.sock").toString());
+    Map<String, String> looking =
+        Map.of("ZLAYER_SOCKET", directory.resolve("look.sock").toString());
     assertThat(from(looking, "ps").code()).isZero();
     CliFixture.Result refused = from(looking, "volume", "prune");
     assertThat(refused.err()).contains("for looking only");
@@ -140,10 +141,14 @@ class DoorsIT {
     daemon = null;
     for (var wrong :
         Map.of(
-                "socket_group: no-such-group", "there is no group 'no-such-group'",
-                "listen: 127.0.0.1:" + port, "token_file",
-                "listen: 127.0.0.1:%d\ntoken_file: %s".formatted(port, open), "chmod 600",
-                "listen: 0.0.0.0:%d\ntoken_file: %s".formatted(port, token), "tls_certificate")
+                "socket_group: no-such-group",
+                "there is no group 'no-such-group'",
+                "listen: 127.0.0.1:" + port,
+                "token_file",
+                "listen: 127.0.0.1:%d\ntoken_file: %s".formatted(port, open),
+                "chmod 600",
+                "listen: 0.0.0.0:%d\ntoken_file: %s".formatted(port, token),
+                "tls_certificate")
             .entrySet()) {
       Files.writeString(directory.resolve("etc/zlayer.yml"), wrong.getKey() + "\n");
       CliFixture.Result result = from(Map.of(), "daemon", "start");
@@ -152,6 +157,38 @@ class DoorsIT {
     }
     Files.delete(directory.resolve("etc/zlayer.yml"));
     start("log_level: info\n"); // nothing of the failed starts is in the way
+  }
+
+  @Test
+  void withoutRootADaemonServesModules() throws Exception {
+    Path home = Files.createDirectory(directory.resolve("home"));
+    Files.write(home.resolve("hello.wasm"), new byte[] {0, 'a', 's', 'm', 1, 0, 0, 0});
+    String owner = String.valueOf(Stranger.USER);
+    CommandResult _ =
+        Processes.check(
+            Command.of("chown", "-R", owner + ":" + owner, home.toString()),
+            Deadline.after(Duration.ofSeconds(60)));
+    Stranger stranger = Stranger.in(directory);
+    Map<String, String> env =
+        Map.of(
+            "HOME", home.toString(),
+            "ZLAYER_DATA_DIR", home.resolve("data").toString(),
+            "ZLAYER_CONFIG_DIR", home.resolve("etc").toString());
+    List<List<String>> session =
+        List.of(
+            List.of("daemon", "start"),
+            List.of("image", "import", home.resolve("hello.wasm").toString(), "hello:1"),
+            List.of("image", "ls"),
+            List.of("info"),
+            List.of("daemon", "stop"));
+    var seen = new StringBuilder();
+    for (List<String> words : session) {
+      CommandResult result = stranger.zlayer(owner, env, words.toArray(String[]::new));
+      assertThat(result.code()).as(words + result.stderr()).isZero();
+      seen.append(result.stdout());
+    }
+    assertThat(seen.toString())
+        .contains("hello:1", "wasi", "containers cannot run here yet", "root");
   }
 
   /** A command line with variables of its own besides those of the test's daemon. */
@@ -176,21 +213,6 @@ class DoorsIT {
         "ZLAYER_TLS_KEY", key(who));
   }
 
-  private CommandResult stranger(String group, Path socket, String... words) throws Exception {
-    var command =
-        new ArrayList<>(List.of("setpriv", "--reuid=" + STRANGER, group, "--clear-groups"));
-    command.addAll(daemon.process(words));
-    return Processes.run(
-        Command.of(command).withEnv(Map.of("ZLAYER_SOCKET", socket.toString())),
-        Deadline.after(Duration.ofSeconds(60)));
-  }
-
-  private static void openTheWayTo(Path place) throws IOException {
-    for (Path path = place; path.getNameCount() > 1; path = path.getParent()) {
-      Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("rwxr-xr-x"));
-    }
-  }
-
   private Path privately(String name, String content) throws IOException {
     Path file = directory.resolve(name);
     Files.createFile(
@@ -207,16 +229,30 @@ class DoorsIT {
   }
 
   private void authority(String name) throws InterruptedException {
-    openssl("req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN="
-        + name + " -keyout " + key(name) + " -out " + pem(name));
+    openssl(
+        "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN="
+            + name
+            + " -keyout "
+            + key(name)
+            + " -out "
+            + pem(name));
   }
 
   private void certificate(String name, String authority, String subject)
       throws InterruptedException, IOException {
-    openssl("req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN="
-        + name + " -addext subjectAltName=" + subject
-        + " -addext basicConstraints=critical,CA:FALSE -CA " + pem(authority)
-        + " -CAkey " + key(authority) + " -keyout " + key(name) + " -out " + pem(name));
+    openssl(
+        "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN="
+            + name
+            + " -addext subjectAltName="
+            + subject
+            + " -addext basicConstraints=critical,CA:FALSE -CA "
+            + pem(authority)
+            + " -CAkey "
+            + key(authority)
+            + " -keyout "
+            + key(name)
+            + " -out "
+            + pem(name));
     Files.setPosixFilePermissions(Path.of(key(name)), PosixFilePermissions.fromString("rw-------"));
   }
 

@@ -2,9 +2,7 @@ package dev.zlayer.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.zlayer.host.process.Command;
-import dev.zlayer.host.process.Processes;
-import dev.zlayer.task.Deadline;
+import dev.zlayer.host.process.CommandResult;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
 import java.io.IOException;
@@ -13,7 +11,6 @@ import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -31,7 +28,6 @@ import org.junit.jupiter.params.provider.MethodSource;
 @Timeout(180)
 @Requires({Fact.ROOT, Fact.OVERLAYFS, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX})
 class WrongUseIT {
-  private static final int NOBODY = 64_321;
   private static final String SHOP =
       """
       version: v1
@@ -165,32 +161,18 @@ class WrongUseIT {
 
   @Test
   void anotherUserIsToldWhatIsMissingAndSeesNothing() throws Exception {
-    assertThat(as(NOBODY, daemon.process("ps")))
-        .contains("no permission to talk to the daemon", "join the group");
+    String nobody = String.valueOf(Stranger.USER);
+    Map<String, String> env = Map.of("ZLAYER_SOCKET", daemon.dataDirectory() + "/run/zlayer.sock");
+    CommandResult refused = Stranger.in(directory).zlayer(nobody, env, "ps");
+    assertThat(refused.stderr()).contains("no permission to talk to the daemon", "join the group");
+    assertThat(refused.code()).isEqualTo(1);
     Path data = daemon.dataDirectory();
     for (String name : List.of("state.db", "daemon.log", "secret.key")) {
       assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(data.resolve(name))))
           .as(name)
           .isEqualTo("rw-------");
     }
-    assertThat(as(NOBODY, List.of("ls", data.resolve("volumes").toString())))
+    assertThat(Stranger.run(nobody, env, List.of("ls", data + "/volumes")).stderr())
         .contains("Permission denied");
-  }
-
-  /** Runs a program as somebody else and gives what it printed; it has to fail. */
-  private static String as(int user, List<String> words) throws Exception {
-    for (Path path = directory; path.getNameCount() > 1; path = path.getParent()) {
-      Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("rwxr-xr-x"));
-    }
-    var other = new java.util.ArrayList<String>();
-    other.addAll(List.of("setpriv", "--reuid=" + user, "--regid=" + user, "--clear-groups"));
-    other.addAll(words);
-    var result =
-        Processes.run(
-            Command.of(other)
-                .withEnv(Map.of("ZLAYER_SOCKET", daemon.dataDirectory() + "/run/zlayer.sock")),
-            Deadline.after(Duration.ofSeconds(60)));
-    assertThat(result.code()).isNotZero();
-    return result.stdout() + result.stderr();
   }
 }

@@ -18,7 +18,6 @@ import dev.zlayer.engine.job.JobConfig;
 import dev.zlayer.engine.job.JobExecutor;
 import dev.zlayer.engine.job.JobParts;
 import dev.zlayer.engine.secret.SealKey;
-import dev.zlayer.engine.secret.SecretFiles;
 import dev.zlayer.engine.secret.SecretStore;
 import dev.zlayer.engine.service.ServiceStatus;
 import dev.zlayer.engine.state.Change;
@@ -26,13 +25,13 @@ import dev.zlayer.engine.state.SqliteStateStore;
 import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.engine.state.StoreConfig;
 import dev.zlayer.engine.translate.EnvResolver;
+import dev.zlayer.engine.translate.SecretMounts;
 import dev.zlayer.engine.translate.ServiceTranslator;
 import dev.zlayer.engine.volume.VolumeStore;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.DataDir;
 import dev.zlayer.host.file.DirectoryLock;
 import dev.zlayer.image.ImageStore;
-import dev.zlayer.port.Container;
 import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.port.DeploymentNetworks;
 import dev.zlayer.port.Rotation;
@@ -44,7 +43,6 @@ import dev.zlayer.runtime.oci.OciRuntime;
 import dev.zlayer.runtime.wasm.WasmRuntime;
 import dev.zlayer.runtime.wasm.WasmSettings;
 import dev.zlayer.task.Pauses;
-import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -114,8 +112,12 @@ public final class Agent implements AutoCloseable {
             metrics);
     SealKey key = parts.make("the key of the secrets", () -> SealKey.open(dirs.secretKey()));
     this.secrets = parts.make("the secrets", () -> SecretStore.open(store, key, clock));
-    SecretFiles secretFiles =
-        parts.make("the secret files", () -> secretFiles(dirs, key, runtime.list()));
+    // whoever may not mount memory runs no Linux containers, and nothing else mounts files
+    SecretMounts secretFiles =
+        linux.isEmpty()
+            ? SecretMounts.NONE
+            : parts.start(
+                "the secret files", () -> SecretPlace.open(dirs.secretFiles(), key, runtime));
     var resolver = new EnvResolver(name -> Optional.ofNullable(env.get(name)), secrets);
     this.translator = new ServiceTranslator(resolver, (_, _) -> Optional.empty(), secretFiles);
     var initializer =
@@ -196,16 +198,6 @@ public final class Agent implements AutoCloseable {
   }
 
   /** Files of containers that are gone are of no use to anybody. */
-  private static SecretFiles secretFiles(DataDir dirs, SealKey key, List<Container> containers) {
-    SecretFiles files = SecretFiles.open(dirs.secretFiles(), key);
-    List<Path> _ =
-        files.prune(
-            containers.stream()
-                .flatMap(container -> container.spec().fileSystem().mounts().stream())
-                .toList());
-    return files;
-  }
-
   private Proxy closeDoors(Proxy proxy) throws InterruptedException {
     proxy.retain(
         deployments.list().stream()

@@ -38,7 +38,8 @@ final class ChildDaemon implements AutoCloseable {
                 DaemonProcess.class.getName()));
     node.flags.forEach((key, value) -> command.add(key + "=" + value));
     Process process =
-        Processes.start(Command.of(command).withEnv(env), node.directory.resolve("daemon.log").toFile());
+        Processes.start(
+            Command.of(command).withEnv(env), node.directory.resolve("daemon.log").toFile());
     var child = new ChildDaemon(process);
     Awaitility.await()
         .pollInterval(Duration.ofMillis(20))

@@ -15,6 +15,10 @@ import java.util.concurrent.TimeUnit;
 
 /** Runs programs to their end, and starts those that go on. */
 public final class Processes {
+  /** Meant for the agent alone: runc would wait for its container to be ready on that socket. */
+  private static final List<String> SERVICE_MANAGER =
+      List.of("NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_FDS", "LISTEN_PID");
+
   private Processes() {}
 
   /**
@@ -85,6 +89,7 @@ public final class Processes {
 
   private static ProcessBuilder builder(Command command) {
     var builder = new ProcessBuilder(command.arguments());
+    SERVICE_MANAGER.forEach(builder.environment()::remove);
     builder.environment().putAll(command.env());
     command.directory().ifPresent(directory -> builder.directory(directory.toFile()));
     return builder;
