@@ -111,7 +111,7 @@ class CliTest {
     var result = run("job");
 
     assertThat(result.code()).isEqualTo(2);
-    assertThat(result.err()).contains("ls, run, status, logs, history, cancel");
+    assertThat(result.err()).contains("ls, run, status, logs, history, queue, artifacts, cancel");
     assertThat(run("job", "--help").out()).contains("cancel").contains("End executions");
     assertThat(run("help", "job", "run").out()).startsWith("Usage: zlayer job run");
   }
