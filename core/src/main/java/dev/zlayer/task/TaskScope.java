@@ -96,19 +96,7 @@ public final class TaskScope implements AutoCloseable {
   public void close() {
     closing = true;
     interruptAll();
-    boolean interrupted = Thread.interrupted();
-    for (Thread thread : threads) {
-      while (thread.isAlive()) {
-        try {
-          thread.join();
-        } catch (InterruptedException _) {
-          interrupted = true;
-        }
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
+    Threads.join(threads);
   }
 
   private void fail(Throwable thrown) {

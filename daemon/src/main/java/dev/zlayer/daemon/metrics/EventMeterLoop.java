@@ -8,6 +8,7 @@ import dev.zlayer.engine.state.EventPage;
 import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.task.Deadline;
+import dev.zlayer.task.Threads;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
@@ -103,16 +104,6 @@ public final class EventMeterLoop implements AutoCloseable {
   public void close() {
     closing = true;
     thread.interrupt();
-    boolean interrupted = false;
-    while (thread.isAlive()) {
-      try {
-        thread.join();
-      } catch (InterruptedException _) {
-        interrupted = true;
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
+    Threads.join(thread);
   }
 }

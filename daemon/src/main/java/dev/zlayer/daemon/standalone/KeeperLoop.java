@@ -7,6 +7,7 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Container;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.Pauses;
+import dev.zlayer.task.Threads;
 import java.time.Duration;
 import java.util.Map;
 import java.util.function.BooleanSupplier;
@@ -97,16 +98,6 @@ final class KeeperLoop implements AutoCloseable {
   @Override
   public void close() {
     thread.interrupt();
-    boolean interrupted = false;
-    while (thread.isAlive() && !Thread.currentThread().equals(thread)) {
-      try {
-        thread.join();
-      } catch (InterruptedException _) {
-        interrupted = true;
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
+    Threads.join(thread);
   }
 }

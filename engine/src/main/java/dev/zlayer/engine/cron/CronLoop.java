@@ -15,6 +15,7 @@ import dev.zlayer.error.Blame;
 import dev.zlayer.json.Json;
 import dev.zlayer.spec.RunType;
 import dev.zlayer.task.Reply;
+import dev.zlayer.task.Threads;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -147,17 +148,7 @@ public final class CronLoop implements AutoCloseable {
   public void close() {
     closing = true;
     wake();
-    boolean interrupted = false;
-    while (thread.isAlive()) {
-      try {
-        thread.join();
-      } catch (InterruptedException _) {
-        interrupted = true;
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
+    Threads.join(thread);
   }
 
   private void change(JobKey job, UnaryOperator<CronEntry> change, String kind) {
@@ -181,8 +172,8 @@ public final class CronLoop implements AutoCloseable {
   private void ask(Runnable work) {
     var letter = new Letter(work, new Reply<>());
     mailbox.add(letter);
-    if (closing) {
-      refuse();
+    if (closing && mailbox.remove(letter)) {
+      letter.reply().fail(closed());
     }
     boolean _ = letter.reply().awaitUninterruptibly();
   }
@@ -213,6 +204,10 @@ public final class CronLoop implements AutoCloseable {
       letter.reply().complete(true);
     } catch (AgentException e) {
       letter.reply().fail(e);
+    } catch (RuntimeException | Error e) {
+      // a fault of ours: nobody may wait for an answer that will not come
+      letter.reply().fail(new AgentException.Internal("the loop of schedules failed: " + e, e));
+      throw e;
     }
   }
 
@@ -312,7 +307,10 @@ public final class CronLoop implements AutoCloseable {
   private void refuse() {
     Stream.generate(mailbox::poll)
         .takeWhile(letter -> letter != null)
-        .forEach(
-            letter -> letter.reply().fail(new AgentException.Internal("the schedules are closed")));
+        .forEach(letter -> letter.reply().fail(closed()));
+  }
+
+  private static AgentException.Internal closed() {
+    return new AgentException.Internal("the schedules are closed");
   }
 }

@@ -66,8 +66,13 @@ public final class Deployments implements AutoCloseable {
   /** Goes on with everything that the store says is wanted; returns before it is true. */
   public static Deployments open(DeploymentParts parts, DeploymentConfig config) {
     var deployments = new Deployments(parts, config);
-    deployments.recover();
-    return deployments;
+    try {
+      deployments.recover();
+      return deployments;
+    } catch (RuntimeException | Error e) {
+      deployments.close();
+      throw e;
+    }
   }
 
   private void recover() {

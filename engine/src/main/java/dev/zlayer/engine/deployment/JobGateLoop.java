@@ -17,6 +17,7 @@ import dev.zlayer.spec.ServiceSpec;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.KeyedLock;
 import dev.zlayer.task.Reply;
+import dev.zlayer.task.Threads;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -278,26 +279,12 @@ final class JobGateLoop implements AutoCloseable {
   public void close() {
     closing = true;
     thread.interrupt();
-    join(thread);
+    Threads.join(thread);
     Thread left = waiter;
     if (left != null) {
       left.interrupt();
-      join(left);
+      Threads.join(left);
     }
     board.publish(job.name(), Signal.left(want.revision()));
-  }
-
-  private static void join(Thread thread) {
-    boolean interrupted = false;
-    while (thread.isAlive()) {
-      try {
-        thread.join();
-      } catch (InterruptedException _) {
-        interrupted = true;
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
   }
 }

@@ -10,6 +10,7 @@ import dev.zlayer.spec.storage.StorageSpec;
 import dev.zlayer.task.Backoff;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.Pauses;
+import dev.zlayer.task.Threads;
 import dev.zlayer.task.Watched;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -141,16 +142,6 @@ final class RemovalLoop implements AutoCloseable {
   @Override
   public void close() {
     thread.interrupt();
-    boolean interrupted = false;
-    while (thread.isAlive()) {
-      try {
-        thread.join();
-      } catch (InterruptedException _) {
-        interrupted = true;
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
+    Threads.join(thread);
   }
 }

@@ -5,6 +5,7 @@ import dev.zlayer.engine.state.Change;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.task.Backoff;
 import dev.zlayer.task.Reply;
+import dev.zlayer.task.Threads;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -263,26 +264,10 @@ final class JobLoop implements JobRun.Desk, AutoCloseable {
   public void close() {
     closing = true;
     thread.interrupt();
-    joinAll(List.of(thread));
+    Threads.join(thread);
     List<Thread> left = List.copyOf(threads);
     left.forEach(Thread::interrupt);
-    joinAll(left);
-  }
-
-  private static void joinAll(List<Thread> threads) {
-    boolean interrupted = false;
-    for (Thread thread : threads) {
-      while (thread.isAlive()) {
-        try {
-          thread.join();
-        } catch (InterruptedException _) {
-          interrupted = true;
-        }
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
+    Threads.join(left);
   }
 
   private void refuse() {

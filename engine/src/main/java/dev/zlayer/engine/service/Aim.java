@@ -354,6 +354,12 @@ final class Aim {
     return blueprint.map(Blueprint::spec);
   }
 
+  /** The same, also when nobody has looked yet. */
+  Optional<ServiceSpec> wantedSpec() {
+    return spec()
+        .or(() -> shelf.find(record().key().service(), record().aim()).map(Blueprint::spec));
+  }
+
   /** Of the service as it is aimed at; of an empty one when that is not known any more. */
   LifecycleSpec lifecycle() {
     return blueprint.map(known -> known.spec().lifecycle()).orElse(NoLifecycle.SPEC);

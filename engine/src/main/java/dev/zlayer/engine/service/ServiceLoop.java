@@ -12,6 +12,7 @@ import dev.zlayer.port.Rotation;
 import dev.zlayer.task.Backoff;
 import dev.zlayer.task.KeyedLock;
 import dev.zlayer.task.Reply;
+import dev.zlayer.task.Threads;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -128,7 +129,7 @@ public final class ServiceLoop implements AutoCloseable {
 
   /** Throws {@link AgentException.InvalidSpec} when the file does not leave the number open. */
   public void scale(int replicas) {
-    ask(record -> ScaleByHand.scaled(record, book.aim.spec(), replicas), false);
+    ask(record -> ScaleByHand.scaled(record, book.aim.wantedSpec(), replicas), false);
   }
 
   /** What the containers are made from may have changed. */
@@ -181,6 +182,11 @@ public final class ServiceLoop implements AutoCloseable {
     } catch (AgentException e) {
       b.notes.undo(before, events);
       reply.fail(e);
+    } catch (RuntimeException | Error e) {
+      // a fault of ours: nobody may wait for an answer that will not come
+      b.notes.undo(before, events);
+      reply.fail(new AgentException.Internal("the service loop failed: " + e, e));
+      throw e;
     }
   }
 
@@ -455,26 +461,10 @@ public final class ServiceLoop implements AutoCloseable {
   public void close() {
     closing = true;
     thread.interrupt();
-    joinAll(List.of(thread));
+    Threads.join(thread);
     List<Thread> left = List.copyOf(threads);
     left.forEach(Thread::interrupt);
-    joinAll(left);
-  }
-
-  private static void joinAll(List<Thread> threads) {
-    boolean interrupted = false;
-    for (Thread thread : threads) {
-      while (thread.isAlive()) {
-        try {
-          thread.join();
-        } catch (InterruptedException _) {
-          interrupted = true;
-        }
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
+    Threads.join(left);
   }
 
   private void refuse() {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ServiceKey;
 import dev.zlayer.container.Signal;
+import dev.zlayer.engine.job.Mortal;
 import dev.zlayer.engine.service.ReplicaState;
 import dev.zlayer.engine.service.ReplicaStatus;
 import dev.zlayer.engine.service.ServiceState;
@@ -13,6 +14,7 @@ import dev.zlayer.oci.ImageRef;
 import dev.zlayer.testkit.fake.FakeWorld.ExecResult;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Random;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -179,5 +181,41 @@ class FailureTest {
     shop.world.images().add(image);
 
     shop.await(() -> shop.service("web").state() == ServiceState.RUNNING);
+  }
+
+  @Test
+  void aStoreThatFailsNowAndThenDelaysButLosesNothing() {
+    long seed = Long.getLong("zlayer.seed", new Random().nextLong());
+    System.out.println("seed " + seed + " (repeat with -Dzlayer.seed=" + seed + ")");
+    shop.stop();
+    Mortal agent = Mortal.living(new Random(seed));
+    shop.open(agent.over(shop.store), shop.runtime);
+    agent.refuse(0.3);
+
+    insist(() -> shop.up("web: {image: web:1, scale: {mode: manual, replicas: 2}}"));
+    shop.await(() -> shop.service("web").state() == ServiceState.RUNNING);
+    insist(() -> shop.deployments.scale(new ServiceKey(Shop.NAME, "web"), 3));
+    insist(() -> shop.up("web: {image: web:2, scale: {mode: manual, replicas: 2}}"));
+    shop.await(() -> shop.service("web").ready() == 3 && shop.containers("web").size() == 3);
+    insist(() -> shop.deployments.down(Shop.NAME, false));
+    shop.await(() -> shop.look().outcome() == Settled.Outcome.REMOVED);
+
+    assertThat(shop.runtime.list()).isEmpty();
+    assertThat(shop.world.journal().stream().filter(line -> line.startsWith("start ")))
+        .doesNotHaveDuplicates();
+  }
+
+  /** What is refused is not done, and can be asked for again. */
+  private void insist(Runnable request) {
+    shop.await(
+        () -> {
+          try {
+            request.run();
+            return true;
+          } catch (AgentException.Configuration e) {
+            assertThat(e).hasMessageContaining("says the test");
+            return false;
+          }
+        });
   }
 }

@@ -141,6 +141,10 @@ final class Shop implements AutoCloseable {
     return settled.getLast();
   }
 
+  Settled look() {
+    return look(_ -> {});
+  }
+
   private Settled look(Consumer<Progress> progress) {
     try {
       return deployments.awaitStable(NAME, Deadline.after(Duration.ofMillis(10)), progress);

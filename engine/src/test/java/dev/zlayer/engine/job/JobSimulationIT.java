@@ -71,13 +71,7 @@ class JobSimulationIT {
 
   @BeforeEach
   void silenceTheKilled() {
-    handler = Thread.getDefaultUncaughtExceptionHandler();
-    Thread.setDefaultUncaughtExceptionHandler(
-        (thread, thrown) -> {
-          if (!(thrown instanceof Mortal.Killed)) {
-            thrown.printStackTrace();
-          }
-        });
+    handler = Mortal.silence();
   }
 
   @AfterEach

@@ -16,32 +16,83 @@ import java.lang.reflect.Proxy;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
+import java.util.Set;
 import java.util.function.Supplier;
 
 /**
  * What an agent sees of its store and its containers until it is killed. The kill comes at a random
- * call, before or after its effect; afterwards no call has any effect.
+ * call, before or after its effect, or after a given change; afterwards no call has any effect.
  */
-final class Mortal {
+public final class Mortal {
+  /** Calls that only look at a container. */
+  private static final Set<String> LOOKS =
+      Set.of(
+          "id",
+          "spec",
+          "status",
+          "inspect",
+          "await",
+          "logs",
+          "stats",
+          "pid",
+          "ip",
+          "ports",
+          "toString");
+
   /** Ends every thread that it meets, like a kill. */
-  static final class Killed extends Error {
+  public static final class Killed extends Error {
     Killed() {
       super("killed", null, false, false);
     }
   }
 
   private final Random random;
-  private final double storeFaults;
+  private double storeFaults;
+  private final double before;
+  private final boolean changesOnly;
   private int callsLeft;
   private boolean dead;
 
   Mortal(Random random, int calls, double storeFaults) {
+    this(random, calls, storeFaults, 0.5, false);
+  }
+
+  private Mortal(Random random, int calls, double storeFaults, double before, boolean changesOnly) {
     this.random = random;
     this.callsLeft = calls;
     this.storeFaults = storeFaults;
+    this.before = before;
+    this.changesOnly = changesOnly;
   }
 
-  synchronized boolean dead() {
+  /** Is killed when that many changes of records or containers were made, before it knows. */
+  public static Mortal afterChange(int changes) {
+    return new Mortal(new Random(0), changes, 0, 0, true);
+  }
+
+  /** Is not killed. */
+  public static Mortal living(Random random) {
+    return new Mortal(random, Integer.MAX_VALUE, 0, 0, true);
+  }
+
+  /** From now on the store refuses that share of all changes. */
+  public synchronized void refuse(double share) {
+    storeFaults = share;
+  }
+
+  /** Lets killed threads end without a word; returns what told of uncaught errors before. */
+  public static Thread.UncaughtExceptionHandler silence() {
+    var before = Thread.getDefaultUncaughtExceptionHandler();
+    Thread.setDefaultUncaughtExceptionHandler(
+        (_, thrown) -> {
+          if (!(thrown instanceof Killed)) {
+            thrown.printStackTrace();
+          }
+        });
+    return before;
+  }
+
+  public synchronized boolean dead() {
     return dead;
   }
 
@@ -52,8 +103,11 @@ final class Mortal {
   }
 
   /** Whether the kill comes with this call. */
-  private synchronized boolean last() {
+  private synchronized boolean last(boolean change) {
     requireAlive();
+    if (changesOnly && !change) {
+      return false;
+    }
     // a call that fails by itself hands its fate to the next one
     return --callsLeft <= 0;
   }
@@ -62,14 +116,22 @@ final class Mortal {
     return random.nextDouble() < probability;
   }
 
+  private synchronized boolean refused() {
+    return chance(storeFaults);
+  }
+
   private synchronized void die() {
     dead = true;
     throw new Killed();
   }
 
-  private <T> T call(Supplier<T> work) {
-    boolean last = last();
-    if (last && chance(0.5)) {
+  private <T> T look(Supplier<T> work) {
+    return call(false, work);
+  }
+
+  private <T> T call(boolean change, Supplier<T> work) {
+    boolean last = last(change);
+    if (last && chance(before)) {
       die();
     }
     T result = work.get();
@@ -80,29 +142,29 @@ final class Mortal {
     return result;
   }
 
-  StateStore over(StateStore store) {
+  public StateStore over(StateStore store) {
     return new StateStore() {
       @Override
       public Optional<byte[]> find(String kind, String key) {
-        return call(() -> store.find(kind, key));
+        return look(() -> store.find(kind, key));
       }
 
       @Override
       public List<Entry> list(String kind) {
-        return call(() -> store.list(kind));
+        return look(() -> store.list(kind));
       }
 
       @Override
       public long commit(Change change) {
-        if (chance(storeFaults)) {
+        if (refused()) {
           throw new AgentException.Configuration("no space is left, says the test");
         }
-        return call(() -> store.commit(change));
+        return call(!change.isEmpty(), () -> store.commit(change));
       }
 
       @Override
       public EventPage events(long since, Optional<String> subject, int limit) {
-        return call(() -> store.events(since, subject, limit));
+        return look(() -> store.events(since, subject, limit));
       }
 
       @Override
@@ -115,7 +177,7 @@ final class Mortal {
     };
   }
 
-  ContainerRuntime over(ContainerRuntime runtime) {
+  public ContainerRuntime over(ContainerRuntime runtime) {
     return new ContainerRuntime() {
       @Override
       public String name() {
@@ -136,6 +198,7 @@ final class Mortal {
       public Container create(ContainerId id, ContainerSpec spec) {
         return over(
             call(
+                true,
                 () -> {
                   try {
                     return runtime.create(id, spec);
@@ -147,12 +210,12 @@ final class Mortal {
 
       @Override
       public Optional<Container> find(ContainerId id) {
-        return call(() -> runtime.find(id)).map(Mortal.this::over);
+        return look(() -> runtime.find(id)).map(Mortal.this::over);
       }
 
       @Override
       public List<Container> list() {
-        return call(runtime::list).stream().map(Mortal.this::over).toList();
+        return look(runtime::list).stream().map(Mortal.this::over).toList();
       }
     };
   }
@@ -163,8 +226,8 @@ final class Mortal {
             getClass().getClassLoader(),
             new Class<?>[] {Container.class},
             (_, method, arguments) -> {
-              boolean last = last();
-              if (last && chance(0.5)) {
+              boolean last = last(!LOOKS.contains(method.getName()));
+              if (last && chance(before)) {
                 die();
               }
               try {
