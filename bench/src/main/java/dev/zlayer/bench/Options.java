@@ -9,6 +9,7 @@ import java.util.List;
  *
  * @param quick few rounds and small sizes: tells whether everything runs, not how fast
  * @param peers which others take part if they are installed
+ * @param runtime the OCI runtime that has to be used by the floor and by ours; empty for any
  * @param project where the sources and {@code dist} are
  * @param directory everything made for this run goes below it
  * @param controlGroup the parent of every control group made for this run
@@ -16,6 +17,7 @@ import java.util.List;
 public record Options(
     boolean quick,
     List<String> peers,
+    String runtime,
     List<String> works,
     Path project,
     Path directory,
@@ -28,6 +30,7 @@ public record Options(
   static Options parse(String[] arguments, List<String> knownWorks) {
     boolean quick = false;
     List<String> peers = List.of("containerd", "docker", "podman");
+    String runtime = "";
     var works = new ArrayList<String>();
     Path project = Path.of("").toAbsolutePath();
     Path directory = Path.of("");
@@ -37,6 +40,7 @@ public record Options(
       switch (argument.replaceFirst("=.*", "")) {
         case "--quick" -> quick = true;
         case "--peers" -> peers = List.of(value.split(","));
+        case "--runtime" -> runtime = value;
         case "--project" -> project = Path.of(value);
         case "--directory" -> directory = Path.of(value);
         case "--control-group" -> group = value;
@@ -47,7 +51,13 @@ public record Options(
       throw new IllegalArgumentException("run ./benchmark, which prepares a place for this");
     }
     return new Options(
-        quick, peers, works.isEmpty() ? knownWorks : works, project, directory, "/" + group);
+        quick,
+        peers,
+        runtime,
+        works.isEmpty() ? knownWorks : works,
+        project,
+        directory,
+        "/" + group);
   }
 
   private static String known(String work, List<String> knownWorks) {

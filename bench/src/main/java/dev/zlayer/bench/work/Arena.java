@@ -111,6 +111,11 @@ public final class Arena implements AutoCloseable {
     ImageRef busybox = gallery.busybox();
     String group = options.controlGroup();
     var node = keep(new ZlayerNode(directory("zlayer")));
+    String chosen = node.ociRuntime().getFileName().toString();
+    if (!options.runtime().isEmpty() && !options.runtime().equals(chosen)) {
+      throw new IllegalArgumentException(
+          "the runtime is %s, not %s: zlayer info tells why".formatted(chosen, options.runtime()));
+    }
     node.pull(busybox);
     var floor = new FloorEngine(directory("floor"), node.ociRuntime(), node.layers(busybox), group);
     var plain = new ArrayList<Engine>(List.of(floor));
