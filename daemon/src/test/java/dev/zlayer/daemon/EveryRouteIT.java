@@ -1,0 +1,299 @@
+package dev.zlayer.daemon;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.zlayer.host.http.HttpRequest;
+import dev.zlayer.host.http.WebSocket;
+import dev.zlayer.json.Json;
+import dev.zlayer.testkit.Fact;
+import dev.zlayer.testkit.Requires;
+import dev.zlayer.testkit.image.ImageMaker;
+import dev.zlayer.testkit.image.TarEntry;
+import dev.zlayer.testkit.image.TarWriter;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.MethodOrderer;
+import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestMethodOrder;
+import org.junit.jupiter.api.Timeout;
+
+/**
+ * Every route of the description, with an effect that is seen. The last test asks the agent's own
+ * figures which routes have answered well, so a new route without a line here is found.
+ */
+@Timeout(180)
+@TestMethodOrder(MethodOrderer.OrderAnnotation.class)
+@Requires({Fact.ROOT, Fact.OVERLAYFS, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX})
+class EveryRouteIT {
+  private static final String SHOP =
+      """
+      version: v1
+      deployment: shop
+      services:
+        web:
+          image: {name: %s}
+          command: {args: [sleep, "%d"]}
+          stop_signal: KILL
+          scale: {mode: manual, replicas: 1}
+          storage: [{type: named, name: goods, target: /goods}]
+        report:
+          rtype: job
+          image: {name: %1$s}
+          command: [sh, -c, "echo done > /tmp/result; echo reported"]
+          job: {artifacts: [/tmp/result]}
+        nightly:
+          rtype: cron
+          schedule: "0 3 * * *"
+          image: {name: %1$s}
+          command: ["true"]
+      """;
+
+  private static Node node;
+  private static Daemon daemon;
+  private static Rest rest;
+
+  @BeforeAll
+  static void open() throws Exception {
+    node = new Node();
+    daemon = node.daemon();
+    rest = node.rest();
+    Node.loadImage(rest);
+  }
+
+  @AfterAll
+  static void close() throws Exception {
+    if (rest != null) {
+      rest.delete("/deployments/shop?volumes=true&wait=30s");
+      rest.close();
+    }
+    if (daemon != null) {
+      daemon.close();
+    }
+    if (node != null) {
+      node.close();
+    }
+  }
+
+  private static Json get(String path) throws InterruptedException {
+    return rest.get(path).expect(200).json();
+  }
+
+  private static void up(int seconds) throws InterruptedException {
+    byte[] file = SHOP.formatted(Node.IMAGE, seconds).getBytes(StandardCharsets.UTF_8);
+    assertThat(
+            rest.put("/deployments/shop?wait=60s", file).expect(200).json().at("outcome").string())
+        .contains("stable");
+  }
+
+  @Test
+  @Order(1)
+  void theAgent() throws Exception {
+    assertThat(rest.get("/ping").expect(200).text()).startsWith("OK");
+    rest.get("/health/live").expect(200);
+    rest.get("/health/ready").expect(200);
+    assertThat(get("/version").at("version").string()).isPresent();
+    assertThat(get("/info").at("data_dir").string()).contains(node.directory.toString());
+    assertThat(get("/config").at("data_dir").at("source").string()).isPresent();
+    assertThat(get("/openapi.json").at("openapi").string()).isPresent();
+  }
+
+  @Test
+  @Order(2)
+  void deployments() throws Exception {
+    byte[] file = SHOP.formatted(Node.IMAGE, 1000).getBytes(StandardCharsets.UTF_8);
+    assertThat(rest.postBytes("/deployments/shop/diff", file).expect(200).text()).contains("web");
+    up(1000);
+    up(2000);
+    assertThat(get("/deployments").items()).hasSize(1);
+    assertThat(get("/deployments/shop").at("revision").integer()).contains(2L);
+    assertThat(rest.get("/deployments/shop/spec").expect(200).text()).contains("2000");
+    assertThat(rest.get("/deployments/shop/spec?revision=1").expect(200).text()).contains("1000");
+    rest.post("/deployments/shop/rollback?wait=60s").expect(200);
+    assertThat(rest.get("/deployments/shop/spec").expect(200).text()).contains("1000");
+    assertThat(get("/deployments/shop/revisions").items()).hasSize(3);
+    assertThat(get("/deployments/shop/services").items()).hasSize(1);
+    String web = "/deployments/shop/services/web";
+    rest.post(web + "/scale", "{\"replicas\":2}").expect(204);
+    awaitReady(web, 2);
+    rest.post(web + "/stop").expect(204);
+    awaitReady(web, 0);
+    rest.post(web + "/start").expect(204);
+    awaitReady(web, 2);
+    Json before = get("/containers?deployment=shop");
+    rest.post(web + "/restart").expect(204);
+    Awaitility.await()
+        .atMost(Rest.PATIENCE)
+        .until(
+            () ->
+                ids(get("/containers?deployment=shop")).stream().noneMatch(ids(before)::contains));
+  }
+
+  private static List<String> ids(Json containers) {
+    return containers.items().stream().map(one -> one.at("id").string().orElseThrow()).toList();
+  }
+
+  private static void awaitReady(String service, long replicas) {
+    Awaitility.await()
+        .atMost(Rest.PATIENCE)
+        .until(() -> get(service).at("ready").integer().orElse(-1L) == replicas);
+  }
+
+  @Test
+  @Order(3)
+  void jobsAndSchedules() throws Exception {
+    assertThat(get("/jobs").items()).hasSize(2);
+    assertThat(get("/jobs/shop/nightly").at("cron").at("next_run").string()).isPresent();
+    String id =
+        rest.post("/jobs/shop/report/executions", "{}")
+            .expect(201)
+            .json()
+            .at("id")
+            .string()
+            .orElseThrow();
+    assertThat(get("/executions/" + id + "/wait").at("code").integer()).contains(0L);
+    assertThat(get("/executions/" + id).at("status").string()).contains("completed");
+    assertThat(rest.get("/executions/" + id + "/logs").expect(200).text()).contains("reported");
+    assertThat(get("/executions/" + id + "/artifacts").items()).hasSize(1);
+    assertThat(rest.get("/executions/" + id + "/artifacts/tmp/result").expect(200).text())
+        .contains("done");
+    assertThat(get("/executions").items()).isNotEmpty();
+    rest.post("/executions/" + id + "/cancel").expect(200);
+    get("/queue");
+    rest.post("/cron/shop/nightly/disable").expect(204);
+    assertThat(get("/cron").items().getFirst().at("enabled").bool()).contains(false);
+    rest.post("/cron/shop/nightly/enable").expect(204);
+    rest.post("/cron/shop/nightly/run").expect(201);
+  }
+
+  @Test
+  @Order(4)
+  void containers() throws Exception {
+    rest.post(
+            "/containers",
+            "{\"name\":\"one\",\"image\":\"%s\",\"pull\":\"never\",\"command\":[\"sh\",\"-c\",\"echo hi; sleep 1000\"],\"tty\":true,\"stdin_open\":true}"
+                .formatted(Node.IMAGE))
+        .expect(201);
+    rest.post("/containers/one/pause").expect(204);
+    assertThat(get("/containers/one").at("container").at("state").string()).contains("paused");
+    rest.post("/containers/one/unpause").expect(204);
+    assertThat(rest.get("/containers/one/logs").expect(200).text()).contains("hi");
+    assertThat(
+            rest.post("/containers/one/exec", "{\"command\":[\"touch\",\"/made\"]}")
+                .expect(200)
+                .text())
+        .contains("\"code\":0");
+    assertThat(get("/containers/one/changes").toString()).contains("/made");
+    get("/containers/one/ports");
+    assertThat(rest.get("/containers/one/top").expect(200).text()).contains("sleep 1000");
+    byte[] tar = TarWriter.archive(List.of(TarEntry.file("in.txt", "inside")));
+    rest.put("/containers/one/archive?path=/tmp", tar).expect(204);
+    assertThat(rest.get("/containers/one/archive?path=/tmp/in.txt").expect(200).text())
+        .contains("inside");
+    assertThat(
+            rest.send(HttpRequest.of("HEAD", "/api/v1/containers/one/archive?path=/tmp/in.txt"))
+                .status())
+        .isEqualTo(200);
+    assertThat(get("/containers/one/stats").at("pids").integer()).isPresent();
+    assertThat(rest.get("/stats").expect(200).text()).contains("\"one\"");
+    for (String path :
+        List.of("/containers/one/exec/ws?command=true", "/containers/one/attach/ws?logs=true")) {
+      try (WebSocket talk = rest.socket(path)) {
+        assertThat(talk.receive()).isNotNull();
+      }
+    }
+    rest.post("/containers/one/rename?name=two").expect(204);
+    rest.post("/containers/two/restart?grace=0s").expect(204);
+    rest.post("/containers/two/kill?signal=KILL").expect(204);
+    assertThat(rest.post("/containers/two/wait").expect(200).json().at("code").integer())
+        .isPresent();
+    rest.post("/containers/two/start").expect(204);
+    rest.post("/containers/two/stop?grace=0s").expect(200);
+    rest.delete("/containers/two").expect(204);
+    rest.get("/containers/two").expect(404);
+  }
+
+  @Test
+  @Order(5)
+  void images() throws Exception {
+    byte[] archive = ImageMaker.busybox().cmd("sh").make().ociArchive("localhost/other:1");
+    rest.postBytes("/images/load", archive).expect(200);
+    List<Json> pulled =
+        rest.post("/images/pull", "{\"ref\":\"127.0.0.1:1/none:1\",\"policy\":\"always\"}")
+            .expect(200)
+            .lines();
+    assertThat(pulled.getLast().at("kind").string()).as("after the first line").contains("Network");
+    rest.post("/images/tag", "{\"source\":\"localhost/other:1\",\"target\":\"localhost/other:2\"}")
+        .expect(204);
+    assertThat(rest.get("/images").expect(200).text()).contains("localhost/other:2");
+    assertThat(get("/images/inspect?ref=localhost/other:2").at("platform").string()).isPresent();
+    get("/images/history?ref=localhost/other:2");
+    assertThat(rest.get("/images/save?ref=localhost/other:2").expect(200).text())
+        .contains("index.json");
+    byte[] root = TarWriter.archive(List.of(TarEntry.file("hello", "world")));
+    rest.postBytes("/images/import?ref=localhost/made:1", root).expect(200);
+    rest.post("/images/check").expect(200);
+    rest.delete("/images?ref=localhost/other:2").expect(200);
+    rest.get("/images/inspect?ref=localhost/other:2").expect(404);
+    rest.post("/images/prune").expect(200);
+  }
+
+  @Test
+  @Order(6)
+  void secretsVolumesNetworksEvents() throws Exception {
+    rest.put("/secrets/token", "s3cret".getBytes(StandardCharsets.UTF_8)).expect(200);
+    assertThat(rest.get("/secrets").expect(200).text()).contains("token").doesNotContain("s3cret");
+    rest.delete("/secrets/token").expect(204);
+    assertThat(get("/volumes/goods").at("deployments").strings()).containsExactly("shop");
+    rest.delete("/deployments/shop?wait=30s").expect(200);
+    assertThat(get("/volumes").items()).hasSize(1);
+    rest.delete("/volumes/goods").expect(204);
+    assertThat(rest.post("/volumes/prune").expect(200).json().items()).isEmpty();
+    rest.post(
+            "/containers",
+            "{\"name\":\"net\",\"image\":\"%s\",\"pull\":\"never\",\"command\":[\"true\"],\"network_mode\":\"bridge:own\"}"
+                .formatted(Node.IMAGE))
+        .expect(201);
+    rest.delete("/containers/net?force=true").expect(204);
+    assertThat(rest.get("/networks").expect(200).text()).contains("\"own\"");
+    rest.delete("/networks/own").expect(204);
+    assertThat(rest.get("/networks").expect(200).text()).doesNotContain("\"own\"");
+    assertThat(rest.get("/events").expect(200).text()).contains("deployment.revised");
+  }
+
+  @Test
+  @Order(7)
+  void noRouteIsLeftOut() throws Exception {
+    String figures = rest.get("/metrics").expect(200).text().replace("*}", "}");
+    var left = new ArrayList<String>();
+    get("/openapi.json")
+        .at("paths")
+        .members()
+        .forEach(
+            (path, verbs) ->
+                verbs
+                    .members()
+                    .keySet()
+                    .forEach(
+                        verb -> {
+                          if (!answered(figures, verb.toUpperCase(Locale.ROOT), path)) {
+                            left.add(verb + " " + path);
+                          }
+                        }));
+    assertThat(left).isEmpty();
+  }
+
+  private static boolean answered(String figures, String method, String path) {
+    String route = "route=\"%s\"".formatted(path.replaceFirst("^/api/v1", ""));
+    return path.endsWith("/metrics") // that is the one being asked
+        || figures
+            .lines()
+            .filter(line -> line.contains("method=\"" + method + "\"") && line.contains(route))
+            .anyMatch(line -> line.matches(".*status=\"(2\\d\\d|101)\".*"));
+  }
+}
