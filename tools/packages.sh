@@ -30,7 +30,7 @@ install_packages() {
   missing=$(missing_packages "$1")
   [ -z "$missing" ] && return 0
   if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null 2>&1; then
-    echo "missing packages: ${missing}- as root: apt-get install --no-install-recommends $missing" >&2
+    echo "packages are missing; as root: apt-get install --no-install-recommends $missing" >&2
     return 1
   fi
   echo "installing: $missing"
