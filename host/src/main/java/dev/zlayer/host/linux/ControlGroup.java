@@ -121,8 +121,12 @@ public final class ControlGroup {
   }
 
   private static void collect(Path group, Set<Long> into) throws IOException {
-    for (String line : Files.readAllLines(group.resolve("cgroup.procs"))) {
-      into.add(Long.parseLong(line));
+    try {
+      for (String line : Files.readAllLines(group.resolve("cgroup.procs"))) {
+        into.add(Long.parseLong(line));
+      }
+    } catch (IOException e) {
+      throw gone(group, e);
     }
     for (Path child : below(group)) {
       try {
@@ -165,10 +169,18 @@ public final class ControlGroup {
 
   /** Nothing when this kernel has no such file. */
   private String read(String controller, String file) throws IOException {
+    Path group = directory(controller);
     try {
-      return Files.readString(directory(controller).resolve(file));
+      return Files.readString(group.resolve(file));
     } catch (NoSuchFileException _) {
       return NONE;
+    } catch (IOException e) {
+      throw gone(group, e);
     }
+  }
+
+  /** A file that is open while its group is removed cannot be read any more, which is no fault. */
+  private static IOException gone(Path group, IOException failure) {
+    return Files.exists(group) ? failure : new NoSuchFileException(group.toString());
   }
 }

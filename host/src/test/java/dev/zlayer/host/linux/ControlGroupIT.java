@@ -1,9 +1,11 @@
 package dev.zlayer.host.linux;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -63,6 +65,25 @@ class ControlGroupIT {
     } finally {
       process.destroyForcibly();
       assertThat(process.waitFor(10, TimeUnit.SECONDS)).isTrue();
+    }
+  }
+
+  @Test
+  void aGroupThatGoesWhileItIsReadIsGone() throws Exception {
+    for (int times = 0; times < 200; times++) {
+      for (Path group : made) {
+        Files.createDirectories(group);
+      }
+      ControlGroup group = groups.at(name);
+      var removal = new Thread(() -> assertThatCode(group::remove).doesNotThrowAnyException());
+      removal.start();
+      try {
+        while (true) {
+          boolean _ = group.usage().pids() + group.processes().size() > 0;
+        }
+      } catch (NoSuchFileException _) {
+        removal.join(); // the one way in which this may end
+      }
     }
   }
 
