@@ -17,6 +17,7 @@ import dev.zlayer.engine.init.InitRunner;
 import dev.zlayer.engine.job.JobConfig;
 import dev.zlayer.engine.job.JobExecutor;
 import dev.zlayer.engine.job.JobParts;
+import dev.zlayer.engine.secret.HidingStore;
 import dev.zlayer.engine.secret.SealKey;
 import dev.zlayer.engine.secret.SecretStore;
 import dev.zlayer.engine.service.ServiceStatus;
@@ -112,6 +113,7 @@ public final class Agent implements AutoCloseable {
             metrics);
     SealKey key = parts.make("the key of the secrets", () -> SealKey.open(dirs.secretKey()));
     this.secrets = parts.make("the secrets", () -> SecretStore.open(store, key, clock));
+    var telling = new HidingStore(store, secrets::redaction);
     // whoever may not mount memory runs no Linux containers, and nothing else mounts files
     SecretMounts secretFiles =
         linux.isEmpty()
@@ -140,7 +142,7 @@ public final class Agent implements AutoCloseable {
             () ->
                 JobExecutor.open(
                     new JobParts(
-                        store,
+                        telling,
                         runtime,
                         containers,
                         initializer,
@@ -152,14 +154,14 @@ public final class Agent implements AutoCloseable {
                         config.jobConcurrency(), config.jobQueue(), JobConfig.DEFAULT.sweep()),
                     records.jobs()));
     this.cron =
-        parts.start("the schedules", () -> CronLoop.open(store, jobs, clock, records.jobs()));
+        parts.start("the schedules", () -> CronLoop.open(telling, jobs, clock, records.jobs()));
     this.deployments =
         parts.start(
             "the deployments",
             () ->
                 Deployments.open(
                     new DeploymentParts(
-                        store,
+                        telling,
                         runtime,
                         containers,
                         initializer,
@@ -168,6 +170,7 @@ public final class Agent implements AutoCloseable {
                         rotation,
                         bridges,
                         volumes,
+                        this::hidden,
                         clock,
                         RandomGenerator.getDefault()),
                     DeploymentConfig.forCores(Runtime.getRuntime().availableProcessors())));
@@ -177,7 +180,7 @@ public final class Agent implements AutoCloseable {
     this.standalone =
         parts.start(
             "the standalone containers",
-            () -> StandaloneContainers.open(runtime, store, clock, Pauses.REAL, log));
+            () -> StandaloneContainers.open(runtime, telling, clock, Pauses.REAL, log));
     EventMeterLoop _ =
         parts.start("the figures", () -> new EventMeterLoop(store, jobs::find, metrics, log));
   }
@@ -255,6 +258,10 @@ public final class Agent implements AutoCloseable {
 
   public VolumeStore volumes() {
     return volumes;
+  }
+
+  private String hidden(String text) {
+    return secrets.redaction().text(text);
   }
 
   public SecretStore secrets() {

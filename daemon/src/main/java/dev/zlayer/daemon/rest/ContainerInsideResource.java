@@ -25,6 +25,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.UnaryOperator;
 
 /** What is inside containers: processes, files, output. */
 public final class ContainerInsideResource implements Resource {
@@ -32,6 +33,7 @@ public final class ContainerInsideResource implements Resource {
 
   private final References references;
   private final StandaloneContainers standalone;
+  private final UnaryOperator<String> hiding;
   private final InstantSource clock;
 
   /** A process to run. */
@@ -52,9 +54,13 @@ public final class ContainerInsideResource implements Resource {
       Optional<Integer> code) {}
 
   public ContainerInsideResource(
-      ContainerRuntime runtime, StandaloneContainers standalone, InstantSource clock) {
+      ContainerRuntime runtime,
+      StandaloneContainers standalone,
+      UnaryOperator<String> hiding,
+      InstantSource clock) {
     this.references = new References(runtime);
     this.standalone = standalone;
+    this.hiding = hiding;
     this.clock = clock;
   }
 
@@ -103,7 +109,8 @@ public final class ContainerInsideResource implements Resource {
 
   private Answer logs(Call call) {
     Container container = container(call);
-    return LogLines.answer(call, () -> container.logs(LogLines.query(call, clock.instant())));
+    return LogLines.answer(
+        call, hiding, () -> container.logs(LogLines.query(call, clock.instant())));
   }
 
   private Answer exec(Call call) throws InterruptedException {

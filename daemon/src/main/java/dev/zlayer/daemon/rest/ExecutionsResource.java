@@ -14,6 +14,7 @@ import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 
 /** Runs of jobs. */
@@ -21,13 +22,15 @@ public final class ExecutionsResource implements Resource {
   private static final int USUAL_LIMIT = 100;
 
   private final JobExecutor jobs;
+  private final UnaryOperator<String> hiding;
   private final InstantSource clock;
 
   /** One that waits, and how many get their turn before it. */
   record Waiting(int position, ExecutionView execution) {}
 
-  public ExecutionsResource(JobExecutor jobs, InstantSource clock) {
+  public ExecutionsResource(JobExecutor jobs, UnaryOperator<String> hiding, InstantSource clock) {
     this.jobs = jobs;
+    this.hiding = hiding;
     this.clock = clock;
   }
 
@@ -94,7 +97,7 @@ public final class ExecutionsResource implements Resource {
     Execution execution = jobs.execution(id);
     int attempt = call.number("attempt").orElse(Math.max(1, execution.attempts().size()));
     return LogLines.answer(
-        call, () -> jobs.output(id, attempt, LogLines.query(call, clock.instant())));
+        call, hiding, () -> jobs.output(id, attempt, LogLines.query(call, clock.instant())));
   }
 
   private Answer cancel(Call call) {

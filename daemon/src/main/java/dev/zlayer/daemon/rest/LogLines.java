@@ -8,11 +8,13 @@ import dev.zlayer.daemon.http.Route;
 import dev.zlayer.daemon.rest.stream.ExecLines;
 import dev.zlayer.json.Json;
 import dev.zlayer.port.LogReader;
+import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 
 /** Output over the wire: which part is asked for, and how lines are written. */
 final class LogLines {
@@ -43,7 +45,8 @@ final class LogLines {
         call.flag("follow", false));
   }
 
-  static Answer answer(Call call, Supplier<LogReader> open) {
+  /** {@code hiding} takes secrets out of it. */
+  static Answer answer(Call call, UnaryOperator<String> hiding, Supplier<LogReader> open) {
     LogReader reader = open.get();
     if (call.query("format").filter("raw"::equals).isPresent()) {
       return new Answer.Bytes(
@@ -52,7 +55,7 @@ final class LogLines {
           out -> {
             try (reader) {
               for (var line = reader.next(); line.isPresent(); line = reader.next()) {
-                out.write(line.get().bytes());
+                out.write(hidden(line.get(), hiding));
                 if (!line.get().partial()) {
                   out.write('\n');
                 }
@@ -66,14 +69,20 @@ final class LogLines {
           try (reader) {
             out.begin();
             for (var line = reader.next(); line.isPresent(); line = reader.next()) {
-              out.line(json(line.get()));
+              out.line(json(line.get(), hiding));
             }
           }
         });
   }
 
-  private static Json json(LogRecord line) {
-    return ExecLines.output(line.stream().name().toLowerCase(Locale.ROOT), line.bytes())
+  private static byte[] hidden(LogRecord line, UnaryOperator<String> hiding) {
+    String text = line.text();
+    String hidden = hiding.apply(text);
+    return hidden.equals(text) ? line.bytes() : hidden.getBytes(StandardCharsets.UTF_8);
+  }
+
+  private static Json json(LogRecord line, UnaryOperator<String> hiding) {
+    return ExecLines.output(line.stream().name().toLowerCase(Locale.ROOT), hidden(line, hiding))
         .put("time", line.time())
         .build();
   }

@@ -9,6 +9,7 @@ import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.port.DeploymentNetworks;
 import dev.zlayer.port.Rotation;
 import java.time.InstantSource;
+import java.util.function.UnaryOperator;
 import java.util.random.RandomGenerator;
 
 /**
@@ -26,6 +27,7 @@ import java.util.random.RandomGenerator;
  *
  * @param jobs opened with {@link DeploymentStore#jobs}; from then on only told by deployments
  * @param cron likewise
+ * @param hiding takes secrets out of what containers print before it is shown or kept
  */
 public record DeploymentParts(
     StateStore store,
@@ -37,5 +39,6 @@ public record DeploymentParts(
     Rotation rotation,
     DeploymentNetworks networks,
     DeploymentVolumes volumes,
+    UnaryOperator<String> hiding,
     InstantSource clock,
     RandomGenerator random) {}

@@ -399,6 +399,7 @@ public final class Deployments implements AutoCloseable {
           shelf,
           starts,
           config.cores(),
+          parts.hiding(),
           salt,
           audience,
           parts.clock(),

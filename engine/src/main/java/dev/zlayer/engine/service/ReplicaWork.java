@@ -130,7 +130,7 @@ final class ReplicaWork {
     try (var reader = container.logs(LogQuery.ALL.withTail(LAST_LINES))) {
       Optional<LogRecord> line = reader.next();
       while (line.isPresent()) {
-        lines.add(line.get().text());
+        lines.add(parts.hiding().apply(line.get().text()));
         line = reader.next();
       }
     } catch (AgentException _) {

@@ -4,6 +4,7 @@ import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.Outcome;
 import dev.zlayer.container.ServiceKey;
 import dev.zlayer.engine.depend.Signal;
+import dev.zlayer.engine.health.ProbeResult;
 import dev.zlayer.engine.health.Prober;
 import dev.zlayer.engine.state.Change;
 import dev.zlayer.error.AgentException;
@@ -432,7 +433,8 @@ public final class ServiceLoop implements AutoCloseable {
   }
 
   private void check(Effect.Check wanted) throws InterruptedException {
-    var result = prober.check(wanted.probe(), wanted.container(), wanted.timeout());
+    ProbeResult answer = prober.check(wanted.probe(), wanted.container(), wanted.timeout());
+    var result = new ProbeResult(answer.success(), parts.hiding().apply(answer.output()));
     post((b, now) -> b.checked(wanted.id(), result, now));
   }
 

@@ -8,6 +8,7 @@ import dev.zlayer.port.Rotation;
 import java.time.InstantSource;
 import java.util.Set;
 import java.util.concurrent.Semaphore;
+import java.util.function.UnaryOperator;
 import java.util.random.RandomGenerator;
 
 /**
@@ -17,6 +18,7 @@ import java.util.random.RandomGenerator;
  * @param shelf its blueprints
  * @param starts limits how many replicas of all services are started at the same time
  * @param cores of this machine; what a replica without a limit can use
+ * @param hiding takes secrets out of what containers print before it is shown or kept
  * @param salt of the hashes of this store
  * @param audience is told what changes
  */
@@ -30,6 +32,7 @@ public record ServiceParts(
     Blueprint.Shelf shelf,
     Semaphore starts,
     int cores,
+    UnaryOperator<String> hiding,
     String salt,
     Audience audience,
     InstantSource clock,

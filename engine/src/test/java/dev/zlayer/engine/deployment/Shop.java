@@ -31,6 +31,7 @@ import java.util.Random;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import java.util.function.UnaryOperator;
 import org.awaitility.Awaitility;
 
 /** An agent over a machine that does not exist. Closing and opening it again is a restart. */
@@ -93,6 +94,7 @@ final class Shop implements AutoCloseable {
                 new Rotations(),
                 new Networks(),
                 DeploymentVolumes.KEPT,
+                UnaryOperator.identity(),
                 clock,
                 new Random(2)),
             DeploymentConfig.DEFAULT);

@@ -195,6 +195,25 @@ class DeploymentDoorsIT {
   }
 
   @Test
+  void datagramsAreLedToReadyMembers() throws Exception {
+    int port = freePort();
+    Attachment one = attach("one", "shop");
+    Attachment two = attach("two", "shop");
+    inside.udp(two, 8080);
+    EndpointSpec datagrams = endpoint(EndpointSpec.Protocol.UDP, port);
+    proxy.update(
+        new Members(
+            WEB,
+            List.of(datagrams),
+            Reachability.NEVER,
+            List.of(member(1, one, false), member(2, two, true))));
+
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(20))
+        .untilAsserted(() -> assertThat(Inside.askUdp(LOOPBACK, port, "hello")).isEqualTo("hello"));
+  }
+
+  @Test
   void aPortOfAnotherProgramOrServiceIsNotTaken() throws Exception {
     Attachment one = attach("one", "shop");
     try (var taken = new ServerSocket(0)) {
@@ -295,19 +314,25 @@ class DeploymentDoorsIT {
   }
 
   private static Members members(int port, Member... members) {
-    var endpoint =
-        new EndpointSpec(
-            "http",
-            EndpointSpec.Protocol.HTTP,
-            port,
-            Optional.of(8080),
-            Optional.empty(),
-            Optional.empty(),
-            Exposure.PUBLIC,
-            Optional.empty(),
-            Optional.empty(),
-            Optional.empty());
-    return new Members(WEB, List.of(endpoint), Reachability.NEVER, List.of(members));
+    return new Members(
+        WEB,
+        List.of(endpoint(EndpointSpec.Protocol.HTTP, port)),
+        Reachability.NEVER,
+        List.of(members));
+  }
+
+  private static EndpointSpec endpoint(EndpointSpec.Protocol protocol, int port) {
+    return new EndpointSpec(
+        protocol == EndpointSpec.Protocol.UDP ? "datagrams" : "http",
+        protocol,
+        port,
+        Optional.of(8080),
+        Optional.empty(),
+        Optional.empty(),
+        Exposure.PUBLIC,
+        Optional.empty(),
+        Optional.empty(),
+        Optional.empty());
   }
 
   private static Member member(int number, Attachment attachment, boolean ready) {

@@ -1,0 +1,190 @@
+package dev.zlayer.daemon;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
+import dev.zlayer.testkit.Fact;
+import dev.zlayer.testkit.Requires;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** What services get and what becomes of them, through the REST door with real containers. */
+@Requires({Fact.ROOT, Fact.OVERLAYFS, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX})
+class ServicesIT {
+  private static Node node;
+  private static Daemon daemon;
+  private static Rest rest;
+
+  @BeforeAll
+  static void open() throws Exception {
+    node = new Node();
+    daemon = node.daemon();
+    rest = node.rest();
+    Node.loadImage(rest);
+  }
+
+  @AfterAll
+  static void close() throws Exception {
+    if (rest != null) {
+      rest.close();
+    }
+    if (daemon != null) {
+      daemon.close();
+    }
+    if (node != null) {
+      node.close();
+    }
+  }
+
+  @Test
+  void secretsReachTheirUsersHiddenAndRollThem() throws Exception {
+    secret("pw", "first-word");
+    up(
+        "vault",
+        """
+        web:
+          image: IMAGE
+          env: {PASSWORD: '$S:pw', URL: 'db://user:${S:pw}@db'}
+          secrets: [pw]
+          command: [sh, -c, "echo the word is $PASSWORD; sleep 1000"]
+          stop_grace_period: 0s
+        """);
+    String first = running("vault");
+    assertThat(inside(first, "echo $PASSWORD $URL; cat /run/secrets/pw; mount"))
+        .contains("first-word db://user:first-word@db\nfirst-word")
+        .containsPattern("tmpfs on /run/secrets.*ro");
+    assertThat(inside(first, "echo changed > /run/secrets/pw || echo refused")).contains("refused");
+    assertThat(rest.get("/containers/" + first).text()).doesNotContain("first-word");
+    assertThat(rest.get("/containers/" + first + "/logs").text())
+        .contains("the word is")
+        .doesNotContain("first-word");
+    assertThat(rest.get("/deployments/vault").text()).doesNotContain("first-word");
+    assertThat(rest.get("/secrets").text()).contains("pw").doesNotContain("first-word");
+
+    secret("pw", "second-word");
+
+    await("rolled", () -> !running("vault").equals(first));
+    assertThat(inside(running("vault"), "echo $PASSWORD; cat /run/secrets/pw"))
+        .contains("second-word\nsecond-word");
+    assertThat(rest.get("/events").text()).doesNotContain("first-word", "second-word");
+    down("vault");
+  }
+
+  @Test
+  void stepsFillAVolumeThatIsKeptAsLongAsSomebodyWantsIt() throws Exception {
+    up(
+        "site",
+        """
+        web:
+          image: IMAGE
+          init: {steps: [{id: fill, uses: init.run, with: {command: "echo hello > /data/page"}}]}
+          storage: [{type: named, name: pages, target: /data}]
+          command: [sleep, "1000"]
+          stop_grace_period: 0s
+        """);
+    String container = running("site");
+    assertThat(inside(container, "cat /data/page")).contains("hello");
+    Json volume = rest.get("/volumes/pages").expect(200).json();
+    assertThat(volume.at("used_by").strings()).hasSize(1);
+    assertThat(JsonText.print(volume)).contains("site");
+    assertThat(rest.delete("/volumes/pages").expect(422).text()).contains("is used by");
+    rest.post("/volumes/prune").expect(200);
+    rest.get("/volumes/pages").expect(200);
+
+    down("site");
+
+    rest.get("/volumes/pages").expect(200);
+    assertThat(rest.post("/volumes/prune").expect(200).text()).contains("pages");
+    rest.get("/volumes/pages").expect(404);
+  }
+
+  @Test
+  void aServiceThatFailsIsGivenUpWithCodeAndLastWords() throws Exception {
+    secret("word", "hush-hush");
+    up(
+        "ill",
+        """
+        web:
+          image: IMAGE
+          env: {WORD: '$S:word'}
+          command: [sh, -c, "echo boom $WORD; exit 3"]
+          restart_policy: {kind: on_failure, max_attempts: 1, delay: 100ms}
+        steps:
+          image: IMAGE
+          init: {steps: [{id: check, uses: init.run, with: {command: "echo no way; exit 5"}}]}
+          command: [sleep, "1000"]
+        """);
+    await("given up", () -> state("ill", "web").equals("failed"));
+    Json error = service("ill", "web").at("last_error");
+    assertThat(error.at("exit_code").integer()).contains(3L);
+    assertThat(error.at("last_lines").strings()).containsExactly("boom [secret]");
+    assertThat(service("ill", "web").at("replicas").items().getFirst().at("restarts").integer())
+        .contains(1L);
+    assertThat(rest.get("/events").text()).contains("boom [secret]").doesNotContain("hush-hush");
+    await("not started", () -> state("ill", "steps").equals("failed"));
+    assertThat(service("ill", "steps").at("last_error").at("message").string().orElse(""))
+        .contains("check")
+        .contains("5");
+    down("ill");
+  }
+
+  private static void secret(String name, String value) throws InterruptedException {
+    rest.put("/secrets/" + name, value.getBytes(StandardCharsets.UTF_8)).expect(200);
+  }
+
+  private static void up(String name, String services) throws InterruptedException {
+    String file =
+        "version: v1\ndeployment: %s\nservices:\n%s"
+            .formatted(name, services.indent(2))
+            .replace("IMAGE", "{name: %s, pull_policy: never}".formatted(Node.IMAGE));
+    rest.put("/deployments/" + name + "?directory=/", file.getBytes(StandardCharsets.UTF_8))
+        .expect(202);
+  }
+
+  private static void down(String name) throws InterruptedException {
+    rest.delete("/deployments/" + name + "?wait=60s");
+    await("gone", () -> rest.get("/deployments/" + name).status() == 404);
+  }
+
+  private static Json service(String deployment, String name) throws InterruptedException {
+    return rest.get("/deployments/%s/services/%s".formatted(deployment, name)).expect(200).json();
+  }
+
+  private static String state(String deployment, String name) throws InterruptedException {
+    return service(deployment, name).at("state").string().orElse("");
+  }
+
+  /** The one container of the service {@code web}, when the deployment is as wanted. */
+  private static String running(String deployment) {
+    await("running", () -> state(deployment, "web").equals("running"));
+    try {
+      List<Json> replicas = service(deployment, "web").at("replicas").items();
+      assertThat(replicas).hasSize(1);
+      return replicas.getFirst().at("container").string().orElseThrow();
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private static String inside(String container, String script) throws InterruptedException {
+    String body = JsonText.print(Json.object().put("command", List.of("sh", "-c", script)).build());
+    return rest.post("/containers/" + container + "/exec", body).expect(200).lines().stream()
+        .map(line -> line.at("text").string().orElse(""))
+        .collect(Collectors.joining());
+  }
+
+  private static void await(String what, Callable<Boolean> holds) {
+    Awaitility.await(what)
+        .pollInterval(Duration.ofMillis(20))
+        .atMost(Duration.ofSeconds(60))
+        .until(holds);
+  }
+}
