@@ -14,8 +14,10 @@ import java.util.concurrent.TimeUnit;
  */
 final class ExecutionView {
   private final Map<ExecutionId, Execution> executions = new ConcurrentSkipListMap<>();
+  private boolean ended; // the loop alone looks at it
 
   void publish(ExecutionId id, Optional<Execution> execution) {
+    ended |= execution.map(known -> known.status().finished()).orElse(true);
     if (execution.isPresent()) {
       executions.put(id, execution.get());
     } else {
@@ -23,9 +25,12 @@ final class ExecutionView {
     }
   }
 
-  /** Wakes those who wait for a change. */
+  /** Wakes those who wait for an end, if there was one since the last time. */
   synchronized void changed() {
-    notifyAll();
+    if (ended) {
+      ended = false;
+      notifyAll();
+    }
   }
 
   Optional<Execution> find(ExecutionId id) {

@@ -2,10 +2,8 @@ package dev.zlayer.engine.job;
 
 import dev.zlayer.engine.init.StepReport;
 import dev.zlayer.engine.state.Change;
-import dev.zlayer.engine.state.Event;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.error.Durations;
-import dev.zlayer.json.Json;
 import dev.zlayer.spec.job.JobSpec;
 import java.time.Duration;
 import java.time.Instant;
@@ -88,7 +86,7 @@ final class JobBook {
               root ? request.follows() : List.of(),
               now);
       ledger.put(execution);
-      ledger.note(event("job.pending", execution, now).build());
+      ledger.note(new JobEvent("job.pending", execution, now).build());
     }
     ledger.alongside(request.alongside());
     return asked;
@@ -154,7 +152,7 @@ final class JobBook {
       execution = execution.cancelling();
       ledger.put(execution);
       if (execution.status().active()) {
-        ledger.note(event("job.cancelling", execution, now).build());
+        ledger.note(new JobEvent("job.cancelling", execution, now).build());
         ledger.then(new Effect.Halt(id, Effect.Why.CANCELLED));
       } else {
         finish(execution, new ExecutionStatus.Cancelled(), now);
@@ -171,7 +169,7 @@ final class JobBook {
     }
     Execution execution = found.get().running(now);
     ledger.put(execution);
-    ledger.note(event("job.running", execution, now).build());
+    ledger.note(new JobEvent("job.running", execution, now).build());
     return true;
   }
 
@@ -181,7 +179,7 @@ final class JobBook {
             execution -> {
               ledger.put(execution.with(report));
               ledger.note(
-                  event("job.step", execution, now)
+                  new JobEvent("job.step", execution, now)
                       .with("step", report.step())
                       .with("pass", report.pass())
                       .with("try", report.attempt())
@@ -214,7 +212,7 @@ final class JobBook {
         case RetryPolicy.Verdict.Again(Duration pause) -> {
           ledger.put(execution.again(now.plus(pause)));
           ledger.note(
-              event("job.retry", execution, now)
+              new JobEvent("job.retry", execution, now)
                   .with("pause", Durations.print(pause))
                   .with("error", execution.attempt().error())
                   .with("exit", execution.attempt().exit().map(exit -> exit.text()))
@@ -302,7 +300,7 @@ final class JobBook {
       } else if (free(execution, now)) {
         Execution started = execution.started(now, deadline(execution));
         ledger.put(started);
-        ledger.note(event("job.initializing", started, now).build());
+        ledger.note(new JobEvent("job.initializing", started, now).build());
         ledger.then(new Effect.Launch(started));
       }
     }
@@ -342,45 +340,12 @@ final class JobBook {
   private void finish(Execution execution, ExecutionStatus status, Instant now) {
     Execution finished = execution.finished(status, now);
     ledger.put(finished);
-    EventBuilder event = event("job." + status.word(), finished, now);
+    JobEvent event = new JobEvent("job." + status.word(), finished, now);
     status.exitCode().ifPresent(code -> event.with("code", code));
     if (status instanceof ExecutionStatus.Failed(String reason, _)) {
       event.with("reason", reason);
     }
     ledger.note(event.build());
-  }
-
-  private static EventBuilder event(String kind, Execution execution, Instant now) {
-    return new EventBuilder(kind, execution, now);
-  }
-
-  /** Facts of one event. */
-  private static final class EventBuilder {
-    private final String kind;
-    private final Execution execution;
-    private final Instant now;
-    private final Json.Builder detail;
-
-    EventBuilder(String kind, Execution execution, Instant now) {
-      this.kind = kind;
-      this.execution = execution;
-      this.now = now;
-      this.detail = Json.object().put("job", execution.job());
-      if (!execution.attempts().isEmpty()) {
-        detail.put("attempt", execution.attempt().number());
-      }
-    }
-
-    EventBuilder with(String name, Object value) {
-      if (!Optional.empty().equals(value)) {
-        detail.put(name, value);
-      }
-      return this;
-    }
-
-    Event build() {
-      return new Event(now, kind, execution.id().text(), detail.build());
-    }
   }
 
   /** The change since the last acceptance. */

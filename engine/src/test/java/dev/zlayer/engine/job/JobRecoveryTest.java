@@ -1,0 +1,143 @@
+package dev.zlayer.engine.job;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.zlayer.container.ContainerStatus;
+import dev.zlayer.container.LogQuery;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.task.Deadline;
+import dev.zlayer.testkit.FakeClock;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
+
+/** What a later agent finds, and what goes with time. */
+class JobRecoveryTest extends JobFixture {
+  @Test
+  void anotherAgentGoesOnWithRunningEndedAndWaitingOnes() throws InterruptedException {
+    open("one: {rtype: job, image: app:1, job: {concurrency: 2}}");
+    ExecutionId running = trigger("one", Map.of("exit", "4", "after", "1h", "log", "long"));
+    ExecutionId ending = trigger("one", Map.of("exit", "5", "after", "1m", "log", "short"));
+    ExecutionId waiting = trigger("one", Map.of("exit", "6", "log", "later"));
+    reaches(running, ExecutionStatus.Running.class);
+    reaches(ending, ExecutionStatus.Running.class);
+    executor.close();
+    clock.advance(Duration.ofMinutes(5));
+
+    open("one: {rtype: job, image: app:1, job: {concurrency: 2}}");
+    Execution first = ended(ending);
+    assertThat(first.status().text()).isEqualTo("failed(5)");
+    assertThat(first.attempt().finishedAt())
+        .as("when it ended, not when it was seen")
+        .contains(FakeClock.START.plusSeconds(60));
+    assertThat(output(ending, 1)).containsExactly("short");
+    assertThat(ended(waiting).status().text()).isEqualTo("failed(6)");
+    clock.advance(Duration.ofHours(1));
+    assertThat(ended(running).status().text()).isEqualTo("failed(4)");
+    assertThat(world.journal().stream().filter(line -> line.startsWith("start"))).hasSize(3);
+  }
+
+  @Test
+  void aRemovedJobsWaitingExecutionFailsAndItsRunningOneGoesOn() throws InterruptedException {
+    open("one: {rtype: job, image: app:1, job: {concurrency: 1}}");
+    ExecutionId running = trigger("one", Map.of("exit", "0", "after", "1m"));
+    ExecutionId waiting = trigger("one");
+    reaches(running, ExecutionStatus.Running.class);
+
+    executor.define(Jobs.DEPLOYMENT, List.of());
+    clock.advance(Duration.ofMinutes(1));
+
+    assertThat(ended(running).status().text()).isEqualTo("completed(0)");
+    assertThat(((ExecutionStatus.Failed) ended(waiting).status()).reason())
+        .isEqualTo("job 'shop/one' was removed");
+  }
+
+  @Test
+  void aContainerThatSomebodyRemovedIsReportedAsUnknown() throws InterruptedException {
+    open(ONE);
+    ExecutionId id = trigger("one");
+    reaches(id, ExecutionStatus.Running.class);
+    Awaitility.await()
+        .until(() -> runtime.list().getFirst().status() instanceof ContainerStatus.Running);
+    executor.close();
+    runtime.list().getFirst().remove(true);
+
+    open(ONE);
+
+    ExecutionStatus status = ended(id).status();
+    assertThat(status).isInstanceOf(ExecutionStatus.Failed.class);
+    assertThat(((ExecutionStatus.Failed) status).reason())
+        .contains("somebody removed it while it ran");
+  }
+
+  @Test
+  void resultsAreDroppedByAgeAndFailedOnesLater() throws InterruptedException {
+    open("one: {rtype: job, image: app:1, job: {retention: {age: 1h, failed_age: 3h}}}");
+    ExecutionId good = trigger("one", Map.of("exit", "0", "log", "x"));
+    ExecutionId bad = trigger("one", Map.of("exit", "1", "log", "x"));
+    ended(good);
+    ended(bad);
+
+    clock.advance(Duration.ofHours(1));
+    Awaitility.await().until(() -> executor.find(good).isEmpty());
+    assertThat(executor.find(bad)).isPresent();
+    clock.advance(Duration.ofHours(2));
+    Awaitility.await().until(() -> executor.find(bad).isEmpty());
+
+    assertThat(store.list(Ledger.EXECUTIONS)).isEmpty();
+    assertThat(store.list(Ledger.LOGS)).isEmpty();
+    assertThatThrownBy(() -> executor.output(good, 1, LogQuery.ALL))
+        .isInstanceOf(AgentException.NotFound.class);
+  }
+
+  @Test
+  void containersThatNoExecutionNeedsAreTakenAway() {
+    open(ONE);
+    ExecutionId id = trigger("one", Map.of("exit", "0", "fail", "remove", "fail.times", "7"));
+    reaches(id, ExecutionStatus.Completed.class);
+    Awaitility.await()
+        // the tidying of the start may have come late and tried, too
+        .until(() -> world.journal().stream().filter(l -> l.startsWith("remove")).count() >= 5);
+    assertThat(runtime.list()).hasSize(1);
+
+    for (int i = 0; i < 3; i++) {
+      clock.advance(Duration.ofMinutes(2));
+      int removals = 6 + i;
+      Awaitility.await()
+          .until(
+              () ->
+                  runtime.list().isEmpty()
+                      || world.journal().stream().filter(l -> l.startsWith("remove")).count()
+                          >= removals);
+    }
+    assertThat(runtime.list()).isEmpty();
+  }
+
+  @Test
+  void idsSortByTimeEvenWhenMadeAtOnce() {
+    open("one: {rtype: job, image: app:1, job: {concurrency: 1}}");
+    List<ExecutionId> ids = new ArrayList<>();
+    for (int i = 0; i < 50; i++) {
+      ids.add(trigger("one"));
+    }
+    executor.close();
+    open("one: {rtype: job, image: app:1, job: {concurrency: 1}}");
+    ids.add(trigger("one"));
+
+    assertThat(ids).isSorted().doesNotHaveDuplicates();
+    assertThat(ids).allSatisfy(id -> assertThat(ExecutionId.parse(id.text())).isEqualTo(id));
+  }
+
+  @Test
+  void waitingForTheEndHasADeadline() {
+    open(ONE);
+    ExecutionId id = trigger("one");
+
+    assertThatThrownBy(() -> executor.await(id, Deadline.after(Duration.ofMillis(5))))
+        .isInstanceOf(AgentException.Timeout.class);
+  }
+}
