@@ -6,11 +6,13 @@ import dev.zlayer.json.Json;
 import dev.zlayer.task.TaskScope;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
+import java.lang.management.ManagementFactory;
 import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.random.RandomGenerator;
 import java.util.stream.Stream;
@@ -23,6 +25,10 @@ import org.junit.jupiter.api.Test;
 @Requires({Fact.ROOT, Fact.OVERLAYFS, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX})
 class JobsIT {
   private static final int MANY = 500;
+  private static final int WARM = 200;
+
+  /** What may stay of an ended execution; a container or its output that stays takes more. */
+  private static final long RECORD = 8 << 10;
 
   private static Node node;
   private static Daemon daemon;
@@ -94,15 +100,16 @@ class JobsIT {
     RandomGenerator random = RandomGenerator.getDefault();
     int[] codes = random.ints(MANY, 0, 256).toArray();
     long began = System.nanoTime();
-    try (var scope = new TaskScope("jobs", 8)) {
-      for (int code : codes) {
-        scope.fork(() -> check(code));
-      }
-      scope.join();
-    }
+    checkAll(Arrays.copyOf(codes, WARM));
+    long warm = liveHeap();
+    checkAll(Arrays.copyOfRange(codes, WARM, MANY));
+    long grown = liveHeap() - warm;
     System.out.printf(
-        "%d jobs, 8 at a time, in %d ms%n",
-        MANY, Duration.ofNanos(System.nanoTime() - began).toMillis());
+        "%d jobs, 8 at a time, in %d ms; %d KiB of heap for the last %d%n",
+        MANY, Duration.ofNanos(System.nanoTime() - began).toMillis(), grown >> 10, MANY - WARM);
+    assertThat(grown)
+        .as("bytes of heap for the records of %d executions", MANY - WARM)
+        .isLessThan((MANY - WARM) * RECORD);
 
     Awaitility.await()
         .untilAsserted(() -> assertThat(rest.get("/containers?all=true").json().items()).isEmpty());
@@ -116,6 +123,21 @@ class JobsIT {
     String metrics = rest.get("/metrics").text();
     assertThat(metrics).contains("zlayer_jobs_total{result=\"failed\"}");
     assertThat(metrics).contains("zlayer_job_seconds_count");
+  }
+
+  private static void checkAll(int[] codes) throws InterruptedException {
+    try (var scope = new TaskScope("jobs", 8)) {
+      for (int code : codes) {
+        scope.fork(() -> check(code));
+      }
+      scope.join();
+    }
+  }
+
+  /** Of this process, in which the daemon is. */
+  private static long liveHeap() {
+    System.gc();
+    return ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed();
   }
 
   private static boolean check(int code) throws InterruptedException {
