@@ -51,12 +51,13 @@ public final class Main {
     }
     Json facts = Facts.read();
     facts.members().forEach((name, value) -> System.out.println(name + ": " + text(value)));
-    var report = new Report(options.project().resolve("target/bench"), System.out, facts);
+    String place = options.effort() == Options.Effort.SMOKE ? "target/smoke" : "target/bench";
+    var report = new Report(options.project().resolve(place), System.out, facts);
     boolean failed = false;
     try (var arena = new Arena(options)) {
       for (String name : options.works()) {
         try {
-          measure(name, arena, report);
+          failed |= !measure(name, arena, report);
         } catch (RuntimeException | java.io.IOException e) {
           System.out.println(name + " failed");
           e.printStackTrace(System.out);
@@ -64,11 +65,12 @@ public final class Main {
         }
       }
     }
-    System.out.println("figures and plots: target/bench/report.html");
+    System.out.println("figures and plots: " + place + "/report.html");
     System.exit(failed ? 1 : 0);
   }
 
-  private static void measure(String name, Arena arena, Report report) throws Exception {
+  /** False when a contestant has no figures: its note says why. */
+  private static boolean measure(String name, Arena arena, Report report) throws Exception {
     Work work = java.util.Objects.requireNonNull(WORKS.get(name));
     double machine = Census.machineSeconds();
     double ours = Census.cpuSeconds();
@@ -76,7 +78,10 @@ public final class Main {
     List<Report.Table> tables = work.measure(arena);
     double seconds = (System.nanoTime() - start) / 1e9;
     double others = Census.machineSeconds() - machine - (Census.cpuSeconds() - ours);
-    report.add(name, tables, others / seconds);
+    report.add(name, tables, seconds, others / seconds);
+    return tables.stream()
+        .flatMap(table -> table.rows().stream())
+        .noneMatch(row -> row.samples().isEmpty());
   }
 
   private static String text(Json value) {

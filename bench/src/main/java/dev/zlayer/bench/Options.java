@@ -2,44 +2,64 @@ package dev.zlayer.bench;
 
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 
 /**
  * What the command line asks for.
  *
- * @param quick few rounds and small sizes: tells whether everything runs, not how fast
- * @param peers which others take part if they are installed
+ * @param effort how long to measure
+ * @param peers which others take part if they are installed; the bare parts always do
  * @param runtime the OCI runtime that has to be used by the floor and by ours; empty for any
  * @param project where the sources and {@code dist} are
  * @param directory everything made for this run goes below it
  * @param controlGroup the parent of every control group made for this run
  */
 public record Options(
-    boolean quick,
+    Effort effort,
     List<String> peers,
     String runtime,
     List<String> works,
     Path project,
     Path directory,
     String controlGroup) {
+  /** Figures, rough figures, or only whether everything still runs. */
+  public enum Effort {
+    WHOLE,
+    QUICK,
+    SMOKE
+  }
+
+  private static final int SMOKE_SHARE = 8;
+  private static final List<String> PEERS = List.of("containerd", "docker", "podman", "floor");
+
   public Options {
     peers = List.copyOf(peers);
     works = List.copyOf(works);
   }
 
   static Options parse(String[] arguments, List<String> knownWorks) {
-    boolean quick = false;
-    List<String> peers = List.of("containerd", "docker", "podman");
+    Effort effort = Effort.WHOLE;
+    List<String> peers = PEERS;
     String runtime = "";
     var works = new ArrayList<String>();
     Path project = Path.of("").toAbsolutePath();
     Path directory = Path.of("");
     String group = "";
-    for (String argument : arguments) {
-      String value = argument.substring(argument.indexOf('=') + 1);
+    Iterator<String> words = List.of(arguments).iterator();
+    while (words.hasNext()) {
+      String argument = words.next();
+      String value =
+          argument.equals("--peers") && words.hasNext()
+              ? words.next()
+              : argument.substring(argument.indexOf('=') + 1);
       switch (argument.replaceFirst("=.*", "")) {
-        case "--quick" -> quick = true;
-        case "--peers" -> peers = List.of(value.split(","));
+        case "--quick" -> effort = Effort.QUICK;
+        case "--smoke" -> {
+          effort = Effort.SMOKE;
+          peers = List.of();
+        }
+        case "--peers" -> peers = peers(value);
         case "--runtime" -> runtime = value;
         case "--project" -> project = Path.of(value);
         case "--directory" -> directory = Path.of(value);
@@ -51,13 +71,24 @@ public record Options(
       throw new IllegalArgumentException("run ./benchmark, which prepares a place for this");
     }
     return new Options(
-        quick,
+        effort,
         peers,
         runtime,
         works.isEmpty() ? knownWorks : works,
         project,
         directory,
         "/" + group);
+  }
+
+  private static List<String> peers(String list) {
+    List<String> peers = list.equals("none") ? List.of() : List.of(list.split(","));
+    for (String peer : peers) {
+      if (!PEERS.contains(peer)) {
+        throw new IllegalArgumentException(
+            "'%s' is no peer: choose from %s, or none".formatted(peer, String.join(", ", PEERS)));
+      }
+    }
+    return peers;
   }
 
   private static String known(String work, List<String> knownWorks) {
@@ -68,8 +99,17 @@ public record Options(
     return work;
   }
 
-  /** The first number in a whole run, the second in a quick one. */
+  /** The first number in a whole run, the second in a quick one, next to nothing for smoke. */
   public int size(int whole, int quickly) {
-    return quick ? quickly : whole;
+    return switch (effort) {
+      case WHOLE -> whole;
+      case QUICK -> quickly;
+      case SMOKE -> Math.max(1, quickly / SMOKE_SHARE);
+    };
+  }
+
+  /** Rounds that do not count. */
+  public int warm(int rounds) {
+    return effort == Effort.SMOKE ? 0 : rounds;
   }
 }

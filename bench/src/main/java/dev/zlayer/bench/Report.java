@@ -53,13 +53,19 @@ public final class Report {
   /**
    * Prints and keeps the figures of one work.
    *
+   * @param seconds how long it took
    * @param others how many cores were busy with what is not ours
    */
-  public void add(String work, List<Table> tables, double others) {
+  public void add(String work, List<Table> tables, double seconds, double others) {
     for (Table table : tables) {
       print(table);
     }
-    out.printf(Locale.ROOT, "   (others kept %.1f cores busy meanwhile)%n%n", others);
+    out.printf(
+        Locale.ROOT,
+        "   (%s took %.0f s; others kept %.1f cores busy meanwhile)%n%n",
+        work,
+        seconds,
+        others);
     try {
       Files.createDirectories(directory);
       Files.writeString(

@@ -21,8 +21,8 @@ class HtmlReportTest {
             directory,
             new PrintStream(new ByteArrayOutputStream()),
             Json.object().put("cpus", 2).build());
-    report.add("run", List.of(table("run true", 80)), 0.5);
-    report.add("exec", List.of(table("exec <true>", 40)), 0.5);
+    report.add("run", List.of(table("run true", 80)), 1, 0.5);
+    report.add("exec", List.of(table("exec <true>", 40)), 1, 0.5);
 
     String page = Files.readString(directory.resolve("report.html"));
 

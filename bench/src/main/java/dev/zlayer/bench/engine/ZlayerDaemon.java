@@ -12,6 +12,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.Map;
 
 /** The packaged daemon as a process of its own, spoken to over its socket. */
@@ -25,13 +26,18 @@ public final class ZlayerDaemon implements AutoCloseable {
   private final HttpClient client;
   private Process process;
 
-  /** Starts it with an empty data directory. */
-  public ZlayerDaemon(Path program, Path directory) throws IOException {
+  /**
+   * Starts it with an empty data directory.
+   *
+   * @param more settings, as variables
+   */
+  public ZlayerDaemon(Path program, Path directory, Map<String, String> more) throws IOException {
     this.program = program;
     this.directory = directory;
     Path socket = directory.resolve("socket");
-    this.settings =
-        Map.of("ZLAYER_DATA_DIR", directory + "/data", "ZLAYER_SOCKET", socket.toString());
+    this.settings = new HashMap<>(more);
+    settings.put("ZLAYER_DATA_DIR", directory + "/data");
+    settings.put("ZLAYER_SOCKET", socket.toString());
     this.client = HttpClient.open(new HttpAddress.Unix(socket));
     Files.createDirectories(directory);
     this.process = start();

@@ -1,57 +1,44 @@
 package dev.zlayer.bench.pull;
 
 import dev.zlayer.bench.Rounds;
-import dev.zlayer.bench.engine.Tool;
-import dev.zlayer.error.AgentException;
-import dev.zlayer.host.process.Command;
+import dev.zlayer.bench.engine.ZlayerDaemon;
 import dev.zlayer.oci.ImageRef;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
-/** The packaged command line, one process per pull. */
+/** The packaged command line, one process per pull, which asks the daemon. */
 public final class CliPull {
   private static final String NAME = "zlayer pull";
 
   private final Path program;
   private final FreshPlaces places;
-  private Path place;
+  private @Nullable Path place;
+  private @Nullable ZlayerDaemon fresh;
 
-  /** Warm pulls stay in {@code directory}, cold ones get a new place below it each time. */
   public CliPull(Path program, Path directory) {
     this.program = program;
-    this.places = new FreshPlaces(directory.resolve("cold"));
-    this.place = directory.resolve("warm");
+    this.places = new FreshPlaces(directory);
   }
 
-  /** Whether it is there and knows the verb. */
-  public boolean available() throws InterruptedException {
-    if (!Files.isExecutable(program)) {
-      return false;
-    }
-    try {
-      Tool.run(program.toString(), "pull", "--help");
-      return true;
-    } catch (AgentException _) {
-      return false;
-    }
-  }
-
+  /** Each time with a daemon that was just started over an empty directory. */
   public Rounds.Contestant cold(ImageRef image) {
     return new Rounds.Contestant(
-        NAME,
-        () -> place = places.next(),
-        () -> Rounds.millis(() -> pull(image)),
-        () -> places.discard(place));
+        NAME + ", daemon just started",
+        () -> {
+          place = places.next();
+          fresh = new ZlayerDaemon(program, place, Map.of("ZLAYER_NETWORK_PREFIX", "pull"));
+        },
+        () -> Rounds.millis(() -> Objects.requireNonNull(fresh).run("pull", image.canonical())),
+        () -> {
+          Objects.requireNonNull(fresh).close();
+          places.discard(Objects.requireNonNull(place));
+        });
   }
 
   /** With everything here already. */
-  public Rounds.Contestant warm(ImageRef image) {
-    return Rounds.Contestant.timed(NAME, () -> pull(image));
-  }
-
-  private void pull(ImageRef image) throws InterruptedException {
-    var words = new String[] {program.toString(), "pull", image.canonical()};
-    Tool.run(Command.of(words).withEnv(Map.of("ZLAYER_DATA_DIR", place.toString())));
+  public static Rounds.Contestant warm(ZlayerDaemon daemon, ImageRef image) {
+    return Rounds.Contestant.timed(NAME, () -> daemon.run("pull", image.canonical()));
   }
 }

@@ -20,6 +20,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -87,11 +88,16 @@ public final class Arena implements AutoCloseable {
 
   /** Our own daemon; empty when it is not packaged. */
   public Optional<ZlayerDaemon> daemon() throws Exception {
-    Path program = options.project().resolve("dist/bin/zlayer");
+    Path program = program();
     if (daemon == null && Files.isExecutable(program)) {
-      daemon = keep(new ZlayerDaemon(program, directory("daemon")));
+      daemon = keep(new ZlayerDaemon(program, directory("daemon"), Map.of()));
     }
     return Optional.ofNullable(daemon);
+  }
+
+  /** The packaged command line, whether it is there or not. */
+  public Path program() {
+    return options.project().resolve("dist/bin/zlayer");
   }
 
   public Engines engines() throws Exception {

@@ -26,7 +26,7 @@ public final class ExecWork implements Work {
                 Rounds.Step.NOTHING));
       }
       var options = arena.options();
-      var rows = Rounds.run(contestants, options.size(10, 2), options.size(50, 5));
+      var rows = Rounds.run(contestants, options.warm(options.size(10, 2)), options.size(50, 5));
       return List.of(
           new Report.Table("exec true (floor: no monitor)", "ms", engines.floor().name(), rows));
     } finally {

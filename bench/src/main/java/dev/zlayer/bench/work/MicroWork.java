@@ -20,7 +20,7 @@ public final class MicroWork implements Work {
     var options = arena.options();
     var jmh =
         new OptionsBuilder()
-            .include("dev\\.zlayer\\.bench\\.micro\\..*")
+            .include("dev\\.zlayer\\..*")
             .mode(Mode.AverageTime)
             .timeUnit(TimeUnit.MICROSECONDS)
             .forks(1)

@@ -20,7 +20,6 @@ import dev.zlayer.port.PullRequest;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 
 /** Pulling an image of eight layers: cold, warm, with shared layers, and in a small heap. */
 public final class PullWork implements Work {
@@ -28,31 +27,25 @@ public final class PullWork implements Work {
   public List<Report.Table> measure(Arena arena) throws Exception {
     ImageRef one = arena.gallery().one();
     ImageRef two = arena.gallery().two();
-    var cli =
-        new CliPull(arena.options().project().resolve("dist/bin/zlayer"), arena.directory("cli"));
-    Optional<CliPull> command = cli.available() ? Optional.of(cli) : Optional.empty();
     return List.of(
-        cold(arena, command, one),
-        warm(arena, command, one),
-        shared(arena, one, two),
-        smallHeap(arena, one));
+        cold(arena, one), warm(arena, one), shared(arena, one, two), smallHeap(arena, one));
   }
 
-  private static Report.Table cold(Arena arena, Optional<CliPull> command, ImageRef image)
-      throws Exception {
+  private static Report.Table cold(Arena arena, ImageRef image) throws Exception {
     var contestants = new ArrayList<Contestant>();
     if (arena.containerdWanted()) {
       Path directory = arena.directory("containerd-pull");
       contestants.add(new ContainerdPull(directory, arena.options().controlGroup()).cold(image));
     }
     contestants.add(new ZlayerPull(arena.directory("pull")).cold(image));
-    command.ifPresent(cli -> contestants.add(cli.cold(image)));
-    var rows = Rounds.run(contestants, 2, arena.options().size(9, 2));
+    if (arena.daemon().isPresent()) {
+      contestants.add(new CliPull(arena.program(), arena.directory("cli")).cold(image));
+    }
+    var rows = Rounds.run(contestants, arena.options().warm(2), arena.options().size(9, 2));
     return new Report.Table("cold pull and unpack, 8 layers", "ms", ContainerdEngine.NAME, rows);
   }
 
-  private static Report.Table warm(Arena arena, Optional<CliPull> command, ImageRef image)
-      throws Exception {
+  private static Report.Table warm(Arena arena, ImageRef image) throws Exception {
     Path directory = arena.directory("warm");
     try (ImageStore store = ZlayerNode.store(DataDir.under(directory))) {
       var contestants = new ArrayList<Contestant>();
@@ -63,8 +56,8 @@ public final class PullWork implements Work {
                   contestants.add(
                       Contestant.timed(peer.name(), () -> peer.pull(image.canonical()))));
       contestants.add(Contestant.timed("zlayer", () -> pull(store, image)));
-      command.ifPresent(cli -> contestants.add(cli.warm(image)));
-      var rows = Rounds.run(contestants, 5, arena.options().size(20, 3));
+      arena.daemon().ifPresent(daemon -> contestants.add(CliPull.warm(daemon, image)));
+      var rows = Rounds.run(contestants, arena.options().warm(5), arena.options().size(20, 3));
       return new Report.Table("warm pull, nothing changed", "ms", ContainerdEngine.NAME, rows);
     } finally {
       Trees.delete(directory);

@@ -20,7 +20,7 @@ public final class ResultsWork implements Work {
 
   @Override
   public List<Report.Table> measure(Arena arena) throws Exception {
-    int jobs = arena.options().size(200, 16);
+    int jobs = arena.options().size(100, 16);
     List<Engine> engines = arena.engines().plain();
     Optional<ZlayerDaemon> daemon = arena.daemon();
     if (daemon.isEmpty()) {
@@ -42,6 +42,6 @@ public final class ResultsWork implements Work {
             "%d jobs with exit code and output, %d at a time".formatted(jobs, AT_A_TIME),
             "per second",
             LOOP,
-            Rounds.run(contestants, 1, arena.options().size(5, 1))));
+            Rounds.run(contestants, arena.options().warm(1), arena.options().size(4, 2))));
   }
 }

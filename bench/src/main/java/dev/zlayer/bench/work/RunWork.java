@@ -21,7 +21,7 @@ public final class RunWork implements Work {
         .all()
         .forEach(engine -> contestants.add(Contestant.timed(engine.name(), engine::runTrue)));
     var options = arena.options();
-    var rows = Rounds.run(contestants, options.size(30, 2), options.size(50, 5));
+    var rows = Rounds.run(contestants, options.warm(options.size(30, 2)), options.size(50, 5));
     return List.of(
         new Report.Table(
             "run true: create, start, exit known, remove", "ms", engines.floor().name(), rows));

@@ -32,7 +32,11 @@ public final class SleepersWork implements Work {
     figures.clear();
     Arena.Engines engines = arena.engines();
     List<Integer> sizes =
-        arena.options().quick() ? List.of(10, 40) : List.of(10, 100, 300, 600, 1000);
+        switch (arena.options().effort()) {
+          case WHOLE -> List.of(10, 100, 300, 600, 1000);
+          case QUICK -> List.of(10, 40);
+          case SMOKE -> List.of(2);
+        };
     for (Engine engine : engines.plain()) {
       crowd(engine, sizes);
     }

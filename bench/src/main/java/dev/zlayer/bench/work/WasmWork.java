@@ -83,7 +83,7 @@ public final class WasmWork implements Work {
         "print and exit: create or trigger, end known (and removed, but for the job)",
         "ms",
         engines.floor().name(),
-        Rounds.run(contestants, options.size(20, 3), options.size(50, 5)));
+        Rounds.run(contestants, options.warm(options.size(20, 3)), options.size(50, 5)));
   }
 
   private static Report.Table computing(Arena arena, WasmNode node) throws Exception {
@@ -103,7 +103,7 @@ public final class WasmWork implements Work {
             List.of(
                 Contestant.timed(NATIVE, () -> Tool.run(program.toString(), rounds)),
                 Contestant.timed("zlayer, module", () -> node.run(module))),
-            options.size(3, 1),
+            options.warm(options.size(3, 1)),
             options.size(10, 3)));
   }
 }
