@@ -23,8 +23,11 @@ public final class AtomicFile {
       Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
 
   /** What we keep may contain secrets. */
-  private static final FileAttribute<?> PRIVATE =
-      PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"));
+  private static final FileAttribute<?>[] PRIVATE = {
+    PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"))
+  };
+
+  private static final FileAttribute<?>[] INHERITED = {};
 
   /** Two threads that replace the same file do not disturb each other. */
   private static final AtomicLong NUMBERS = new AtomicLong();
@@ -64,7 +67,7 @@ public final class AtomicFile {
     Path temporary =
         parent(file).resolve("." + file.getFileName() + "-" + NUMBERS.incrementAndGet() + ".tmp");
     try {
-      try (var channel = Files.newByteChannel(temporary, NEW, PRIVATE)) {
+      try (var channel = Files.newByteChannel(temporary, NEW, privately(temporary))) {
         ByteBuffer buffer = ByteBuffer.wrap(content);
         while (buffer.hasRemaining()) {
           channel.write(buffer);
@@ -84,12 +87,24 @@ public final class AtomicFile {
   }
 
   public static void syncDirectory(Path directory) throws IOException {
+    if (!posix(directory)) {
+      return; // Windows opens no directories, and its file system writes renames to a journal
+    }
     uninterrupted(
         () -> {
           try (var channel = FileChannel.open(directory, StandardOpenOption.READ)) {
             channel.force(true);
           }
         });
+  }
+
+  /** Where there are no modes, a file is as open as its directory. */
+  private static FileAttribute<?>[] privately(Path file) {
+    return posix(file) ? PRIVATE : INHERITED;
+  }
+
+  private static boolean posix(Path file) {
+    return file.getFileSystem().supportedFileAttributeViews().contains("posix");
   }
 
   @FunctionalInterface

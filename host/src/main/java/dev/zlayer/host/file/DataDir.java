@@ -1,6 +1,9 @@
 package dev.zlayer.host.file;
 
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.HexFormat;
+import java.util.zip.CRC32C;
 
 /**
  * Where everything lies: durable things below {@code data}, things that a reboot may take below
@@ -83,6 +86,22 @@ public record DataDir(Path data, Path run) {
   /** What was compiled of modules, by their digest. */
   public Path wasmCompiled() {
     return data.resolve("wasm").resolve("compiled");
+  }
+
+  /** Records, logs and exit notes of containers that run in a WSL distribution. */
+  public Path wslContainers() {
+    return data.resolve("wsl").resolve("containers");
+  }
+
+  public ContainerDir wslContainer(String name) {
+    return new ContainerDir(wslContainers().resolve(name));
+  }
+
+  /** A few letters that differ between the agents of one machine. */
+  public String tag() {
+    var sum = new CRC32C();
+    sum.update(data.toAbsolutePath().normalize().toString().getBytes(StandardCharsets.UTF_8));
+    return HexFormat.of().toHexDigits((int) sum.getValue());
   }
 
   /** What the OCI runtime remembers about running containers. */

@@ -18,7 +18,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
  * <p>Listeners run on the loop's thread and must be quick. They learn that something may have
  * changed, not what: they look themselves, so a lost or a doubled event does no harm.
  */
-public final class DirectoryWatchLoop implements AutoCloseable {
+public final class DirectoryWatchLoop implements DirectoryWatch {
   private static final System.Logger LOG = System.getLogger(DirectoryWatchLoop.class.getName());
 
   /** A listener that is still told; closing it twice is harmless. */
@@ -47,7 +47,7 @@ public final class DirectoryWatchLoop implements AutoCloseable {
     return loop;
   }
 
-  /** From the return on, every change in the directory leads to a call of the listener. */
+  @Override
   public Registration watch(Path directory, Runnable listener) throws IOException {
     // between the kernel's answer and our entry the last other listener may cancel the key
     while (true) {

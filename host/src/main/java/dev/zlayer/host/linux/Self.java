@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 
 /** What the kernel says about this very process. */
@@ -32,7 +33,12 @@ public final class Self {
 
   /** The effective capabilities as a bit mask. */
   public static long capabilities() throws IOException {
-    for (String line : Files.readAllLines(Path.of("/proc/self/status"))) {
+    return capabilities(Files.readAllLines(Path.of("/proc/self/status")));
+  }
+
+  /** The same from the lines of a file like {@code /proc/self/status}. */
+  public static long capabilities(List<String> status) throws IOException {
+    for (String line : status) {
       if (line.startsWith("CapEff:")) {
         return Long.parseUnsignedLong(line.substring("CapEff:".length()).strip(), 16);
       }
@@ -42,8 +48,13 @@ public final class Self {
 
   /** Hard limits by name, -1 for unlimited. */
   public static Map<String, Long> hardLimits() throws IOException {
+    return hardLimits(Files.readAllLines(Path.of("/proc/self/limits")));
+  }
+
+  /** The same from the lines of a file like {@code /proc/self/limits}. */
+  public static Map<String, Long> hardLimits(List<String> lines) {
     var limits = new LinkedHashMap<String, Long>();
-    for (String line : Files.readAllLines(Path.of("/proc/self/limits"))) {
+    for (String line : lines) {
       LIMITS.forEach(
           (title, name) -> {
             if (line.startsWith(title + " ")) {

@@ -29,12 +29,24 @@ public final class Processes {
    * @throws AgentException.Timeout the deadline passed
    */
   public static CommandResult run(Command command, Deadline deadline) throws InterruptedException {
+    return run(command, stream -> stream.write(command.input()), deadline);
+  }
+
+  /** Writes what a program reads; fails when the program has ended or wants no more. */
+  @FunctionalInterface
+  public interface Input {
+    void writeTo(OutputStream stream) throws IOException, InterruptedException;
+  }
+
+  /** Like {@link #run(Command, Deadline)} with input that need not be in memory. */
+  public static CommandResult run(Command command, Input input, Deadline deadline)
+      throws InterruptedException {
     Process process = launch(builder(command), command);
     try (var scope = new TaskScope(command.program())) {
       try {
         var stdout = scope.fork(() -> drain(process.getInputStream(), command.outputLimit()));
         var stderr = scope.fork(() -> drain(process.getErrorStream(), command.outputLimit()));
-        scope.fork(() -> feed(process.getOutputStream(), command.input()));
+        scope.fork(() -> feed(process.getOutputStream(), input));
         if (!process.waitFor(deadline.leftNanos(), TimeUnit.NANOSECONDS)) {
           throw new AgentException.Timeout("running " + command.program(), deadline.limit());
         }
@@ -119,9 +131,9 @@ public final class Processes {
     return kept.toByteArray();
   }
 
-  private static boolean feed(OutputStream stream, byte[] input) {
+  private static boolean feed(OutputStream stream, Input input) throws InterruptedException {
     try (stream) {
-      stream.write(input);
+      input.writeTo(stream);
       return true;
     } catch (IOException _) {
       return false; // it ended or closed its input without reading all; its exit code tells

@@ -3,6 +3,7 @@ package dev.zlayer.runtime.log;
 import dev.zlayer.container.LogQuery;
 import dev.zlayer.container.LogRecord;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.file.DirectoryWatch;
 import dev.zlayer.host.file.DirectoryWatchLoop;
 import dev.zlayer.port.LogReader;
 import java.io.IOException;
@@ -63,11 +64,7 @@ public final class LogFileReader implements LogReader {
    * @param end ends a follow
    */
   public static LogFileReader open(
-      LogFiles files,
-      LogQuery query,
-      DirectoryWatchLoop watch,
-      EndSignal end,
-      InstantSource clock) {
+      LogFiles files, LogQuery query, DirectoryWatch watch, EndSignal end, InstantSource clock) {
     var reader = new LogFileReader(files, query, end, clock);
     try {
       if (query.follow()) {

@@ -1,6 +1,7 @@
 package dev.zlayer.runtime.log;
 
 import dev.zlayer.container.LogSpec;
+import dev.zlayer.host.file.UnixPath;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;
@@ -65,7 +66,7 @@ public final class LogFiles {
   public List<String> conmonArguments() {
     return List.of(
         "--log-path",
-        "k8s-file:" + current(),
+        "k8s-file:" + UnixPath.text(current()),
         "--log-size-max",
         Long.toString(spec.maxFileBytes()),
         // otherwise each rotation and each exit waits for the disk
@@ -78,9 +79,13 @@ public final class LogFiles {
    * ever would make it grow for ever.
    */
   public void prepare() throws IOException {
-    Files.createDirectories(
-        directory,
-        PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+    if (directory.getFileSystem().supportedFileAttributeViews().contains("posix")) {
+      Files.createDirectories(
+          directory,
+          PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+    } else {
+      Files.createDirectories(directory);
+    }
     if (!Files.exists(current())) {
       Files.createFile(current());
     }
@@ -160,10 +165,16 @@ public final class LogFiles {
   /** What the file at a path is; empty when there is none. */
   static Optional<Object> key(Path file) {
     try {
-      return Optional.ofNullable(Files.readAttributes(file, BasicFileAttributes.class).fileKey());
+      return Optional.of(key(Files.readAttributes(file, BasicFileAttributes.class)));
     } catch (IOException _) {
       return Optional.empty();
     }
+  }
+
+  /** Windows has no number for a file; two names of one have the same time of creation. */
+  private static Object key(BasicFileAttributes attributes) {
+    Object key = attributes.fileKey();
+    return key == null ? attributes.creationTime() : key;
   }
 
   /** Names a file that conmon made itself because the next one was not ready. */
@@ -233,7 +244,7 @@ public final class LogFiles {
   private static Optional<Generation> generation(long number, Path file) {
     try {
       var attributes = Files.readAttributes(file, BasicFileAttributes.class);
-      return Optional.of(new Generation(number, file, attributes.fileKey(), attributes.size()));
+      return Optional.of(new Generation(number, file, key(attributes), attributes.size()));
     } catch (IOException _) {
       return Optional.empty(); // deleted since it was listed
     }

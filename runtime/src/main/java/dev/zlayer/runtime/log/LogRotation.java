@@ -1,5 +1,6 @@
 package dev.zlayer.runtime.log;
 
+import dev.zlayer.host.file.DirectoryWatch;
 import dev.zlayer.host.file.DirectoryWatchLoop;
 import dev.zlayer.task.KeyedLock;
 import java.io.IOException;
@@ -13,10 +14,11 @@ import java.util.List;
  * containers cost nothing here however much they write.
  */
 public final class LogRotation implements AutoCloseable {
-  private final DirectoryWatchLoop loop;
+  private final DirectoryWatch loop;
   private final KeyedLock<Path> locks = new KeyedLock<>();
 
-  private LogRotation(DirectoryWatchLoop loop) {
+  /** Told about new files by somebody who is closed with it. */
+  public LogRotation(DirectoryWatch loop) {
     this.loop = loop;
   }
 

@@ -10,6 +10,8 @@ import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.port.ImageDetails;
 import dev.zlayer.runtime.cni.Attachment;
+import dev.zlayer.runtime.life.Cell;
+import dev.zlayer.runtime.life.ContainerRecord;
 import dev.zlayer.runtime.oci.config.BundleConfig;
 import dev.zlayer.runtime.oci.config.BundleInput;
 import dev.zlayer.runtime.oci.config.EtcFiles;
@@ -30,14 +32,6 @@ import java.util.Optional;
 /** Writes what the OCI runtime reads: config.json and the files shown under /etc. */
 final class Bundles {
   private static final int USER_FILE_LIMIT = 16 << 20;
-  private static final List<String> FOREIGN_LOADERS =
-      List.of(
-          "/lib/ld-linux.so.2",
-          "/lib/ld-musl-i386.so.1",
-          "/lib/ld-linux-armhf.so.3",
-          "/lib/ld-musl-armhf.so.1",
-          "/libx32/ld-linux-x32.so.2");
-
   private final Workshop shop;
 
   Bundles(Workshop shop) {
@@ -89,9 +83,8 @@ final class Bundles {
         .lookup(user, extraGroups);
   }
 
-  /** 32-bit programs are dynamically linked with very few exceptions, and need their loader. */
   private static boolean foreignPrograms(Path root) throws IOException {
-    for (String loader : FOREIGN_LOADERS) {
+    for (String loader : BundleInput.FOREIGN_LOADERS) {
       if (RootedFiles.resolve(root, loader).isPresent()) {
         return true;
       }
@@ -201,8 +194,7 @@ final class Bundles {
 
     static long pid(Workshop shop, dev.zlayer.container.ContainerId id) {
       return cell(shop, id)
-          .view()
-          .now()
+          .record()
           .pid()
           .orElseThrow(
               () ->

@@ -1,6 +1,7 @@
 package dev.zlayer.runtime.oci;
 
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.file.UnixPath;
 import java.nio.file.Path;
 import java.util.Optional;
 
@@ -10,16 +11,16 @@ import java.util.Optional;
  * @param oci as config.json wants it
  * @param directory below the root of each hierarchy
  */
-record CgroupPath(String oci, String directory) {
+public record CgroupPath(String oci, String directory) {
   private static final String PARENT = "/zlayer";
   private static final String SLICE = "system.slice";
   private static final String PREFIX = "zlayer";
 
   /** {@code tag} tells apart the agents of one machine, which may use the same names. */
-  static CgroupPath of(String tag, String name, Optional<String> parent, boolean systemd) {
+  public static CgroupPath of(String tag, String name, Optional<String> parent, boolean systemd) {
     String leaf = tag + "-" + name;
     if (!systemd) {
-      String path = Path.of(parent.map(CgroupPath::directory).orElse(PARENT)).resolve(leaf) + "";
+      String path = parent.map(CgroupPath::directory).orElse(PARENT) + "/" + leaf;
       return new CgroupPath(path, path);
     }
     String slice = parent.orElse(SLICE);
@@ -38,6 +39,6 @@ record CgroupPath(String oci, String directory) {
       throw new AgentException.InvalidSpec(
           "cgroup parent '%s' has to be a path such as /my/group".formatted(parent));
     }
-    return path.toString();
+    return UnixPath.text(path);
   }
 }

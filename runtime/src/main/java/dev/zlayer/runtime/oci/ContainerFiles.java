@@ -4,6 +4,7 @@ import dev.zlayer.container.FileChange;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.image.snapshot.Snapshot;
 import dev.zlayer.json.Json;
+import dev.zlayer.runtime.life.Cell;
 import dev.zlayer.runtime.observe.OverlayChanges;
 import dev.zlayer.runtime.observe.RootFiles;
 import java.io.IOException;
@@ -27,7 +28,7 @@ final class ContainerFiles {
     if (cell.view().now().removed()) {
       throw new AgentException.NotFound("container " + cell.record().id(), "it was removed");
     }
-    OptionalLong pid = cell.view().now().pid();
+    OptionalLong pid = cell.record().pid();
     try {
       return pid.isPresent() && cell.status().alive()
           ? RootFiles.running(pid.getAsLong())

@@ -5,11 +5,13 @@ import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.container.GpuRequest;
 import dev.zlayer.container.NetworkSpec;
 import dev.zlayer.container.SecuritySpec;
-import dev.zlayer.container.Signal;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.ContainerDir;
 import dev.zlayer.port.ImageDetails;
 import dev.zlayer.runtime.cni.Attachment;
+import dev.zlayer.runtime.life.Cell;
+import dev.zlayer.runtime.life.ContainerRecord;
+import dev.zlayer.runtime.life.Phase;
 import dev.zlayer.runtime.oci.config.CommandLine;
 import dev.zlayer.runtime.oci.config.EtcFiles;
 import dev.zlayer.runtime.oci.gpu.GpuWiring;
@@ -34,7 +36,9 @@ final class Creating {
   }
 
   Cell create(ContainerId id, ContainerSpec spec, ImageDetails image) throws InterruptedException {
-    ContainerRecord record = record(id, spec, image);
+    ContainerRecord record =
+        ContainerRecord.creating(
+            id, spec, image, CommandLine.of(spec.process(), image.run()), shop.clock().instant());
     Volumes.check(spec.fileSystem().mounts());
     checkOthers(spec);
     try (var _ = shop.locks().lock(id.runtimeName())) {
@@ -77,7 +81,7 @@ final class Creating {
     GpuWiring.Wired gpus = gpus(cell);
     bundles.write(cell, image.run(), root, network, volumes, gpus);
     shop.faults().reached("create.bundle");
-    cell.saveDurably(record -> record.withPhase(ContainerRecord.Phase.CREATED));
+    cell.saveDurably(record -> record.withPhase(Phase.CREATED));
     shop.faults().reached("create.done");
   }
 
@@ -96,29 +100,6 @@ final class Creating {
       shop.cells().put(cell.name(), cell);
       return wired;
     }
-  }
-
-  private ContainerRecord record(ContainerId id, ContainerSpec spec, ImageDetails image) {
-    Signal stop =
-        spec.stop()
-            .signal()
-            .or(() -> image.run().stopSignal().map(Signal::parse))
-            .orElse(Signal.TERM);
-    return new ContainerRecord(
-        ContainerRecord.VERSION,
-        id,
-        spec,
-        Optional.empty(),
-        shop.clock().instant(),
-        image.info().digest(),
-        CommandLine.of(spec.process(), image.run()),
-        stop,
-        List.of(),
-        ContainerRecord.Phase.CREATING,
-        0,
-        Optional.empty(),
-        Optional.empty(),
-        Optional.empty());
   }
 
   private void checkOthers(ContainerSpec spec) {

@@ -5,6 +5,9 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.ContainerDir;
 import dev.zlayer.host.linux.ProcessIdentity;
 import dev.zlayer.host.linux.RootedDirectory;
+import dev.zlayer.runtime.life.Cell;
+import dev.zlayer.runtime.life.ContainerRecord;
+import dev.zlayer.runtime.life.View;
 import dev.zlayer.runtime.oci.tool.Conmon;
 import dev.zlayer.runtime.oci.tool.ToolFailed;
 import dev.zlayer.task.Deadline;
@@ -38,7 +41,7 @@ final class Dismantling {
       shop.faults().reached("remove.root");
       shop.volumes().removeAnonymous(cell.name());
       shop.faults().reached("remove.volumes");
-      cell.view().update(Cell.View::gone);
+      cell.view().update(View::gone);
       boolean _ = shop.firsts().waitStatus(cell.name()).isPresent();
       removeDirectory(cell);
       shop.faults().reached("remove.directory");

@@ -6,6 +6,9 @@ import dev.zlayer.container.Signal;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.ContainerDir;
 import dev.zlayer.host.file.DirectoryWatchLoop;
+import dev.zlayer.runtime.life.Cell;
+import dev.zlayer.runtime.life.ContainerRecord;
+import dev.zlayer.runtime.life.ExitCodes;
 import dev.zlayer.runtime.observe.StatsSource;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -17,8 +20,6 @@ import java.util.OptionalInt;
 
 /** Learns how a run ended from what its monitor noted, and from nothing else. */
 final class Ending {
-  private static final int SIGNALLED = 128;
-  private static final int LAST_SIGNAL = 64;
   private static final int SIGNAL_BITS = 0x7f;
 
   private final Workshop shop;
@@ -73,22 +74,16 @@ final class Ending {
     }
   }
 
-  /**
-   * The monitor notes 128 + n for signal n, as does an init process for its child. Where the kernel
-   * did not tell which it was, it counts as a signal, which is far more frequent.
-   */
+  /** The monitor notes a death by a signal and an exit with its number alike. */
   private ExitStatus status(Cell cell, ContainerDir.RunDir run, int code, OptionalInt wait) {
-    if (code == SIGNALLED + Signal.KILL.number()
-        && (Files.exists(run.outOfMemory()) || killedForMemory(cell))) {
+    if (ExitCodes.killed(code) && (Files.exists(run.outOfMemory()) || killedForMemory(cell))) {
       return new ExitStatus.OutOfMemory();
     }
     boolean ownCode =
         wait.isPresent()
             && (wait.getAsInt() & SIGNAL_BITS) == 0
             && !cell.record().spec().process().init();
-    return !ownCode && code > SIGNALLED && code <= SIGNALLED + LAST_SIGNAL
-        ? new ExitStatus.Signalled(new Signal(code - SIGNALLED))
-        : new ExitStatus.Code(code);
+    return ownCode ? new ExitStatus.Code(code) : ExitCodes.of(code);
   }
 
   private boolean killedForMemory(Cell cell) {

@@ -1,8 +1,6 @@
 package dev.zlayer.runtime.oci;
 
 import dev.zlayer.container.ContainerDetails;
-import dev.zlayer.container.ContainerId;
-import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.container.ContainerStatus;
 import dev.zlayer.container.ExecSpec;
 import dev.zlayer.container.FileChange;
@@ -30,14 +28,16 @@ import dev.zlayer.port.Renamable;
 import dev.zlayer.port.Updatable;
 import dev.zlayer.port.VolumeSyncing;
 import dev.zlayer.runtime.cni.Attachment;
+import dev.zlayer.runtime.life.Cell;
+import dev.zlayer.runtime.life.CellContainer;
+import dev.zlayer.runtime.life.ContainerRecord;
+import dev.zlayer.runtime.life.Phase;
 import dev.zlayer.runtime.observe.ContainerProcesses;
-import dev.zlayer.runtime.oci.ContainerRecord.Phase;
 import dev.zlayer.runtime.oci.config.ResourcesSection;
 import dev.zlayer.runtime.oci.config.User;
 import dev.zlayer.runtime.oci.exec.ExecProcess;
 import dev.zlayer.runtime.oci.exec.Execs;
 import dev.zlayer.runtime.oci.tool.ToolFailed;
-import dev.zlayer.task.Deadline;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -46,12 +46,10 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalLong;
 
 /** A handle to one container; see {@link Container}. */
-final class OciContainer
-    implements Container,
-        Archivable,
+final class OciContainer extends CellContainer<ContainerRecord>
+    implements Archivable,
         Attachable,
         Pausable,
         ProcessListing,
@@ -62,42 +60,14 @@ final class OciContainer
   private final Cell cell;
 
   OciContainer(Workshop shop, Cell cell) {
+    super("oci", cell);
     this.shop = shop;
     this.cell = cell;
   }
 
   @Override
-  public ContainerId id() {
-    return cell.record().id();
-  }
-
-  @Override
-  public ContainerSpec spec() {
-    return cell.record().spec();
-  }
-
-  @Override
-  public ContainerStatus status() {
-    return cell.status();
-  }
-
-  @Override
   public ContainerDetails inspect() {
-    requirePresent();
-    ContainerRecord record = cell.record();
-    return new ContainerDetails(
-        record.id(),
-        record.name().orElse(cell.name()),
-        "oci",
-        record.spec(),
-        Optional.of(record.image()),
-        record.command(),
-        status(),
-        record.createdAt(),
-        Math.max(0, record.run() - 1),
-        ip(),
-        ports(),
-        shop.roots().find(cell.name()).map(Snapshot::root));
+    return details(cell.record().name(), shop.roots().find(cell.name()).map(Snapshot::root));
   }
 
   @Override
@@ -114,44 +84,22 @@ final class OciContainer
   public Optional<Outcome> stop(Duration grace) throws InterruptedException {
     try (var _ = shop.locks().lock(cell.name())) {
       requirePresent();
-      return new Stopping(shop).stop(cell, cell.record().stopSignal(), grace);
+      return shop.stopping().stop(cell, cell.record().stopSignal(), grace);
     }
   }
 
   @Override
   public void kill(Signal signal) throws InterruptedException {
     requirePresent();
-    var stopping = new Stopping(shop);
-    if (signal.equals(Signal.KILL)) {
-      stopping.thaw(cell);
-    }
-    if (!stopping.signal(cell, signal)) {
+    if (!shop.stopping().signal(cell, signal)) {
       throw notRunning();
     }
   }
 
   @Override
-  public Outcome await(WaitCondition condition, Deadline deadline) throws InterruptedException {
-    int ends = cell.view().now().ends();
-    String doing = "waiting for container " + id();
-    return cell.view()
-        .await(
-            view ->
-                view.removed()
-                    || switch (condition) {
-                      case NOT_RUNNING -> !view.status().alive();
-                      case NEXT_EXIT -> view.ends() > ends;
-                      case REMOVED -> false;
-                    },
-            deadline,
-            doing)
-        .outcome();
-  }
-
-  @Override
   public void remove(boolean force) throws InterruptedException {
     if (force) {
-      new Stopping(shop).signal(cell, Signal.KILL);
+      shop.stopping().signals().send(cell, Signal.KILL);
     }
     try (var _ = shop.locks().lock(cell.name())) {
       if (cell.view().now().removed()) {
@@ -159,12 +107,11 @@ final class OciContainer
       }
       if (status().alive()) {
         if (!force) {
-          throw new AgentException.InvalidSpec(
-              "container %s is running: stop it first, or force the removal".formatted(id()));
+          throw stillRuns();
         }
-        new Stopping(shop).stop(cell, Signal.KILL, shop.settings().killLimit());
+        shop.stopping().stop(cell, Signal.KILL, shop.settings().killLimit());
       }
-      cell.save(record -> record.withPhase(ContainerRecord.Phase.REMOVING));
+      cell.save(record -> record.withPhase(Phase.REMOVING));
       shop.faults().reached("remove.recorded");
       new Dismantling(shop).dismantle(cell);
     }
@@ -225,12 +172,6 @@ final class OciContainer
   }
 
   @Override
-  public OptionalLong pid() {
-    requirePresent();
-    return status().alive() ? cell.view().now().pid() : OptionalLong.empty();
-  }
-
-  @Override
   public Optional<InetAddress> ip() {
     requirePresent();
     return network().flatMap(Attachment::ip);
@@ -246,18 +187,11 @@ final class OciContainer
   public void pause() throws InterruptedException {
     try (var _ = shop.locks().lock(cell.name())) {
       requirePresent();
-      if (cell.record().phase() == ContainerRecord.Phase.PAUSED) {
+      if (cell.record().phase() == Phase.PAUSED) {
         return;
       }
       requireRunning();
-      cell.save(record -> record.withPhase(Phase.RUNNING, Phase.PAUSED));
-      shop.faults().reached("pause.recorded");
-      try {
-        shop.runtime().pause(cell.name());
-      } catch (ToolFailed e) {
-        cell.save(record -> record.withPhase(Phase.PAUSED, Phase.RUNNING));
-        throw new AgentException.Internal(e.reason(), e);
-      }
+      shop.stopping().freeze(cell);
     }
   }
 
@@ -265,7 +199,7 @@ final class OciContainer
   public void unpause() throws InterruptedException {
     try (var _ = shop.locks().lock(cell.name())) {
       requirePresent();
-      new Stopping(shop).thaw(cell);
+      shop.stopping().thaw(cell);
     }
   }
 
@@ -356,24 +290,5 @@ final class OciContainer
     return spec().network().mode() instanceof NetworkSpec.Mode.Shared(var with)
         ? shop.networks().find(Bundles.Others.networkOwner(shop, with).name())
         : shop.networks().find(cell.name());
-  }
-
-  private void requirePresent() {
-    if (cell.view().now().removed()) {
-      throw new AgentException.NotFound("container " + id(), "it was removed");
-    }
-  }
-
-  private void requireRunning() {
-    if (!status().alive()) {
-      throw notRunning();
-    }
-  }
-
-  private AgentException notRunning() {
-    return new AgentException.InvalidSpec(
-        status() instanceof ContainerStatus.Paused
-            ? "container %s is paused: unpause it first".formatted(id())
-            : "container %s does not run: start it first".formatted(id()));
   }
 }

@@ -27,6 +27,8 @@ import dev.zlayer.port.Renamable;
 import dev.zlayer.port.Updatable;
 import dev.zlayer.port.VolumeSyncing;
 import dev.zlayer.runtime.cni.Networks;
+import dev.zlayer.runtime.life.Cell;
+import dev.zlayer.runtime.life.Phase;
 import dev.zlayer.runtime.log.LogRotation;
 import dev.zlayer.runtime.observe.SamplerLoop;
 import dev.zlayer.runtime.observe.StatsSampler;
@@ -35,18 +37,15 @@ import dev.zlayer.runtime.oci.tool.OciCommands;
 import dev.zlayer.runtime.oci.tool.OciTools;
 import dev.zlayer.task.KeyedLock;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardWatchEventKinds;
 import java.time.InstantSource;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.zip.CRC32C;
 
 /** Runs containers through an OCI runtime under conmon, as {@link ContainerRuntime} tells. */
 public final class OciRuntime implements ContainerRuntime, AutoCloseable {
@@ -137,7 +136,7 @@ public final class OciRuntime implements ContainerRuntime, AutoCloseable {
               new KeyedLock<>(),
               parts.clock(),
               parts.faults(),
-              tag(dirs.data()));
+              dirs.tag());
       var opened =
           new OciRuntime(
               shop, parts.store().images(), tools, SamplerLoop.start(sampler, parts.clock()));
@@ -230,7 +229,7 @@ public final class OciRuntime implements ContainerRuntime, AutoCloseable {
   }
 
   private static boolean made(Cell cell) {
-    return cell.record().phase() != ContainerRecord.Phase.CREATING;
+    return cell.record().phase() != Phase.CREATING;
   }
 
   /** Leaves the containers running and stops watching them. */
@@ -246,12 +245,5 @@ public final class OciRuntime implements ContainerRuntime, AutoCloseable {
     } catch (IOException e) {
       throw new AgentException.Internal("cannot stop watching logs", e);
     }
-  }
-
-  /** A few letters that differ between the agents of one machine. */
-  public static String tag(Path data) {
-    var sum = new CRC32C();
-    sum.update(data.toAbsolutePath().normalize().toString().getBytes(StandardCharsets.UTF_8));
-    return HexFormat.of().toHexDigits((int) sum.getValue());
   }
 }

@@ -3,6 +3,7 @@ package dev.zlayer.runtime.oci;
 import dev.zlayer.container.SecuritySpec;
 import dev.zlayer.host.linux.ErrnoException;
 import dev.zlayer.host.linux.Mounts;
+import dev.zlayer.runtime.life.Cell;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -8,6 +8,8 @@ import dev.zlayer.container.NetworkSpec;
 import dev.zlayer.container.Outcome;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.linux.RootedDirectory;
+import dev.zlayer.runtime.life.Cell;
+import dev.zlayer.runtime.life.ContainerRecord;
 import dev.zlayer.runtime.oci.tool.Conmon;
 import dev.zlayer.runtime.oci.tool.ToolFailed;
 import java.io.IOException;

@@ -6,6 +6,7 @@ import dev.zlayer.host.linux.RootedDirectory;
 import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.CommandResult;
 import dev.zlayer.host.process.Processes;
+import dev.zlayer.runtime.life.Cell;
 import dev.zlayer.task.Deadline;
 import java.io.IOException;
 import java.nio.file.Path;

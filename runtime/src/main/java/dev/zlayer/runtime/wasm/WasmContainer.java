@@ -1,9 +1,6 @@
 package dev.zlayer.runtime.wasm;
 
 import dev.zlayer.container.ContainerDetails;
-import dev.zlayer.container.ContainerId;
-import dev.zlayer.container.ContainerSpec;
-import dev.zlayer.container.ContainerStatus;
 import dev.zlayer.container.ExecSpec;
 import dev.zlayer.container.LogQuery;
 import dev.zlayer.container.Outcome;
@@ -15,18 +12,18 @@ import dev.zlayer.port.Attachable;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.ExecSession;
 import dev.zlayer.port.LogReader;
+import dev.zlayer.runtime.life.CellContainer;
+import dev.zlayer.runtime.life.Phase;
 import dev.zlayer.runtime.log.LogFileReader;
 import dev.zlayer.task.Deadline;
 import java.io.IOException;
-import java.net.InetAddress;
 import java.time.Duration;
-import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 
 /** A handle to one container; see {@link Container}. */
-final class WasmContainer implements Container, Attachable {
+final class WasmContainer extends CellContainer<WasmRecord> implements Attachable {
   /** What these do to a program that handles none of them is nothing. */
   private static final Set<Signal> IGNORED =
       Set.of(
@@ -40,42 +37,14 @@ final class WasmContainer implements Container, Attachable {
   private final WasmCell cell;
 
   WasmContainer(WasmShop shop, WasmCell cell) {
+    super(WasmRuntime.NAME, cell);
     this.shop = shop;
     this.cell = cell;
   }
 
   @Override
-  public ContainerId id() {
-    return cell.record().id();
-  }
-
-  @Override
-  public ContainerSpec spec() {
-    return cell.record().spec();
-  }
-
-  @Override
-  public ContainerStatus status() {
-    return cell.view().now().status();
-  }
-
-  @Override
   public ContainerDetails inspect() {
-    requirePresent();
-    WasmRecord record = cell.record();
-    return new ContainerDetails(
-        record.id(),
-        cell.name(),
-        WasmRuntime.NAME,
-        record.spec(),
-        Optional.of(record.image()),
-        record.arguments(),
-        status(),
-        record.createdAt(),
-        Math.max(0, record.run() - 1),
-        Optional.empty(),
-        List.of(),
-        Optional.empty());
+    return details(Optional.empty(), Optional.empty());
   }
 
   @Override
@@ -93,7 +62,7 @@ final class WasmContainer implements Container, Attachable {
   public Optional<Outcome> stop(Duration grace) throws InterruptedException {
     try (var _ = shop.locks().lock(cell.name())) {
       requirePresent();
-      Optional<ModuleLoop> loop = cell.view().now().loop();
+      Optional<ModuleLoop> loop = cell.loop();
       if (loop.isPresent()) {
         cell.stopping();
         signal(loop.get(), spec().stop().signal().orElse(Signal.TERM));
@@ -108,7 +77,7 @@ final class WasmContainer implements Container, Attachable {
   @Override
   public void kill(Signal signal) throws InterruptedException {
     requirePresent();
-    signal(cell.view().now().loop().orElseThrow(this::notRunning), signal);
+    signal(cell.loop().orElseThrow(this::notRunning), signal);
   }
 
   private static void signal(ModuleLoop loop, Signal signal) {
@@ -131,40 +100,22 @@ final class WasmContainer implements Container, Attachable {
   }
 
   @Override
-  public Outcome await(WaitCondition condition, Deadline deadline) throws InterruptedException {
-    int ends = cell.view().now().ends();
-    return cell.view()
-        .await(
-            view ->
-                view.removed()
-                    || switch (condition) {
-                      case NOT_RUNNING -> !view.status().alive();
-                      case NEXT_EXIT -> view.ends() > ends;
-                      case REMOVED -> false;
-                    },
-            deadline,
-            "waiting for container " + id())
-        .outcome();
-  }
-
-  @Override
   public void remove(boolean force) throws InterruptedException {
     if (force) {
-      cell.view().now().loop().ifPresent(loop -> loop.end(Signal.KILL));
+      cell.loop().ifPresent(loop -> loop.end(Signal.KILL));
     }
     try (var _ = shop.locks().lock(cell.name())) {
       if (cell.view().now().removed()) {
         return;
       }
-      Optional<ModuleLoop> loop = cell.view().now().loop();
+      Optional<ModuleLoop> loop = cell.loop();
       if (loop.isPresent()) {
         if (!force) {
-          throw new AgentException.InvalidSpec(
-              "container %s is running: stop it first, or force the removal".formatted(id()));
+          throw stillRuns();
         }
         end(loop.get());
       }
-      cell.save(record -> record.withPhase(WasmRecord.Phase.REMOVING));
+      cell.save(record -> record.withPhase(Phase.REMOVING));
       shop.dismantle(cell);
     } catch (IOException e) {
       throw new AgentException.Internal(
@@ -210,37 +161,7 @@ final class WasmContainer implements Container, Attachable {
         0);
   }
 
-  /** A module is a thread of the agent and has no process of its own. */
-  @Override
-  public OptionalLong pid() {
-    requirePresent();
-    return OptionalLong.empty();
-  }
-
-  /** A module has no network. */
-  @Override
-  public Optional<InetAddress> ip() {
-    requirePresent();
-    return Optional.empty();
-  }
-
-  @Override
-  public List<ContainerDetails.PortBinding> ports() {
-    requirePresent();
-    return List.of();
-  }
-
   private ModuleLoop running() {
-    return cell.view().now().loop().orElseThrow(this::notRunning);
-  }
-
-  private void requirePresent() {
-    if (cell.view().now().removed()) {
-      throw new AgentException.NotFound("container " + id(), "it was removed");
-    }
-  }
-
-  private AgentException notRunning() {
-    return new AgentException.InvalidSpec("container %s does not run".formatted(id()));
+    return cell.loop().orElseThrow(this::notRunning);
   }
 }

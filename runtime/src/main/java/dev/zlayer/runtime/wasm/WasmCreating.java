@@ -8,6 +8,7 @@ import dev.zlayer.host.file.ContainerDir;
 import dev.zlayer.image.LocalImages;
 import dev.zlayer.oci.Digest;
 import dev.zlayer.port.ImageDetails;
+import dev.zlayer.runtime.life.Phase;
 import dev.zlayer.runtime.wasm.wasi.Guest;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -37,7 +38,7 @@ record WasmCreating(WasmShop shop, LocalImages images) {
               module,
               invocation.arguments(),
               invocation.environment(),
-              WasmRecord.Phase.CREATING,
+              Phase.CREATING,
               0,
               Optional.empty(),
               Optional.empty());
@@ -77,7 +78,7 @@ record WasmCreating(WasmShop shop, LocalImages images) {
       Files.createDirectories(directory.host());
     }
     cell.logs().prepare();
-    cell.saveDurably(record -> record.withPhase(WasmRecord.Phase.CREATED));
+    cell.saveDurably(record -> record.withPhase(Phase.CREATED));
   }
 
   /** Where the mounts of a container are on the host. */

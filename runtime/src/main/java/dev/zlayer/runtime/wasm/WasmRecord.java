@@ -4,12 +4,15 @@ import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.container.Outcome;
 import dev.zlayer.oci.Digest;
+import dev.zlayer.runtime.life.LifeRecord;
+import dev.zlayer.runtime.life.Phase;
 import java.time.Instant;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /**
  * What is kept on disk about one container. Written before the step it announces.
@@ -17,6 +20,7 @@ import java.util.Optional;
  * @param image digest of the manifest
  * @param module digest of the module's bytes
  * @param arguments what the module sees, image and spec joined
+ * @param phase running means: in the agent that wrote this, or when that agent died
  * @param run counts the starts
  */
 record WasmRecord(
@@ -31,7 +35,8 @@ record WasmRecord(
     Phase phase,
     int run,
     Optional<Instant> startedAt,
-    Optional<Outcome> outcome) {
+    Optional<Outcome> outcome)
+    implements LifeRecord<WasmRecord> {
   static final int VERSION = 1;
 
   WasmRecord {
@@ -39,19 +44,19 @@ record WasmRecord(
     environment = Collections.unmodifiableMap(new LinkedHashMap<>(environment));
   }
 
-  /** How far it is. */
-  enum Phase {
-    /** Being made: to be undone after a crash. */
-    CREATING,
-    CREATED,
-    /** It runs in the agent that wrote this, or ran when that agent died. */
-    RUNNING,
-    ENDED,
-    /** Being removed: to be finished after a crash. */
-    REMOVING
+  @Override
+  public List<String> command() {
+    return arguments;
   }
 
-  WasmRecord withPhase(Phase phase) {
+  /** A module is a thread of the agent and has no process of its own. */
+  @Override
+  public OptionalLong pid() {
+    return OptionalLong.empty();
+  }
+
+  @Override
+  public WasmRecord withPhase(Phase phase) {
     return with(phase, run, startedAt, outcome);
   }
 
@@ -59,7 +64,8 @@ record WasmRecord(
     return with(Phase.RUNNING, run + 1, Optional.of(now), Optional.empty());
   }
 
-  WasmRecord ended(Outcome outcome) {
+  @Override
+  public WasmRecord ended(Outcome outcome) {
     return with(Phase.ENDED, run, startedAt, Optional.of(outcome));
   }
 

@@ -123,7 +123,7 @@ public final class WasmRuntime implements ContainerRuntime, AutoCloseable {
     switch (cell.record().phase()) {
       case CREATING, REMOVING -> shop.dismantle(cell);
       case CREATED, ENDED -> shop.cells().put(cell.name(), cell);
-      case RUNNING -> {
+      case STARTING, RUNNING, PAUSED -> {
         cell.ended(
             new Outcome(
                 new ExitStatus.Unknown("the agent in which it ran has ended"),
@@ -209,7 +209,7 @@ public final class WasmRuntime implements ContainerRuntime, AutoCloseable {
   @Override
   public void close() {
     List<ModuleLoop> running =
-        shop.cells().values().stream().flatMap(cell -> cell.view().now().loop().stream()).toList();
+        shop.cells().values().stream().flatMap(cell -> cell.loop().stream()).toList();
     running.forEach(ModuleLoop::agentEnds);
     try {
       Deadline deadline = Deadline.after(shop.settings().endLimit());

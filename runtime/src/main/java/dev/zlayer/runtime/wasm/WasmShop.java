@@ -4,6 +4,7 @@ import dev.zlayer.host.file.DataDir;
 import dev.zlayer.host.file.DirectoryWatchLoop;
 import dev.zlayer.host.linux.RootedDirectory;
 import dev.zlayer.oci.Digest;
+import dev.zlayer.runtime.life.View;
 import dev.zlayer.runtime.wasm.module.Programs;
 import dev.zlayer.task.KeyedLock;
 import java.io.IOException;
@@ -51,6 +52,6 @@ record WasmShop(
     Files.deleteIfExists(cell.directory().recordFile());
     RootedDirectory.removeTree(cell.directory().path());
     cells.remove(cell.name());
-    cell.gone();
+    cell.view().update(View::gone);
   }
 }

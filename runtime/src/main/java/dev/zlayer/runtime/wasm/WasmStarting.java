@@ -75,7 +75,7 @@ record WasmStarting(WasmShop shop) {
   private void requireRoom() {
     long used =
         shop.cells().values().stream()
-            .flatMap(cell -> cell.view().now().loop().stream())
+            .flatMap(cell -> cell.loop().stream())
             .mapToLong(ModuleLoop::memoryBytes)
             .sum();
     if (used > shop.settings().allMemoryBytes()) {
@@ -86,7 +86,7 @@ record WasmStarting(WasmShop shop) {
   }
 
   private AgentException failed(WasmCell cell, String reason, Exception cause) {
-    cell.ended(
+    cell.failed(
         new Outcome(
             new ExitStatus.RuntimeError(reason),
             Optional.empty(),

@@ -12,7 +12,7 @@ import org.awaitility.Awaitility;
 record Leaks(Path directory) {
   /** Fails, naming it, when anything is left of any container. */
   void assertNone() throws Exception {
-    var leaks = new HostLeaks(directory, OciRuntime.tag(DataDir.under(directory).data()));
+    var leaks = new HostLeaks(directory, DataDir.under(directory).tag());
     Awaitility.await("processes end").untilAsserted(() -> assertThat(leaks.processes()).isEmpty());
     assertThat(leaks.find()).isEmpty();
     new NetworkLeaks(Stage.networks(directory)).assertNone();

@@ -1,5 +1,6 @@
 package dev.zlayer.runtime.oci.config;
 
+import dev.zlayer.host.file.UnixPath;
 import dev.zlayer.json.Json;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -21,7 +22,7 @@ public final class BundleConfig {
             .put(
                 "root",
                 Json.object()
-                    .put("path", input.root().toString())
+                    .put("path", UnixPath.text(input.root()))
                     .put("readonly", input.spec().fileSystem().readOnlyRoot())
                     .build());
     config.put("hostname", input.hostname());
@@ -54,7 +55,7 @@ public final class BundleConfig {
 
   /** In the network namespace at that path. */
   public static Json inNetwork(Json config, Path namespace) {
-    return inNamespaces(config, Map.of("network", namespace.toString()));
+    return inNamespaces(config, Map.of("network", UnixPath.text(namespace)));
   }
 
   /** Joins namespaces of other processes, whose numbers are only known when a container starts. */

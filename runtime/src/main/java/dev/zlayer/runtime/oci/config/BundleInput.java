@@ -33,6 +33,15 @@ public record BundleInput(
     boolean foreignPrograms,
     String cgroupPath,
     HostFacts host) {
+  /** 32-bit programs are dynamically linked with very few exceptions, and need their loader. */
+  public static final List<String> FOREIGN_LOADERS =
+      List.of(
+          "/lib/ld-linux.so.2",
+          "/lib/ld-musl-i386.so.1",
+          "/lib/ld-linux-armhf.so.3",
+          "/lib/ld-musl-armhf.so.1",
+          "/libx32/ld-linux-x32.so.2");
+
   public BundleInput {
     command = List.copyOf(command);
     binds = List.copyOf(binds);

@@ -2,6 +2,7 @@ package dev.zlayer.runtime.oci.config;
 
 import dev.zlayer.container.SecuritySpec;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.file.UnixPath;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import java.io.IOException;
@@ -62,7 +63,7 @@ final class LinuxSection {
       namespaces.add(namespace("ipc", Optional.empty()));
     }
     if (!input.hostNetwork()) {
-      namespaces.add(namespace("network", input.network().map(Object::toString)));
+      namespaces.add(namespace("network", input.network().map(UnixPath::text)));
     }
     if (input.host().cgroups().v2() && !security.privileged()) {
       namespaces.add(namespace("cgroup", Optional.empty()));

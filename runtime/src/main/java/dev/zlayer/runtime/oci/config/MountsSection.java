@@ -3,6 +3,7 @@ package dev.zlayer.runtime.oci.config;
 import dev.zlayer.container.Mount;
 import dev.zlayer.container.SecuritySpec;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.file.UnixPath;
 import dev.zlayer.host.linux.CgroupSupport;
 import dev.zlayer.json.Json;
 import java.nio.file.Path;
@@ -59,7 +60,7 @@ final class MountsSection {
     if (normal.getNameCount() == 0) {
       throw new AgentException.InvalidSpec("nothing can be mounted over the root");
     }
-    return normal.toString();
+    return UnixPath.text(normal);
   }
 
   private static List<Entry> base(SecuritySpec security, Path sharedMemory) {
@@ -81,7 +82,7 @@ final class MountsSection {
     base.add(entry("/sys", "sysfs", "sysfs", "nosuid", "noexec", "nodev", access));
     base.add(
         entry(
-            CgroupSupport.mountPoint().toString(),
+            UnixPath.text(CgroupSupport.mountPoint()),
             "cgroup",
             "cgroup",
             "nosuid",
@@ -94,7 +95,10 @@ final class MountsSection {
         new Entry(
             "/dev/shm",
             mount(
-                "/dev/shm", "bind", sharedMemory.toString(), List.of("rbind", "rprivate", "rw"))));
+                "/dev/shm",
+                "bind",
+                UnixPath.text(sharedMemory),
+                List.of("rbind", "rprivate", "rw"))));
     return base;
   }
 
@@ -104,7 +108,7 @@ final class MountsSection {
       options.add("rro");
     }
     return new Entry(
-        bind.target(), mount(bind.target(), "bind", bind.source().toString(), options));
+        bind.target(), mount(bind.target(), "bind", UnixPath.text(bind.source()), options));
   }
 
   private static Entry tmpfs(Mount.Tmpfs tmpfs) {

@@ -1,10 +1,10 @@
 package dev.zlayer.runtime.oci.exec;
 
 import dev.zlayer.container.ExitStatus;
-import dev.zlayer.container.Signal;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
+import dev.zlayer.runtime.life.ExitCodes;
 import java.util.Locale;
 import java.util.Optional;
 
@@ -12,22 +12,19 @@ import java.util.Optional;
  * Tells the exit of the command from a failure of the OCI runtime to run it, which speaks through
  * the same exit code and, only then, through its log. Pure.
  */
-final class ExecExit {
+public final class ExecExit {
   private static final int NOT_FOUND = 127;
   private static final int NOT_EXECUTABLE = 126;
-  private static final int SIGNALLED = 128;
-  private static final int LAST_SIGNAL = 64;
 
   private ExecExit() {}
 
-  static ExitStatus of(int code, String runtimeLog) {
+  /** {@code runtimeLog} is what the runtime wrote to its log. */
+  public static ExitStatus of(int code, String runtimeLog) {
     Optional<String> problem = runtimeLog.lines().flatMap(line -> error(line).stream()).findFirst();
     if (code != 0 && problem.isPresent()) {
       return failure(problem.get());
     }
-    return code > SIGNALLED && code <= SIGNALLED + LAST_SIGNAL
-        ? new ExitStatus.Signalled(new Signal(code - SIGNALLED))
-        : new ExitStatus.Code(code);
+    return ExitCodes.of(code);
   }
 
   private static ExitStatus failure(String problem) {

@@ -2,6 +2,7 @@ package dev.zlayer.runtime.oci.tool;
 
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.ContainerDir;
+import dev.zlayer.host.file.UnixPath;
 import dev.zlayer.host.linux.ProcessIdentity;
 import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.CommandResult;
@@ -56,14 +57,17 @@ public final class Conmon {
   /** Blocks until the container is created under its monitor. */
   public Monitored create(Watch watch) throws ToolFailed, InterruptedException {
     Deadline deadline = Deadline.after(runtime.limit());
-    Command command =
-        Command.of(arguments(watch))
-            .withEnv(ENVIRONMENT)
-            .in(watch.run().path()); // it notes an out-of-memory kill in its working directory too
-    CommandResult result = Processes.run(command, deadline);
-    long pid = pid(watch, result.stdout().strip());
+    CommandResult result = Processes.run(command(watch), deadline);
+    long pid = pid(result, watch.run());
     return new Monitored(
         identity(monitorPid(watch.run()), "monitor"), identity(pid, "first process"));
+  }
+
+  /** What creates the container; prints one line. Paths are those of where it runs. */
+  public Command command(Watch watch) {
+    return Command.of(arguments(watch))
+        .withEnv(ENVIRONMENT)
+        .in(watch.run().path()); // it notes an out-of-memory kill in its working directory too
   }
 
   /** The number that conmon left in its file; 0 when there is none. */
@@ -84,8 +88,8 @@ public final class Conmon {
                 "-c",
                 RELAY,
                 "sh",
-                run.monitorErrors().toString(),
-                program.toString(),
+                UnixPath.text(run.monitorErrors()),
+                UnixPath.text(program),
                 "--api-version",
                 "1",
                 "--cid",
@@ -95,17 +99,17 @@ public final class Conmon {
                 "--name",
                 watch.name(),
                 "--runtime",
-                runtime.program().toString(),
+                UnixPath.text(runtime.program()),
                 "--bundle",
-                watch.bundle().toString(),
+                UnixPath.text(watch.bundle()),
                 "--exit-dir",
-                run.path().toString(),
+                UnixPath.text(run.path()),
                 "--persist-dir",
-                run.path().toString(),
+                UnixPath.text(run.path()),
                 "--conmon-pidfile",
-                run.monitorPid().toString(),
+                UnixPath.text(run.monitorPid()),
                 "--container-pidfile",
-                run.processPid().toString(),
+                UnixPath.text(run.processPid()),
                 "--full-attach",
                 "--log-level",
                 "error"));
@@ -128,7 +132,11 @@ public final class Conmon {
     return arguments;
   }
 
-  private long pid(Watch watch, String line) throws ToolFailed {
+  /**
+   * The container's first process, from what the command printed; {@code run} is seen from here.
+   */
+  public long pid(CommandResult result, ContainerDir.RunDir run) throws ToolFailed {
+    String line = result.stdout().strip();
     Json message;
     try {
       message = line.isEmpty() ? Json.Null.INSTANCE : JsonText.parse(line);
@@ -143,7 +151,7 @@ public final class Conmon {
               .at("message")
               .string()
               .map(text -> reason(text))
-              .orElseGet(() -> "conmon said nothing: " + errors(watch.run())));
+              .orElseGet(() -> "conmon said nothing: " + errors(run)));
     }
     return pid;
   }

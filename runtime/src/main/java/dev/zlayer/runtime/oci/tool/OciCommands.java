@@ -2,6 +2,7 @@ package dev.zlayer.runtime.oci.tool;
 
 import dev.zlayer.container.Signal;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.file.UnixPath;
 import dev.zlayer.host.linux.ControlGroup;
 import dev.zlayer.host.linux.ProcessIdentity;
 import dev.zlayer.host.process.Command;
@@ -100,7 +101,7 @@ public final class OciCommands {
 
   /** The options that come before every verb. */
   public List<String> options() {
-    var options = new ArrayList<>(List.of("--root", root.toString()));
+    var options = new ArrayList<>(List.of("--root", UnixPath.text(root)));
     if (systemd) {
       options.add("--systemd-cgroup");
     }
@@ -189,6 +190,12 @@ public final class OciCommands {
     check("kill", "--all", name, Integer.toString(signal.number()));
   }
 
+  /** Signals the first process; false when it does not run. */
+  public boolean kill(String name, Signal signal) throws InterruptedException {
+    Command command = command(List.of("kill", name, Integer.toString(signal.number())));
+    return knows(name) && Processes.run(command, Deadline.after(limit)).success();
+  }
+
   public void pause(String name) throws ToolFailed, InterruptedException {
     check("pause", name);
   }
@@ -218,19 +225,19 @@ public final class OciCommands {
 
   /** A further process; {@code log} receives what the runtime itself has to say. */
   public Command exec(String name, Path process, Path pidFile, Path log) {
-    var arguments = new ArrayList<>(List.of(program.toString()));
+    var arguments = new ArrayList<>(List.of(UnixPath.text(program)));
     arguments.addAll(options());
     arguments.addAll(
         List.of(
             "--log",
-            log.toString(),
+            UnixPath.text(log),
             "--log-format",
             "json",
             "exec",
             "--process",
-            process.toString(),
+            UnixPath.text(process),
             "--pid-file",
-            pidFile.toString(),
+            UnixPath.text(pidFile),
             name));
     return reach.there(Command.of(arguments));
   }
@@ -249,7 +256,7 @@ public final class OciCommands {
   }
 
   private Command command(List<String> verb) {
-    var arguments = new ArrayList<>(List.of(program.toString()));
+    var arguments = new ArrayList<>(List.of(UnixPath.text(program)));
     arguments.addAll(options());
     arguments.addAll(verb);
     return reach.there(Command.of(arguments));

@@ -1,0 +1,71 @@
+package dev.zlayer.host.file;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+/**
+ * Has listeners look again and again, for directories whose changes nobody tells: those that
+ * another system writes to. It sleeps while nobody listens.
+ */
+public final class DirectoryPollLoop implements DirectoryWatch {
+  private static final System.Logger LOG = System.getLogger(DirectoryPollLoop.class.getName());
+
+  private final Duration pause;
+  private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
+  private final Thread thread;
+
+  private DirectoryPollLoop(String name, Duration pause) {
+    this.pause = pause;
+    this.thread = Thread.ofPlatform().daemon().name(name).unstarted(this::run);
+  }
+
+  public static DirectoryPollLoop open(String name, Duration pause) {
+    var loop = new DirectoryPollLoop(name, pause);
+    loop.thread.start();
+    return loop;
+  }
+
+  @Override
+  public DirectoryWatchLoop.Registration watch(Path directory, Runnable listener) {
+    // one that is told twice would be taken away twice
+    Runnable own = listener::run;
+    synchronized (this) {
+      listeners.add(own);
+      notifyAll();
+    }
+    return () -> listeners.remove(own);
+  }
+
+  private void run() {
+    try {
+      while (true) {
+        awaitListeners();
+        Thread.sleep(pause);
+        listeners.forEach(DirectoryPollLoop::tell);
+      }
+    } catch (InterruptedException _) {
+      // the end
+    }
+  }
+
+  private synchronized void awaitListeners() throws InterruptedException {
+    while (listeners.isEmpty()) {
+      wait();
+    }
+  }
+
+  private static void tell(Runnable listener) {
+    try {
+      listener.run();
+    } catch (RuntimeException e) {
+      LOG.log(System.Logger.Level.WARNING, "a listener to a directory failed", e);
+    }
+  }
+
+  @Override
+  public void close() {
+    thread.interrupt();
+  }
+}

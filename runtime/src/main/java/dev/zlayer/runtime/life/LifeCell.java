@@ -1,0 +1,153 @@
+package dev.zlayer.runtime.life;
+
+import dev.zlayer.container.ContainerStatus;
+import dev.zlayer.container.Outcome;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.file.AtomicFile;
+import dev.zlayer.host.file.ContainerDir;
+import dev.zlayer.host.file.DirectoryWatchLoop;
+import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
+import dev.zlayer.json.RecordJson;
+import dev.zlayer.runtime.log.EndSignal;
+import dev.zlayer.runtime.log.LogFiles;
+import dev.zlayer.task.Watched;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.util.Optional;
+import java.util.function.UnaryOperator;
+
+/**
+ * One container as this process sees it: its directory, and its record with what is not worth
+ * keeping. Readers never wait; changes go to the disk first.
+ */
+public abstract class LifeCell<R extends Record & LifeRecord<R>> implements EndSignal {
+  private static final System.Logger LOG = System.getLogger(LifeCell.class.getName());
+
+  private final String name;
+  private final ContainerDir directory;
+  private final Watched<View<R>> view;
+
+  protected LifeCell(ContainerDir directory, R record) {
+    this.name = record.id().runtimeName();
+    this.directory = directory;
+    this.view = new Watched<>(new View<>(record, false, 0, false, Optional.empty()));
+  }
+
+  /** The record of a directory; one of another version is an error, and left as it is. */
+  protected static <R extends Record & LifeRecord<R>> Optional<R> load(
+      ContainerDir directory, Class<R> type, int version) throws IOException {
+    if (!Files.exists(directory.recordFile())) {
+      return Optional.empty();
+    }
+    Json json = JsonText.parse(Files.readAllBytes(directory.recordFile()));
+    long found = json.at("version").integer().orElse(0L);
+    if (found != version) {
+      throw new IOException(
+          "%s has version %d and this agent reads %d"
+              .formatted(directory.recordFile(), found, version));
+    }
+    return Optional.of(RecordJson.read(json, type));
+  }
+
+  public final String name() {
+    return name;
+  }
+
+  public final ContainerDir directory() {
+    return directory;
+  }
+
+  public final ContainerDir.RunDir runDirectory() {
+    return directory.run(record().run());
+  }
+
+  public final LogFiles logs() {
+    return new LogFiles(directory.logs(), record().spec().logs());
+  }
+
+  public final Watched<View<R>> view() {
+    return view;
+  }
+
+  public final R record() {
+    return view.now().record();
+  }
+
+  public final ContainerStatus status() {
+    return view.now().status();
+  }
+
+  /** Writes the changed record, then shows it. */
+  public final void save(UnaryOperator<R> change) {
+    view.update(old -> old.with(written(change.apply(old.record()), false)));
+  }
+
+  /** Like {@link #save}, and sure to survive a power failure. */
+  public final void saveDurably(UnaryOperator<R> change) {
+    view.update(old -> old.with(written(change.apply(old.record()), true)));
+  }
+
+  /**
+   * Notes the end of a run, unless another one has begun or it is noted already. Also when the disk
+   * refuses it: then a later agent will not know how it ended.
+   */
+  public final void end(int run, Outcome outcome) {
+    view.update(
+        old ->
+            old.removed() || old.record().run() != run || noted(old.record())
+                ? old
+                : old.ended(endedRecord(old.record(), outcome)));
+  }
+
+  /** Notes that a run could not begin. */
+  public final void failed(Outcome outcome) {
+    view.update(old -> old.ended(endedRecord(old.record(), outcome)));
+  }
+
+  private boolean noted(R record) {
+    return switch (record.phase()) {
+      case ENDED -> true;
+      case REMOVING -> record.pid().isEmpty();
+      case CREATING, CREATED, STARTING, RUNNING, PAUSED -> false;
+    };
+  }
+
+  private R endedRecord(R record, Outcome outcome) {
+    R ended = record.ended(outcome);
+    // a removal under way goes on
+    R next = record.phase() == Phase.REMOVING ? ended.withPhase(Phase.REMOVING) : ended;
+    try {
+      return written(next, false);
+    } catch (AgentException.Internal e) {
+      LOG.log(System.Logger.Level.ERROR, "the end of a container could not be noted", e);
+      return next;
+    }
+  }
+
+  private R written(R record, boolean durably) {
+    try {
+      byte[] bytes = JsonText.bytes(RecordJson.write(record));
+      if (durably) {
+        AtomicFile.write(directory.recordFile(), bytes);
+      } else {
+        AtomicFile.writeRelaxed(directory.recordFile(), bytes);
+      }
+      return record;
+    } catch (IOException e) {
+      throw new AgentException.Internal(
+          "cannot write %s: %s".formatted(directory.recordFile(), e.getMessage()), e);
+    }
+  }
+
+  /** All output is written before the end is noted. */
+  @Override
+  public final boolean ended() {
+    return view.now().silent();
+  }
+
+  @Override
+  public final DirectoryWatchLoop.Registration onEnd(Runnable wake) {
+    return view.onChange(wake)::close;
+  }
+}

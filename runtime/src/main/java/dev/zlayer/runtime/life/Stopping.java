@@ -1,0 +1,111 @@
+package dev.zlayer.runtime.life;
+
+import dev.zlayer.container.Outcome;
+import dev.zlayer.container.SecuritySpec;
+import dev.zlayer.container.Signal;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.runtime.oci.tool.OciCommands;
+import dev.zlayer.runtime.oci.tool.ToolFailed;
+import dev.zlayer.task.Deadline;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.function.Consumer;
+
+/**
+ * Ends a container's process, politely first, or has it pause.
+ *
+ * @param killLimit how long to wait for death after SIGKILL
+ * @param signals how the first process is reached
+ * @param steps is told what has been done, for tests that end the agent there
+ */
+public record Stopping(
+    OciCommands runtime, Duration killLimit, Signals signals, Consumer<String> steps) {
+  /** Reaches the first process of a container. */
+  @FunctionalInterface
+  public interface Signals {
+    /** Sends a signal; false when it does not run. */
+    boolean send(Cell cell, Signal signal) throws InterruptedException;
+  }
+
+  /** The caller holds the container's lock. Returns how it ended; nothing if it never ran. */
+  public Optional<Outcome> stop(Cell cell, Signal signal, Duration grace)
+      throws InterruptedException {
+    if (!cell.status().alive()) {
+      return cell.record().outcome();
+    }
+    cell.view().update(view -> view.stopping(true));
+    try {
+      steps.accept("stop.marked");
+      thaw(cell);
+      signals.send(cell, signal);
+      steps.accept("stop.signalled");
+      if (!ended(cell, Deadline.after(grace))) {
+        signals.send(cell, Signal.KILL);
+        steps.accept("stop.killed");
+        if (!ended(cell, Deadline.after(killLimit))) {
+          throw new AgentException.Timeout(
+              "waiting for container %s to die of SIGKILL".formatted(cell.record().id()),
+              killLimit);
+        }
+      }
+      endOthers(cell);
+      steps.accept("stop.done");
+      return cell.record().outcome();
+    } finally {
+      cell.view().update(view -> view.stopping(false));
+    }
+  }
+
+  /** Sends a signal to the first process, thawing it if it could not act otherwise. */
+  public boolean signal(Cell cell, Signal signal) throws InterruptedException {
+    if (signal.equals(Signal.KILL)) {
+      thaw(cell);
+    }
+    return signals.send(cell, signal);
+  }
+
+  /** Freezes a running container; the caller holds its lock. */
+  public void freeze(Cell cell) throws InterruptedException {
+    cell.save(record -> record.withPhase(Phase.RUNNING, Phase.PAUSED));
+    steps.accept("pause.recorded");
+    try {
+      runtime.pause(cell.name());
+    } catch (ToolFailed e) {
+      cell.save(record -> record.withPhase(Phase.PAUSED, Phase.RUNNING));
+      throw new AgentException.Internal(e.reason(), e);
+    }
+  }
+
+  /** Frozen processes do not act on signals, not even on SIGKILL. */
+  public void thaw(Cell cell) throws InterruptedException {
+    if (cell.record().phase() == Phase.PAUSED) {
+      try {
+        runtime.resume(cell.name());
+        cell.save(record -> record.withPhase(Phase.PAUSED, Phase.RUNNING));
+      } catch (ToolFailed e) {
+        throw new AgentException.Internal(e.reason(), e);
+      }
+    }
+  }
+
+  private static boolean ended(Cell cell, Deadline deadline) throws InterruptedException {
+    try {
+      cell.view().await(view -> !view.status().alive(), deadline, "waiting for its end");
+      return true;
+    } catch (AgentException.Timeout _) {
+      return false;
+    }
+  }
+
+  /** Without a pid namespace of its own, its other processes do not die with the first. */
+  private void endOthers(Cell cell) throws InterruptedException {
+    if (cell.record().spec().security().pid() instanceof SecuritySpec.Namespace.Private) {
+      return;
+    }
+    try {
+      runtime.killAll(cell.name(), Signal.KILL);
+    } catch (ToolFailed e) {
+      throw new AgentException.Internal(e.reason(), e);
+    }
+  }
+}
