@@ -105,7 +105,7 @@ public final class Agent implements AutoCloseable {
     Rotation rotation = linux.<Rotation>map(LinuxParts::proxy).orElse(Rotation.NONE);
     DeploymentNetworks bridges =
         linux.<DeploymentNetworks>map(LinuxParts::bridges).orElse(DeploymentNetworks.SHARED);
-    this.runtimes = runtimes(config, dirs, clock);
+    this.runtimes = runtimes(config, dirs, clock, log);
     this.runtime =
         new MeteredRuntime(
             parts.make(
@@ -186,10 +186,11 @@ public final class Agent implements AutoCloseable {
   }
 
   /** The ways to run a container; the first is the usual one. */
-  private List<ContainerRuntime> runtimes(AgentConfig config, DataDir dirs, InstantSource clock)
-      throws InterruptedException {
+  private List<ContainerRuntime> runtimes(
+      AgentConfig config, DataDir dirs, InstantSource clock, Log log) throws InterruptedException {
     var all = new ArrayList<ContainerRuntime>();
     linux.ifPresent(here -> all.add(here.oci()));
+    WslPart.start(config, parts, images, log).ifPresent(all::add);
     all.add(
         parts.start(
             "the WebAssembly runtime",

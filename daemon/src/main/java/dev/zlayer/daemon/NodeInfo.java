@@ -46,6 +46,7 @@ final class NodeInfo {
         .put("parts", parts(facts, tools))
         .put("obstacles", facts.obstacles())
         .putIf("oci_runtime", tools.map(all -> all.runtime().name()))
+        .putIf("wsl", WslPart.info(agent.config()))
         .put("runtimes", agent.runtimes().stream().map(NodeInfo::runtime).toList())
         .put("containers", agent.runtime().list().size())
         .put("images", agent.runtime().images().list().size())

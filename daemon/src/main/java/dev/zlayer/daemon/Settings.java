@@ -15,6 +15,7 @@ import dev.zlayer.runtime.cni.Subnet;
 import dev.zlayer.runtime.docker.DockerSettings;
 import dev.zlayer.runtime.oci.OciSettings;
 import dev.zlayer.runtime.oci.tool.OciTools;
+import dev.zlayer.runtime.wsl.WslDistribution;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.security.NoSuchAlgorithmException;
@@ -72,6 +73,17 @@ final class Settings {
     return DockerSettings.of(
         HttpAddress.parse(config.docker().orElseThrow(), Optional.empty()),
         prefix(config.directories().data()));
+  }
+
+  /** The distribution that is to run Linux containers; none where nobody named one but Windows. */
+  static Optional<WslDistribution> wsl(AgentConfig config) throws InterruptedException {
+    boolean windows = System.getProperty("os.name", "").startsWith("Windows");
+    String program = config.wslProgram().orElse("wsl.exe");
+    var quoting = windows ? WslDistribution.Quoting.WINDOWS : WslDistribution.Quoting.NONE;
+    if (config.wsl().isPresent()) {
+      return Optional.of(new WslDistribution(program, config.wsl().get(), quoting));
+    }
+    return windows ? WslDistribution.usual(program, quoting) : Optional.empty();
   }
 
   static OciSettings oci(AgentConfig config) {

@@ -7,7 +7,6 @@ import dev.zlayer.host.process.CommandResult;
 import dev.zlayer.host.process.Processes;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
-import dev.zlayer.runtime.oci.OciRuntime;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.testkit.HostLeaks;
 import java.io.IOException;
@@ -24,7 +23,7 @@ import java.util.List;
 record NodeLeaks(Node node) {
   List<String> find() throws IOException, InterruptedException {
     DataDir dirs = DataDir.under(node.directory);
-    var found = new ArrayList<>(new HostLeaks(node.directory, OciRuntime.tag(dirs.data())).find());
+    var found = new ArrayList<>(new HostLeaks(node.directory, dirs.tag()).find());
     // the agent's own place for secrets stays, what is in it does not
     found.remove("mount " + dirs.secretFiles());
     Links.names().stream()

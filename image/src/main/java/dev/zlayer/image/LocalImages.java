@@ -1,6 +1,7 @@
 package dev.zlayer.image;
 
 import dev.zlayer.error.AgentException;
+import dev.zlayer.image.layer.Decompression;
 import dev.zlayer.image.manifest.ImageConfig;
 import dev.zlayer.image.manifest.Manifest;
 import dev.zlayer.image.manifest.UnsoundException;
@@ -146,6 +147,17 @@ public final class LocalImages implements Images, ImageArchives {
     return image(shelf.index().state(), reference).diffIds().stream()
         .map(shelf.layers()::path)
         .toList();
+  }
+
+  /** A layer as an archive, decompressed; whoever reads it checks the diff id. */
+  public InputStream openLayer(ImageDetails.Layer layer) throws IOException {
+    InputStream blob = shelf.content().read(layer.digest());
+    try {
+      return Decompression.open(blob);
+    } catch (IOException e) {
+      blob.close();
+      throw e;
+    }
   }
 
   /**

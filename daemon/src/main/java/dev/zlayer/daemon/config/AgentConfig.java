@@ -41,6 +41,9 @@ public record AgentConfig(
             "A Docker Engine for what it serves better, unix:///var/run/docker.sock; none when"
                 + " absent.")
         Optional<String> docker,
+    @Doc("A WSL distribution that runs Linux containers; on Windows its usual one when absent.")
+        Optional<String> wsl,
+    @Doc("The program that leads into it; wsl.exe when absent.") Optional<String> wslProgram,
     @Doc("Begins the names of bridges and is the name of the packet filter table.")
         Optional<String> networkPrefix,
     @Doc("The range from which networks get their addresses.") Optional<String> networkRange,

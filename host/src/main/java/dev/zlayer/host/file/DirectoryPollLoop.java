@@ -1,5 +1,6 @@
 package dev.zlayer.host.file;
 
+import dev.zlayer.task.Pauses;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -29,20 +30,18 @@ public final class DirectoryPollLoop implements DirectoryWatch {
 
   @Override
   public DirectoryWatchLoop.Registration watch(Path directory, Runnable listener) {
-    // one that is told twice would be taken away twice
-    Runnable own = listener::run;
     synchronized (this) {
-      listeners.add(own);
+      listeners.add(listener);
       notifyAll();
     }
-    return () -> listeners.remove(own);
+    return () -> listeners.remove(listener);
   }
 
   private void run() {
     try {
       while (true) {
         awaitListeners();
-        Thread.sleep(pause);
+        Pauses.REAL.pause(pause);
         listeners.forEach(DirectoryPollLoop::tell);
       }
     } catch (InterruptedException _) {

@@ -57,12 +57,23 @@ public record ProcessIdentity(long pid, long startTicks) {
 
   private static Optional<Long> startTicks(long pid) {
     try {
-      String stat = Files.readString(Path.of("/proc/" + pid + "/stat"));
+      return parse(pid, Files.readString(Path.of("/proc/" + pid + "/stat")))
+          .map(ProcessIdentity::startTicks);
+    } catch (IOException _) {
+      return Optional.empty();
+    }
+  }
+
+  /** From the text of its {@code stat} file; empty for one that has ended. */
+  public static Optional<ProcessIdentity> parse(long pid, String stat) {
+    try {
       // the name in parentheses may itself contain blanks and parentheses
       String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ", -1);
       boolean ended = fields[0].equals("Z") || fields[0].equals("X");
-      return ended ? Optional.empty() : Optional.of(Long.parseLong(fields[19]));
-    } catch (IOException | RuntimeException _) {
+      return ended
+          ? Optional.empty()
+          : Optional.of(new ProcessIdentity(pid, Long.parseLong(fields[19])));
+    } catch (RuntimeException _) {
       return Optional.empty();
     }
   }

@@ -21,10 +21,12 @@ import java.util.function.Consumer;
 public record Stopping(
     OciCommands runtime, Duration killLimit, Signals signals, Consumer<String> steps) {
   /** Reaches the first process of a container. */
-  @FunctionalInterface
   public interface Signals {
     /** Sends a signal; false when it does not run. */
     boolean send(Cell cell, Signal signal) throws InterruptedException;
+
+    /** Whether one that the runtime did not thaw is really frozen, and not just gone. */
+    boolean frozen(Cell cell) throws InterruptedException;
   }
 
   /** The caller holds the container's lock. Returns how it ended; nothing if it never ran. */
@@ -76,15 +78,17 @@ public record Stopping(
     }
   }
 
-  /** Frozen processes do not act on signals, not even on SIGKILL. */
+  /** Frozen processes do not act on signals; on SIGKILL only with cgroup v2. */
   public void thaw(Cell cell) throws InterruptedException {
     if (cell.record().phase() == Phase.PAUSED) {
       try {
         runtime.resume(cell.name());
-        cell.save(record -> record.withPhase(Phase.PAUSED, Phase.RUNNING));
       } catch (ToolFailed e) {
-        throw new AgentException.Internal(e.reason(), e);
+        if (signals.frozen(cell)) {
+          throw new AgentException.Internal(e.reason(), e);
+        }
       }
+      cell.save(record -> record.withPhase(Phase.PAUSED, Phase.RUNNING));
     }
   }
 

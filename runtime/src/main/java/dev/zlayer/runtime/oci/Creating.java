@@ -12,6 +12,7 @@ import dev.zlayer.runtime.cni.Attachment;
 import dev.zlayer.runtime.life.Cell;
 import dev.zlayer.runtime.life.ContainerRecord;
 import dev.zlayer.runtime.life.Phase;
+import dev.zlayer.runtime.life.Undoing;
 import dev.zlayer.runtime.oci.config.CommandLine;
 import dev.zlayer.runtime.oci.config.EtcFiles;
 import dev.zlayer.runtime.oci.gpu.GpuWiring;
@@ -47,17 +48,7 @@ final class Creating {
         throw new AgentException.InvalidSpec("container %s exists already".formatted(id));
       }
       var cell = new Cell(directory, record);
-      try {
-        make(cell, image);
-      } catch (IOException e) {
-        throw undo(
-            cell,
-            new AgentException.CreateFailed(id.toString(), String.valueOf(e.getMessage()), e));
-      } catch (InterruptedException e) {
-        throw undo(cell, e);
-      } catch (RuntimeException e) {
-        throw undo(cell, e);
-      }
+      Undoing.make(cell, () -> make(cell, image), () -> dismantling.dismantle(cell));
       shop.cells().put(cell.name(), cell);
       return cell;
     }
@@ -149,21 +140,5 @@ final class Creating {
   private static Bundles.Network plain(boolean host, String hostname) {
     return new Bundles.Network(
         host, Optional.empty(), hostname, Optional.empty(), Optional.empty(), Optional.empty());
-  }
-
-  /** Takes away what was made and hands the failure on; what resists is tried at the next start. */
-  private <E extends Exception> E undo(Cell cell, E failure) {
-    boolean interrupted = Thread.interrupted();
-    try {
-      dismantling.dismantle(cell);
-    } catch (InterruptedException _) {
-      interrupted = true;
-    } catch (RuntimeException e) {
-      failure.addSuppressed(e);
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
-    return failure;
   }
 }

@@ -8,14 +8,10 @@ import dev.zlayer.host.file.ContainerDir;
 import dev.zlayer.host.file.DirectoryWatchLoop;
 import dev.zlayer.runtime.life.Cell;
 import dev.zlayer.runtime.life.ContainerRecord;
-import dev.zlayer.runtime.life.ExitCodes;
+import dev.zlayer.runtime.life.ExitNotes;
 import dev.zlayer.runtime.observe.StatsSource;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
-import java.time.Instant;
-import java.util.Optional;
 import java.util.OptionalInt;
 
 /** Learns how a run ended from what its monitor noted, and from nothing else. */
@@ -60,30 +56,19 @@ final class Ending {
   private Outcome outcome(Cell cell, ContainerRecord record) {
     OptionalInt wait = shop.firsts().waitStatus(cell.name());
     ContainerDir.RunDir run = cell.directory().run(record.run());
-    Path file = run.exitCode(cell.name());
-    try {
-      Instant noted = Files.getLastModifiedTime(file).toInstant();
-      // times of files lag by up to a tick of the kernel, and nothing ends before it began
-      Instant finished = record.startedAt().filter(noted::isBefore).orElse(noted);
-      int code = Integer.parseInt(Files.readString(file).strip());
-      return new Outcome(status(cell, run, code, wait), record.startedAt(), Optional.of(finished));
-    } catch (NoSuchFileException _) {
-      return unknown(record, "its monitor ended without a note, perhaps with the machine");
-    } catch (IOException | NumberFormatException e) {
-      return unknown(record, "%s cannot be read: %s".formatted(file, e.getMessage()));
-    }
+    return ExitNotes.read(run.exitCode(cell.name()), record, code -> status(cell, run, code, wait));
   }
 
   /** The monitor notes a death by a signal and an exit with its number alike. */
   private ExitStatus status(Cell cell, ContainerDir.RunDir run, int code, OptionalInt wait) {
-    if (ExitCodes.killed(code) && (Files.exists(run.outOfMemory()) || killedForMemory(cell))) {
+    if (ExitNotes.killed(code) && (Files.exists(run.outOfMemory()) || killedForMemory(cell))) {
       return new ExitStatus.OutOfMemory();
     }
     boolean ownCode =
         wait.isPresent()
             && (wait.getAsInt() & SIGNAL_BITS) == 0
             && !cell.record().spec().process().init();
-    return ownCode ? new ExitStatus.Code(code) : ExitCodes.of(code);
+    return ownCode ? new ExitStatus.Code(code) : ExitNotes.status(code);
   }
 
   private boolean killedForMemory(Cell cell) {
@@ -92,10 +77,6 @@ final class Ending {
     } catch (IOException _) {
       return false; // the group is gone, so only the monitor can tell
     }
-  }
-
-  private static Outcome unknown(ContainerRecord record, String reason) {
-    return new Outcome(new ExitStatus.Unknown(reason), record.startedAt(), Optional.empty());
   }
 
   /** Nobody keeps its output or would learn of its end: a container cannot run unwatched. */

@@ -28,6 +28,7 @@ import dev.zlayer.port.Updatable;
 import dev.zlayer.port.VolumeSyncing;
 import dev.zlayer.runtime.cni.Networks;
 import dev.zlayer.runtime.life.Cell;
+import dev.zlayer.runtime.life.FittingImage;
 import dev.zlayer.runtime.life.Phase;
 import dev.zlayer.runtime.log.LogRotation;
 import dev.zlayer.runtime.observe.SamplerLoop;
@@ -176,31 +177,9 @@ public final class OciRuntime implements ContainerRuntime, AutoCloseable {
   @Override
   public Container create(ContainerId id, ContainerSpec spec) throws InterruptedException {
     try (var _ = images.hold(spec.image())) {
-      ImageDetails image = image(spec);
+      ImageDetails image = FittingImage.find(name(), capabilities, images, spec);
       return new OciContainer(shop, creating.create(id, spec, image));
     }
-  }
-
-  private ImageDetails image(ContainerSpec spec) {
-    ImageDetails image =
-        images
-            .find(spec.image())
-            .orElseThrow(
-                () ->
-                    new AgentException.NotFound(
-                        "image " + spec.image(), "pull it before making a container of it"));
-    Platform built = image.info().platform().orElse(Platform.of("linux", Machine.architecture()));
-    boolean wanted = spec.platform().map(platform -> platform.runs(built)).orElse(true);
-    if (!wanted
-        || !capabilities.serves(built)
-        || !capabilities.artifacts().contains(image.info().kind())) {
-      throw new AgentException.WrongPlatform(
-          name(),
-          spec.platform().map(Platform::toString).orElse(capabilities.platforms().toString()),
-          built.toString(),
-          spec.image().toString());
-    }
-    return image;
   }
 
   /** Which images and layers the containers need; for whoever removes images. */

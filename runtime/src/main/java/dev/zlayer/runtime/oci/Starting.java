@@ -1,15 +1,13 @@
 package dev.zlayer.runtime.oci;
 
 import dev.zlayer.container.ContainerSpec;
-import dev.zlayer.container.ExitStatus;
 import dev.zlayer.container.LogQuery;
-import dev.zlayer.container.LogRecord;
 import dev.zlayer.container.NetworkSpec;
-import dev.zlayer.container.Outcome;
-import dev.zlayer.error.AgentException;
 import dev.zlayer.host.linux.RootedDirectory;
+import dev.zlayer.port.LogReader;
 import dev.zlayer.runtime.life.Cell;
 import dev.zlayer.runtime.life.ContainerRecord;
+import dev.zlayer.runtime.life.Starter;
 import dev.zlayer.runtime.oci.tool.Conmon;
 import dev.zlayer.runtime.oci.tool.ToolFailed;
 import java.io.IOException;
@@ -17,44 +15,24 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.List;
-import java.util.Optional;
 
 /** Runs the process of a container that is made, for the first time or again. */
-final class Starting {
+final class Starting extends Starter {
   private final Workshop shop;
   private final Bundles bundles;
   private final Dismantling dismantling;
   private final Ending ending;
 
   Starting(Workshop shop) {
+    super(shop.clock());
     this.shop = shop;
     this.bundles = new Bundles(shop);
     this.dismantling = new Dismantling(shop);
     this.ending = new Ending(shop);
   }
 
-  /** The caller holds the container's lock. */
-  void start(Cell cell) throws InterruptedException {
-    ContainerRecord before = cell.record();
-    cell.save(record -> record.starting(shop.clock().instant()));
-    try {
-      run(cell);
-    } catch (InterruptedException e) {
-      undo(cell, e);
-      cell.save(_ -> before);
-      throw e;
-    } catch (ToolFailed e) {
-      throw failed(cell, e.reason(), e);
-    } catch (IOException e) {
-      throw failed(cell, String.valueOf(e.getMessage()), e);
-    } catch (AgentException e) {
-      undo(cell, e);
-      note(cell, String.valueOf(e.getMessage()));
-      throw e;
-    }
-  }
-
-  private void run(Cell cell) throws ToolFailed, IOException, InterruptedException {
+  @Override
+  protected void run(Cell cell) throws ToolFailed, IOException, InterruptedException {
     shop.attaching().soon();
     shop.faults().reached("start.recorded");
     prepare(cell);
@@ -121,49 +99,13 @@ final class Starting {
     }
   }
 
-  private AgentException failed(Cell cell, String reason, Exception cause) {
-    undo(cell, cause);
-    note(cell, reason);
-    return new AgentException.StartFailed(
-        cell.record().id().toString(), reason, lastLines(cell), cause);
+  @Override
+  protected void takeProcesses(Cell cell) throws ToolFailed, IOException, InterruptedException {
+    dismantling.takeProcesses(cell);
   }
 
-  private void note(Cell cell, String reason) {
-    cell.end(
-        cell.record().run(),
-        new Outcome(
-            new ExitStatus.RuntimeError(reason),
-            Optional.empty(),
-            Optional.of(shop.clock().instant())));
-  }
-
-  private void undo(Cell cell, Exception cause) {
-    boolean interrupted = Thread.interrupted();
-    try {
-      dismantling.takeProcesses(cell);
-    } catch (InterruptedException _) {
-      interrupted = true;
-    } catch (ToolFailed | IOException | AgentException e) {
-      cause.addSuppressed(e);
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
-  }
-
-  private List<String> lastLines(Cell cell) {
-    var lines = new java.util.ArrayList<String>();
-    try (var reader = Logs.open(shop, cell, LogQuery.ALL.withTail(10))) {
-      Optional<LogRecord> line = reader.next();
-      while (line.isPresent()) {
-        lines.add(line.get().text());
-        line = reader.next();
-      }
-    } catch (InterruptedException _) {
-      Thread.currentThread().interrupt();
-    } catch (RuntimeException _) {
-      // the lines are a courtesy; the reason of the failure matters more than theirs
-    }
-    return lines;
+  @Override
+  protected LogReader logs(Cell cell, LogQuery query) {
+    return Logs.open(shop, cell, query);
   }
 }

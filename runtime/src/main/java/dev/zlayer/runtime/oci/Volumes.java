@@ -26,7 +26,7 @@ import java.util.Optional;
  * Directories that outlive a root file system. A volume appears whole: it is filled under another
  * name and renamed, so a crash leaves nothing half filled.
  */
-final class Volumes {
+public final class Volumes {
   private static final Duration COPY_LIMIT = Duration.ofMinutes(10);
 
   /** Not a name that a volume can have. */
@@ -67,16 +67,23 @@ final class Volumes {
     return binds;
   }
 
-  /** Throws InvalidSpec for targets that are no paths, or that two mounts share. */
+  /** Throws InvalidSpec for what is not there, and as {@link #checkNames} does. */
   static void check(List<Mount> mounts) {
+    checkNames(mounts);
+    for (Mount mount : mounts) {
+      if (mount instanceof Mount.Bind(var source, _, _)) {
+        existing(source);
+      }
+    }
+  }
+
+  /** Throws InvalidSpec for targets that are no paths, or that two mounts share. */
+  public static void checkNames(List<Mount> mounts) {
     var targets = new HashSet<String>();
     for (Mount mount : mounts) {
       if (!targets.add(BundleConfig.mountTarget(mount.target()))) {
         throw new AgentException.InvalidSpec(
             "two mounts have the target '%s'".formatted(mount.target()));
-      }
-      if (mount instanceof Mount.Bind(var source, _, _)) {
-        existing(source);
       }
       if (mount instanceof Mount.Named(var name, _, _)
           && !name.matches("[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}")) {
@@ -97,7 +104,8 @@ final class Volumes {
     RootedDirectory.removeTree(directory.resolve(ANONYMOUS).resolve(container));
   }
 
-  private static List<Mount> withImageVolumes(List<Mount> mounts, List<String> imageVolumes) {
+  /** With an anonymous volume wherever the image wants one and the mounts have none. */
+  public static List<Mount> withImageVolumes(List<Mount> mounts, List<String> imageVolumes) {
     var all = new ArrayList<>(mounts);
     for (String volume : imageVolumes) {
       String target = BundleConfig.mountTarget(volume);

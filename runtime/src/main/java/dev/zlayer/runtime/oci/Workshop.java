@@ -1,8 +1,6 @@
 package dev.zlayer.runtime.oci;
 
 import dev.zlayer.container.ContainerId;
-import dev.zlayer.container.Signal;
-import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.DataDir;
 import dev.zlayer.host.file.DirectoryWatchLoop;
 import dev.zlayer.host.linux.AttachAheadLoop;
@@ -11,7 +9,6 @@ import dev.zlayer.host.linux.ControlGroup;
 import dev.zlayer.image.layer.LayerStore;
 import dev.zlayer.runtime.cni.Networks;
 import dev.zlayer.runtime.life.Cell;
-import dev.zlayer.runtime.life.ContainerRecord;
 import dev.zlayer.runtime.life.Stopping;
 import dev.zlayer.runtime.log.LogRotation;
 import dev.zlayer.runtime.observe.StatsSampler;
@@ -19,7 +16,6 @@ import dev.zlayer.runtime.oci.config.HostFacts;
 import dev.zlayer.runtime.oci.tool.Conmon;
 import dev.zlayer.runtime.oci.tool.OciCommands;
 import dev.zlayer.task.KeyedLock;
-import java.io.IOException;
 import java.time.InstantSource;
 import java.util.Map;
 import java.util.Optional;
@@ -53,19 +49,7 @@ record Workshop(
   }
 
   Stopping stopping() {
-    return new Stopping(runtime, settings.killLimit(), Workshop::signal, faults::reached);
-  }
-
-  private static boolean signal(Cell cell, Signal signal) {
-    Optional<ContainerRecord.Processes> processes = cell.record().processes();
-    try {
-      return processes.isPresent() && processes.get().first().signal(signal.number());
-    } catch (IOException e) {
-      throw new AgentException.Internal(
-          "cannot send %s to container %s: %s"
-              .formatted(signal, cell.record().id(), e.getMessage()),
-          e);
-    }
+    return new Stopping(runtime, settings.killLimit(), FirstProcess.SIGNALS, faults::reached);
   }
 
   CgroupPath cgroup(String name, Optional<String> parent) {

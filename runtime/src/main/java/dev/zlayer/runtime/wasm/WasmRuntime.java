@@ -20,6 +20,7 @@ import dev.zlayer.port.Container;
 import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.port.ImageDetails;
 import dev.zlayer.port.Images;
+import dev.zlayer.runtime.life.FittingImage;
 import dev.zlayer.runtime.wasm.module.ModuleStore;
 import dev.zlayer.runtime.wasm.module.Programs;
 import dev.zlayer.task.Deadline;
@@ -151,33 +152,9 @@ public final class WasmRuntime implements ContainerRuntime, AutoCloseable {
 
   @Override
   public Container create(ContainerId id, ContainerSpec spec) throws InterruptedException {
-    ImageDetails image = image(spec);
+    ImageDetails image = FittingImage.find(NAME, CAPABILITIES, images, spec);
     SpecCheck.check(spec);
     return new WasmContainer(shop, new WasmCreating(shop, images).create(id, spec, image));
-  }
-
-  private ImageDetails image(ContainerSpec spec) {
-    ImageDetails image =
-        images
-            .find(spec.image())
-            .orElseThrow(
-                () ->
-                    new AgentException.NotFound(
-                        "image " + spec.image(), "pull it before making a container of it"));
-    Optional<Platform> built = image.info().platform();
-    boolean wanted =
-        spec.platform().map(platform -> built.filter(platform::runs).isPresent()).orElse(true);
-    boolean served =
-        image.info().kind() == Capabilities.ArtifactKind.WASM_MODULE
-            && built.map(CAPABILITIES::serves).orElse(true);
-    if (!wanted || !served) {
-      throw new AgentException.WrongPlatform(
-          NAME,
-          spec.platform().map(Platform::toString).orElse("wasi/wasm"),
-          built.map(Platform::toString).orElse("an unknown platform"),
-          spec.image().toString());
-    }
-    return image;
   }
 
   /** Which images the containers need; for whoever removes images. */

@@ -1,6 +1,7 @@
 package dev.zlayer.runtime.wsl;
 
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.file.UnixPath;
 import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.CommandResult;
 import dev.zlayer.host.process.Processes;
@@ -28,15 +29,28 @@ public record WslDistribution(String program, String name, Quoting quoting) {
     WINDOWS
   }
 
-  /** As Windows names it, on Windows. */
-  public static WslDistribution of(String name) {
-    return new WslDistribution("wsl.exe", name, Quoting.WINDOWS);
+  /**
+   * The one that Windows uses when none is named; none when none is installed.
+   *
+   * @throws AgentException.Configuration there is no WSL here; says how to get it
+   */
+  public static Optional<WslDistribution> usual(String program, Quoting quoting)
+      throws InterruptedException {
+    return WslList.read(program).stream()
+        .filter(WslList.Entry::standard)
+        .map(entry -> new WslDistribution(program, entry.name(), quoting))
+        .findFirst();
   }
 
-  /** A command that runs in the distribution what this one would run here: no shell, same words. */
+  /**
+   * A command that runs in the distribution, as root, what this one would run here: no shell, same
+   * words.
+   */
   public Command inside(Command command) {
-    var words = new ArrayList<>(List.of(program, "-d", name));
-    command.directory().ifPresent(directory -> words.addAll(List.of("--cd", directory.toString())));
+    var words = new ArrayList<>(List.of(program, "-d", name, "-u", "root"));
+    command
+        .directory()
+        .ifPresent(directory -> words.addAll(List.of("--cd", UnixPath.text(directory))));
     words.add("--exec");
     if (!command.env().isEmpty()) {
       // the variables of Windows do not reach the distribution

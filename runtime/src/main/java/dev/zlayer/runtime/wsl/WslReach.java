@@ -1,5 +1,6 @@
 package dev.zlayer.runtime.wsl;
 
+import dev.zlayer.host.file.UnixPath;
 import dev.zlayer.host.process.Command;
 import dev.zlayer.runtime.oci.tool.OciCommands;
 import java.nio.file.Path;
@@ -13,6 +14,6 @@ public record WslReach(WslDistribution distribution) implements OciCommands.Reac
 
   @Override
   public boolean exists(Path there) throws InterruptedException {
-    return distribution.test("-e", there.toString().replace('\\', '/'));
+    return distribution.test("-e", UnixPath.text(there));
   }
 }

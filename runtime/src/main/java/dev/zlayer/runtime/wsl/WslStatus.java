@@ -11,6 +11,13 @@ import java.util.List;
 public record WslStatus(boolean usable, String problem) {
   private static final List<String> PROGRAMS = List.of("runc", "conmon");
 
+  /** Throws the problem if there is one. */
+  void require() {
+    if (!usable) {
+      throw new AgentException.Configuration(problem);
+    }
+  }
+
   /** Looks; never throws for what it finds. */
   public static WslStatus of(WslDistribution distribution) throws InterruptedException {
     try {

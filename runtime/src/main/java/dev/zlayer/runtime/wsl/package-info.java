@@ -1,7 +1,7 @@
 /**
- * Linux containers on Windows: how commands, paths and GPUs reach a WSL distribution, and what is
- * wrong when they do not. Starts {@code wsl.exe} and waits for it; touches nothing else of the
- * host.
+ * Linux containers on Windows: the OCI runtime and the monitor of the Linux runtime, driven through
+ * {@code wsl.exe}. What Linux has to do is a command in the distribution; records, logs and exit
+ * notes are files of the agent's own. Owns no thread but the one that looks at those files.
  */
 @org.jspecify.annotations.NullMarked
 package dev.zlayer.runtime.wsl;

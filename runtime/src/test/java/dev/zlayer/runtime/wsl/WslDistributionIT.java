@@ -11,6 +11,7 @@ import dev.zlayer.runtime.oci.tool.OciCommands;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
+import dev.zlayer.testkit.wsl.StandInWsl;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -18,6 +19,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -25,24 +27,29 @@ import org.junit.jupiter.api.io.TempDir;
 /** Through a stand-in for wsl.exe, in a root of its own; Windows itself is not here. */
 @Requires(
     value = {Fact.ROOT, Fact.RUNC, Fact.BUSYBOX},
-    programs = {"unshare", "iconv"})
+    programs = {"unshare", "nsenter", "iconv"})
 class WslDistributionIT {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
   @TempDir Path directory;
   private Path root;
-  private Path program;
+  private StandInWsl wsl;
   private WslDistribution debian;
 
   @BeforeEach
-  void write() throws Exception {
-    root = directory.resolve("root");
-    program = StandInWsl.write(directory, root);
+  void open() {
+    wsl = StandInWsl.open(directory);
+    root = wsl.root();
     debian = named("Debian");
   }
 
+  @AfterEach
+  void close() {
+    wsl.close();
+  }
+
   private WslDistribution named(String name) {
-    return new WslDistribution(program.toString(), name, WslDistribution.Quoting.NONE);
+    return new WslDistribution(wsl.program().toString(), name, WslDistribution.Quoting.NONE);
   }
 
   @Test

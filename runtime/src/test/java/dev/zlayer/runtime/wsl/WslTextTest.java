@@ -40,6 +40,8 @@ class WslTextTest {
             "wsl.exe",
             "-d",
             "\"My Debian\"",
+            "-u",
+            "root",
             "--cd",
             "/srv",
             "--exec",

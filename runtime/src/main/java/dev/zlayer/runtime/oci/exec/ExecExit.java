@@ -4,7 +4,7 @@ import dev.zlayer.container.ExitStatus;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
-import dev.zlayer.runtime.life.ExitCodes;
+import dev.zlayer.runtime.life.ExitNotes;
 import java.util.Locale;
 import java.util.Optional;
 
@@ -24,7 +24,7 @@ public final class ExecExit {
     if (code != 0 && problem.isPresent()) {
       return failure(problem.get());
     }
-    return ExitCodes.of(code);
+    return ExitNotes.status(code);
   }
 
   private static ExitStatus failure(String problem) {

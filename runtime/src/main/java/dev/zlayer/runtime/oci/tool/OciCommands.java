@@ -196,6 +196,11 @@ public final class OciCommands {
     return knows(name) && Processes.run(command, Deadline.after(limit)).success();
   }
 
+  /** What it uses, as the runtime prints it. */
+  public Json stats(String name) throws ToolFailed, InterruptedException {
+    return json(check(command(List.of("events", "--stats", name)), "events"), "events");
+  }
+
   public void pause(String name) throws ToolFailed, InterruptedException {
     check("pause", name);
   }
@@ -216,11 +221,7 @@ public final class OciCommands {
       return "unknown";
     }
     CommandResult result = check(command(List.of("state", name)), "state");
-    try {
-      return JsonText.parse(result.stdoutBytes()).at("status").string().orElse("unknown");
-    } catch (AgentException.InvalidSpec e) {
-      throw new ToolFailed("%s state printed what is %s".formatted(program, e.getMessage()));
-    }
+    return json(result, "state").at("status").string().orElse("unknown");
   }
 
   /** A further process; {@code log} receives what the runtime itself has to say. */
@@ -240,6 +241,14 @@ public final class OciCommands {
             UnixPath.text(pidFile),
             name));
     return reach.there(Command.of(arguments));
+  }
+
+  private Json json(CommandResult result, String verb) throws ToolFailed {
+    try {
+      return JsonText.parse(result.stdoutBytes());
+    } catch (AgentException.InvalidSpec e) {
+      throw new ToolFailed("%s %s printed what is %s".formatted(program, verb, e.getMessage()));
+    }
   }
 
   private void check(String... verb) throws ToolFailed, InterruptedException {
