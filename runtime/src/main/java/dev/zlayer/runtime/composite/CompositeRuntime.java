@@ -106,6 +106,8 @@ public final class CompositeRuntime implements ContainerRuntime {
       sweep();
     }
     ContainerRuntime chosen = Chooser.choose(runtimes, wish(id, spec));
+    Sharing.check(
+        id, spec, chosen.name(), other -> table.find(other).map(entry -> entry.record().runtime()));
     transfer.ensure(chosen, spec.image());
     DispatchTable.Entry entry = table.begin(DispatchRecord.of(id, chosen.name(), spec));
     try {

@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.container.ContainerStatus;
+import dev.zlayer.container.NetworkSpec;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.Pausable;
@@ -266,5 +267,22 @@ class CompositeRuntimeTest {
     } catch (IOException e) {
       throw new AssertionError(e);
     }
+  }
+
+  @Test
+  void namespacesAreSharedWithinOneRuntimeOnly() throws Exception {
+    node.bothHave(APP, WINDOWS);
+    CompositeRuntime composite = node.open();
+    composite.create(ID, SPEC.withPlatform(WINDOWS));
+    var second = ContainerId.of("shop", "second", 1);
+    var network = NetworkSpec.of(new NetworkSpec.Mode.Shared(ID));
+    node.bothHave(APP, LINUX);
+    assertThatThrownBy(
+            () -> composite.create(second, SPEC.withPlatform(LINUX).withNetwork(network)))
+        .isInstanceOf(AgentException.Unsupported.class)
+        .hasMessageContaining("the network namespace of '%s'".formatted(ID))
+        .hasMessageContaining("'wsl' would run it, and 'hcs' runs the other one");
+    assertThat(composite.find(second)).isEmpty();
+    assertThat(node.delegateWorld.journal()).isEmpty();
   }
 }
