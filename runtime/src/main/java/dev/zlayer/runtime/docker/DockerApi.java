@@ -18,10 +18,27 @@ final class DockerApi implements AutoCloseable {
 
   private final HttpClient client;
   private final Duration limit;
+  private final ApiVersion version;
 
-  DockerApi(HttpClient client, Duration limit) {
+  private DockerApi(HttpClient client, Duration limit, ApiVersion version) {
     this.client = client;
     this.limit = limit;
+    this.version = version;
+  }
+
+  /** Speaks as the engine likes, which is good enough to ask it for its versions. */
+  static DockerApi of(HttpClient client, Duration limit) {
+    return new DockerApi(client, limit, new ApiVersion(""));
+  }
+
+  /** The same engine, spoken to in a version. */
+  DockerApi in(ApiVersion version) {
+    return new DockerApi(client, limit, version);
+  }
+
+  private HttpRequest versioned(HttpRequest request) {
+    return new HttpRequest(
+        request.method(), version.prefix() + request.target(), request.headers(), request.body());
   }
 
   /** What the engine said. */
@@ -69,16 +86,16 @@ final class DockerApi implements AutoCloseable {
   }
 
   Answer send(HttpRequest request, Deadline deadline) throws InterruptedException {
-    return read(client.send(request, deadline));
+    return read(open(request, deadline));
   }
 
   /** For answers that are no JSON or come bit by bit. */
   HttpResponse open(HttpRequest request, Deadline deadline) throws InterruptedException {
-    return client.send(request, deadline);
+    return client.send(versioned(request), deadline);
   }
 
   Upgraded upgrade(HttpRequest request) throws InterruptedException {
-    return client.upgrade(request.with("Upgrade", "tcp"), deadline());
+    return client.upgrade(versioned(request).with("Upgrade", "tcp"), deadline());
   }
 
   /** The rest of a response as an answer. */

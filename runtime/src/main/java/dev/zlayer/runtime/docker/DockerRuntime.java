@@ -58,16 +58,17 @@ public final class DockerRuntime implements ContainerRuntime, AutoCloseable {
    * Asks the engine what it is; it serves images of its own system, be that linux or windows.
    *
    * @throws AgentException.Network nobody answers
+   * @throws AgentException.Configuration it speaks no version of its API that we do
    */
   public static DockerRuntime open(DockerSettings settings) throws InterruptedException {
-    var api = new DockerApi(HttpClient.open(settings.address()), settings.requestLimit());
+    DockerApi api = DockerApi.of(HttpClient.open(settings.address()), settings.requestLimit());
     try {
       Json version = api.get("/version").required("engine at " + settings.address()).body();
       Platform platform =
           Platform.of(
               version.at("Os").string().orElse("linux"),
               version.at("Arch").string().orElse("amd64"));
-      return new DockerRuntime(api, settings.agent(), platform);
+      return new DockerRuntime(api.in(ApiVersion.choose(version)), settings.agent(), platform);
     } catch (AgentException | InterruptedException e) {
       api.close();
       throw e;

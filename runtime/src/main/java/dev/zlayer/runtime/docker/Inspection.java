@@ -8,6 +8,7 @@ import dev.zlayer.container.Outcome;
 import dev.zlayer.container.Signal;
 import dev.zlayer.json.Json;
 import dev.zlayer.oci.Digest;
+import dev.zlayer.runtime.life.ExitNotes;
 import java.net.InetAddress;
 import java.time.Instant;
 import java.time.OffsetDateTime;
@@ -19,9 +20,6 @@ import java.util.OptionalLong;
 
 /** What the engine tells about one container. */
 record Inspection(Json json) {
-  private static final int SIGNAL_BASE = 128;
-  private static final int LAST_SIGNAL = 31;
-
   ContainerStatus status() {
     Json state = json.at("State");
     OptionalLong pid =
@@ -61,19 +59,15 @@ record Inspection(Json json) {
     }
     int code = state.at("ExitCode").integer().orElse(0L).intValue();
     boolean memory = state.at("OOMKilled").bool().orElse(false);
-    return memory && code == SIGNAL_BASE + Signal.KILL.number()
-        ? new ExitStatus.OutOfMemory()
-        : exit(code);
+    return memory && ExitNotes.killed(code) ? new ExitStatus.OutOfMemory() : exit(code);
   }
 
   /**
-   * The engine has one number for both; a shell that repeats a signal's number is not told apart.
+   * The engine has one number for both, in its record, its answers and its events alike; a shell
+   * that repeats a signal's number is not told apart.
    */
   static ExitStatus exit(int code) {
-    int signal = code - SIGNAL_BASE;
-    return signal >= 1 && signal <= LAST_SIGNAL
-        ? new ExitStatus.Signalled(new Signal(signal))
-        : new ExitStatus.Code(code);
+    return ExitNotes.status(code);
   }
 
   Optional<Instant> startedAt() {
