@@ -95,11 +95,13 @@ public record Workload(
     if (deaf) {
       script.add("trap '' TERM");
     }
+    boolean mixed = lines.stream().anyMatch(line -> line.startsWith(STDERR));
     for (String line : lines) {
       boolean error = line.startsWith(STDERR);
       String text = error ? line.substring(STDERR.length()) : line;
       script.add("printf '%s\\n' '" + text.replace("'", "'\\''") + "'" + (error ? " >&2" : ""));
-      script.add("sleep 0.02");
+      // two pipes have no order but time, and whoever reads them may be late
+      script.add(mixed ? "sleep 0.1" : "sleep 0.02");
     }
     script.add(end());
     return String.join("\n", script);
