@@ -51,6 +51,7 @@ public final class Serve {
       told.await();
       Notify.stopping(env);
       log.info("stopping", Map.of());
+      PowerOff.prepare(env, daemon.agent().deployments(), log);
       Files.deleteIfExists(dirs.pidFile());
     } catch (IOException e) {
       log.warn("cannot remove the pid file", Map.of("reason", String.valueOf(e.getMessage())));

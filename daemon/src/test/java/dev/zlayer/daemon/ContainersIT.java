@@ -285,6 +285,55 @@ class ContainersIT {
     rest.delete("/containers/kept").expect(204);
   }
 
+  /** As when the command that ran it in the foreground was killed: nobody else removes it. */
+  @Test
+  void anEndedContainerStaysAMomentForItsReaderAndGoes() throws Exception {
+    run("lingers", "echo last words", "rm", "true", "rm_after", "\"2s\"");
+    rest.post("/containers/lingers/wait").expect(200);
+    assertThat(rest.get("/containers/lingers/logs?format=raw").expect(200).text())
+        .isEqualTo("last words\n");
+    Awaitility.await().until(() -> rest.get("/containers/lingers").status() == 404);
+    Awaitility.await()
+        .untilAsserted(
+            () ->
+                assertThat(told("lingers"))
+                    .containsExactly(
+                        "container.created",
+                        "container.started",
+                        "container.exited",
+                        "container.removed"));
+  }
+
+  @Test
+  void everyEndIsToldOnceWithItsCode() throws Exception {
+    run("ends", "exit 7");
+    rest.post("/containers/ends/wait").expect(200);
+    rest.post("/containers/ends/start").expect(204);
+    rest.post("/containers/ends/wait").expect(200);
+    rest.delete("/containers/ends").expect(204);
+    assertThat(told("ends"))
+        .containsExactly(
+            "container.created",
+            "container.started",
+            "container.exited",
+            "container.started",
+            "container.exited",
+            "container.removed");
+    assertThat(events("ends"))
+        .filteredOn(event -> event.at("kind").string().orElse("").equals("container.exited"))
+        .allMatch(event -> event.at("facts").at("code").integer().orElse(0L) == 7);
+  }
+
+  private static List<String> told(String name) throws Exception {
+    return events(name).stream().map(event -> event.at("kind").string().orElse("")).toList();
+  }
+
+  private static List<Json> events(String name) throws Exception {
+    return rest.get("/events?limit=5000").expect(200).json().at("events").items().stream()
+        .filter(one -> one.at("subject").string().orElse("").equals(name))
+        .toList();
+  }
+
   @Test
   void eventsResumeWhereAReaderWas() throws Exception {
     long before = rest.get("/events?limit=5000").json().at("next").integer().orElseThrow();

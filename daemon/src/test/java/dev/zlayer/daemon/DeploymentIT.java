@@ -134,6 +134,7 @@ class DeploymentIT {
       inOrder(events(rest, "replica.started"));
       try (var load = LoadLoop.on(port)) {
         load.awaitRequests(50);
+        replicasAreShownAndNotStoppedOneByOne(rest);
         killedReplicaIsReplaced(rest, load);
         brokenImageIsTakenBack(rest, load);
         up(rest, Node.IMAGE, "two");
@@ -172,6 +173,20 @@ class DeploymentIT {
     assertThat(started).hasSize(4);
     assertThat(started.getFirst()).startsWith("shop/db/");
     assertThat(started.subList(1, 4)).allMatch(id -> id.startsWith("shop/web/"));
+  }
+
+  /** Whether it runs is for the deployment to say, so a container's own door only points there. */
+  private static void replicasAreShownAndNotStoppedOneByOne(Rest rest) throws InterruptedException {
+    List<Json> web = rest.get("/containers?service=web").expect(200).json().items();
+    assertThat(web).allMatch(one -> one.at("health").string().orElse("").equals("healthy"));
+    String one = web.getFirst().at("id").string().orElseThrow();
+    for (String verb : List.of("stop", "start", "restart")) {
+      assertThat(rest.post("/containers/" + one + "/" + verb).expect(422).json().at("detail"))
+          .asString()
+          .contains("zlayer " + verb + " shop/web");
+    }
+    assertThat(rest.delete("/containers/" + one).expect(422).text()).contains("zlayer down shop");
+    assertThat(pids(rest)).containsKey(one);
   }
 
   private static void killedReplicaIsReplaced(Rest rest, LoadLoop load)

@@ -3,6 +3,7 @@ package dev.zlayer.cli.print;
 import dev.zlayer.json.Json;
 import java.time.Instant;
 import java.util.List;
+import java.util.Optional;
 
 /** Containers as {@code ps} shows them. */
 public final class ContainerTable {
@@ -24,17 +25,16 @@ public final class ContainerTable {
     return table.toString();
   }
 
-  /** {@code exited (3)}: the code belongs to the state. */
+  /** {@code exited (3)}, {@code running (healthy)}: code and health belong to the state. */
   private static String state(Json container) {
     String state = container.at("state").string().orElse("unknown");
-    return state.equals("exited")
-        ? container
-            .at("exit")
-            .at("code")
-            .integer()
-            .map(code -> state + " (" + code + ")")
-            .orElse(state)
-        : state;
+    Optional<String> more =
+        switch (state) {
+          case "exited" -> container.at("exit").at("code").integer().map(String::valueOf);
+          case "running" -> container.at("health").string();
+          default -> Optional.empty();
+        };
+    return more.map(text -> "%s (%s)".formatted(state, text)).orElse(state);
   }
 
   private static String age(Json container, Instant now) {

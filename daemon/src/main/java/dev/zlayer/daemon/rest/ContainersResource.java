@@ -12,6 +12,8 @@ import dev.zlayer.daemon.rest.view.ContainerView;
 import dev.zlayer.daemon.rest.view.InspectView;
 import dev.zlayer.daemon.rest.view.OutcomeView;
 import dev.zlayer.daemon.standalone.StandaloneContainers;
+import dev.zlayer.engine.health.HealthState;
+import dev.zlayer.engine.job.Execution;
 import dev.zlayer.engine.translate.ServiceTranslator;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Container;
@@ -24,7 +26,9 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 
 /** Containers and their lives. */
@@ -32,16 +36,24 @@ public final class ContainersResource implements Resource {
   private final ContainerRuntime runtime;
   private final StandaloneContainers standalone;
   private final ServiceTranslator translator;
+  private final Supplier<Map<ContainerId, HealthState>> health;
   private final References references;
 
   /** What was made. */
   record Made(String id, String name) {}
 
+  /**
+   * @param health of those that are checked
+   */
   public ContainersResource(
-      ContainerRuntime runtime, StandaloneContainers standalone, ServiceTranslator translator) {
+      ContainerRuntime runtime,
+      StandaloneContainers standalone,
+      ServiceTranslator translator,
+      Supplier<Map<ContainerId, HealthState>> health) {
     this.runtime = runtime;
     this.standalone = standalone;
     this.translator = translator;
+    this.health = health;
     this.references = new References(runtime);
   }
 
@@ -93,6 +105,7 @@ public final class ContainersResource implements Resource {
     boolean all = call.flag("all", false);
     Optional<String> deployment = call.query("deployment");
     Optional<String> service = call.query("service");
+    Map<ContainerId, HealthState> known = health.get();
     return Answer.json(
         ViewJson.of(
             runtime.list().stream()
@@ -101,7 +114,7 @@ public final class ContainersResource implements Resource {
                 .filter(of -> service.map(of.id().service()::equals).orElse(true))
                 .flatMap(ContainersResource::details)
                 .sorted(Comparator.comparing(ContainerDetails::createdAt).reversed())
-                .map(ContainerView::of)
+                .map(one -> ContainerView.of(one, Optional.ofNullable(known.get(one.id()))))
                 .toList()));
   }
 
@@ -132,7 +145,9 @@ public final class ContainersResource implements Resource {
         standalone.create(
             spec,
             new StandaloneContainers.Wish(
-                wanted.name(), wanted.container().lifecycle().restartPolicy(), wanted.rm()));
+                wanted.name(),
+                wanted.container().lifecycle().restartPolicy(),
+                Optional.of(wanted.rmAfter()).filter(_ -> wanted.rm())));
     if (wanted.start()) {
       startOrRemove(made);
     }
@@ -150,7 +165,9 @@ public final class ContainersResource implements Resource {
   }
 
   private Answer inspect(Call call) {
-    return Answer.json(ViewJson.of(InspectView.of(container(call).inspect())));
+    ContainerDetails details = container(call).inspect();
+    return Answer.json(
+        ViewJson.of(InspectView.of(details, Optional.ofNullable(health.get().get(details.id())))));
   }
 
   private Answer remove(Call call) throws InterruptedException {
@@ -163,22 +180,38 @@ public final class ContainersResource implements Resource {
       }
       throw e;
     }
-    if (!StandaloneContainers.standalone(container.id()) && container.status().alive()) {
-      throw new AgentException.InvalidSpec(
-          "container %s belongs to deployment '%s': change that instead"
-              .formatted(container.id(), container.id().deployment()));
+    if (container.status().alive()) {
+      requireOwn(container, "down " + container.id().deployment());
     }
     standalone.remove(container, call.flag("force", false));
     return Answer.done();
   }
 
   private Answer start(Call call) throws InterruptedException {
-    standalone.start(container(call));
+    Container container = container(call);
+    requireOwn(container, "start " + service(container));
+    standalone.start(container);
     return Answer.done();
+  }
+
+  /** What a deployment has made is kept as the deployment says: it would undo what we do here. */
+  private static void requireOwn(Container container, String instead) {
+    ContainerId id = container.id();
+    if (!StandaloneContainers.standalone(id)) {
+      throw new AgentException.InvalidSpec(
+          "container %s belongs to deployment '%s', which decides whether it runs: use 'zlayer %s'"
+              .formatted(
+                  id, id.deployment(), id.role().equals(Execution.ROLE) ? "job cancel" : instead));
+    }
+  }
+
+  private static String service(Container container) {
+    return container.id().deployment() + "/" + container.id().service();
   }
 
   private Answer stop(Call call) {
     Container container = container(call);
+    requireOwn(container, "stop " + service(container));
     return new Answer.Later(
         () ->
             standalone
@@ -190,6 +223,7 @@ public final class ContainersResource implements Resource {
 
   private Answer restart(Call call) {
     Container container = container(call);
+    requireOwn(container, "restart " + service(container));
     return new Answer.Later(
         () -> {
           Optional<Outcome> _ = standalone.stop(container, grace(call, container));

@@ -5,6 +5,7 @@ import dev.zlayer.spec.ServiceSpec;
 import dev.zlayer.spec.form.Default;
 import dev.zlayer.spec.form.Doc;
 import dev.zlayer.spec.form.Inline;
+import java.time.Duration;
 import java.util.Optional;
 
 /** A container without a deployment: the keys of a service in a deployment file, and a few more. */
@@ -15,5 +16,7 @@ public record CreateContainer(
     @Doc("When to ask the registry; image.pull_policy when absent.") Optional<PullPolicy> pull,
     @Doc("Start it at once.") @Default("true") boolean start,
     @Doc("Remove it when it has ended.") @Default("false") boolean rm,
+    @Doc("So long after its end it stays for whoever reads its output; with rm.") @Default("0s")
+        Duration rmAfter,
     @Doc("Where relative paths of bind mounts begin.") @Default("/") String directory,
     @Inline ServiceSpec container) {}

@@ -1,11 +1,16 @@
 package dev.zlayer.daemon.rest;
 
+import dev.zlayer.container.ContainerId;
 import dev.zlayer.daemon.standalone.StandaloneContainers;
 import dev.zlayer.engine.cron.CronLoop;
+import dev.zlayer.engine.deployment.DeploymentStatus;
 import dev.zlayer.engine.deployment.DeploymentStore;
 import dev.zlayer.engine.deployment.Deployments;
+import dev.zlayer.engine.health.HealthState;
 import dev.zlayer.engine.job.JobExecutor;
 import dev.zlayer.engine.secret.SecretStore;
+import dev.zlayer.engine.service.ReplicaStatus;
+import dev.zlayer.engine.service.ServiceStatus;
 import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.engine.translate.ServiceTranslator;
 import dev.zlayer.engine.volume.VolumeStore;
@@ -15,7 +20,9 @@ import dev.zlayer.runtime.cni.Networks;
 import dev.zlayer.task.Pauses;
 import java.time.InstantSource;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.UnaryOperator;
 
@@ -45,7 +52,7 @@ public record Resources(
     var all = new ArrayList<Resource>();
     all.add(system);
     all.add(new DeploymentsResource(deployments));
-    all.add(new ContainersResource(runtime, standalone, translator));
+    all.add(new ContainersResource(runtime, standalone, translator, this::health));
     all.add(new ContainerInsideResource(runtime, standalone, hiding, clock));
     all.add(new StatsResource(runtime, Pauses.REAL));
     all.add(new JobsResource(jobs, cron, () -> records.jobs()));
@@ -55,5 +62,17 @@ public record Resources(
     all.add(new StorageResource(volumes, networks));
     all.add(new EventsResource(store));
     return all;
+  }
+
+  private Map<ContainerId, HealthState> health() {
+    var health = new HashMap<ContainerId, HealthState>();
+    for (DeploymentStatus deployment : deployments.list()) {
+      for (ServiceStatus service : deployment.services()) {
+        for (ReplicaStatus replica : service.replicas()) {
+          replica.health().ifPresent(known -> health.put(replica.id(), known.state()));
+        }
+      }
+    }
+    return health;
   }
 }

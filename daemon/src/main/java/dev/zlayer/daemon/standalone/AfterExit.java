@@ -15,11 +15,9 @@ import java.util.Optional;
  * What happens when a container's process has ended. Written on the container's labels, which live
  * and die with it. Pure.
  *
- * @param remove take it away
+ * @param remove so long after its end it is taken away
  */
-record AfterExit(Kind restart, Optional<Integer> most, Duration delay, boolean remove) {
-  static final AfterExit NOTHING = new AfterExit(Kind.NO, Optional.empty(), Duration.ZERO, false);
-
+record AfterExit(Kind restart, Optional<Integer> most, Duration delay, Optional<Duration> remove) {
   private static final String RESTART = "com.zlayer.restart";
   private static final String MOST = "com.zlayer.restart.most";
   private static final String DELAY = "com.zlayer.restart.delay";
@@ -31,12 +29,12 @@ record AfterExit(Kind restart, Optional<Integer> most, Duration delay, boolean r
   sealed interface Step {
     record Leave() implements Step {}
 
-    record Remove() implements Step {}
+    record Remove(Duration after) implements Step {}
 
     record Restart(Duration after) implements Step {}
   }
 
-  static AfterExit of(Optional<RestartPolicySpec> policy, boolean remove) {
+  static AfterExit of(Optional<RestartPolicySpec> policy, Optional<Duration> remove) {
     return policy
         .map(
             spec ->
@@ -49,7 +47,12 @@ record AfterExit(Kind restart, Optional<Integer> most, Duration delay, boolean r
         Kind.valueOf(labels.getOrDefault(RESTART, "no").toUpperCase(Locale.ROOT)),
         Optional.ofNullable(labels.get(MOST)).map(Integer::valueOf),
         Durations.parse(labels.getOrDefault(DELAY, "0s")),
-        labels.containsKey(REMOVE));
+        Optional.ofNullable(labels.get(REMOVE)).map(AfterExit::linger));
+  }
+
+  /** Earlier agents only noted that it has to go. */
+  private static Duration linger(String label) {
+    return label.equals("true") ? Duration.ZERO : Durations.parse(label);
   }
 
   Map<String, String> labels() {
@@ -59,15 +62,8 @@ record AfterExit(Kind restart, Optional<Integer> most, Duration delay, boolean r
       labels.put(DELAY, Durations.print(delay));
       most.ifPresent(number -> labels.put(MOST, Integer.toString(number)));
     }
-    if (remove) {
-      labels.put(REMOVE, "true");
-    }
+    remove.ifPresent(after -> labels.put(REMOVE, Durations.print(after)));
     return labels;
-  }
-
-  /** Whether somebody has to watch. */
-  boolean watched() {
-    return remove || restart != Kind.NO;
   }
 
   /**
@@ -89,6 +85,6 @@ record AfterExit(Kind restart, Optional<Integer> most, Duration delay, boolean r
       Duration most = first.compareTo(LONGEST) > 0 ? first : LONGEST;
       return new Step.Restart(new Backoff(first, most, 2).delay(failures));
     }
-    return remove ? new Step.Remove() : new Step.Leave();
+    return remove.<Step>map(Step.Remove::new).orElseGet(Step.Leave::new);
   }
 }

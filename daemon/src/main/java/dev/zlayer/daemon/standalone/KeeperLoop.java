@@ -10,10 +10,9 @@ import dev.zlayer.task.Pauses;
 import dev.zlayer.task.Threads;
 import java.time.Duration;
 import java.util.Map;
-import java.util.function.BooleanSupplier;
 
 /**
- * Watches one container and does what its labels say when it ends. Ends itself when there is
+ * Watches one container, tells its end and does what its labels say then. Ends itself when there is
  * nothing more to do; a new one is made when the container is started again.
  */
 final class KeeperLoop implements AutoCloseable {
@@ -22,15 +21,26 @@ final class KeeperLoop implements AutoCloseable {
 
   private final Container container;
   private final AfterExit rules;
-  private final BooleanSupplier stoppedByHand;
+  private final Book book;
   private final Pauses pauses;
   private final Log log;
   private final Thread thread;
 
-  KeeperLoop(Container container, BooleanSupplier stoppedByHand, Pauses pauses, Log log) {
+  /** What is known and noted of the container beyond the runtime. */
+  interface Book {
+    boolean stoppedByHand();
+
+    void ended(Outcome outcome);
+
+    void restarted();
+
+    void removed();
+  }
+
+  KeeperLoop(Container container, Book book, Pauses pauses, Log log) {
     this.container = container;
     this.rules = AfterExit.read(container.spec().labels());
-    this.stoppedByHand = stoppedByHand;
+    this.book = book;
     this.pauses = pauses;
     this.log = log;
     this.thread =
@@ -51,23 +61,27 @@ final class KeeperLoop implements AutoCloseable {
     while (true) {
       try {
         Outcome outcome = container.await(WaitCondition.NOT_RUNNING, Deadline.none());
+        book.ended(outcome);
         failures = lasted(outcome) ? 0 : failures;
-        switch (rules.next(outcome.status(), stoppedByHand.getAsBoolean(), failures)) {
+        switch (rules.next(outcome.status(), book.stoppedByHand(), failures)) {
           case AfterExit.Step.Leave() -> {
             return;
           }
-          case AfterExit.Step.Remove() -> {
+          case AfterExit.Step.Remove(Duration after) -> {
+            pauses.pause(after);
             container.remove(true);
+            book.removed();
             log.info("removed after its end", facts(outcome));
             return;
           }
           case AfterExit.Step.Restart(Duration after) -> {
             pauses.pause(after);
-            if (stoppedByHand.getAsBoolean()) {
+            if (book.stoppedByHand()) {
               return;
             }
             failures++;
             container.start();
+            book.restarted();
             log.info("restarted", facts(outcome));
           }
         }

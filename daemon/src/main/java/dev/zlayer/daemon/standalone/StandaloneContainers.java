@@ -18,11 +18,13 @@ import dev.zlayer.task.Pauses;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.regex.Pattern;
@@ -31,6 +33,9 @@ import java.util.regex.Pattern;
 public final class StandaloneContainers implements AutoCloseable {
   /** Containers that a person stopped; {@code unless_stopped} and the keepers ask for it. */
   private static final String STOPPED = "standalone.stopped";
+
+  /** Which end of a container was told last, so that each is told once, whoever sees it. */
+  private static final String TOLD = "standalone.told";
 
   private static final Pattern NAME = Pattern.compile("[a-zA-Z0-9][a-zA-Z0-9_.-]{0,127}");
 
@@ -43,8 +48,13 @@ public final class StandaloneContainers implements AutoCloseable {
   private final Map<ContainerId, KeeperLoop> keepers = new ConcurrentHashMap<>();
   private volatile boolean closing;
 
-  /** What is wanted of a container besides its spec. */
-  public record Wish(Optional<String> name, Optional<RestartPolicySpec> restart, boolean remove) {}
+  /**
+   * What is wanted of a container besides its spec.
+   *
+   * @param remove so long after its end it is removed
+   */
+  public record Wish(
+      Optional<String> name, Optional<RestartPolicySpec> restart, Optional<Duration> remove) {}
 
   private StandaloneContainers(
       ContainerRuntime runtime, StateStore store, InstantSource clock, Pauses pauses, Log log) {
@@ -78,7 +88,7 @@ public final class StandaloneContainers implements AutoCloseable {
     boolean always =
         AfterExit.read(container.spec().labels()).restart() == RestartPolicySpec.Kind.ALWAYS;
     if (ended && always) {
-      store.commit(Change.of(new Change.Delete(STOPPED, container.id().toString())));
+      store.commit(Change.of(new Change.Delete(STOPPED, container.id().path())));
     }
     if (ended || status.alive()) {
       keep(container);
@@ -91,7 +101,7 @@ public final class StandaloneContainers implements AutoCloseable {
    * @throws AgentException.InvalidSpec the name is odd or taken
    */
   public Container create(ContainerSpec spec, Wish wish) throws InterruptedException {
-    if (wish.remove()
+    if (wish.remove().isPresent()
         && wish.restart()
             .filter(policy -> policy.kind() != RestartPolicySpec.Kind.NO)
             .isPresent()) {
@@ -112,7 +122,7 @@ public final class StandaloneContainers implements AutoCloseable {
             "the name '%s' is taken: remove that container first, or choose another"
                 .formatted(name));
       }
-      store.commit(Change.of(new Change.Delete(STOPPED, id.toString())));
+      store.commit(Change.of(new Change.Delete(STOPPED, id.path())));
       Container container = runtime.create(id, spec.withLabels(labels));
       tell("container.created", container, Json.object().put("image", spec.image()).build());
       return container;
@@ -121,8 +131,9 @@ public final class StandaloneContainers implements AutoCloseable {
 
   public void start(Container container) throws InterruptedException {
     try (var _ = locks.lock(container.id())) {
-      store.commit(Change.of(new Change.Delete(STOPPED, container.id().toString())));
+      store.commit(Change.of(new Change.Delete(STOPPED, container.id().path())));
       drop(container.id());
+      tellEnd(container);
       container.start();
       tell("container.started", container, Json.object().build());
       keep(container);
@@ -135,7 +146,7 @@ public final class StandaloneContainers implements AutoCloseable {
       store.commit(
           Change.of(
               new Change.Put(
-                  STOPPED, container.id().toString(), "true".getBytes(StandardCharsets.UTF_8))));
+                  STOPPED, container.id().path(), "true".getBytes(StandardCharsets.UTF_8))));
       Optional<Outcome> outcome = container.stop(grace);
       tell(
           "container.stopped",
@@ -151,22 +162,82 @@ public final class StandaloneContainers implements AutoCloseable {
     }
     try (var _ = locks.lock(container.id())) {
       drop(container.id());
+      tellEnd(container);
       container.remove(force);
-      tell("container.removed", container, Json.object().build());
-      store.commit(Change.of(new Change.Delete(STOPPED, container.id().toString())));
+      forget(container);
     }
   }
 
   private boolean stoppedByHand(ContainerId id) {
-    return closing || store.find(STOPPED, id.toString()).isPresent();
+    return closing || store.find(STOPPED, id.path()).isPresent();
   }
 
   private void keep(Container container) {
-    if (!AfterExit.read(container.spec().labels()).watched()) {
-      return;
+    keepers.put(container.id(), new KeeperLoop(container, new Notes(container), pauses, log));
+  }
+
+  /** What a keeper asks and tells; it takes no lock, since whoever has one may wait for it. */
+  private final class Notes implements KeeperLoop.Book {
+    private final Container container;
+
+    Notes(Container container) {
+      this.container = container;
     }
-    ContainerId id = container.id();
-    keepers.put(id, new KeeperLoop(container, () -> stoppedByHand(id), pauses, log));
+
+    @Override
+    public boolean stoppedByHand() {
+      return StandaloneContainers.this.stoppedByHand(container.id());
+    }
+
+    @Override
+    public void ended(Outcome outcome) {
+      tellEnd(container, outcome);
+    }
+
+    @Override
+    public void restarted() {
+      tell("container.restarted", container, Json.object().build());
+    }
+
+    @Override
+    public void removed() {
+      forget(container);
+      keepers.remove(container.id());
+    }
+  }
+
+  /** For an end that its keeper has not told: it was stopped before it could, or there was none. */
+  private void tellEnd(Container container) {
+    if (standalone(container.id())
+        && container.status() instanceof ContainerStatus.Exited(Outcome outcome)) {
+      tellEnd(container, outcome);
+    }
+  }
+
+  private void tellEnd(Container container, Outcome outcome) {
+    String key = container.id().path();
+    byte[] which = outcome.toString().getBytes(StandardCharsets.UTF_8);
+    if (outcome.startedAt().isPresent()
+        && !store.find(TOLD, key).filter(told -> Arrays.equals(told, which)).isPresent()) {
+      Json detail =
+          Json.object().putIf("code", code(outcome)).put("ended", outcome.status().text()).build();
+      store.commit(
+          Change.of(new Change.Put(TOLD, key, which))
+              .plus(Change.of(event("container.exited", container, detail))));
+    }
+  }
+
+  private static Optional<Integer> code(Outcome outcome) {
+    OptionalInt code = outcome.status().exitCode();
+    return code.isPresent() ? Optional.of(code.getAsInt()) : Optional.empty();
+  }
+
+  /** It is gone: what was noted of it goes with the telling. */
+  private void forget(Container container) {
+    String key = container.id().path();
+    store.commit(
+        Change.of(new Change.Delete(STOPPED, key), new Change.Delete(TOLD, key))
+            .plus(Change.of(event("container.removed", container, Json.object().build()))));
   }
 
   private void drop(ContainerId id) {
@@ -177,7 +248,11 @@ public final class StandaloneContainers implements AutoCloseable {
   }
 
   private void tell(String kind, Container container, Json detail) {
-    store.commit(Change.of(new Event(clock.instant(), kind, container.id().toString(), detail)));
+    store.commit(Change.of(event(kind, container, detail)));
+  }
+
+  private Event event(String kind, Container container, Json detail) {
+    return new Event(clock.instant(), kind, container.id().toString(), detail);
   }
 
   private static String anyName() {

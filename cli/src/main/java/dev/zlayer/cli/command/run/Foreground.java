@@ -20,8 +20,9 @@ import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * A container that was made and not started yet, run in front of a person. It is removed from here
- * and not by the daemon, so that its output and its end can be read however short it lives.
+ * A container that was made and not started yet, run in front of a person. It is removed from here,
+ * so that its output and its end can be read however short it lives; the daemon does so after a
+ * while when nobody is here any more.
  */
 final class Foreground {
   /** A first process gets no signal that it does not ask for: the third ^C deserves a word. */
@@ -89,7 +90,7 @@ final class Foreground {
 
   private String farewell() {
     return "\nleft; 'zlayer attach %s' comes back%s"
-        .formatted(name, remove ? ", 'zlayer rm -f " + name + "' removes it" : "");
+        .formatted(name, remove ? "; it is removed when it has ended" : "");
   }
 
   /** Shows what there is to see of it, up to its end. */

@@ -42,6 +42,9 @@ public final class RunCommand extends ClientCommand implements Advising {
     NEVER
   }
 
+  /** So long the daemon leaves an ended one to us, who read its output and remove it. */
+  private static final String LINGER = "30s";
+
   @Option(
       names = {"-d", "--detach"},
       description = "In the background.")
@@ -139,7 +142,8 @@ public final class RunCommand extends ClientCommand implements Advising {
             .putIf("name", Optional.ofNullable(name))
             .put("pull", pull == Pull.NEVER ? "never" : "if_not_present")
             .put("start", detach)
-            .put("rm", remove && detach)
+            .put("rm", remove)
+            .putIf("rm_after", Optional.of(LINGER).filter(_ -> remove && !detach))
             .put("directory", session.directory().toAbsolutePath().toString())
             .put("image", ImageRef.parse(image).familiar())
             .put("tty", tty)

@@ -57,7 +57,7 @@ class RunFlagsTest {
     body.members()
         .forEach(
             (key, value) -> {
-              if (!List.of("name", "pull", "start", "rm", "directory").contains(key)) {
+              if (!List.of("name", "pull", "start", "rm", "rm_after", "directory").contains(key)) {
                 service.put(key, value);
               }
             });

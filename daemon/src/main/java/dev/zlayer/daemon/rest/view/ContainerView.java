@@ -3,6 +3,7 @@ package dev.zlayer.daemon.rest.view;
 import dev.zlayer.container.ContainerDetails;
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerStatus;
+import dev.zlayer.engine.health.HealthState;
 import dev.zlayer.oci.Digest;
 import java.net.InetAddress;
 import java.time.Instant;
@@ -18,6 +19,7 @@ import java.util.OptionalLong;
  * @param id what the runtime calls it
  * @param name for people: its own for a standalone one, else {@code deployment/service/replica}
  * @param state created, running, paused, stopping, exited or unknown
+ * @param health of a replica that is checked: starting, healthy or unhealthy
  */
 public record ContainerView(
     String id,
@@ -31,6 +33,7 @@ public record ContainerView(
     Optional<Digest> imageDigest,
     List<String> command,
     String state,
+    Optional<HealthState> health,
     Optional<OutcomeView> exit,
     Optional<String> problem,
     Instant created,
@@ -56,7 +59,7 @@ public record ContainerView(
     }
   }
 
-  public static ContainerView of(ContainerDetails details) {
+  public static ContainerView of(ContainerDetails details, Optional<HealthState> health) {
     ContainerId id = details.id();
     ContainerStatus status = details.status();
     return new ContainerView(
@@ -71,6 +74,7 @@ public record ContainerView(
         details.imageDigest(),
         details.command(),
         status.phase().name().toLowerCase(Locale.ROOT),
+        health,
         status instanceof ContainerStatus.Exited(var outcome)
             ? Optional.of(OutcomeView.of(outcome))
             : Optional.empty(),

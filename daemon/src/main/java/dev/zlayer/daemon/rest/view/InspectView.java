@@ -10,6 +10,7 @@ import dev.zlayer.container.ProcessSpec;
 import dev.zlayer.container.Resources;
 import dev.zlayer.container.SecuritySpec;
 import dev.zlayer.container.StopSpec;
+import dev.zlayer.engine.health.HealthState;
 import dev.zlayer.oci.Platform;
 import java.nio.file.Path;
 import java.util.List;
@@ -57,10 +58,10 @@ public record InspectView(
     }
   }
 
-  public static InspectView of(ContainerDetails details) {
+  public static InspectView of(ContainerDetails details, Optional<HealthState> health) {
     ContainerSpec spec = details.spec();
     return new InspectView(
-        ContainerView.of(details),
+        ContainerView.of(details, health),
         spec.platform(),
         ProcessView.of(spec.process()),
         spec.fileSystem(),
