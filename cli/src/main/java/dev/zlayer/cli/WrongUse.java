@@ -4,6 +4,7 @@ import dev.zlayer.cli.command.Advising;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.stream.Collectors;
 import picocli.CommandLine.MissingParameterException;
@@ -23,7 +24,7 @@ final class WrongUse {
       case MissingParameterException missing -> missing(missing);
       default ->
           error.getArgSpec() == null || error.getValue() == null
-              ? lowerCase(error.getMessage())
+              ? lowerCase(error)
               : unfit(error.getArgSpec(), error.getValue());
     };
   }
@@ -56,7 +57,7 @@ final class WrongUse {
         .map(OptionSpec.class::cast)
         .map(option -> "%s needs a value: %s".formatted(option.longestName(), option.paramLabel()))
         .findFirst()
-        .orElseGet(() -> lowerCase(error.getMessage()));
+        .orElseGet(() -> lowerCase(error));
   }
 
   private static String unfit(ArgSpec place, String value) {
@@ -74,7 +75,8 @@ final class WrongUse {
     return "%s '%s' is not a number".formatted(name, value);
   }
 
-  private static String lowerCase(String text) {
+  private static String lowerCase(ParameterException error) {
+    String text = Objects.requireNonNullElse(error.getMessage(), "");
     return text.isEmpty() ? text : Character.toLowerCase(text.charAt(0)) + text.substring(1);
   }
 }

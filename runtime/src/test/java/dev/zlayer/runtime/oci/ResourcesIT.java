@@ -189,7 +189,7 @@ class ResourcesIT extends OnStage {
   @Test
   @Requires(Fact.CGROUP_LIMITS)
   void aForkBombStaysInside() throws Exception {
-    var spec = Stage.script("b() { b | b & }; b; sleep 30").withResources(NONE.withPids(30));
+    var spec = Stage.script("b() { b | b & }; b; exec sleep 30").withResources(NONE.withPids(30));
     Container container = stage.runtime.create(Stage.id(), spec);
     container.start();
     assertThat(container.stats().pids()).isLessThanOrEqualTo(30);
