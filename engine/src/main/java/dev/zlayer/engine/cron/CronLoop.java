@@ -39,6 +39,8 @@ import java.util.stream.Stream;
  */
 public final class CronLoop implements AutoCloseable {
   /** A clock that was moved is noticed after this time. */
+  private static final System.Logger LOG = System.getLogger(CronLoop.class.getName());
+
   private static final Duration LONGEST_WAIT = Duration.ofSeconds(20);
 
   private record Letter(Runnable work, Reply<Boolean> reply) {}
@@ -204,9 +206,11 @@ public final class CronLoop implements AutoCloseable {
       letter.reply().complete(true);
     } catch (AgentException e) {
       letter.reply().fail(e);
-    } catch (RuntimeException | Error e) {
-      // a fault of ours: nobody may wait for an answer that will not come
-      letter.reply().fail(new AgentException.Internal("the loop of schedules failed: " + e, e));
+    } catch (RuntimeException e) {
+      letter.reply().fail(fault(e)); // what was asked for did not happen; the schedules go on
+    } catch (Error e) {
+      // nobody may wait for an answer that will not come
+      letter.reply().fail(fault(e));
       throw e;
     }
   }
@@ -248,6 +252,9 @@ public final class CronLoop implements AutoCloseable {
       return current;
     } catch (AgentException e) {
       return current.failed(String.valueOf(e.getMessage()), now);
+    } catch (RuntimeException e) {
+      // one schedule's trouble must not end the others
+      return current.failed(String.valueOf(fault(e).getMessage()), now);
     }
   }
 
@@ -308,6 +315,11 @@ public final class CronLoop implements AutoCloseable {
     Stream.generate(mailbox::poll)
         .takeWhile(letter -> letter != null)
         .forEach(letter -> letter.reply().fail(closed()));
+  }
+
+  private static AgentException.Internal fault(Throwable cause) {
+    LOG.log(System.Logger.Level.ERROR, "a fault in the schedules", cause);
+    return new AgentException.Internal("a fault in the schedules: " + cause, cause);
   }
 
   private static AgentException.Internal closed() {

@@ -40,6 +40,7 @@ class CronLoopTest {
   private final FakeWorld world = new FakeWorld(clock);
   private final MemoryStateStore memory = new MemoryStateStore();
   private final AtomicInteger refusals = new AtomicInteger();
+  private final AtomicInteger faults = new AtomicInteger();
   private final AtomicInteger refused = new AtomicInteger();
   private final StateStore store = failing();
   private JobExecutor jobs;
@@ -59,6 +60,10 @@ class CronLoopTest {
             getClass().getClassLoader(),
             new Class<?>[] {StateStore.class},
             (_, method, arguments) -> {
+              if (method.getName().equals("commit")
+                  && faults.getAndUpdate(CronLoopTest::less) > 0) {
+                throw new IllegalStateException("a fault, says the test");
+              }
               if (method.getName().equals("commit") && refusals.get() > 0) {
                 refusals.decrementAndGet();
                 refused.incrementAndGet();
@@ -269,6 +274,30 @@ class CronLoopTest {
 
     assertThat(due(executions(1).getFirst())).isEqualTo(hour(1));
     Awaitility.await().until(() -> cron.find(REPORT).orElseThrow().trouble().isEmpty());
+  }
+
+  @Test
+  void aFaultOfOursIsToldAndTheSchedulesGoOn() {
+    open("overlap: forbid", "");
+    advance(Duration.ofHours(1));
+    reaches(executions(1).getFirst().id(), ExecutionStatus.Running.class);
+
+    faults.set(1);
+    assertThatThrownBy(() -> cron.disable(REPORT))
+        .isInstanceOf(AgentException.Internal.class)
+        .hasMessageContaining("a fault, says the test");
+    faults.set(1);
+    clock.advance(Duration.ofHours(1));
+    Awaitility.await().until(() -> cron.find(REPORT).orElseThrow().trouble().isPresent());
+    advance(Duration.ofMinutes(2));
+
+    CronStatus after = cron.find(REPORT).orElseThrow();
+    assertThat(after.trouble()).isEmpty();
+    assertThat(after.nextRun()).contains(hour(3));
+  }
+
+  private static int less(int count) {
+    return Math.max(0, count - 1);
   }
 
   @Test

@@ -30,7 +30,7 @@ import java.util.Set;
  * for the host as it is now: it can come up with other control groups next time.
  */
 final class OciProbe {
-  private static final Duration PATIENCE = Duration.ofSeconds(10);
+  private static final Duration PATIENCE = Duration.ofSeconds(30);
   private static final List<String> SYSTEM = List.of("/usr", "/bin", "/lib", "/lib64");
 
   /** In every container of ours; with cgroup v2 a program for the kernel, which takes more. */
