@@ -11,7 +11,8 @@ import java.util.Set;
  * thread that reads them.
  */
 public final class DeployModel {
-  private static final Set<String> TOLD = Set.of("replica.unhealthy", "service.warning");
+  private static final Set<String> TOLD =
+      Set.of("replica.unhealthy", "service.warning", "deployment.removal_delayed");
 
   private final Map<String, ServiceLine> services = new LinkedHashMap<>();
   private final Map<String, Map<String, Layer>> pulls = new LinkedHashMap<>();

@@ -24,6 +24,7 @@ import java.util.function.Consumer;
  * next start.
  */
 final class RemovalLoop implements AutoCloseable {
+  private static final System.Logger LOG = System.getLogger(RemovalLoop.class.getName());
   private static final Backoff PATIENCE =
       new Backoff(Duration.ofMillis(200), Duration.ofSeconds(30), 2);
 
@@ -33,6 +34,7 @@ final class RemovalLoop implements AutoCloseable {
   private final Watched<Long> changes;
   private final Consumer<String> done;
   private final Thread thread;
+  private String told = "";
 
   RemovalLoop(
       DeploymentParts parts,
@@ -76,9 +78,26 @@ final class RemovalLoop implements AutoCloseable {
       }
       forget(name);
       return true;
-    } catch (AgentException _) {
-      // tried again after a pause
-      return false;
+    } catch (AgentException e) {
+      tell(String.valueOf(e.getMessage()));
+      return false; // tried again after a pause
+    }
+  }
+
+  /** Once for each reason: whoever waits for the end must learn what it waits for. */
+  private void tell(String reason) {
+    if (reason.equals(told)) {
+      return;
+    }
+    var detail = Json.object().put("reason", reason).build();
+    var event =
+        new Event(
+            parts.clock().instant(), "deployment.removal_delayed", live.record().name(), detail);
+    try {
+      parts.store().commit(new Change(List.of(), List.of(event)));
+      told = reason;
+    } catch (AgentException e) {
+      LOG.log(System.Logger.Level.WARNING, "not removed yet: " + reason, e);
     }
   }
 

@@ -339,6 +339,18 @@ class DeploymentsTest {
   }
 
   @Test
+  void aRemovalThatTakesLongerTellsWhy() throws InterruptedException {
+    shop.up("web: {image: app:1}");
+    shop.settle();
+    shop.stuckNetworks.set(2);
+
+    shop.deployments.down(Shop.NAME, false);
+
+    assertThat(shop.settle().outcome()).isEqualTo(Settled.Outcome.REMOVED);
+    assertThat(shop.events()).containsOnlyOnce("deployment.removal_delayed shop");
+  }
+
+  @Test
   void aShutdownOfTheMachineStopsInOrderAndForgetsNothing() throws InterruptedException {
     shop.up("web: {image: web:1, depends: [db]}\ndb: {image: db:1}");
     stable();

@@ -29,6 +29,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
@@ -47,6 +48,10 @@ final class Shop implements AutoCloseable {
   final ConcurrentHashMap<ServiceKey, Rotation.Members> rotation = new ConcurrentHashMap<>();
   final ConcurrentHashMap<String, String> secrets = new ConcurrentHashMap<>();
   final List<String> networks = new ArrayList<>();
+
+  /** How often a network cannot be removed. */
+  final AtomicInteger stuckNetworks = new AtomicInteger();
+
   JobExecutor jobs;
   CronLoop cron;
   Deployments deployments;
@@ -227,6 +232,9 @@ final class Shop implements AutoCloseable {
 
     @Override
     public void remove(String deployment) {
+      if (stuckNetworks.getAndDecrement() > 0) {
+        throw new AgentException.Network("the bridge is busy, says the test");
+      }
       networks.add("remove " + deployment);
     }
   }
