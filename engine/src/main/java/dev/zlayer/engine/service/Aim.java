@@ -290,6 +290,11 @@ final class Aim {
     };
   }
 
+  /** Whether what happens to it matters: it is what is wanted now. */
+  boolean wants(Live live) {
+    return wantedHash(live.slot).map(live.hash::equals).orElse(false);
+  }
+
   Optional<String> wantedHash(Slot slot) {
     return Optional.ofNullable(slots().get(slot)).filter(hash -> !hash.isEmpty());
   }

@@ -13,7 +13,6 @@ import dev.zlayer.engine.health.Probe;
 import dev.zlayer.engine.health.ProbeResult;
 import dev.zlayer.engine.init.Initializer;
 import dev.zlayer.error.AgentException;
-import dev.zlayer.error.Blame;
 import dev.zlayer.port.Container;
 import dev.zlayer.spec.service.HealthSpec;
 import java.time.Duration;
@@ -31,22 +30,19 @@ import java.util.random.RandomGenerator;
  * thread and never blocks.
  */
 final class ServiceBook {
-  /** Failed tries of something outside before a new revision is taken back. */
-  private static final int PATIENCE = 3;
-
   private static final Duration WATCH_PAUSE = Duration.ofSeconds(2);
 
-  private final Blueprint.Shelf shelf;
   private final RandomGenerator random;
+  private final Setbacks setbacks;
   final Aim aim;
   final Notes notes;
   final Map<ContainerId, Live> lives = new HashMap<>();
 
   ServiceBook(ServiceRecord record, Blueprint.Shelf shelf, RandomGenerator random) {
-    this.shelf = shelf;
     this.random = random;
     this.notes = new Notes(record);
     this.aim = new Aim(notes, shelf);
+    this.setbacks = new Setbacks(notes, aim, shelf, random);
   }
 
   ServiceRecord record() {
@@ -107,29 +103,7 @@ final class ServiceBook {
         Optional.of(
             new Outcome(
                 new ExitStatus.Unknown("it never ran"), Optional.empty(), Optional.empty()));
-    Failure failure = Failure.of(error, now);
-    notes.tell(now, "replica.failed", id, Optional.of(failure));
-    if (!concerns(live)) {
-      return;
-    }
-    Blame blame = error.blame();
-    boolean outside = blame == Blame.OUTSIDE || blame == Blame.SELF;
-    int tries = record().slot(live.slot).failures() + 1;
-    if (takesBack(live, failure, outside ? tries >= PATIENCE : true, now)) {
-      return;
-    }
-    boolean hopeless =
-        blame == Blame.REQUEST
-            || blame == Blame.PLACEMENT
-            || error instanceof AgentException.InitActionFailed;
-    if (hopeless) {
-      notes.change(live.slot, slot -> slot.halted(SlotRecord.Halt.GIVEN_UP, Optional.of(failure)));
-    } else if (outside) {
-      Duration pause = RestartPolicy.patience(tries - 1, random);
-      notes.change(live.slot, slot -> slot.failed(failure, now.plus(pause)));
-    } else {
-      apply(live, failure, false, now);
-    }
+    setbacks.startFailed(live, error, now);
   }
 
   /** A start was given up, by us or by the end of the agent. */
@@ -176,23 +150,7 @@ final class ServiceBook {
     if (live.busy != Live.Busy.NO || live.condemned) {
       return;
     }
-    Failure failure = Failure.exited(outcome.status(), lastLines, now);
-    notes.tell(now, "replica.exited", id, Optional.of(failure));
-    if (!concerns(live)) {
-      return;
-    }
-    if (outcome.status() instanceof ExitStatus.Unknown) {
-      // nobody saw how it ended, for example because the machine lost power: no fault of its own
-      return;
-    }
-    Duration ran =
-        Duration.between(outcome.startedAt().orElse(now), outcome.finishedAt().orElse(now));
-    if (ran.compareTo(RestartPolicy.RESET) >= 0) {
-      notes.change(live.slot, SlotRecord::proved);
-    }
-    if (!takesBack(live, failure, true, now)) {
-      apply(live, failure, outcome.status().success(), now);
-    }
+    setbacks.ended(live, outcome, lastLines, now);
   }
 
   /** The runtime could not tell; it is asked again a little later. */
@@ -222,83 +180,7 @@ final class ServiceBook {
     if (live.health.healthy()) {
       notes.tell(now, "replica.healthy", id, Optional.empty());
     } else {
-      unhealthy(live, spec, now);
-    }
-  }
-
-  private void unhealthy(Live live, HealthSpec spec, Instant now) {
-    var error = new AgentException.HealthCheckFailed(live.id.toString(), live.health.output());
-    Failure failure = Failure.of(error, now);
-    notes.tell(now, "replica.unhealthy", live.id, Optional.of(failure));
-    if (!concerns(live) || takesBack(live, failure, true, now)) {
-      return;
-    }
-    switch (spec.onUnhealthy()) {
-      case RESTART -> {
-        live.condemned = true;
-        SlotRecord slot = record().slot(live.slot);
-        Duration pause = RestartPolicy.again(slot.failures(), random);
-        notes.change(live.slot, one -> one.failed(failure, now.plus(pause)));
-      }
-      case STOP -> {
-        live.condemned = true;
-        notes.change(live.slot, one -> one.halted(SlotRecord.Halt.GIVEN_UP, Optional.of(failure)));
-      }
-      case NONE -> {}
-    }
-  }
-
-  /** Whether what happens to it matters: it is what is wanted now. */
-  private boolean concerns(Live live) {
-    return aim.wantedHash(live.slot).map(live.hash::equals).orElse(false);
-  }
-
-  /** Goes back to the last good revision when the new one fails on its way. */
-  private boolean takesBack(Live live, Failure failure, boolean enough, Instant now) {
-    boolean possible = enough && live.revision == record().revision() && mayTakeBack();
-    if (possible) {
-      takeBack(failure, now);
-    }
-    return possible;
-  }
-
-  private boolean mayTakeBack() {
-    return record().takenBack().isEmpty()
-        && record().good().filter(good -> good != record().revision()).isPresent()
-        && aim.rollback()
-        && shelf.find(key().service(), record().good().orElseThrow()).isPresent();
-  }
-
-  private void takeBack(Failure failure, Instant now) {
-    notes.replace(record().takenBack(failure));
-    notes.tell(now, "service.rolled_back", Optional.of(failure));
-    aim.reconsider();
-  }
-
-  private void apply(Live live, Failure failure, boolean success, Instant now) {
-    SlotRecord slot = record().slot(live.slot);
-    switch (RestartPolicy.judge(aim.lifecycle(), success, slot.failures(), random)) {
-      case RestartPolicy.Verdict.Again(Duration pause) -> {
-        notes.change(live.slot, one -> one.failed(failure, now.plus(pause)));
-        if (slot.failures() + 1 == RestartPolicy.CRASH_LOOP) {
-          notes.tell(now, "service.crash_loop", Optional.of(failure));
-        }
-      }
-      case RestartPolicy.Verdict.GivenUp _ ->
-          notes.change(
-              live.slot,
-              one ->
-                  success
-                      ? one.halted(SlotRecord.Halt.DONE, Optional.empty())
-                      : one.halted(SlotRecord.Halt.GIVEN_UP, Optional.of(failure)));
-      case RestartPolicy.Verdict.Isolated() -> {
-        notes.change(live.slot, one -> one.halted(SlotRecord.Halt.ISOLATED, Optional.of(failure)));
-        notes.tell(now, "replica.isolated", live.id, Optional.of(failure));
-      }
-      case RestartPolicy.Verdict.Shutdown() -> {
-        notes.replace(record().shutdown(failure));
-        notes.tell(now, "service.shutdown", Optional.of(failure));
-      }
+      setbacks.unhealthy(live, spec, now);
     }
   }
 
@@ -307,15 +189,7 @@ final class ServiceBook {
   }
 
   void unresolved(Blueprint blueprint, AgentException error, Instant now) {
-    Failure failure = Failure.of(error, now);
-    boolean waits = error.blame() == Blame.OUTSIDE || error.blame() == Blame.SELF;
-    if (!aim.unresolved(blueprint, failure, waits, random, now)) {
-      return;
-    }
-    notes.tell(now, "service.failed", Optional.of(failure));
-    if ((!waits || aim.failures() >= PATIENCE) && mayTakeBack()) {
-      takeBack(failure, now);
-    }
+    setbacks.unresolved(blueprint, error, now);
   }
 
   /** What has to be done now, given what the others tell. */
@@ -455,7 +329,7 @@ final class ServiceBook {
     for (Live live : lives.values()) {
       boolean lasting =
           live.ready() && !now.isBefore(live.health.since().plus(RestartPolicy.RESET));
-      if (lasting && concerns(live) && record().slot(live.slot).failures() > 0) {
+      if (lasting && aim.wants(live) && record().slot(live.slot).failures() > 0) {
         notes.change(live.slot, SlotRecord::proved);
       }
     }

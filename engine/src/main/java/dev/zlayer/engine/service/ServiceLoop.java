@@ -1,14 +1,9 @@
 package dev.zlayer.engine.service;
 
-import dev.zlayer.container.ContainerId;
-import dev.zlayer.container.Outcome;
 import dev.zlayer.container.ServiceKey;
 import dev.zlayer.engine.depend.Signal;
-import dev.zlayer.engine.health.ProbeResult;
-import dev.zlayer.engine.health.Prober;
 import dev.zlayer.engine.state.Change;
 import dev.zlayer.error.AgentException;
-import dev.zlayer.port.Container;
 import dev.zlayer.port.Rotation;
 import dev.zlayer.task.Backoff;
 import dev.zlayer.task.KeyedLock;
@@ -17,13 +12,10 @@ import dev.zlayer.task.Threads;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.BlockingQueue;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
@@ -32,7 +24,7 @@ import java.util.function.UnaryOperator;
 /**
  * Keeps one service true. One virtual thread owns its book: it takes what was asked and reported,
  * looks at what is there, decides, makes the decisions durable, tells the others, and only then
- * acts. Everything that blocks has a thread of its own and reports back.
+ * lets it be done by {@link EffectLoop}, which reports back.
  *
  * <p>It never relies on a message having come: each round starts from what the runtime says.
  */
@@ -49,17 +41,12 @@ public final class ServiceLoop implements AutoCloseable {
   private final ServiceParts parts;
   private final ServiceKey key;
   private final ServiceBook book;
-  private final ReplicaWork work;
-  private final Resolver resolver;
-  private final Prober prober = new Prober();
+  private final EffectLoop work;
   private final BlockingQueue<Letter> mailbox = new LinkedBlockingQueue<>();
-  private final Map<ContainerId, Thread> starting = new HashMap<>();
-  private final Set<Thread> threads = ConcurrentHashMap.newKeySet();
   private final List<Effect> undone = new ArrayList<>();
   private final List<Runnable> answers = new ArrayList<>();
   private final KeyedLock.Held listening;
   private final Thread thread;
-  private final LoadMeter meter = new LoadMeter();
   private Instant nextList = Instant.MIN;
   private Optional<Rotation.Members> told = Optional.empty();
   private Optional<Failure> trouble = Optional.empty();
@@ -72,8 +59,7 @@ public final class ServiceLoop implements AutoCloseable {
     this.parts = parts;
     this.key = record.key();
     this.book = new ServiceBook(record, parts.shelf(), parts.random());
-    this.work = new ReplicaWork(parts);
-    this.resolver = new Resolver(parts.runtime(), parts.containers(), parts.salt());
+    this.work = new EffectLoop(parts, key, this::post);
     this.status = new ServiceView(book, parts.clock().instant()).status(Optional.empty());
     this.listening = parts.board().onChange(this::wake);
     this.thread = Thread.ofVirtual().name("service " + key).unstarted(this::run);
@@ -240,7 +226,7 @@ public final class ServiceLoop implements AutoCloseable {
     }
     if (book.aim.leaving() == Aim.Leaving.NO || mayLeave()) {
       undone.addAll(book.decide(parts.board().signals(), now));
-      meter.due(book, now).ifPresent(undone::add);
+      work.measure(book, now).ifPresent(undone::add);
     }
     if (!save()) {
       return true;
@@ -248,7 +234,7 @@ public final class ServiceLoop implements AutoCloseable {
     publish(now);
     List<Effect> effects = List.copyOf(undone);
     undone.clear();
-    effects.forEach(this::act);
+    effects.forEach(effect -> work.act(effect, book.record()));
     return true;
   }
 
@@ -285,7 +271,7 @@ public final class ServiceLoop implements AutoCloseable {
   }
 
   private boolean left() throws InterruptedException {
-    if (!book.lives.isEmpty() || !threads.isEmpty()) {
+    if (!book.lives.isEmpty() || work.busy()) {
       return false;
     }
     try {
@@ -342,131 +328,13 @@ public final class ServiceLoop implements AutoCloseable {
     }
   }
 
-  private void act(Effect effect) {
-    switch (effect) {
-      case Effect.Resolve(Blueprint blueprint) -> spawn("resolve " + key, () -> resolve(blueprint));
-      case Effect.Start start ->
-          starting.put(start.id(), spawn("start " + start.id(), () -> start(start)));
-      case Effect.Cancel(ContainerId id) -> {
-        Thread starter = starting.get(id);
-        if (starter != null) {
-          starter.interrupt();
-        }
-      }
-      case Effect.Stop(ContainerId id, Container container, Duration grace) ->
-          spawn("stop " + id, () -> takeAway(id, () -> work.stop(id, container, grace)));
-      case Effect.Remove(ContainerId id, Container container) ->
-          spawn("remove " + id, () -> takeAway(id, () -> work.remove(container)));
-      case Effect.Watch(ContainerId id, Container container) ->
-          spawn("watch " + id, () -> watch(id, container));
-      case Effect.Check check -> spawn("check " + check.id(), () -> check(check));
-      case Effect.Measure(var containers) ->
-          spawn("measure " + key, () -> post(meter.read(containers, parts.cores())));
-    }
-  }
-
-  private void resolve(Blueprint blueprint) throws InterruptedException {
-    try {
-      ServiceRecord record = book.record();
-      Resolved resolved =
-          resolver.resolve(
-              key,
-              blueprint,
-              Optional.ofNullable(record.images().get(blueprint.revision())),
-              record.restarts(),
-              (image, event) -> parts.audience().pulling(key.service(), image, event));
-      post((b, now) -> b.resolved(blueprint, resolved, now));
-    } catch (AgentException e) {
-      post((b, now) -> b.unresolved(blueprint, e, now));
-    }
-  }
-
-  private void start(Effect.Start wanted) throws InterruptedException {
-    ContainerId id = wanted.id();
-    try {
-      Container made = work.start(wanted);
-      post(
-          (b, now) -> {
-            starting.remove(id);
-            b.started(id, made, now);
-          });
-    } catch (AgentException e) {
-      post(
-          (b, now) -> {
-            starting.remove(id);
-            b.startFailed(id, parts.runtime().find(id), e, now);
-          });
-    } catch (InterruptedException e) {
-      post(
-          (b, _) -> {
-            starting.remove(id);
-            b.abandoned(id, parts.runtime().find(id));
-          });
-      throw e;
-    }
-  }
-
-  /** Something on a container that may fail and may be interrupted. */
-  private interface Step {
-    void run() throws InterruptedException;
-  }
-
-  private void takeAway(ContainerId id, Step step) throws InterruptedException {
-    try {
-      step.run();
-      post((b, now) -> b.removed(id, now));
-    } catch (AgentException e) {
-      post((b, now) -> b.notRemoved(id, e, now));
-    }
-  }
-
-  private void watch(ContainerId id, Container container) throws InterruptedException {
-    try {
-      Outcome outcome = work.awaitEnd(container);
-      wake(); // so that nobody is led to it while its last lines are read
-      List<String> lastLines = work.lastLines(container);
-      post((b, now) -> b.ended(id, outcome, lastLines, now));
-    } catch (AgentException _) {
-      // a runtime that cannot tell now is asked again when the containers are listed
-      post((b, now) -> b.unwatched(id, now));
-    }
-  }
-
-  private void check(Effect.Check wanted) throws InterruptedException {
-    ProbeResult answer = prober.check(wanted.probe(), wanted.container(), wanted.timeout());
-    var result = new ProbeResult(answer.success(), parts.hiding().apply(answer.output()));
-    post((b, now) -> b.checked(wanted.id(), result, now));
-  }
-
-  private Thread spawn(String name, Step step) {
-    Thread spawned =
-        Thread.ofVirtual()
-            .name(name)
-            .unstarted(
-                () -> {
-                  try {
-                    step.run();
-                  } catch (InterruptedException _) {
-                    // cancelled, or the agent ends: the container tells how far it came
-                  } finally {
-                    threads.remove(Thread.currentThread());
-                    wake();
-                  }
-                });
-    threads.add(spawned);
-    spawned.start();
-    return spawned;
-  }
-
   /** Leaves all containers as they are and returns when no thread of this loop is left. */
   @Override
   public void close() {
     closing = true;
     thread.interrupt();
     Threads.join(thread);
-    List<Thread> left = List.copyOf(threads);
-    left.forEach(Thread::interrupt);
-    Threads.join(left);
+    work.close();
   }
 
   private void refuse() {

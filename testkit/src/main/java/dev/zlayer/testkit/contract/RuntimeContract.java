@@ -1,5 +1,7 @@
 package dev.zlayer.testkit.contract;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.container.NetworkSpec;
@@ -124,6 +126,7 @@ public abstract class RuntimeContract
       Optional<Container> left = current().find(id);
       if (left.isPresent()) {
         left.get().remove(true);
+        assertThat(current().find(id)).isEmpty();
       }
     }
   }
