@@ -20,6 +20,12 @@ public sealed interface Mount {
   /** A volume that is removed with its container; filled like a named one. */
   record Anonymous(String target) implements Mount {}
 
+  /**
+   * A volume that is removed with its container and begins empty, whatever the image has there: it
+   * is filled from outside before the start, also when the container can only read it.
+   */
+  record Supplied(String target, boolean readOnly) implements Mount {}
+
   /** Memory; size and mode as given, else the kernel's defaults. */
   record Tmpfs(String target, OptionalLong sizeBytes, OptionalInt mode) implements Mount {}
 }

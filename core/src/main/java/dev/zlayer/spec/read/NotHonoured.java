@@ -58,7 +58,6 @@ public final class NotHonoured {
           new Key("services.*.replica_groups.*.affinity", ONE_NODE),
           new Key("services.*.isolation", "Windows containers are not isolated by the agent"),
           new Key("services.*.storage.*.tier", "all volumes lie on the local disk"),
-          new Key("services.*.storage.*.bucket", "buckets cannot be mounted yet, use init.s3_pull"),
           new Key("services.*.resources.gpu.mode", "macOS is not supported yet"),
           new Key("services.*.resources.gpu.scheduling", ONE_NODE),
           new Key("services.*.resources.gpu.distributed", ONE_NODE),

@@ -6,6 +6,7 @@ import dev.zlayer.spec.form.Range;
 import dev.zlayer.spec.form.Tagged;
 import dev.zlayer.spec.form.Text;
 import dev.zlayer.spec.value.ByteSize;
+import dev.zlayer.spec.value.SecretRef;
 import java.util.Optional;
 
 /** Something mounted into the container. */
@@ -56,13 +57,23 @@ public sealed interface StorageSpec {
       implements StorageSpec {}
 
   /** A bucket. */
-  @Doc("A bucket of a store that speaks S3.")
+  @Doc(
+      "A copy of a bucket of a store that speaks S3: pulled before the start and, for jobs, pushed"
+          + " back after the end.")
   record S3(
       @Doc("Bucket.") @Text(pattern = "[a-z0-9.-]{3,63}", write = "a bucket name") String bucket,
-      @Doc("Only what begins with this.") Optional<String> prefix,
+      @Doc("Only what is below this; the whole bucket when absent.") Optional<String> prefix,
       @Doc("Path in the container.") String target,
-      @Doc("Whether it can only be read.") @Default("false") boolean readonly,
-      @Doc("Address of the store, when it is not Amazon's.") Optional<String> endpoint,
-      @Doc("Name of a secret with the keys.") Optional<String> credentials)
+      @Doc("Whether it can only be read, and nothing is pushed back; services need it.")
+          @Default("false")
+          boolean readonly,
+      @Doc("Address of the store, when it is not Amazon's.")
+          @Text(pattern = "https?://\\S+", write = "an address such as https://s3.example.org")
+          Optional<String> endpoint,
+      @Doc("Region.") Optional<String> region,
+      @Doc(
+              "Name of a secret: a JSON object with access_key, secret_key and perhaps"
+                  + " session_token; from the agent's environment when absent.")
+          Optional<SecretRef> credentials)
       implements StorageSpec {}
 }

@@ -26,7 +26,7 @@ class NotHonouredTest {
                 affinity: spread
                 env: {KEY: "$S::prod/key"}
                 storage:
-                  - {type: s3, bucket: data, target: /data}
+                  - {type: anonymous, target: /data, tier: network}
                 endpoints:
                   - {name: raw, protocol: tcp, port: 5000, stream: {tls: true}}
             """);
@@ -37,7 +37,7 @@ class NotHonouredTest {
             "3:1 externals",
             "8:15 services.web.affinity",
             "9:16 services.web.env.KEY",
-            "11:28 services.web.storage[0].bucket",
+            "11:48 services.web.storage[0].tier",
             "13:48 services.web.endpoints[0].stream");
     assertThat(valid.remarks())
         .extracting(Problem::message)

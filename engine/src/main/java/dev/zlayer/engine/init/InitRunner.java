@@ -3,6 +3,7 @@ package dev.zlayer.engine.init;
 import dev.zlayer.engine.translate.EnvResolver;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.error.Blame;
+import dev.zlayer.port.Container;
 import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.spec.job.BackoffSpec;
 import dev.zlayer.spec.service.ErrorsSpec;
@@ -27,6 +28,7 @@ public final class InitRunner implements Initializer {
       new Backoff(Duration.ofMillis(500), Duration.ofSeconds(30), 2);
 
   private final InitActions actions;
+  private final BucketCopies copies;
   private final InstantSource clock;
   private final Pauses pauses;
 
@@ -42,6 +44,7 @@ public final class InitRunner implements Initializer {
       InstantSource clock,
       Pauses pauses) {
     this.actions = new InitActions(runtime, resolver, config, tls, pauses);
+    this.copies = new BucketCopies(resolver, clock, pauses);
     this.clock = clock;
     this.pauses = pauses;
   }
@@ -63,6 +66,16 @@ public final class InitRunner implements Initializer {
       }
       pauses.pause(pause(request.onFailure(), pass));
     }
+  }
+
+  @Override
+  public void fetch(Container made, InitObserver observer) throws InterruptedException {
+    copies.pull(made, observer);
+  }
+
+  @Override
+  public void deliver(Container ended, InitObserver observer) throws InterruptedException {
+    copies.push(ended, observer);
   }
 
   private static Duration pause(ErrorsSpec.InitFailure policy, int pass) {

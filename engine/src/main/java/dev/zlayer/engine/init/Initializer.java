@@ -2,10 +2,11 @@ package dev.zlayer.engine.init;
 
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerSpec;
+import dev.zlayer.port.Container;
 import dev.zlayer.spec.service.ErrorsSpec;
 import dev.zlayer.spec.service.InitSpec;
 
-/** Does what has to be done before a container starts. */
+/** Does what has to be done before a container starts, and what takes that back at its end. */
 @FunctionalInterface
 public interface Initializer {
   /** Role of the containers that init steps run in. */
@@ -36,4 +37,18 @@ public interface Initializer {
    * @throws dev.zlayer.error.AgentException.Timeout a step took too long; it is named
    */
   void run(Request request, InitObserver observer) throws InterruptedException;
+
+  /**
+   * Brings what a container, made and not yet started, is to find in its copies of buckets.
+   *
+   * @throws dev.zlayer.error.AgentException.Network a store refused or could not be reached
+   */
+  default void fetch(Container made, InitObserver observer) throws InterruptedException {}
+
+  /**
+   * Takes back to their buckets the copies of a container that has ended. Can be done again.
+   *
+   * @throws dev.zlayer.error.AgentException.Network a store refused or could not be reached
+   */
+  default void deliver(Container ended, InitObserver observer) throws InterruptedException {}
 }

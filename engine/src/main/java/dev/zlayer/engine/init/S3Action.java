@@ -123,7 +123,7 @@ final class S3Action implements InitAction {
                     switch (mount) {
                       case Mount.Bind bind -> !bind.readOnly();
                       case Mount.Named named -> !named.readOnly();
-                      case Mount.Anonymous _, Mount.Tmpfs _ -> false;
+                      case Mount.Anonymous _, Mount.Supplied _, Mount.Tmpfs _ -> false;
                     })
             .map(mount -> mount.target().replaceFirst("/+$", ""))
             .anyMatch(target -> destination.equals(target) || destination.startsWith(target + "/"));
@@ -134,7 +134,7 @@ final class S3Action implements InitAction {
     }
   }
 
-  private static S3Transfer.Owner owner(ContainerSpec main) {
+  static S3Transfer.Owner owner(ContainerSpec main) {
     var numbers = NUMBERS.matcher(main.process().user().orElse("0"));
     if (!numbers.matches()) {
       return new S3Transfer.Owner(0, 0);

@@ -104,7 +104,9 @@ final class JobRun {
       if (made.status() instanceof ContainerStatus.Created) {
         made.start();
       }
-      return harvest.of(execution, definition, made, Optional.of(awaitEnd(made)));
+      Outcome outcome = awaitEnd(made);
+      parts.initializer().deliver(made, this::tell);
+      return harvest.of(execution, definition, made, Optional.of(outcome));
     } catch (InterruptedException _) {
       return endForcibly();
     } catch (AgentException e) {
@@ -165,13 +167,18 @@ final class JobRun {
                   spec,
                   service.lifecycle().init(),
                   service.lifecycle().errors().onInitFailure()),
-              report -> desk.step(execution.id(), attempt, report));
+              this::tell);
     }
     Container made = parts.runtime().create(container, spec);
+    parts.initializer().fetch(made, this::tell);
     if (!desk.ready(execution.id(), attempt)) {
       throw new InterruptedException("halted before the start");
     }
     return made;
+  }
+
+  private void tell(StepReport report) {
+    desk.step(execution.id(), attempt, report);
   }
 
   /** What an earlier process of the agent made for this attempt; none of it counts yet. */

@@ -6,9 +6,15 @@ import dev.zlayer.tar.TarKind;
 import dev.zlayer.tar.TarMember;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.function.Function;
 import java.util.stream.Stream;
 import software.amazon.awssdk.services.s3.model.HeadObjectResponse;
 import software.amazon.awssdk.services.s3.model.NoSuchBucketException;
@@ -19,6 +25,7 @@ final class Pulling {
   private final S3Store store;
   private final Archivable files;
   private final S3Transfer.Owner owner;
+  private final Set<String> made = new HashSet<>();
   private int objects;
   private long bytes;
   private int unchecked;
@@ -30,11 +37,21 @@ final class Pulling {
   }
 
   String pull(String key, String destination) throws InterruptedException {
-    if (key.endsWith("/")) {
-      pullAll(key, S3Transfer.normal(destination));
-    } else {
+    if (!key.endsWith("/")) {
       pullOne(key, destination);
+    } else if (!pullAll(key, S3Transfer.normal(destination), _ -> List.of())) {
+      throw new S3Failure("there is nothing at s3://%s/%s".formatted(store.bucket(), key));
     }
+    return done(key);
+  }
+
+  /** All below a prefix, also when that is nothing. */
+  String pullAny(String prefix, String destination) throws InterruptedException {
+    boolean _ = pullAll(prefix, S3Transfer.normal(destination), this::parents);
+    return done(prefix);
+  }
+
+  private String done(String key) {
     return "pulled %d objects with %d bytes from s3://%s/%s%s"
         .formatted(
             objects,
@@ -57,29 +74,51 @@ final class Pulling {
     unpack(base, List.of(file(key, object, below(base, target))).iterator());
   }
 
-  private void pullAll(String prefix, String destination) throws InterruptedException {
+  /** False when there is nothing; {@code before} says what has to be there for a name. */
+  private boolean pullAll(
+      String prefix, String destination, Function<String, List<TarInput.Piece>> before)
+      throws InterruptedException {
     String base = S3Transfer.existing(files, destination);
     try (Stream<S3Object> all = store.list(prefix)) {
       Iterator<S3Object> listed = all.iterator();
       if (!store.asked(prefix, listed::hasNext)) {
-        throw new S3Failure("there is nothing at s3://%s/%s".formatted(store.bucket(), prefix));
+        return false;
       }
       unpack(
           base,
           new Iterator<>() {
+            private final Deque<TarInput.Piece> waiting = new ArrayDeque<>();
+
             @Override
             public boolean hasNext() {
-              return store.asked(prefix, listed::hasNext);
+              return !waiting.isEmpty() || store.asked(prefix, listed::hasNext);
             }
 
             @Override
             public TarInput.Piece next() {
-              String key = store.asked(prefix, listed::next).key();
-              String name = below(base, destination + "/" + safe(prefix, key));
-              return key.endsWith("/") ? directory(name) : file(key, found(key), name);
+              if (waiting.isEmpty()) {
+                String key = store.asked(prefix, listed::next).key();
+                String name = below(base, destination + "/" + safe(prefix, key));
+                waiting.addAll(before.apply(name));
+                waiting.add(key.endsWith("/") ? directory(name) : file(key, found(key), name));
+              }
+              return waiting.remove();
             }
           });
+      return true;
     }
+  }
+
+  /** The directories above a name, each once, so that they have an owner too. */
+  private List<TarInput.Piece> parents(String name) {
+    var pieces = new ArrayList<TarInput.Piece>();
+    for (int slash = name.indexOf('/'); slash > 0; slash = name.indexOf('/', slash + 1)) {
+      String parent = name.substring(0, slash);
+      if (made.add(parent)) {
+        pieces.add(directory(parent));
+      }
+    }
+    return pieces;
   }
 
   private HeadObjectResponse found(String key) {

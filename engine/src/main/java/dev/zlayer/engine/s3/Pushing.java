@@ -119,7 +119,8 @@ final class Pushing {
     if (slash < 0) {
       return key.endsWith("/") ? key + name : key;
     }
-    return (key.endsWith("/") ? key : key + "/") + name.substring(slash + 1);
+    String prefix = key.isEmpty() || key.endsWith("/") ? key : key + "/";
+    return prefix + name.substring(slash + 1);
   }
 
   private String skipped() {

@@ -51,6 +51,17 @@ public final class S3Transfer implements AutoCloseable {
     return new Pulling(store, files, owner).pull(key, destination);
   }
 
+  /**
+   * Downloads all below a prefix that is empty or ends in a slash; there may be nothing.
+   *
+   * @return what was done, for people
+   * @throws S3Failure the store refused, or could not be reached
+   */
+  public String pullAll(Archivable files, String prefix, String destination, Owner owner)
+      throws InterruptedException {
+    return new Pulling(store, files, owner).pullAny(prefix, destination);
+  }
+
   @Override
   public void close() {
     store.close();

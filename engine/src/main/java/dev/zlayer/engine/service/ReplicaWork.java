@@ -54,6 +54,7 @@ final class ReplicaWork {
               _ -> {});
       initialize(wanted);
       Container made = parts.runtime().create(wanted.id(), wanted.spec());
+      parts.initializer().fetch(made, report -> tell(wanted.id(), report));
       made.start();
       return made;
     } finally {

@@ -1,5 +1,6 @@
 package dev.zlayer.engine.translate;
 
+import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.container.LogSpec;
 import dev.zlayer.container.Mount;
@@ -63,6 +64,10 @@ public final class ServiceTranslator {
       String deployment, String name, ServiceSpec service, Path directory) {
     var refusals = new Refusals(name);
     general(service, refusals);
+    if (deployment.equals(ContainerId.STANDALONE)) {
+      BucketMount.of(service)
+          .forEach(one -> refusals.add(one.storage(), "only services and jobs are given buckets"));
+    }
     var shared = new SharedNamespaces(containers, deployment);
     var spec =
         new ContainerSpec(
@@ -133,6 +138,7 @@ public final class ServiceTranslator {
   private static Map<String, String> labels(String deployment, String name, ServiceSpec service) {
     var labels = new HashMap<>(service.labels());
     labels.putAll(WasmSection.labels(service));
+    labels.putAll(BucketMount.labels(BucketMount.of(service)));
     labels.put(DEPLOYMENT, deployment);
     labels.put(SERVICE, name);
     return labels;

@@ -2,9 +2,11 @@ package dev.zlayer.engine.translate;
 
 import dev.zlayer.container.FileSystemSpec;
 import dev.zlayer.container.Mount;
+import dev.zlayer.spec.RunType;
 import dev.zlayer.spec.ServiceSpec;
 import dev.zlayer.spec.storage.StorageSpec;
 import dev.zlayer.spec.storage.StorageTier;
+import dev.zlayer.spec.value.SecretRef;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -40,10 +42,24 @@ final class StorageSection {
                     target,
                     size.map(bytes -> OptionalLong.of(bytes.bytes())).orElse(OptionalLong.empty()),
                     mode.map(OptionalInt::of).orElse(OptionalInt.empty())));
-        case StorageSpec.S3 _ ->
-            refusals.add(path, "buckets cannot be mounted yet, use init.s3_pull");
+        case StorageSpec.S3 bucket -> {
+          bucket(service, bucket, path, refusals);
+          mounts.add(new Mount.Supplied(bucket.target(), bucket.readonly()));
+        }
       }
     }
     return new FileSystemSpec(mounts, service.security().readOnlyRootFs());
+  }
+
+  private static void bucket(
+      ServiceSpec service, StorageSpec.S3 bucket, String path, Refusals refusals) {
+    refusals.addIf(
+        !bucket.readonly() && service.rtype() == RunType.SERVICE,
+        path + ".readonly",
+        "copies of replicas would overwrite each other in the bucket, write readonly: true");
+    refusals.addIf(
+        bucket.credentials().flatMap(SecretRef::field).isPresent(),
+        path + ".credentials",
+        "name the whole secret, with the fields access_key and secret_key");
   }
 }

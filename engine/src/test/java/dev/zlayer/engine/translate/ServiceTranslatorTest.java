@@ -332,7 +332,9 @@ class ServiceTranslatorTest {
         "image: {name: app:1, source_policy: remote_only} | image.source_policy",
         "storage: [{type: named, name: a, target: /a, size: 1Gi}] | storage[0].size",
         "storage: [{type: named, name: a, target: /a, tier: network}] | storage[0].tier",
-        "storage: [{type: s3, bucket: abc, target: /a}] | storage[0]",
+        "storage: [{type: s3, bucket: abc, target: /a}] | storage[0].readonly",
+        "storage: [{type: s3, bucket: abc, target: /a, readonly: true, credentials: a/b}] |"
+            + " storage[0].credentials",
         "ipc_mode: none | ipc_mode",
         "userns_mode: private | userns_mode",
         "security_opt: ['apparmor=strict'] | security_opt[0]",

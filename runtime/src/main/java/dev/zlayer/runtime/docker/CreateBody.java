@@ -129,6 +129,13 @@ record CreateBody(Function<ContainerId, String> containers) {
               .build();
       case Mount.Anonymous(String target) ->
           Json.object().put("Type", "volume").put("Target", target).build();
+      case Mount.Supplied(String target, boolean readOnly) ->
+          Json.object()
+              .put("Type", "volume")
+              .put("Target", target)
+              .put("ReadOnly", readOnly)
+              .put("VolumeOptions", Json.object().put("NoCopy", true).build())
+              .build();
       case Mount.Tmpfs(String target, var size, var mode) -> {
         Json.Builder options = Json.object();
         size.ifPresent(bytes -> options.put("SizeBytes", bytes));

@@ -15,8 +15,10 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.PosixFilePermission;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
@@ -55,11 +57,18 @@ public final class Volumes {
         case Mount.Named(var name, _, var readOnly) ->
             binds.add(new BundleInput.Bind(named(name, root, target), target, readOnly));
         case Mount.Anonymous _ -> {
-          Path volume = directory.resolve(ANONYMOUS).resolve(container).resolve("" + anonymous++);
+          Path volume = own(container, anonymous++);
           if (!Files.exists(volume)) {
             fill(volume, root, target);
           }
           binds.add(new BundleInput.Bind(volume, target, false));
+        }
+        case Mount.Supplied(_, var readOnly) -> {
+          Path volume = own(container, anonymous++);
+          Files.createDirectories(volume);
+          // only this container sees it, and its user may be anyone
+          Files.setPosixFilePermissions(volume, EnumSet.allOf(PosixFilePermission.class));
+          binds.add(new BundleInput.Bind(volume, target, readOnly));
         }
         case Mount.Tmpfs _ -> {}
       }
@@ -102,6 +111,10 @@ public final class Volumes {
   /** Removes the anonymous volumes of a container; absent is fine. */
   void removeAnonymous(String container) throws IOException {
     RootedDirectory.removeTree(directory.resolve(ANONYMOUS).resolve(container));
+  }
+
+  private Path own(String container, int number) {
+    return directory.resolve(ANONYMOUS).resolve(container).resolve("" + number);
   }
 
   /** With an anonymous volume wherever the image wants one and the mounts have none. */

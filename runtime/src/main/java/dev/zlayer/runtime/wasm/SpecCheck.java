@@ -98,6 +98,8 @@ final class SpecCheck {
         case Mount.Bind(var source, _, _) -> bind(source);
         case Mount.Named(var name, _, _) -> named(name);
         case Mount.Anonymous _ -> {}
+        case Mount.Supplied _ ->
+            throw refused("%s from a bucket: modules are given no copies".formatted(target));
         case Mount.Tmpfs _ ->
             throw refused("%s in memory: give a module a volume".formatted(target));
       }

@@ -96,7 +96,8 @@ record WasmCreating(WasmShop shop, LocalImages images) {
           directories.add(
               new Guest.Directory(volumes.resolve("" + directories.size()), target, false));
         }
-        case Mount.Tmpfs _ -> throw new AgentException.Internal("a tmpfs was not refused");
+        case Mount.Supplied _, Mount.Tmpfs _ ->
+            throw new AgentException.Internal("a mount was not refused");
       }
     }
     return directories;

@@ -52,6 +52,9 @@ record WslVolumes(WslShell shell, WslPlaces places, WslPaths paths) {
             binds.add(bind(filled(places.volume(name), place, target), target, readOnly));
         case Mount.Anonymous _ ->
             binds.add(bind(filled(place.volume(anonymous++), place, target), target, false));
+        case Mount.Supplied _ ->
+            throw new AgentException.Unsupported(
+                "%s from a bucket: files are not copied into WSL yet".formatted(target));
         case Mount.Tmpfs _ -> {}
       }
     }
