@@ -179,8 +179,12 @@ public final class ControlGroup {
     }
   }
 
-  /** A file that is open while its group is removed cannot be read any more, which is no fault. */
+  /**
+   * A file that is open while its group is removed cannot be read any more, which is no fault. The
+   * kernel refuses it (ENODEV) a moment before the directory goes.
+   */
   private static IOException gone(Path group, IOException failure) {
-    return Files.exists(group) ? failure : new NoSuchFileException(group.toString());
+    boolean refused = "No such device".equals(failure.getMessage());
+    return refused || !Files.exists(group) ? new NoSuchFileException(group.toString()) : failure;
   }
 }
