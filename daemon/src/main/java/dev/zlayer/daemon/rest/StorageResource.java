@@ -66,7 +66,8 @@ public final class StorageResource implements Resource {
   @Override
   public List<Route> routes() {
     return List.of(
-        Route.get("/volumes", "List volumes.", _ -> list(volumes.list()))
+        Route.get("/volumes", "List volumes.", this::list)
+            .withFlag("size", "With their sizes, as far as a few seconds reach.")
             .givesMany(VolumeView.class),
         Route.get("/volumes/{name}", "Show a volume with its size.", this::inspect)
             .gives(VolumeView.class),
@@ -81,6 +82,10 @@ public final class StorageResource implements Resource {
                 "Remove a network that no container is on.",
                 this::removeNetwork)
             .givesNothing());
+  }
+
+  private Answer list(Call call) {
+    return list(call.flag("size", false) ? volumes.listWithSizes() : volumes.list());
   }
 
   private static Answer list(List<VolumeInfo> volumes) {

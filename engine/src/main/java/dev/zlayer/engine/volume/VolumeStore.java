@@ -87,9 +87,18 @@ public final class VolumeStore implements DeploymentVolumes {
     }
   }
 
+  /** All of them by name, with sizes as far as they can be added up in a few seconds together. */
+  public List<VolumeInfo> listWithSizes() {
+    Deadline deadline = Deadline.after(SIZE_LIMIT);
+    return list().stream().map(volume -> sized(volume, deadline)).toList();
+  }
+
   /** With its size, as far as it can be added up in a few seconds. */
   public VolumeInfo inspect(String name) {
-    VolumeInfo found = known(name);
+    return sized(known(name), Deadline.after(SIZE_LIMIT));
+  }
+
+  private static VolumeInfo sized(VolumeInfo found, Deadline deadline) {
     try {
       return new VolumeInfo(
           found.name(),
@@ -98,9 +107,9 @@ public final class VolumeStore implements DeploymentVolumes {
           found.createdAt(),
           found.usedBy(),
           found.deployments(),
-          Optional.of(DiskUsage.of(found.path(), Deadline.after(SIZE_LIMIT))));
+          Optional.of(DiskUsage.of(found.path(), deadline)));
     } catch (IOException e) {
-      throw failed("cannot look at volume " + name, e);
+      throw failed("cannot look at volume " + found.name(), e);
     }
   }
 

@@ -66,6 +66,8 @@ class VolumeStoreTest {
     assertThat(data.size().orElseThrow().complete()).isTrue();
     assertThat(data.size().orElseThrow().files()).isEqualTo(2);
     assertThat(data.size().orElseThrow().bytes()).isBetween(1000L, 1100L);
+    assertThat(volumes.listWithSizes()).hasSize(3).contains(data);
+    assertThat(volumes.list()).allMatch(volume -> volume.size().isEmpty());
   }
 
   @Test

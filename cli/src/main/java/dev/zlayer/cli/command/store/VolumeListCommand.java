@@ -2,6 +2,7 @@ package dev.zlayer.cli.command.store;
 
 import dev.zlayer.cli.Session;
 import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.command.AnswerCommand;
 import dev.zlayer.cli.print.Amounts;
 import dev.zlayer.cli.print.Table;
@@ -9,7 +10,10 @@ import dev.zlayer.json.Json;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-@Command(name = "ls", aliases = "list", description = "List volumes and who uses them.")
+@Command(
+    name = "ls",
+    aliases = "list",
+    description = "List volumes, their sizes and who uses them.")
 public final class VolumeListCommand extends AnswerCommand {
   @Option(
       names = {"-q", "--quiet"},
@@ -22,7 +26,7 @@ public final class VolumeListCommand extends AnswerCommand {
 
   @Override
   protected int run(DaemonClient client) throws InterruptedException {
-    Json answer = client.get("/volumes");
+    Json answer = client.get("/volumes" + Query.NONE.flag("size", json || !quiet));
     if (quiet && !json) {
       items(answer, "volumes").forEach(volume -> print(text(volume, "name")));
     } else {
@@ -35,10 +39,14 @@ public final class VolumeListCommand extends AnswerCommand {
     var table = new Table("VOLUME", "SIZE", "USED BY");
     for (Json volume : items(answer, "volumes")) {
       table.row(
-          text(volume, "name"),
-          volume.at("size").integer().map(Amounts::bytes).orElse("-"),
-          String.join(", ", volume.at("used_by").strings()));
+          text(volume, "name"), size(volume), String.join(", ", volume.at("used_by").strings()));
     }
     return table;
+  }
+
+  /** Of a volume that could not be added up in time it is known that there is more. */
+  private static String size(Json volume) {
+    String known = volume.at("size").integer().map(Amounts::bytes).orElse("-");
+    return volume.at("complete").bool().orElse(true) ? known : "> " + known;
   }
 }

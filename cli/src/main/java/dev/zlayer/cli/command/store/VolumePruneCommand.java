@@ -23,11 +23,11 @@ public final class VolumePruneCommand extends AnswerCommand {
 
   private static String text(Json answer) {
     var text = new StringBuilder();
-    Json gone = answer instanceof Json.Arr ? answer : answer.at("removed");
-    gone.strings().forEach(name -> text.append("removed ").append(name).append('\n'));
-    return text.append("reclaimed ")
-        .append(Amounts.bytes(answer.at("reclaimed_bytes").integer().orElse(0L)))
-        .append('\n')
-        .toString();
+    long bytes = 0;
+    for (Json gone : answer.items()) {
+      text.append("removed ").append(text(gone, "name")).append('\n');
+      bytes += gone.at("size").integer().orElse(0L);
+    }
+    return text.append("reclaimed ").append(Amounts.bytes(bytes)).append('\n').toString();
   }
 }
