@@ -136,6 +136,69 @@ class ServicesIT {
     down("ill");
   }
 
+  @Test
+  void aLimitThatAVolumeCannotHaveIsRefusedByItsPath() throws Exception {
+    up(
+        "limited",
+        """
+        web:
+          image: IMAGE
+          storage: [{type: named, name: limited, target: /data, size: 1Mi}]
+          command: [sleep, "1000"]
+        """);
+    await("refused", () -> state("limited", "web").equals("failed"));
+    assertThat(service("limited", "web").at("last_error").at("message").string().orElse(""))
+        .contains("services.web.storage[0].size: directories cannot be limited");
+    rest.get("/volumes/limited").expect(404);
+    down("limited");
+  }
+
+  @Test
+  void aReplicaThatPanicsIsKeptAsideOrStopsItsService() throws Exception {
+    up(
+        "panics",
+        """
+        kept:
+          image: IMAGE
+          command: [sh, -c, "echo left behind; exit 4"]
+          errors: {on_panic: {action: isolate}}
+        ended:
+          image: IMAGE
+          scale: {mode: fixed, replicas: 2}
+          command: [sh, -c, "exit 5"]
+          errors: {on_panic: {action: shutdown}}
+          stop_grace_period: 0s
+        """);
+    await(
+        "isolated",
+        () -> replica("panics", "kept").at("state").string().orElse("").equals("isolated"));
+    String aside = replica("panics", "kept").at("container").string().orElseThrow();
+    assertThat(rest.get("/containers/" + aside + "/logs?format=raw").expect(200).text())
+        .isEqualTo("left behind\n");
+    assertThat(service("panics", "kept").at("last_error").at("exit_code").integer()).contains(4L);
+    assertThat(replica("panics", "kept").at("restarts").integer()).contains(0L);
+
+    await("shut down", () -> state("panics", "ended").equals("failed"));
+    await("no container", () -> containers("panics", "ended") == 0);
+    assertThat(service("panics", "ended").at("last_error").at("exit_code").integer()).contains(5L);
+    down("panics");
+    assertThat(rest.get("/containers/" + aside).status()).isEqualTo(404);
+  }
+
+  private static Json replica(String deployment, String name) throws InterruptedException {
+    List<Json> replicas = service(deployment, name).at("replicas").items();
+    assertThat(replicas).hasSize(1);
+    return replicas.getFirst();
+  }
+
+  private static int containers(String deployment, String service) throws InterruptedException {
+    return rest.get("/containers?all=true&deployment=%s&service=%s".formatted(deployment, service))
+        .expect(200)
+        .json()
+        .items()
+        .size();
+  }
+
   private static void secret(String name, String value) throws InterruptedException {
     rest.put("/secrets/" + name, value.getBytes(StandardCharsets.UTF_8)).expect(200);
   }

@@ -17,6 +17,9 @@ import java.util.OptionalLong;
 final class StorageSection {
   private static final String ONE_TIER = "all volumes lie on the local disk";
 
+  private static final String SIZE =
+      "directories cannot be limited in size, remove it or bind a disk of that size";
+
   private StorageSection() {}
 
   static FileSystemSpec of(
@@ -29,7 +32,7 @@ final class StorageSection {
             mounts.add(new Mount.Bind(directory.resolve(source).normalize(), target, readOnly));
         case StorageSpec.Named(var name, var target, var readOnly, var tier, var size) -> {
           refusals.addIf(tier != StorageTier.LOCAL, path + ".tier", ONE_TIER);
-          refusals.addIf(size.isPresent(), path + ".size", "volumes cannot be limited in size yet");
+          refusals.addIf(size.isPresent(), path + ".size", SIZE);
           mounts.add(new Mount.Named(name, target, readOnly));
         }
         case StorageSpec.Anonymous(String target, StorageTier tier) -> {
