@@ -6,6 +6,8 @@ import dev.zlayer.bench.Samples;
 import dev.zlayer.bench.engine.Engine;
 import dev.zlayer.bench.engine.RestEngine;
 import dev.zlayer.bench.engine.ZlayerDaemon;
+import dev.zlayer.task.Pauses;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -13,6 +15,9 @@ import java.util.Optional;
 /** The daemon itself: its start, its memory, and whom it knows again after a crash. */
 public final class DaemonWork implements Work {
   private static final int CROWD = 100;
+
+  /** Nobody is idle who was asked just now. */
+  private static final Duration LULL = Duration.ofSeconds(6);
 
   @Override
   public List<Report.Table> measure(Arena arena) throws Exception {
@@ -26,6 +31,7 @@ public final class DaemonWork implements Work {
     int crowd = arena.options().size(CROWD, 10);
     var tables = new ArrayList<Report.Table>();
     var memory = new ArrayList<Report.Row>();
+    Pauses.REAL.pause(LULL);
     for (Engine engine : engines.plain()) {
       memory.add(Report.Row.of(engine.name(), engine.memory(), ""));
     }
