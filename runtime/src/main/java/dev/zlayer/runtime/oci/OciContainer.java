@@ -6,7 +6,6 @@ import dev.zlayer.container.ExecSpec;
 import dev.zlayer.container.FileChange;
 import dev.zlayer.container.LogQuery;
 import dev.zlayer.container.NetworkSpec;
-import dev.zlayer.container.Outcome;
 import dev.zlayer.container.PathStat;
 import dev.zlayer.container.ProcessTable;
 import dev.zlayer.container.Resources;
@@ -29,8 +28,7 @@ import dev.zlayer.port.Updatable;
 import dev.zlayer.port.VolumeSyncing;
 import dev.zlayer.runtime.cni.Attachment;
 import dev.zlayer.runtime.life.Cell;
-import dev.zlayer.runtime.life.CellContainer;
-import dev.zlayer.runtime.life.ContainerRecord;
+import dev.zlayer.runtime.life.MonitoredContainer;
 import dev.zlayer.runtime.life.Phase;
 import dev.zlayer.runtime.observe.ContainerProcesses;
 import dev.zlayer.runtime.oci.config.ResourcesSection;
@@ -43,12 +41,11 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.net.InetAddress;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 
 /** A handle to one container; see {@link Container}. */
-final class OciContainer extends CellContainer<ContainerRecord>
+final class OciContainer extends MonitoredContainer
     implements Archivable,
         Attachable,
         Pausable,
@@ -60,7 +57,7 @@ final class OciContainer extends CellContainer<ContainerRecord>
   private final Cell cell;
 
   OciContainer(Workshop shop, Cell cell) {
-    super("oci", cell);
+    super("oci", cell, shop.locks(), shop.stopping());
     this.shop = shop;
     this.cell = cell;
   }
@@ -71,29 +68,8 @@ final class OciContainer extends CellContainer<ContainerRecord>
   }
 
   @Override
-  public void start() throws InterruptedException {
-    try (var _ = shop.locks().lock(cell.name())) {
-      requirePresent();
-      if (!status().alive()) {
-        new Starting(shop).start(cell);
-      }
-    }
-  }
-
-  @Override
-  public Optional<Outcome> stop(Duration grace) throws InterruptedException {
-    try (var _ = shop.locks().lock(cell.name())) {
-      requirePresent();
-      return shop.stopping().stop(cell, cell.record().stopSignal(), grace);
-    }
-  }
-
-  @Override
-  public void kill(Signal signal) throws InterruptedException {
-    requirePresent();
-    if (!shop.stopping().signal(cell, signal)) {
-      throw notRunning();
-    }
+  protected void begin() throws InterruptedException {
+    new Starting(shop).start(cell);
   }
 
   @Override

@@ -4,7 +4,6 @@ import dev.zlayer.container.ContainerDetails;
 import dev.zlayer.container.ContainerStatus;
 import dev.zlayer.container.ExecSpec;
 import dev.zlayer.container.LogQuery;
-import dev.zlayer.container.Outcome;
 import dev.zlayer.container.Resources;
 import dev.zlayer.container.Signal;
 import dev.zlayer.container.Stats;
@@ -17,25 +16,23 @@ import dev.zlayer.port.LogReader;
 import dev.zlayer.port.Pausable;
 import dev.zlayer.port.Updatable;
 import dev.zlayer.runtime.life.Cell;
-import dev.zlayer.runtime.life.CellContainer;
-import dev.zlayer.runtime.life.ContainerRecord;
+import dev.zlayer.runtime.life.MonitoredContainer;
 import dev.zlayer.runtime.life.Phase;
 import dev.zlayer.runtime.oci.config.BundleConfig;
 import dev.zlayer.runtime.oci.config.ResourcesSection;
 import dev.zlayer.runtime.oci.tool.ToolFailed;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 
 /** A handle to one container; see {@link dev.zlayer.port.Container}. */
-final class WslContainer extends CellContainer<ContainerRecord> implements Pausable, Updatable {
+final class WslContainer extends MonitoredContainer implements Pausable, Updatable {
   private final WslShop shop;
   private final Cell cell;
 
   WslContainer(WslShop shop, Cell cell) {
-    super(WslRuntime.NAME, cell);
+    super(WslRuntime.NAME, cell, shop.locks(), shop.stopping());
     this.shop = shop;
     this.cell = cell;
   }
@@ -47,29 +44,8 @@ final class WslContainer extends CellContainer<ContainerRecord> implements Pausa
   }
 
   @Override
-  public void start() throws InterruptedException {
-    try (var _ = shop.locks().lock(cell.name())) {
-      requirePresent();
-      if (!status().alive()) {
-        new WslStarting(shop).start(cell);
-      }
-    }
-  }
-
-  @Override
-  public Optional<Outcome> stop(Duration grace) throws InterruptedException {
-    try (var _ = shop.locks().lock(cell.name())) {
-      requirePresent();
-      return shop.stopping().stop(cell, cell.record().stopSignal(), grace);
-    }
-  }
-
-  @Override
-  public void kill(Signal signal) throws InterruptedException {
-    requirePresent();
-    if (!shop.stopping().signal(cell, signal)) {
-      throw notRunning();
-    }
+  protected void begin() throws InterruptedException {
+    new WslStarting(shop).start(cell);
   }
 
   @Override
