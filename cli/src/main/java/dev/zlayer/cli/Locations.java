@@ -28,14 +28,11 @@ public final class Locations {
         flag.or(() -> session.variable(DATA_DIR))
             .map(session::resolve)
             .orElseGet(
-                () ->
-                    isRoot()
-                        ? Path.of("/var/lib/zlayer")
-                        : home(session).resolve(".local/share/zlayer"));
+                () -> isRoot() ? DataDir.USUAL : home(session).resolve(".local/share/zlayer"));
     return session
         .variable(RUN_DIR)
         .map(run -> new DataDir(data, session.resolve(run)))
-        .orElseGet(() -> DataDir.under(data));
+        .orElseGet(() -> DataDir.of(data));
   }
 
   /** {@code /etc/zlayer} for root, {@code ~/.config/zlayer} for others. */

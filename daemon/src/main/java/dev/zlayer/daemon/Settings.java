@@ -26,8 +26,6 @@ import javax.net.ssl.SSLContext;
 
 /** From the operator's words to what each part wants. */
 final class Settings {
-  private static final Path USUAL = Path.of("/var/lib/zlayer");
-
   private Settings() {}
 
   static ImagesConfig images(AgentConfig config, InstantSource clock) {
@@ -61,7 +59,7 @@ final class Settings {
 
   /** Agents on other directories of one machine must not share bridges and tables. */
   private static String prefix(Path data) {
-    if (data.equals(USUAL)) {
+    if (data.equals(DataDir.USUAL)) {
       return "zlayer";
     }
     var sum = new CRC32C();

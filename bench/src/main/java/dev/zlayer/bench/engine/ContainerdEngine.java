@@ -33,14 +33,14 @@ public final class ContainerdEngine implements Engine {
         """
         version = 2
         root = "%1$s/root"
-        state = "%1$s/state"
+        state = "%2$s"
         disabled_plugins = ["io.containerd.grpc.v1.cri"]
         [grpc]
           address = "%1$s/socket"
         [debug]
           level = "warn"
         """
-            .formatted(directory));
+            .formatted(directory, Tool.fleeting(directory)));
     this.daemon =
         Tool.daemon(
             Command.of("containerd", "-c", config.toString()),

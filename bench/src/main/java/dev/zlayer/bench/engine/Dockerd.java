@@ -21,7 +21,7 @@ public final class Dockerd implements AutoCloseable {
             Command.of(
                 "dockerd",
                 "--data-root=" + directory.resolve("data"),
-                "--exec-root=" + directory.resolve("exec"),
+                "--exec-root=" + Tool.fleeting(directory),
                 "--pidfile=" + directory.resolve("pid"),
                 "--host=unix://" + api.socket(),
                 "--config-file=" + config,

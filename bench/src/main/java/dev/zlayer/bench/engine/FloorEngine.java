@@ -73,8 +73,8 @@ public final class FloorEngine implements Engine {
     this.controlGroup = controlGroup + "/floor";
     this.template = template;
     this.name = "conmon+" + runtime.getFileName() + likeWhat;
-    for (String part : List.of("state", "exits", "sockets", "containers")) {
-      Files.createDirectories(directory.resolve(part));
+    for (String part : List.of("state", "exits", "sockets")) {
+      Files.createDirectories(fleeting(part));
     }
   }
 
@@ -95,7 +95,7 @@ public final class FloorEngine implements Engine {
   public void runTrue() throws Exception {
     String name = "t" + counter.incrementAndGet();
     run(name, List.of("/bin/true"), Until.REMOVED);
-    String code = Files.readString(directory.resolve("exits").resolve(name));
+    String code = Files.readString(fleeting("exits").resolve(name));
     if (!code.equals("0")) {
       throw new IllegalStateException("true exited with " + code);
     }
@@ -127,7 +127,7 @@ public final class FloorEngine implements Engine {
   public long readLog(String name) throws Exception {
     var buffer = new byte[1 << 20];
     long bytes = 0;
-    try (InputStream in = Files.newInputStream(bundle(name).resolve("log"))) {
+    try (InputStream in = Files.newInputStream(place(name).resolve("log"))) {
       for (int count = in.read(buffer); count >= 0; count = in.read(buffer)) {
         bytes += count;
       }
@@ -171,9 +171,9 @@ public final class FloorEngine implements Engine {
     command.addAll(List.of("/usr/bin/conmon", "--api-version", "1", "-c", name, "-u", name));
     command.addAll(List.of("-n", name, "-r", runtime.toString(), "-b", bundle.toString()));
     command.addAll(List.of("-p", bundle.resolve("pid").toString()));
-    command.addAll(List.of("-l", "k8s-file:" + bundle.resolve("log")));
-    command.addAll(List.of("--exit-dir", directory.resolve("exits").toString()));
-    command.addAll(List.of("--socket-dir-path", directory.resolve("sockets").toString()));
+    command.addAll(List.of("-l", "k8s-file:" + place(name).resolve("log")));
+    command.addAll(List.of("--exit-dir", fleeting("exits").toString()));
+    command.addAll(List.of("--socket-dir-path", fleeting("sockets").toString()));
     command.addAll(List.of("--full-attach", "--log-level", "error"));
     command.addAll(List.of("--runtime-arg", "--root=" + state()));
     String told = Tool.run(Command.of(command).withEnv(Map.of("_OCI_SYNCPIPE", "3")));
@@ -184,16 +184,17 @@ public final class FloorEngine implements Engine {
   }
 
   private void makeBundle(String name, List<String> arguments) throws IOException {
-    Path bundle = bundle(name);
+    Path place = place(name);
     for (String part : List.of("upper", "work", "root")) {
-      Files.createDirectories(bundle.resolve(part));
+      Files.createDirectories(place.resolve(part));
     }
-    Path root = bundle.resolve("root");
-    OverlayMount.mount(layers, bundle.resolve("upper"), bundle.resolve("work"), root);
+    Path root = place.resolve("root");
+    OverlayMount.mount(layers, place.resolve("upper"), place.resolve("work"), root);
     Json process = with(with(template.at("process"), "args", arguments), "terminal", false);
     Json linux = with(template.at("linux"), "cgroupsPath", controlGroup + "/" + name);
     Json config = with(with(template, "process", process), "linux", linux);
     config = with(config, "root", Json.object().put("path", root).put("readonly", false).build());
+    Path bundle = Files.createDirectories(bundle(name));
     Files.write(bundle.resolve("config.json"), JsonText.bytes(config));
   }
 
@@ -204,17 +205,27 @@ public final class FloorEngine implements Engine {
   }
 
   private void removeBundle(String name) throws IOException {
-    Mounts.unmount(bundle(name).resolve("root"));
+    Mounts.unmount(place(name).resolve("root"));
+    Trees.delete(place(name));
     Trees.delete(bundle(name));
-    Files.deleteIfExists(directory.resolve("exits").resolve(name));
+    Files.deleteIfExists(fleeting("exits").resolve(name));
   }
 
   private Path bundle(String name) {
+    return fleeting("bundles").resolve(name);
+  }
+
+  /** What has to be on a disk. */
+  private Path place(String name) {
     return directory.resolve("containers").resolve(name);
   }
 
+  private Path fleeting(String part) {
+    return Tool.fleeting(directory).resolve(part);
+  }
+
   private String state() {
-    return directory.resolve("state").toString();
+    return fleeting("state").toString();
   }
 
   @Override

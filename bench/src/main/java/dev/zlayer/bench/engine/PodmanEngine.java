@@ -45,9 +45,9 @@ public final class PodmanEngine implements Engine {
                 [storage]
                 driver = "overlay"
                 graphroot = "%1$s/graph"
-                runroot = "%1$s/run"
+                runroot = "%2$s"
                 """
-                    .formatted(directory)),
+                    .formatted(directory, Tool.fleeting(directory))),
             "CONTAINERS_REGISTRIES_CONF",
             write(
                 "registries.conf",

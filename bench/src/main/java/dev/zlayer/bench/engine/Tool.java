@@ -21,6 +21,14 @@ public final class Tool {
 
   private Tool() {}
 
+  /**
+   * Where a contestant keeps what a reboot may take: in memory, as all of them do by themselves.
+   * The path contains the given one, by which its processes are known.
+   */
+  static Path fleeting(Path directory) {
+    return Path.of("/run" + directory);
+  }
+
   public static boolean installed(String program) {
     return DIRECTORIES.stream()
         .anyMatch(directory -> Files.isExecutable(Path.of(directory, program)));

@@ -37,6 +37,7 @@ public final class ZlayerDaemon implements AutoCloseable {
     Path socket = directory.resolve("socket");
     this.settings = new HashMap<>(more);
     settings.put("ZLAYER_DATA_DIR", directory + "/data");
+    settings.put("ZLAYER_RUN_DIR", Tool.fleeting(directory).toString());
     settings.put("ZLAYER_SOCKET", socket.toString());
     this.client = HttpClient.open(new HttpAddress.Unix(socket));
     Files.createDirectories(directory);

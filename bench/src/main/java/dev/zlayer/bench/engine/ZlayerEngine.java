@@ -12,7 +12,6 @@ import dev.zlayer.container.NetworkSpec;
 import dev.zlayer.container.ProcessSpec;
 import dev.zlayer.container.Resources;
 import dev.zlayer.container.WaitCondition;
-import dev.zlayer.host.file.DataDir;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.oci.ImageRef;
@@ -67,7 +66,7 @@ public final class ZlayerEngine implements Engine {
   /** The config.json of a container that is made now and stays. */
   public Json template() throws InterruptedException, IOException {
     Container container = create("template", List.of("/bin/true"));
-    Path file = DataDir.under(directory).container(container.id().runtimeName()).config();
+    Path file = ZlayerNode.dirs(directory).container(container.id().runtimeName()).config();
     return JsonText.parse(Files.readAllBytes(file));
   }
 

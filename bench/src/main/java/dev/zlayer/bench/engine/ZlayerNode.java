@@ -27,11 +27,9 @@ public final class ZlayerNode implements AutoCloseable {
 
   public ZlayerNode(Path directory) throws InterruptedException {
     this.directory = directory;
-    DataDir dirs = DataDir.under(directory);
+    DataDir dirs = dirs(directory);
     this.store = store(dirs);
-    this.networks =
-        Networks.open(
-            NetworkConfig.of(directory.resolve("run/network"), directory.resolve("network")));
+    this.networks = Networks.open(NetworkConfig.of(dirs.networkRun(), dirs.networks()));
     this.runtime =
         OciRuntime.open(
             new OciRuntime.Parts(
@@ -42,6 +40,10 @@ public final class ZlayerNode implements AutoCloseable {
                 OciSettings.DEFAULT,
                 InstantSource.system(),
                 Faults.NONE));
+  }
+
+  static DataDir dirs(Path directory) {
+    return new DataDir(directory, Tool.fleeting(directory));
   }
 
   /** A store for images alone. */

@@ -18,7 +18,9 @@ import java.util.Optional;
 @Doc("The agent's configuration.")
 public record AgentConfig(
     @Doc("Where everything durable lies.") @Default("/var/lib/zlayer") String dataDir,
-    @Doc("Where things lie that a reboot may take; below data_dir when absent.")
+    @Doc(
+            "Where things lie that a reboot may take, best in memory; /run/zlayer for the usual"
+                + " data_dir, below any other.")
         Optional<String> runDir,
     @Doc("The socket that commands use; zlayer.sock in run_dir when absent.")
         Optional<String> socket,
@@ -74,7 +76,7 @@ public record AgentConfig(
     Path data = Path.of(dataDir).toAbsolutePath();
     return runDir
         .map(run -> new DataDir(data, Path.of(run).toAbsolutePath()))
-        .orElseGet(() -> DataDir.under(data));
+        .orElseGet(() -> DataDir.of(data));
   }
 
   public Path socketPath() {

@@ -1,20 +1,52 @@
 package dev.zlayer.host.file;
 
 import java.nio.file.Path;
+import java.util.List;
 
-/** What lies where in the directory of one container. */
-public record ContainerDir(Path path) {
+/**
+ * What lies where for one container. A run leaves a dozen files that mean nothing after a reboot;
+ * kept in memory they cost a tenth of what a disk takes to make and delete them.
+ *
+ * @param path what has to survive a reboot
+ * @param run what belongs to processes, and goes with them
+ */
+public record ContainerDir(Path path, Path run) {
+  /** With all of it in one place. */
+  public static ContainerDir whole(Path path) {
+    return new ContainerDir(path, path.resolve("run"));
+  }
+
   /** Who it is and where it stands; written first, removed last. */
   public Path recordFile() {
     return path.resolve("record.json");
   }
 
-  /** The OCI bundle; its monitor keeps sockets there too. */
-  public Path bundle() {
-    return path.resolve("bundle");
+  /** What the OCI runtime is told. */
+  public Path config() {
+    return path.resolve("config.json");
   }
 
-  public Path config() {
+  public Path logs() {
+    return path.resolve("log");
+  }
+
+  /** Where a file lies that is shown inside under that name of /etc. */
+  public Path etc(String name) {
+    return path.resolve(name);
+  }
+
+  /** How the last run ended; the monitor names the file after the container. */
+  public Path exitCode(String name) {
+    return path.resolve(name);
+  }
+
+  /** The OCI bundle; its monitor keeps sockets there too. */
+  public Path bundle() {
+    return run;
+  }
+
+  /** The configuration where a bundle has it: a link. */
+  public Path bundleConfig() {
     return bundle().resolve("config.json");
   }
 
@@ -27,56 +59,42 @@ public record ContainerDir(Path path) {
     return bundle().resolve("ctl");
   }
 
-  public Path logs() {
-    return path.resolve("log");
-  }
-
   /** Where its shared memory is mounted, so that other containers can be given it too. */
   public Path sharedMemory() {
-    return path.resolve("shm");
+    return run.resolve("shm");
   }
 
-  /** Files shown inside under /etc. */
-  public Path etc() {
-    return path.resolve("etc");
+  public Path monitorPid() {
+    return run.resolve("monitor.pid");
   }
 
-  /** What belongs to one run of the process, counted from 1. */
-  public RunDir run(int number) {
-    return new RunDir(runs().resolve(Integer.toString(number)));
+  public Path processPid() {
+    return run.resolve("process.pid");
   }
 
-  public Path runs() {
-    return path.resolve("run");
+  public Path monitorErrors() {
+    return run.resolve("monitor.err");
   }
 
-  /** Files that the monitor of one run writes. */
-  public record RunDir(Path path) {
-    public Path monitorPid() {
-      return path.resolve("monitor.pid");
-    }
-
-    public Path processPid() {
-      return path.resolve("process.pid");
-    }
-
-    public Path monitorErrors() {
-      return path.resolve("monitor.err");
-    }
-
-    /** How the run ended; the monitor names the file after the container. */
-    public Path exitCode(String name) {
-      return path.resolve(name);
-    }
-
-    /** Exists when the kernel killed for want of memory. */
-    public Path outOfMemory() {
-      return path.resolve("oom");
-    }
+  /** Exists when the kernel killed for want of memory; the monitor makes it where it works. */
+  public Path outOfMemory() {
+    return run.resolve("oom");
   }
 
   /** One directory for each process run inside besides the first. */
   public Path execs() {
-    return path.resolve("exec");
+    return run.resolve("exec");
+  }
+
+  /** What one run leaves and the next must not find. */
+  public List<Path> leftByRun(String name) {
+    return List.of(
+        exitCode(name),
+        outOfMemory(),
+        monitorPid(),
+        processPid(),
+        attachSocket(),
+        control(),
+        bundle().resolve("winsz"));
   }
 }

@@ -10,6 +10,16 @@ import java.util.zip.CRC32C;
  * {@code run}. No other class contains a directory name.
  */
 public record DataDir(Path data, Path run) {
+  /** Where the one agent of a machine keeps what is durable. */
+  public static final Path USUAL = Path.of("/var/lib/zlayer");
+
+  private static final Path USUAL_RUN = Path.of("/run/zlayer");
+
+  /** With {@code run} in memory for the usual directory, and below any other. */
+  public static DataDir of(Path data) {
+    return data.equals(USUAL) ? new DataDir(USUAL, USUAL_RUN) : under(data);
+  }
+
   public static DataDir under(Path root) {
     return new DataDir(root, root.resolve("run"));
   }
@@ -66,7 +76,7 @@ public record DataDir(Path data, Path run) {
   }
 
   public ContainerDir container(String name) {
-    return new ContainerDir(containers().resolve(name));
+    return new ContainerDir(containers().resolve(name), run.resolve("containers").resolve(name));
   }
 
   /** Containers that are WebAssembly modules. */
@@ -75,7 +85,7 @@ public record DataDir(Path data, Path run) {
   }
 
   public ContainerDir wasmContainer(String name) {
-    return new ContainerDir(wasmContainers().resolve(name));
+    return ContainerDir.whole(wasmContainers().resolve(name));
   }
 
   /** Modules that such containers were made of, by digest. */
@@ -94,7 +104,7 @@ public record DataDir(Path data, Path run) {
   }
 
   public ContainerDir wslContainer(String name) {
-    return new ContainerDir(wslContainers().resolve(name));
+    return ContainerDir.whole(wslContainers().resolve(name));
   }
 
   /** A few letters that differ between the agents of one machine. */

@@ -7,6 +7,7 @@ import dev.zlayer.host.linux.RootedDirectory;
 import dev.zlayer.image.layer.LayerStore;
 import dev.zlayer.oci.Digest;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -50,16 +51,20 @@ final class DescribedDirectories implements AutoCloseable {
     topFirst.forEach(layer -> layer.tree().close());
   }
 
-  /** Makes a layer to put on top: the directories, each as the topmost description has it. */
+  /**
+   * Makes a layer to put on top: the directories, each as the topmost description has it. None is
+   * made where none is needed, unless there is nothing else to stack.
+   */
   void restore(Path directory) throws IOException {
     var wanted = new TreeSet<String>();
     for (Layer layer : topFirst) {
       wanted.addAll(layer.implied());
     }
     wanted.remove("");
-    if (wanted.isEmpty()) {
+    if (wanted.isEmpty() && !topFirst.isEmpty()) {
       return;
     }
+    Files.createDirectory(directory);
     try (var target = RootedDirectory.open(directory)) {
       for (String path : wanted) {
         if (describedBelow(path)) {

@@ -56,11 +56,10 @@ final class OverlayRoots {
     }
     Files.createDirectory(home.resolve(WORK));
     Files.createDirectory(home.resolve(LocalSnapshot.ROOT));
-    Path implied = Files.createDirectory(home.resolve(IMPLIED));
     Path upper = Files.createDirectory(home.resolve(LocalSnapshot.UPPER));
     Files.setPosixFilePermissions(upper, PosixFilePermissions.fromString("rwxr-xr-x"));
     try (var described = new DescribedDirectories(layers, stack)) {
-      described.restore(implied);
+      described.restore(home.resolve(IMPLIED));
       // overlayfs shows the upper directory's own metadata as that of the root
       try (var to = RootedDirectory.open(upper)) {
         described.copyRoot(to.root());
@@ -72,7 +71,7 @@ final class OverlayRoots {
     List<Path> lowers = new ArrayList<>();
     Path implied = home.resolve(IMPLIED);
     List<Digest> stack = stack(diffIdsBottomFirst);
-    if (stack.isEmpty() || !empty(implied)) {
+    if (Files.isDirectory(implied)) {
       lowers.add(implied);
     }
     stack.forEach(layer -> lowers.add(layers.path(layer)));
@@ -102,12 +101,6 @@ final class OverlayRoots {
     try (var root = RootedDirectory.open(layers.path(layer))) {
       OpenDirectory directory = root.root();
       return Metadata.opaque(directory);
-    }
-  }
-
-  private static boolean empty(Path directory) throws IOException {
-    try (var names = Files.newDirectoryStream(directory)) {
-      return !names.iterator().hasNext();
     }
   }
 }

@@ -58,10 +58,6 @@ public abstract class LifeCell<R extends Record & LifeRecord<R>> implements EndS
     return directory;
   }
 
-  public final ContainerDir.RunDir runDirectory() {
-    return directory.run(record().run());
-  }
-
   public final LogFiles logs() {
     return new LogFiles(directory.logs(), record().spec().logs());
   }

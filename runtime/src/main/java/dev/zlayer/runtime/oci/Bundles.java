@@ -5,6 +5,7 @@ import dev.zlayer.container.NetworkSpec;
 import dev.zlayer.container.SecuritySpec;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.AtomicFile;
+import dev.zlayer.host.file.ContainerDir;
 import dev.zlayer.host.linux.RootedFiles;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
@@ -48,7 +49,6 @@ final class Bundles {
       throws IOException {
     ContainerRecord record = cell.record();
     ContainerSpec spec = record.spec();
-    Files.createDirectories(cell.directory().bundle());
     var binds = new ArrayList<>(volumes);
     binds.addAll(etc(cell, network, volumes));
     var devices = new ArrayList<>(new Devices().of(spec.security()));
@@ -75,6 +75,14 @@ final class Bundles {
             shop.host());
     RootedFiles.makeDirectories(root, BundleConfig.workdir(input));
     AtomicFile.writeRelaxed(cell.directory().config(), JsonText.bytes(BundleConfig.of(input)));
+  }
+
+  /** Shows the configuration where the runtime looks for it; a reboot takes that place. */
+  static void link(Cell cell) throws IOException {
+    Path link = cell.directory().bundleConfig();
+    if (!Files.isSymbolicLink(link)) {
+      Files.createSymbolicLink(link, cell.directory().config());
+    }
   }
 
   /** Who a user is by the files in a root; never guesses. */
@@ -122,7 +130,7 @@ final class Bundles {
     NetworkSpec network = cell.record().spec().network();
     change(cell, BundleConfig.inNetwork(config(cell), attached.netns()));
     Files.writeString(
-        cell.directory().etc().resolve("hosts"),
+        cell.directory().etc("hosts"),
         EtcFiles.hosts(
             network, network.hostname().orElse(cell.name()), attached.ip(), attached.gateway()));
   }
@@ -146,13 +154,12 @@ final class Bundles {
       String hostname,
       Optional<InetAddress> ip,
       Optional<InetAddress> gateway,
-      Optional<Path> sharedEtc) {}
+      Optional<ContainerDir> sharedEtc) {}
 
   private List<BundleInput.Bind> etc(Cell cell, Network network, List<BundleInput.Bind> volumes)
       throws IOException {
-    Path etc = network.sharedEtc().orElse(cell.directory().etc());
+    ContainerDir directory = network.sharedEtc().orElse(cell.directory());
     var binds = new ArrayList<BundleInput.Bind>();
-    Files.createDirectories(etc);
     Map<String, String> texts =
         EtcFiles.texts(
             cell.record().spec().network(),
@@ -161,7 +168,7 @@ final class Bundles {
             network.gateway(),
             hostResolvConf());
     for (var text : texts.entrySet()) {
-      Path file = etc.resolve(Path.of(text.getKey()).getFileName());
+      Path file = directory.etc(Path.of(text.getKey()).getFileName().toString());
       if (network.sharedEtc().isEmpty()) {
         Files.writeString(file, text.getValue());
       }

@@ -57,6 +57,7 @@ final class Creating {
   private void make(Cell cell, ImageDetails image) throws IOException, InterruptedException {
     ContainerSpec spec = cell.record().spec();
     Files.createDirectories(cell.directory().path());
+    Files.createDirectories(cell.directory().run());
     cell.save(record -> record);
     shop.faults().reached("create.recorded");
     Path root = shop.roots().create(cell.name(), image);
@@ -134,7 +135,7 @@ final class Creating {
         network.hostname().orElse(owner.name()),
         Optional.empty(),
         Optional.empty(),
-        Optional.of(owner.directory().etc()));
+        Optional.of(owner.directory()));
   }
 
   private static Bundles.Network plain(boolean host, String hostname) {

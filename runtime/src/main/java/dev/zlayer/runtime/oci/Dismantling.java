@@ -71,22 +71,22 @@ final class Dismantling {
   }
 
   private static Optional<ProcessIdentity> monitor(Cell cell) {
-    ContainerDir.RunDir run = cell.runDirectory();
+    ContainerDir directory = cell.directory();
     return cell.record()
         .processes()
         .map(ContainerRecord.Processes::monitor)
         .or(
             () ->
-                ProcessIdentity.of(Conmon.monitorPid(run))
-                    .filter(process -> monitors(process, run)))
+                ProcessIdentity.of(Conmon.monitorPid(directory))
+                    .filter(process -> monitors(process, directory)))
         .filter(ProcessIdentity::alive);
   }
 
   /** A number from a file may belong to somebody else by now; the monitor was told that file. */
-  private static boolean monitors(ProcessIdentity process, ContainerDir.RunDir run) {
+  private static boolean monitors(ProcessIdentity process, ContainerDir directory) {
     return ProcessHandle.of(process.pid())
         .flatMap(handle -> handle.info().arguments())
-        .filter(arguments -> List.of(arguments).contains(run.monitorPid().toString()))
+        .filter(arguments -> List.of(arguments).contains(directory.monitorPid().toString()))
         .isPresent();
   }
 
@@ -107,14 +107,7 @@ final class Dismantling {
   /** The record goes last: while it is there, the next start knows what to finish. */
   private static void removeDirectory(Cell cell) throws IOException {
     var directory = cell.directory();
-    for (var part :
-        List.of(
-            directory.bundle(),
-            directory.runs(),
-            directory.execs(),
-            directory.etc(),
-            directory.logs(),
-            directory.path())) {
+    for (var part : List.of(directory.run(), directory.logs(), directory.path())) {
       RootedDirectory.removeTree(part);
     }
   }

@@ -4,7 +4,6 @@ import dev.zlayer.container.ExitStatus;
 import dev.zlayer.container.Outcome;
 import dev.zlayer.container.Signal;
 import dev.zlayer.error.AgentException;
-import dev.zlayer.host.file.ContainerDir;
 import dev.zlayer.host.file.DirectoryWatchLoop;
 import dev.zlayer.runtime.life.Cell;
 import dev.zlayer.runtime.life.ContainerRecord;
@@ -47,7 +46,7 @@ final class Ending {
 
   /** The monitor is gone: notes the outcome, and ends what it left unwatched. */
   void end(Cell cell, ContainerRecord record) {
-    if (!Files.exists(cell.directory().run(record.run()).exitCode(cell.name()))) {
+    if (!Files.exists(cell.directory().exitCode(cell.name()))) {
       record.processes().ifPresent(Ending::kill);
     }
     cell.end(record.run(), outcome(cell, record));
@@ -55,13 +54,14 @@ final class Ending {
 
   private Outcome outcome(Cell cell, ContainerRecord record) {
     OptionalInt wait = shop.firsts().waitStatus(cell.name());
-    ContainerDir.RunDir run = cell.directory().run(record.run());
-    return ExitNotes.read(run.exitCode(cell.name()), record, code -> status(cell, run, code, wait));
+    return ExitNotes.read(
+        cell.directory().exitCode(cell.name()), record, code -> status(cell, code, wait));
   }
 
   /** The monitor notes a death by a signal and an exit with its number alike. */
-  private ExitStatus status(Cell cell, ContainerDir.RunDir run, int code, OptionalInt wait) {
-    if (ExitNotes.killed(code) && (Files.exists(run.outOfMemory()) || killedForMemory(cell))) {
+  private ExitStatus status(Cell cell, int code, OptionalInt wait) {
+    if (ExitNotes.killed(code)
+        && (Files.exists(cell.directory().outOfMemory()) || killedForMemory(cell))) {
       return new ExitStatus.OutOfMemory();
     }
     boolean ownCode =

@@ -37,7 +37,7 @@ final class Recovering {
       for (Path directory : directories()) {
         scope.fork(
             () -> {
-              recover(new ContainerDir(directory));
+              recover(shop.dirs().container(directory.getFileName().toString()));
               return directory;
             });
       }
@@ -62,6 +62,7 @@ final class Recovering {
       return;
     }
     if (record.isEmpty()) {
+      RootedDirectory.removeTree(directory.run());
       RootedDirectory.removeTree(directory.path()); // not begun, or all but gone
       return;
     }
@@ -115,7 +116,7 @@ final class Recovering {
     ContainerRecord record = cell.record();
     boolean ran =
         record.processes().isPresent()
-            && (Files.exists(cell.runDirectory().exitCode(cell.name()))
+            && (Files.exists(cell.directory().exitCode(cell.name()))
                 || runs(cell, record.processes().get().first()));
     if (ran) {
       cell.save(old -> old.running(old.startedAt().orElse(shop.clock().instant())));

@@ -3,7 +3,6 @@ package dev.zlayer.runtime.oci;
 import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.container.LogQuery;
 import dev.zlayer.container.NetworkSpec;
-import dev.zlayer.host.linux.RootedDirectory;
 import dev.zlayer.port.LogReader;
 import dev.zlayer.runtime.life.Cell;
 import dev.zlayer.runtime.life.ContainerRecord;
@@ -14,7 +13,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
-import java.util.List;
 
 /** Runs the process of a container that is made, for the first time or again. */
 final class Starting extends Starter {
@@ -44,7 +42,7 @@ final class Starting extends Starter {
                 new Conmon.Watch(
                     cell.name(),
                     cell.directory().bundle(),
-                    cell.runDirectory(),
+                    cell.directory(),
                     cell.logs(),
                     spec.process().terminal(),
                     spec.process().stdin()));
@@ -73,20 +71,14 @@ final class Starting extends Starter {
   private void prepare(Cell cell) throws ToolFailed, IOException, InterruptedException {
     shop.runtime().delete(cell.name());
     shop.roots().mount(cell.name());
+    Files.createDirectories(cell.directory().run());
     SharedMemory.mount(cell);
     attach(cell);
     cell.logs().prepare();
-    for (Path leftover :
-        List.of(
-            cell.directory().attachSocket(),
-            cell.directory().control(),
-            cell.directory().bundle().resolve("winsz"))) {
+    for (Path leftover : cell.directory().leftByRun(cell.name())) {
       Files.deleteIfExists(leftover);
     }
-    if (cell.record().run() > 1) {
-      RootedDirectory.removeTree(cell.directory().runs());
-    }
-    Files.createDirectories(cell.runDirectory().path());
+    Bundles.link(cell);
     bundles.join(cell);
   }
 

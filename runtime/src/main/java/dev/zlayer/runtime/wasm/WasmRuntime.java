@@ -105,7 +105,7 @@ public final class WasmRuntime implements ContainerRuntime, AutoCloseable {
       directories = found.filter(Files::isDirectory).toList();
     }
     for (Path path : directories) {
-      var directory = new ContainerDir(path);
+      ContainerDir directory = ContainerDir.whole(path);
       try {
         Optional<WasmRecord> record = WasmCell.read(directory);
         if (record.isPresent()) {

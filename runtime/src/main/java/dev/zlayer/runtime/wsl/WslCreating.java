@@ -51,7 +51,7 @@ record WslCreating(WslShop shop) {
 
   private void make(Cell cell, ImageDetails image) throws IOException, InterruptedException {
     ContainerSpec spec = cell.record().spec();
-    Files.createDirectories(cell.directory().path());
+    Files.createDirectories(cell.directory().run());
     cell.save(record -> record);
     shop.faults().reached("create.recorded");
     var roots = new WslRoots(shop.shell(), shop.places());
@@ -65,7 +65,6 @@ record WslCreating(WslShop shop) {
     binds.addAll(etc(cell, inside, binds));
     cell.logs().prepare();
     BundleInput input = input(cell, image, inside, binds);
-    Files.createDirectories(cell.directory().bundle());
     AtomicFile.writeRelaxed(cell.directory().config(), JsonText.bytes(BundleConfig.of(input)));
     shop.faults().reached("create.bundle");
     cell.saveDurably(record -> record.withPhase(Phase.CREATED));
@@ -137,10 +136,9 @@ record WslCreating(WslShop shop) {
             Optional.empty(),
             inside.resolvConf());
     var binds = new ArrayList<BundleInput.Bind>();
-    Files.createDirectories(cell.directory().etc());
     for (var text : texts.entrySet()) {
-      Path name = Path.of(text.getKey()).getFileName();
-      Files.writeString(cell.directory().etc().resolve(name), text.getValue());
+      String name = Path.of(text.getKey()).getFileName().toString();
+      Files.writeString(cell.directory().etc(name), text.getValue());
       if (volumes.stream().noneMatch(bind -> bind.target().equals(text.getKey()))) {
         binds.add(
             new BundleInput.Bind(

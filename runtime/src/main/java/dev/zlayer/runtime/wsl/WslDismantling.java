@@ -1,6 +1,7 @@
 package dev.zlayer.runtime.wsl;
 
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.file.ContainerDir;
 import dev.zlayer.host.linux.ProcessIdentity;
 import dev.zlayer.runtime.life.Cell;
 import dev.zlayer.runtime.life.ContainerRecord;
@@ -40,14 +41,8 @@ record WslDismantling(WslShop shop) {
       shop.shell().run(REMOVE, shop.place(cell).path());
       shop.faults().reached("remove.root");
       cell.view().update(View::gone);
-      for (var part :
-          List.of(
-              cell.directory().bundle(),
-              cell.directory().runs(),
-              cell.directory().execs(),
-              cell.directory().etc(),
-              cell.directory().logs(),
-              cell.directory().path())) {
+      ContainerDir directory = cell.directory();
+      for (var part : List.of(directory.run(), directory.logs(), directory.path())) {
         Trees.remove(part); // the record goes last: it tells the next start what to finish
       }
       shop.faults().reached("remove.directory");
@@ -68,13 +63,11 @@ record WslDismantling(WslShop shop) {
       new WslProcesses(shop.shell()).end(monitor.get());
       return;
     }
-    long pid = Conmon.monitorPid(cell.runDirectory());
+    long pid = Conmon.monitorPid(cell.directory());
     if (pid > 0) {
       shop.shell()
           .run(
-              END_MONITOR,
-              Long.toString(pid),
-              shop.places().inside(cell.runDirectory().monitorPid()));
+              END_MONITOR, Long.toString(pid), shop.places().inside(cell.directory().monitorPid()));
       // it may have been about to create the container when it was told to end
       shop.runtime().delete(cell.name());
     }

@@ -3,7 +3,6 @@ package dev.zlayer.runtime.wsl;
 import dev.zlayer.container.ExitStatus;
 import dev.zlayer.container.Outcome;
 import dev.zlayer.error.AgentException;
-import dev.zlayer.host.file.ContainerDir;
 import dev.zlayer.host.file.DirectoryWatchLoop;
 import dev.zlayer.host.process.Processes;
 import dev.zlayer.runtime.life.Cell;
@@ -38,9 +37,8 @@ record WslEnding(WslShop shop) {
 
   /** The monitor is gone: notes the outcome, and ends what it left unwatched. */
   private void end(Cell cell, ContainerRecord record) {
-    ContainerDir.RunDir run = cell.directory().run(record.run());
     try {
-      if (!Files.exists(run.exitCode(cell.name())) && record.processes().isPresent()) {
+      if (!Files.exists(cell.directory().exitCode(cell.name())) && record.processes().isPresent()) {
         // nobody keeps its output or would learn of its end: a container cannot run unwatched
         new WslProcesses(shop.shell()).kill(record.processes().get().first());
       }
@@ -49,15 +47,15 @@ record WslEnding(WslShop shop) {
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();
     }
-    cell.end(record.run(), outcome(cell, record, run));
+    cell.end(record.run(), outcome(cell, record));
   }
 
-  private static Outcome outcome(Cell cell, ContainerRecord record, ContainerDir.RunDir run) {
+  private static Outcome outcome(Cell cell, ContainerRecord record) {
     return ExitNotes.read(
-        run.exitCode(cell.name()),
+        cell.directory().exitCode(cell.name()),
         record,
         code -> {
-          boolean memory = ExitNotes.killed(code) && Files.exists(run.outOfMemory());
+          boolean memory = ExitNotes.killed(code) && Files.exists(cell.directory().outOfMemory());
           return memory ? new ExitStatus.OutOfMemory() : ExitNotes.status(code);
         });
   }

@@ -49,7 +49,7 @@ record WslPlaces(DataDir dirs, String data) {
   }
 
   ContainerDir inside(ContainerDir here) {
-    return new ContainerDir(Path.of(inside(here.path())));
+    return new ContainerDir(Path.of(inside(here.path())), Path.of(inside(here.run())));
   }
 
   /** The directory of one container in the distribution. */

@@ -23,7 +23,7 @@ record WslRecovering(WslShop shop) {
       directories = paths.filter(Files::isDirectory).toList();
     }
     for (Path directory : directories) {
-      recover(new ContainerDir(directory));
+      recover(shop.places().dirs().wslContainer(directory.getFileName().toString()));
     }
   }
 
@@ -70,7 +70,7 @@ record WslRecovering(WslShop shop) {
   private void finishOrUndoStart(Cell cell) throws ToolFailed, IOException, InterruptedException {
     boolean ran =
         cell.record().processes().isPresent()
-            && (Files.exists(cell.runDirectory().exitCode(cell.name()))
+            && (Files.exists(cell.directory().exitCode(cell.name()))
                 || shop.runtime().state(cell.name()).equals("running"));
     if (ran) {
       cell.save(old -> old.running(old.startedAt().orElse(shop.clock().instant())));

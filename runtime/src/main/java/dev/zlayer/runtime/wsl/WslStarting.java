@@ -24,7 +24,7 @@ final class WslStarting extends Starter {
       """
       rm -rf "$1/bundle/attach" "$1/bundle/ctl" "$1/bundle/winsz"
       cp "$2" "$1/bundle/config.json"
-      cp "$3"/* "$1/etc/"
+      for name in hosts hostname resolv.conf; do cp "$3/$name" "$1/etc/"; done
       chmod 644 "$1"/etc/*
       """;
 
@@ -43,7 +43,7 @@ final class WslStarting extends Starter {
     long pid = monitored(cell);
     shop.faults().reached("start.monitored");
     ContainerRecord.Processes processes =
-        new WslProcesses(shop.shell()).of(Conmon.monitorPid(cell.runDirectory()), pid);
+        new WslProcesses(shop.shell()).of(Conmon.monitorPid(cell.directory()), pid);
     cell.save(record -> record.withProcesses(processes));
     shop.faults().reached("start.created");
     // taken before, since a short process has ended by the time the runtime returns
@@ -64,12 +64,11 @@ final class WslStarting extends Starter {
             PREPARE,
             shop.place(cell).path(),
             shop.places().inside(cell.directory().config()),
-            shop.places().inside(cell.directory().etc()));
+            shop.places().inside(cell.directory().path()));
     cell.logs().prepare();
-    if (cell.record().run() > 1) {
-      Trees.remove(cell.directory().runs());
+    for (Path leftover : cell.directory().leftByRun(cell.name())) {
+      Files.deleteIfExists(leftover);
     }
-    Files.createDirectories(cell.runDirectory().path());
   }
 
   private long monitored(Cell cell) throws ToolFailed, InterruptedException {
@@ -79,7 +78,7 @@ final class WslStarting extends Starter {
         new Conmon.Watch(
             cell.name(),
             Path.of(shop.place(cell).bundle()),
-            seen.run(cell.record().run()),
+            seen,
             new LogFiles(seen.logs(), spec.logs()),
             spec.process().terminal(),
             false);
@@ -87,7 +86,7 @@ final class WslStarting extends Starter {
         Processes.run(
             shop.shell().distribution().inside(shop.conmon().command(watch)),
             Deadline.after(shop.settings().toolLimit()));
-    return shop.conmon().pid(result, cell.runDirectory());
+    return shop.conmon().pid(result, cell.directory());
   }
 
   @Override

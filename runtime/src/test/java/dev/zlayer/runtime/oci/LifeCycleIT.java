@@ -247,7 +247,7 @@ class LifeCycleIT extends OnStage {
     stage.dirs.container(container.id().runtimeName());
     String monitor =
         java.nio.file.Files.readString(
-            stage.dirs.container(container.id().runtimeName()).run(1).monitorPid());
+            stage.dirs.container(container.id().runtimeName()).monitorPid());
     ProcessHandle.of(Long.parseLong(monitor.strip())).orElseThrow().destroyForcibly();
     assertThat(Runs.end(container)).isInstanceOf(ExitStatus.Unknown.class);
     Awaitility.await()

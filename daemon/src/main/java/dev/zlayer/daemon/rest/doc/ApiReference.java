@@ -15,7 +15,7 @@ public final class ApiReference {
       Everything lies below `/api/v1`, on the unix socket `zlayer.sock` in the run directory; `/ping`,
       `/health/*` and `/metrics` are also found without the prefix.
 
-          curl --unix-socket /var/lib/zlayer/run/zlayer.sock http://localhost/api/v1/containers
+          curl --unix-socket /run/zlayer/zlayer.sock http://localhost/api/v1/containers
 
       - Keys are in snake_case, durations text such as `10s`, times ISO-8601 in UTC, sizes bytes.
       - A body is checked key by key; everything wrong with it is told at once.

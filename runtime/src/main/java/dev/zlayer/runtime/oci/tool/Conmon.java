@@ -46,7 +46,7 @@ public final class Conmon {
   public record Watch(
       String name,
       Path bundle,
-      ContainerDir.RunDir run,
+      ContainerDir directory,
       LogFiles logs,
       boolean terminal,
       boolean stdin) {}
@@ -58,29 +58,29 @@ public final class Conmon {
   public Monitored create(Watch watch) throws ToolFailed, InterruptedException {
     Deadline deadline = Deadline.after(runtime.limit());
     CommandResult result = Processes.run(command(watch), deadline);
-    long pid = pid(result, watch.run());
+    long pid = pid(result, watch.directory());
     return new Monitored(
-        identity(monitorPid(watch.run()), "monitor"), identity(pid, "first process"));
+        identity(monitorPid(watch.directory()), "monitor"), identity(pid, "first process"));
   }
 
   /** What creates the container; prints one line. Paths are those of where it runs. */
   public Command command(Watch watch) {
     return Command.of(arguments(watch))
         .withEnv(ENVIRONMENT)
-        .in(watch.run().path()); // it notes an out-of-memory kill in its working directory too
+        .in(watch.directory().run()); // it notes an out-of-memory kill in its working directory
   }
 
   /** The number that conmon left in its file; 0 when there is none. */
-  public static long monitorPid(ContainerDir.RunDir run) {
+  public static long monitorPid(ContainerDir directory) {
     try {
-      return Long.parseLong(Files.readString(run.monitorPid()).strip());
+      return Long.parseLong(Files.readString(directory.monitorPid()).strip());
     } catch (IOException | NumberFormatException _) {
       return 0;
     }
   }
 
   private List<String> arguments(Watch watch) {
-    ContainerDir.RunDir run = watch.run();
+    ContainerDir directory = watch.directory();
     var arguments =
         new ArrayList<>(
             List.of(
@@ -88,7 +88,7 @@ public final class Conmon {
                 "-c",
                 RELAY,
                 "sh",
-                UnixPath.text(run.monitorErrors()),
+                UnixPath.text(directory.monitorErrors()),
                 UnixPath.text(program),
                 "--api-version",
                 "1",
@@ -103,13 +103,11 @@ public final class Conmon {
                 "--bundle",
                 UnixPath.text(watch.bundle()),
                 "--exit-dir",
-                UnixPath.text(run.path()),
-                "--persist-dir",
-                UnixPath.text(run.path()),
+                UnixPath.text(directory.path()),
                 "--conmon-pidfile",
-                UnixPath.text(run.monitorPid()),
+                UnixPath.text(directory.monitorPid()),
                 "--container-pidfile",
-                UnixPath.text(run.processPid()),
+                UnixPath.text(directory.processPid()),
                 "--full-attach",
                 "--log-level",
                 "error"));
@@ -133,9 +131,9 @@ public final class Conmon {
   }
 
   /**
-   * The container's first process, from what the command printed; {@code run} is seen from here.
+   * The container's first process, from what the command printed; the directory is seen from here.
    */
-  public long pid(CommandResult result, ContainerDir.RunDir run) throws ToolFailed {
+  public long pid(CommandResult result, ContainerDir directory) throws ToolFailed {
     String line = result.stdout().strip();
     Json message;
     try {
@@ -151,7 +149,7 @@ public final class Conmon {
               .at("message")
               .string()
               .map(text -> reason(text))
-              .orElseGet(() -> "conmon said nothing: " + errors(run)));
+              .orElseGet(() -> "conmon said nothing: " + errors(directory)));
     }
     return pid;
   }
@@ -163,9 +161,9 @@ public final class Conmon {
     return words.startsWith(failed) ? words : failed + words; // runc says so itself
   }
 
-  private static String errors(ContainerDir.RunDir run) {
+  private static String errors(ContainerDir directory) {
     try {
-      return Files.readString(run.monitorErrors())
+      return Files.readString(directory.monitorErrors())
           .strip()
           .lines()
           .reduce("it printed nothing", (_, line) -> line);
