@@ -2,7 +2,6 @@ package dev.zlayer.json;
 
 import dev.zlayer.error.AgentException;
 import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Method;
 import java.lang.reflect.ParameterizedType;
 import java.lang.reflect.RecordComponent;
 import java.lang.reflect.Type;
@@ -25,38 +24,6 @@ import java.util.OptionalLong;
  */
 public final class RecordJson {
   private static final String TAG = "is";
-
-  /** Looking a class up anew costs more than writing the record. */
-  private static final ClassValue<Shape> SHAPES =
-      new ClassValue<>() {
-        @Override
-        protected Shape computeValue(Class<?> type) {
-          return Shape.of(type);
-        }
-      };
-
-  /**
-   * What has to be known to write a record.
-   *
-   * @param tag its name, if it is one of several
-   */
-  private record Shape(Optional<Json> tag, List<String> names, List<Method> accessors) {
-    static Shape of(Class<?> type) {
-      boolean tagged = List.of(type.getInterfaces()).stream().anyMatch(Class::isSealed);
-      var names = new ArrayList<String>();
-      var accessors = new ArrayList<Method>();
-      for (RecordComponent component : type.getRecordComponents()) {
-        Method accessor = component.getAccessor();
-        accessor.setAccessible(true);
-        names.add(component.getName());
-        accessors.add(accessor);
-      }
-      return new Shape(
-          tagged ? Optional.of(new Json.Str(type.getSimpleName())) : Optional.empty(),
-          List.copyOf(names),
-          List.copyOf(accessors));
-    }
-  }
 
   private RecordJson() {}
 
@@ -86,24 +53,16 @@ public final class RecordJson {
   }
 
   private static Json writeRecord(Record record) {
-    Shape shape = SHAPES.get(record.getClass());
+    RecordShape shape = RecordShape.of(record.getClass());
     var members = new LinkedHashMap<String, Json>();
     shape.tag().ifPresent(tag -> members.put(TAG, tag));
-    for (int i = 0; i < shape.names().size(); i++) {
-      Json json = write(component(record, shape.accessors().get(i)));
+    for (RecordShape.Component component : shape.components()) {
+      Json json = write(component.of(record));
       if (!json.isNull()) {
-        members.put(shape.names().get(i), json);
+        members.put(component.name(), json);
       }
     }
     return new Json.Obj(members);
-  }
-
-  private static Object component(Record record, Method accessor) {
-    try {
-      return accessor.invoke(record);
-    } catch (IllegalAccessException | InvocationTargetException e) {
-      throw new AgentException.Internal("cannot read " + accessor, e);
-    }
   }
 
   private static Object read(Json json, Type type, String path) {

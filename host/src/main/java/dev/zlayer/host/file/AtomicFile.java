@@ -2,7 +2,6 @@ package dev.zlayer.host.file;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -35,7 +34,7 @@ public final class AtomicFile {
   private AtomicFile() {}
 
   public static void write(Path file, byte[] content) throws IOException {
-    uninterrupted(() -> replace(file, content));
+    Uninterrupted.run(() -> replace(file, content));
   }
 
   private static void replace(Path file, byte[] content) throws IOException {
@@ -60,7 +59,7 @@ public final class AtomicFile {
    * lost after a power failure.
    */
   public static void writeRelaxed(Path file, byte[] content) throws IOException {
-    uninterrupted(() -> replaceRelaxed(file, content));
+    Uninterrupted.run(() -> replaceRelaxed(file, content));
   }
 
   private static void replaceRelaxed(Path file, byte[] content) throws IOException {
@@ -86,11 +85,16 @@ public final class AtomicFile {
     syncDirectory(parent(target));
   }
 
+  /** Makes durable that the file is where it is; its content has to be synced, too. */
+  public static void syncName(Path file) throws IOException {
+    syncDirectory(parent(file));
+  }
+
   public static void syncDirectory(Path directory) throws IOException {
     if (!posix(directory)) {
       return; // Windows opens no directories, and its file system writes renames to a journal
     }
-    uninterrupted(
+    Uninterrupted.run(
         () -> {
           try (var channel = FileChannel.open(directory, StandardOpenOption.READ)) {
             channel.force(true);
@@ -105,31 +109,6 @@ public final class AtomicFile {
 
   private static boolean posix(Path file) {
     return file.getFileSystem().supportedFileAttributeViews().contains("posix");
-  }
-
-  @FunctionalInterface
-  private interface Step {
-    void run() throws IOException;
-  }
-
-  /** Channels close under a thread that is interrupted; then the step is done again. */
-  private static void uninterrupted(Step step) throws IOException {
-    boolean interrupted = Thread.interrupted();
-    try {
-      boolean done = false;
-      while (!done) {
-        try {
-          step.run();
-          done = true;
-        } catch (ClosedByInterruptException _) {
-          interrupted |= Thread.interrupted();
-        }
-      }
-    } finally {
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
-    }
   }
 
   private static Path parent(Path file) {

@@ -16,7 +16,7 @@ public record ContainerDir(Path path, Path run) {
     return new ContainerDir(path, path.resolve("run"));
   }
 
-  /** Who it is and where it stands; written first, removed last. */
+  /** Who it is and where it stands; written first, then added to, removed last. */
   public Path recordFile() {
     return path.resolve("record.json");
   }

@@ -11,6 +11,6 @@ public final class Cell extends LifeCell<ContainerRecord> {
   }
 
   public static Optional<ContainerRecord> read(ContainerDir directory) throws IOException {
-    return load(directory, ContainerRecord.class, ContainerRecord.VERSION);
+    return load(directory, ContainerRecord.class);
   }
 }

@@ -40,8 +40,6 @@ public record ContainerRecord(
     Optional<Processes> processes,
     Optional<Outcome> outcome)
     implements LifeRecord<ContainerRecord> {
-  static final int VERSION = 1;
-
   public ContainerRecord {
     command = List.copyOf(command);
     gpus = List.copyOf(gpus);
@@ -56,7 +54,7 @@ public record ContainerRecord(
             .or(() -> image.run().stopSignal().map(Signal::parse))
             .orElse(Signal.TERM);
     return new ContainerRecord(
-        VERSION,
+        LifeRecord.VERSION,
         id,
         spec,
         Optional.empty(),

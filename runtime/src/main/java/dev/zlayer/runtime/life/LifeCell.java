@@ -3,17 +3,12 @@ package dev.zlayer.runtime.life;
 import dev.zlayer.container.ContainerStatus;
 import dev.zlayer.container.Outcome;
 import dev.zlayer.error.AgentException;
-import dev.zlayer.host.file.AtomicFile;
 import dev.zlayer.host.file.ContainerDir;
 import dev.zlayer.host.file.DirectoryWatchLoop;
-import dev.zlayer.json.Json;
-import dev.zlayer.json.JsonText;
-import dev.zlayer.json.RecordJson;
 import dev.zlayer.runtime.log.EndSignal;
 import dev.zlayer.runtime.log.LogFiles;
 import dev.zlayer.task.Watched;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.util.Optional;
 import java.util.function.UnaryOperator;
 
@@ -28,26 +23,20 @@ public abstract class LifeCell<R extends Record & LifeRecord<R>> implements EndS
   private final ContainerDir directory;
   private final Watched<View<R>> view;
 
+  /** Used only while the view is updated. */
+  private final RecordFile<R> file;
+
   protected LifeCell(ContainerDir directory, R record) {
     this.name = record.id().runtimeName();
     this.directory = directory;
+    this.file = new RecordFile<>(directory.recordFile());
     this.view = new Watched<>(new View<>(record, false, 0, false, Optional.empty()));
   }
 
   /** The record of a directory; one of another version is an error, and left as it is. */
   protected static <R extends Record & LifeRecord<R>> Optional<R> load(
-      ContainerDir directory, Class<R> type, int version) throws IOException {
-    if (!Files.exists(directory.recordFile())) {
-      return Optional.empty();
-    }
-    Json json = JsonText.parse(Files.readAllBytes(directory.recordFile()));
-    long found = json.at("version").integer().orElse(0L);
-    if (found != version) {
-      throw new IOException(
-          "%s has version %d and this agent reads %d"
-              .formatted(directory.recordFile(), found, version));
-    }
-    return Optional.of(RecordJson.read(json, type));
+      ContainerDir directory, Class<R> type) throws IOException {
+    return RecordFile.read(directory.recordFile(), type);
   }
 
   public final String name() {
@@ -123,11 +112,10 @@ public abstract class LifeCell<R extends Record & LifeRecord<R>> implements EndS
 
   private R written(R record, boolean durably) {
     try {
-      byte[] bytes = JsonText.bytes(RecordJson.write(record));
       if (durably) {
-        AtomicFile.write(directory.recordFile(), bytes);
+        file.saveDurably(record);
       } else {
-        AtomicFile.writeRelaxed(directory.recordFile(), bytes);
+        file.save(record);
       }
       return record;
     } catch (IOException e) {

@@ -11,6 +11,9 @@ import java.util.OptionalLong;
 
 /** What every record of a container tells, whatever runs it. */
 public interface LifeRecord<R extends LifeRecord<R>> {
+  /** Of what is written; records of this and the one before are read. */
+  int VERSION = 2;
+
   ContainerId id();
 
   ContainerSpec spec();

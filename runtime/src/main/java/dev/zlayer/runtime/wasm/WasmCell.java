@@ -19,7 +19,7 @@ final class WasmCell extends LifeCell<WasmRecord> {
   }
 
   static Optional<WasmRecord> read(ContainerDir directory) throws IOException {
-    return load(directory, WasmRecord.class, WasmRecord.VERSION);
+    return load(directory, WasmRecord.class);
   }
 
   /** The one that runs now. */

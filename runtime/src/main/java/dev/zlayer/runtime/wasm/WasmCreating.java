@@ -8,6 +8,7 @@ import dev.zlayer.host.file.ContainerDir;
 import dev.zlayer.image.LocalImages;
 import dev.zlayer.oci.Digest;
 import dev.zlayer.port.ImageDetails;
+import dev.zlayer.runtime.life.LifeRecord;
 import dev.zlayer.runtime.life.Phase;
 import dev.zlayer.runtime.wasm.wasi.Guest;
 import java.io.IOException;
@@ -30,7 +31,7 @@ record WasmCreating(WasmShop shop, LocalImages images) {
       Digest module = module(id, spec, image.info().digest());
       var record =
           new WasmRecord(
-              WasmRecord.VERSION,
+              LifeRecord.VERSION,
               id,
               spec,
               shop.clock().instant(),

@@ -37,8 +37,6 @@ record WasmRecord(
     Optional<Instant> startedAt,
     Optional<Outcome> outcome)
     implements LifeRecord<WasmRecord> {
-  static final int VERSION = 1;
-
   WasmRecord {
     arguments = List.copyOf(arguments);
     environment = Collections.unmodifiableMap(new LinkedHashMap<>(environment));
