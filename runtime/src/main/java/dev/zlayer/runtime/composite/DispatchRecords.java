@@ -3,13 +3,17 @@ package dev.zlayer.runtime.composite;
 import dev.zlayer.container.ContainerId;
 import java.util.List;
 
-/** Keeps {@link DispatchRecord}s across restarts. A change is durable when the call returns. */
+/** Keeps {@link DispatchRecord}s across restarts. */
 public interface DispatchRecords {
   /** What was kept, without what cannot be read any more. */
   List<DispatchRecord> load();
 
+  /** Durable when this returns. */
   void save(DispatchRecord record);
 
-  /** Does nothing when there is none. */
+  /**
+   * Does nothing when there is none. A power failure may bring it back, which is found out as
+   * usual: its runtime does not have the container.
+   */
   void delete(ContainerId id);
 }

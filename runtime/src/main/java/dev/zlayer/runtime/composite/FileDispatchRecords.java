@@ -2,32 +2,72 @@ package dev.zlayer.runtime.composite;
 
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.file.AppendedFile;
 import dev.zlayer.host.file.AtomicFile;
+import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.json.RecordJson;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.stream.Stream;
 
-/** One small file per container, written so that a crash leaves the old or the new one. */
+/**
+ * One file of lines for all containers: a record, or the name of one that is dropped. A container
+ * thus costs no file of its own. What an earlier process wrote is never added to but written anew
+ * at the first change, so that nothing is glued to a line that a crash has torn.
+ */
 public final class FileDispatchRecords implements DispatchRecords {
   private static final System.Logger LOG = System.getLogger(FileDispatchRecords.class.getName());
   private static final String SUFFIX = ".json";
+  private static final String DROPPED = "dropped";
+
+  /** How much may be added, besides as much again, before all is written anew. */
+  private static final int MOST_ADDED = 256 * 1024;
 
   private final Path directory;
+  private final Path file;
+  private final ReentrantLock lock = new ReentrantLock();
+
+  /** By name; what the file says. Guarded by the lock, as is all below. */
+  private final Map<String, DispatchRecord> kept = new LinkedHashMap<>();
+
+  /** Earlier agents wrote one for each container. */
+  private final List<Path> singles = new ArrayList<>();
+
+  /** Whether this process wrote the file, then of this length and by now of that. */
+  private boolean ours;
+
+  private long whole;
+  private long length;
+
+  private enum Change {
+    NONE,
+    ADDED,
+    /** And durable already. */
+    REPLACED
+  }
 
   private FileDispatchRecords(Path directory) {
     this.directory = directory;
+    this.file = directory.resolve("all" + SUFFIX);
   }
 
   public static FileDispatchRecords open(Path directory) {
     try {
       Files.createDirectories(directory);
       sweep(directory);
-      return new FileDispatchRecords(directory);
+      var records = new FileDispatchRecords(directory);
+      records.read();
+      return records;
     } catch (IOException e) {
       throw failed("open", directory, e);
     }
@@ -44,32 +84,61 @@ public final class FileDispatchRecords implements DispatchRecords {
     }
   }
 
-  /** A damaged file is left where it is: its container is found again through its runtime. */
+  /** What cannot be read is passed over: its container is found again through its runtime. */
+  private void read() throws IOException {
+    for (Path single : others()) {
+      if (taken(single, Files.readAllBytes(single))) {
+        singles.add(single);
+      }
+    }
+    if (Files.exists(file)) {
+      var text = new String(Files.readAllBytes(file), StandardCharsets.UTF_8);
+      for (String line : text.lines().toList()) {
+        boolean _ = taken(file, line.getBytes(StandardCharsets.UTF_8));
+      }
+    }
+  }
+
+  private List<Path> others() throws IOException {
+    try (Stream<Path> files = Files.list(directory)) {
+      return files.filter(found -> !found.equals(file)).sorted().toList();
+    }
+  }
+
+  private boolean taken(Path from, byte[] line) {
+    try {
+      Json json = JsonText.parse(line);
+      Optional<String> dropped = json.at(DROPPED).string();
+      if (dropped.isPresent()) {
+        kept.remove(dropped.get());
+      } else {
+        DispatchRecord record = RecordJson.read(json, DispatchRecord.class);
+        kept.put(record.id().runtimeName(), record);
+      }
+      return true;
+    } catch (AgentException.InvalidSpec e) {
+      LOG.log(System.Logger.Level.ERROR, "cannot read all of " + from + ": " + e.getMessage());
+      return false;
+    }
+  }
+
   @Override
   public List<DispatchRecord> load() {
-    var records = new ArrayList<DispatchRecord>();
-    try (Stream<Path> files = Files.list(directory)) {
-      for (Path file : (Iterable<Path>) files.sorted()::iterator) {
-        if (file.getFileName().toString().endsWith(SUFFIX)) {
-          try {
-            records.add(
-                RecordJson.read(JsonText.parse(Files.readAllBytes(file)), DispatchRecord.class));
-          } catch (AgentException.InvalidSpec e) {
-            LOG.log(System.Logger.Level.ERROR, "cannot read " + file + ": " + e.getMessage());
-          }
-        }
-      }
-      return records;
-    } catch (IOException e) {
-      throw failed("read", directory, e);
+    lock.lock();
+    try {
+      return List.copyOf(kept.values());
+    } finally {
+      lock.unlock();
     }
   }
 
   @Override
   public void save(DispatchRecord record) {
-    Path file = file(record.id());
     try {
-      AtomicFile.write(file, JsonText.bytes(RecordJson.write(record)));
+      if (change(record.id().runtimeName(), Optional.of(record)) == Change.ADDED) {
+        // without the lock: those who wait for the disk at the same time wait once
+        AppendedFile.sync(file);
+      }
     } catch (IOException e) {
       throw failed("write", file, e);
     }
@@ -77,18 +146,72 @@ public final class FileDispatchRecords implements DispatchRecords {
 
   @Override
   public void delete(ContainerId id) {
-    Path file = file(id);
     try {
-      if (Files.deleteIfExists(file)) {
-        AtomicFile.syncDirectory(directory);
-      }
+      Change _ = change(id.runtimeName(), Optional.empty());
     } catch (IOException e) {
-      throw failed("delete", file, e);
+      throw failed("write", file, e);
     }
   }
 
-  private Path file(ContainerId id) {
-    return directory.resolve(id.runtimeName() + SUFFIX);
+  private Change change(String name, Optional<DispatchRecord> next) throws IOException {
+    lock.lock();
+    try {
+      if (next.isEmpty() && !kept.containsKey(name)) {
+        return Change.NONE;
+      } else if (!ours || length > 2 * whole + MOST_ADDED) {
+        replace(name, next);
+        return Change.REPLACED;
+      } else if (next.isEmpty() && kept.size() == 1) {
+        clear();
+      } else {
+        add(next.map(RecordJson::write).orElseGet(() -> dropped(name)));
+      }
+      put(kept, name, next);
+      return Change.ADDED;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void add(Json json) throws IOException {
+    byte[] line = bytes(json);
+    AppendedFile.append(file, length, line);
+    length += line.length;
+  }
+
+  /** A node without containers has an empty file. */
+  private void clear() throws IOException {
+    AppendedFile.append(file, 0, new byte[0]);
+    length = 0;
+  }
+
+  private void replace(String name, Optional<DispatchRecord> next) throws IOException {
+    var after = new LinkedHashMap<>(kept);
+    put(after, name, next);
+    var lines = new ByteArrayOutputStream();
+    after.values().forEach(record -> lines.writeBytes(bytes(RecordJson.write(record))));
+    AtomicFile.write(file, lines.toByteArray());
+    ours = true;
+    whole = lines.size();
+    length = whole;
+    put(kept, name, next);
+    for (Path single : singles) {
+      Files.deleteIfExists(single);
+    }
+    singles.clear();
+  }
+
+  private static void put(
+      Map<String, DispatchRecord> records, String name, Optional<DispatchRecord> next) {
+    next.ifPresentOrElse(record -> records.put(name, record), () -> records.remove(name));
+  }
+
+  private static Json dropped(String name) {
+    return Json.object().put(DROPPED, name).build();
+  }
+
+  private static byte[] bytes(Json line) {
+    return (JsonText.print(line) + "\n").getBytes(StandardCharsets.UTF_8);
   }
 
   private static AgentException failed(String doing, Path file, IOException e) {

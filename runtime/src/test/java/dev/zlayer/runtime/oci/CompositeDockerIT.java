@@ -10,6 +10,7 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.oci.Platform;
 import dev.zlayer.port.Container;
 import dev.zlayer.runtime.composite.CompositeRuntime;
+import dev.zlayer.runtime.composite.FileDispatchRecords;
 import dev.zlayer.runtime.composite.Selection;
 import dev.zlayer.runtime.docker.DockerRuntime;
 import dev.zlayer.runtime.docker.DockerSettings;
@@ -63,7 +64,7 @@ class CompositeDockerIT {
           node.find(THERE).orElseThrow().remove(true);
           node.find(HERE).orElseThrow().remove(true);
           assertThat(node.list()).isEmpty();
-          assertThat(stage.dirs.dispatch()).isEmptyDirectory();
+          assertThat(FileDispatchRecords.open(stage.dirs.dispatch()).load()).isEmpty();
         }
       } finally {
         stage.tearDown();

@@ -1,0 +1,147 @@
+package dev.zlayer.runtime.composite;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.zlayer.container.ContainerId;
+import dev.zlayer.container.ContainerSpec;
+import dev.zlayer.json.JsonText;
+import dev.zlayer.json.RecordJson;
+import dev.zlayer.oci.ImageRef;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class FileDispatchRecordsTest {
+  private static final DispatchRecord ONE = record(1, "oci");
+  private static final DispatchRecord TWO = record(2, "wasm");
+
+  @TempDir Path directory;
+
+  @Test
+  void aLaterProcessFindsWhatIsKeptAndNotWhatWasDeleted() throws Exception {
+    var records = FileDispatchRecords.open(directory);
+    records.save(ONE);
+    records.save(TWO);
+    records.delete(ONE.id());
+    records.delete(ONE.id());
+    assertThat(records.load()).containsExactly(TWO);
+    assertThat(later()).containsExactly(TWO);
+    records.save(record(1, "docker"));
+    assertThat(later()).containsExactly(TWO, record(1, "docker"));
+    assertThat(files()).hasSize(1);
+  }
+
+  @Test
+  void aLastLineTornAnywhereLeavesTheOthers() throws Exception {
+    var records = FileDispatchRecords.open(directory);
+    records.save(ONE);
+    Path file = files().getFirst();
+    int before = Files.readAllBytes(file).length;
+    records.save(TWO);
+    byte[] whole = Files.readAllBytes(file);
+
+    for (int length = before; length < whole.length - 1; length++) {
+      Files.write(file, Arrays.copyOf(whole, length));
+      assertThat(later()).containsExactly(ONE);
+    }
+    Files.write(file, Arrays.copyOf(whole, before + 5));
+    FileDispatchRecords.open(directory).save(record(3, "oci"));
+    assertThat(later()).containsExactly(ONE, record(3, "oci"));
+  }
+
+  @Test
+  void filesOfEarlierAgentsAreTakenOver() throws Exception {
+    Path old = single(ONE);
+    Path damaged = Files.writeString(directory.resolve("damaged.json"), "{\"version\":");
+    var records = FileDispatchRecords.open(directory);
+    assertThat(records.load()).containsExactly(ONE);
+
+    records.save(TWO);
+    assertThat(old).doesNotExist();
+    assertThat(damaged).exists();
+    assertThat(later()).containsExactly(ONE, TWO);
+  }
+
+  /** A crash between writing all and removing what was taken over. */
+  @Test
+  void aFileThatWasTakenOverAlreadyCountsLess() throws Exception {
+    var records = FileDispatchRecords.open(directory);
+    records.save(ONE);
+    records.save(TWO);
+    records.delete(ONE.id());
+    single(ONE);
+    single(record(2, "docker"));
+
+    assertThat(later()).containsExactly(TWO);
+  }
+
+  @Test
+  void theFileDoesNotGrowWithWhatIsGone() throws Exception {
+    var records = FileDispatchRecords.open(directory);
+    records.save(ONE);
+    for (int i = 2; i < 2000; i++) {
+      records.save(record(i, "oci"));
+      records.delete(record(i, "oci").id());
+    }
+    assertThat(Files.size(files().getFirst())).isLessThan(300 * 1024);
+    assertThat(later()).containsExactly(ONE);
+  }
+
+  @Test
+  void withoutContainersTheFileIsEmpty() throws Exception {
+    var records = FileDispatchRecords.open(directory);
+    records.save(ONE);
+    records.save(TWO);
+    records.delete(ONE.id());
+    records.delete(TWO.id());
+    assertThat(files().getFirst()).isEmptyFile();
+    assertThat(later()).isEmpty();
+    records.save(TWO);
+    assertThat(later()).containsExactly(TWO);
+  }
+
+  @Test
+  void manyAtOnceLoseNothing() throws Exception {
+    var records = FileDispatchRecords.open(directory);
+    IntStream.rangeClosed(1, 400)
+        .parallel()
+        .forEach(
+            i -> {
+              records.save(record(i, "oci"));
+              if (i % 2 == 0) {
+                records.delete(record(i, "oci").id());
+              }
+            });
+
+    assertThat(later()).hasSize(200).allMatch(record -> record.id().replica() % 2 == 1);
+  }
+
+  private List<DispatchRecord> later() {
+    return FileDispatchRecords.open(directory).load();
+  }
+
+  private Path single(DispatchRecord record) throws IOException {
+    return Files.write(
+        directory.resolve(record.id().runtimeName() + ".json"),
+        JsonText.bytes(RecordJson.write(record)));
+  }
+
+  private List<Path> files() throws IOException {
+    try (Stream<Path> files = Files.list(directory)) {
+      return files.toList();
+    }
+  }
+
+  private static DispatchRecord record(int replica, String runtime) {
+    return DispatchRecord.of(
+        ContainerId.of("shop", "web", replica),
+        runtime,
+        ContainerSpec.of(ImageRef.parse("alpine")));
+  }
+}
