@@ -4,17 +4,22 @@ import dev.zlayer.image.manifest.ImageConfig;
 import dev.zlayer.image.manifest.Manifest;
 import dev.zlayer.image.store.ImageRecord;
 import dev.zlayer.image.store.IndexState;
+import dev.zlayer.oci.Digest;
 import dev.zlayer.oci.ImageRef;
 import dev.zlayer.port.ImageDetails;
 import dev.zlayer.port.ImageInfo;
 import java.io.IOException;
 import java.util.Comparator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
 /** What the index knows, in the words of the port. */
-record ImageViews(Shelf shelf) {
+final class ImageViews {
+  /** A container is made of one of a few images; each is asked for several times then. */
+  private static final int MOST_KEPT = 64;
+
   private static final ImageDetails.RunConfig NOTHING =
       new ImageDetails.RunConfig(
           List.of(),
@@ -26,6 +31,21 @@ record ImageViews(Shelf shelf) {
           List.of(),
           Map.of(),
           Optional.empty());
+
+  private final Shelf shelf;
+
+  /** By digest, so that what is kept is never out of date; those used last come last. */
+  private final Map<Digest, Content> contents = new LinkedHashMap<>();
+
+  ImageViews(Shelf shelf) {
+    this.shelf = shelf;
+  }
+
+  /** What manifest and configuration say. */
+  private record Content(
+      Map<String, String> annotations,
+      ImageDetails.RunConfig run,
+      List<ImageDetails.HistoryEntry> history) {}
 
   /** By name; those without one come last. */
   List<ImageInfo> all() {
@@ -56,12 +76,38 @@ record ImageViews(Shelf shelf) {
   }
 
   ImageDetails details(ImageRecord image) throws IOException {
-    Manifest.Image manifest = shelf.manifest(image.manifest());
-    Optional<ImageConfig> config = shelf.config(manifest);
+    Content content = content(image.manifest());
     return new ImageDetails(
         info(image),
         image.config(),
         image.layers(),
+        content.annotations(),
+        content.run(),
+        content.history());
+  }
+
+  private Content content(Digest manifest) throws IOException {
+    synchronized (contents) {
+      Content kept = contents.remove(manifest);
+      if (kept != null) {
+        contents.put(manifest, kept);
+        return kept;
+      }
+    }
+    Content read = read(manifest);
+    synchronized (contents) {
+      contents.put(manifest, read);
+      while (contents.size() > MOST_KEPT) {
+        contents.remove(contents.keySet().iterator().next());
+      }
+    }
+    return read;
+  }
+
+  private Content read(Digest digest) throws IOException {
+    Manifest.Image manifest = shelf.manifest(digest);
+    Optional<ImageConfig> config = shelf.config(manifest);
+    return new Content(
         manifest.annotations(),
         config.map(ImageConfig::run).orElse(NOTHING),
         config.map(ImageConfig::history).orElse(List.of()));

@@ -29,6 +29,9 @@ import org.jspecify.annotations.Nullable;
 public final class LogFileReader implements LogReader {
   private static final int BUFFER = 256 << 10;
 
+  /** For short logs, which most jobs have; still more than any line that conmon writes. */
+  private static final int SMALL_BUFFER = 32 << 10;
+
   private final LogFiles files;
   private final LogQuery query;
   private final EndSignal end;
@@ -283,7 +286,8 @@ public final class LogFileReader implements LogReader {
   private LineScanner scannerOf(LogPart part, long offset) {
     // a reader that does not follow stops where the log ended when it was opened
     long limit = query.follow() ? Long.MAX_VALUE : part.size();
-    return new LineScanner(part.channel(), offset, limit, BUFFER);
+    int buffer = limit - offset < SMALL_BUFFER ? SMALL_BUFFER : BUFFER;
+    return new LineScanner(part.channel(), offset, limit, buffer);
   }
 
   private static AgentException cannotRead(IOException e) {
