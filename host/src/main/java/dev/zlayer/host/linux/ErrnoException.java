@@ -17,6 +17,7 @@ public final class ErrnoException extends IOException {
   public static final int ENOTDIR = 20;
   public static final int EISDIR = 21;
   public static final int EINVAL = 22;
+  public static final int EMFILE = 24;
   public static final int ENOSPC = 28;
   public static final int EROFS = 30;
   public static final int ENAMETOOLONG = 36;
@@ -41,6 +42,7 @@ public final class ErrnoException extends IOException {
           Map.entry(ENOTDIR, "not a directory"),
           Map.entry(EISDIR, "is a directory"),
           Map.entry(EINVAL, "invalid argument"),
+          Map.entry(EMFILE, "too many open files"),
           Map.entry(ENOSPC, "no space left on device"),
           Map.entry(EROFS, "read-only file system"),
           Map.entry(ENAMETOOLONG, "file name too long"),

@@ -1,10 +1,6 @@
 package dev.zlayer.host.linux;
 
 import java.io.IOException;
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
-import java.lang.invoke.MethodHandle;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -15,111 +11,46 @@ import java.util.concurrent.ConcurrentHashMap;
  * #next}; the others may add and close at any time.
  */
 public final class ExitPoll implements AutoCloseable {
-  private static final int EPOLL_CLOEXEC = 0x80000;
-  private static final int EPOLL_CTL_ADD = 1;
-  private static final int EPOLL_CTL_DEL = 2;
-  private static final int EPOLLIN = 1;
-  private static final int EVENTS = 64;
-  private static final long WAKE = 0;
-  private static final MethodHandle CREATE = Libc.bind("epoll_create1", Libc.INT, Libc.INT);
-  private static final MethodHandle CONTROL =
-      Libc.bind("epoll_ctl", Libc.INT, Libc.INT, Libc.INT, Libc.INT, Libc.POINTER);
-  private static final MethodHandle WAIT =
-      Libc.bind("epoll_wait", Libc.INT, Libc.INT, Libc.POINTER, Libc.INT, Libc.INT);
-  private static final MethodHandle EVENTFD = Libc.bind("eventfd", Libc.INT, Libc.INT, Libc.INT);
-
-  /** struct epoll_event is packed on x86-64 and padded elsewhere. */
-  private static final int DATA_AT =
-      Machine.architecture().equals("x86_64") ? Integer.BYTES : Long.BYTES;
-
-  private static final int EVENT_BYTES = DATA_AT + Long.BYTES;
-
-  private final Descriptor poll;
-  private final Descriptor wake;
+  private final ReadyPoll poll;
   private final Map<Long, PidFd> watched = new ConcurrentHashMap<>();
 
-  private ExitPoll(Descriptor poll, Descriptor wake) {
+  private ExitPoll(ReadyPoll poll) {
     this.poll = poll;
-    this.wake = wake;
   }
 
   public static ExitPoll open() throws IOException {
-    try (var call = Libc.call()) {
-      var poll =
-          new Descriptor(
-              call.check((int) CREATE.invokeExact(call.errno(), EPOLL_CLOEXEC), "epoll"));
-      var wake =
-          new Descriptor(
-              call.check((int) EVENTFD.invokeExact(call.errno(), 0, EPOLL_CLOEXEC), "eventfd"));
-      var result = new ExitPoll(poll, wake);
-      result.control(EPOLL_CTL_ADD, wake, WAKE);
-      return result;
-    } catch (IOException e) {
-      throw e;
-    } catch (Throwable e) {
-      throw Libc.impossible(e);
-    }
+    return new ExitPoll(ReadyPoll.open());
   }
 
   /** Takes the handle over and reports {@code key}, which is not 0, once its process has ended. */
   public void add(long key, PidFd process) throws IOException {
     watched.put(key, process);
-    control(EPOLL_CTL_ADD, process.descriptor(), key);
+    poll.add(key, process.descriptor());
   }
 
   /** Blocks until processes have ended and returns their keys; empty after {@link #wake}. */
   public List<Long> next() throws IOException {
-    try (var call = Libc.call();
-        var arena = Arena.ofConfined()) {
-      MemorySegment events = arena.allocate((long) EVENT_BYTES * EVENTS, Long.BYTES);
-      int count;
-      do {
-        count = (int) WAIT.invokeExact(call.errno(), poll.number(), events, EVENTS, -1);
-      } while (count < 0 && call.errnoValue() == ErrnoException.EINTR);
-      call.check(count, "epoll");
-      var keys = new ArrayList<Long>();
-      for (int i = 0; i < count; i++) {
-        long key = events.get(ValueLayout.JAVA_LONG_UNALIGNED, (long) i * EVENT_BYTES + DATA_AT);
-        PidFd process = watched.remove(key);
-        if (process != null) {
-          control(EPOLL_CTL_DEL, process.descriptor(), key);
-          process.close();
-          keys.add(key);
-        }
+    var ended = new ArrayList<Long>();
+    for (long key : poll.next()) {
+      PidFd process = watched.remove(key);
+      if (process != null) {
+        poll.remove(process.descriptor());
+        process.close();
+        ended.add(key);
       }
-      return keys;
-    } catch (IOException e) {
-      throw e;
-    } catch (Throwable e) {
-      throw Libc.impossible(e);
     }
+    return ended;
   }
 
   /** Makes the thread in {@link #next} return. */
   public void wake() throws IOException {
-    wake.write(new byte[] {1, 0, 0, 0, 0, 0, 0, 0}, 0, Long.BYTES);
+    poll.wake();
   }
 
   @Override
   public void close() {
     watched.values().forEach(PidFd::close);
     watched.clear();
-    wake.close();
     poll.close();
-  }
-
-  private void control(int operation, Descriptor target, long key) throws IOException {
-    try (var call = Libc.call()) {
-      MemorySegment event = call.allocate(Long.BYTES * 2L);
-      event.set(ValueLayout.JAVA_INT, 0, EPOLLIN);
-      event.set(ValueLayout.JAVA_LONG_UNALIGNED, DATA_AT, key);
-      call.check(
-          (int) CONTROL.invokeExact(call.errno(), poll.number(), operation, target.number(), event),
-          "epoll");
-    } catch (IOException e) {
-      throw e;
-    } catch (Throwable e) {
-      throw Libc.impossible(e);
-    }
   }
 }

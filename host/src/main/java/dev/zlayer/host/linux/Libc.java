@@ -9,6 +9,7 @@ import java.lang.foreign.StructLayout;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.VarHandle;
+import java.util.List;
 
 /**
  * Binds functions of the C library. A bound handle takes the place for errno as its first argument;
@@ -56,6 +57,11 @@ final class Libc {
         Linker.Option.firstVariadicArg(fixed));
   }
 
+  /** Whether this C library has the function; some came late, or only to some libraries. */
+  static boolean has(String function) {
+    return LINKER.defaultLookup().find(function).isPresent();
+  }
+
   static Call call() {
     return new Call();
   }
@@ -75,6 +81,15 @@ final class Libc {
 
     MemorySegment string(String text) {
       return arena.allocateFrom(text);
+    }
+
+    /** Pointers to the texts and a null pointer after them. */
+    MemorySegment strings(List<String> texts) {
+      MemorySegment pointers = arena.allocate(POINTER, texts.size() + 1L);
+      for (int i = 0; i < texts.size(); i++) {
+        pointers.setAtIndex(ValueLayout.ADDRESS, i, string(texts.get(i)));
+      }
+      return pointers;
     }
 
     MemorySegment allocate(MemoryLayout layout) {

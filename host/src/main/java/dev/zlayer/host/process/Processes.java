@@ -99,7 +99,7 @@ public final class Processes {
     return launch(builder(wrapped), command);
   }
 
-  private static ProcessBuilder builder(Command command) {
+  static ProcessBuilder builder(Command command) {
     var builder = new ProcessBuilder(command.arguments());
     SERVICE_MANAGER.forEach(builder.environment()::remove);
     builder.environment().putAll(command.env());

@@ -8,6 +8,7 @@ import dev.zlayer.host.file.DirectoryWatchLoop;
 import dev.zlayer.host.linux.AttachAheadLoop;
 import dev.zlayer.host.linux.Cgroups;
 import dev.zlayer.host.linux.Machine;
+import dev.zlayer.host.process.Detaching;
 import dev.zlayer.image.ImageStore;
 import dev.zlayer.image.LocalImages;
 import dev.zlayer.image.snapshot.Snapshot;
@@ -117,7 +118,7 @@ public final class OciRuntime implements ContainerRuntime, AutoCloseable {
               parts.settings(),
               host,
               runtime,
-              new Conmon(tools.conmon(), runtime),
+              new Conmon(tools.conmon(), runtime, Detaching.open()),
               new Roots(parts.snapshots()),
               parts.store().layers(),
               parts.networks(),
@@ -216,6 +217,7 @@ public final class OciRuntime implements ContainerRuntime, AutoCloseable {
   public void close() {
     sampling.close();
     shop.exits().close();
+    shop.conmon().close();
     shop.attaching().close();
     shop.firsts().close();
     try {

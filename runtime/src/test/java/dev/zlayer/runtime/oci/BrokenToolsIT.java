@@ -48,15 +48,16 @@ class BrokenToolsIT {
 
   private Path directory;
   private Path mode;
+  private Path conmon;
   private Stage stage;
 
   @BeforeAll
   void open(@TempDir Path directory, @TempDir Path tools) throws Exception {
     this.directory = directory;
     mode = Files.writeString(tools.resolve("mode"), "none none\n");
+    conmon = wrapper(tools, "conmon");
     var choice =
-        new OciTools.Choice(
-            Optional.of(wrapper(tools, "runc").toString()), Optional.of(wrapper(tools, "conmon")));
+        new OciTools.Choice(Optional.of(wrapper(tools, "runc").toString()), Optional.of(conmon));
     stage =
         Stage.open(
             directory,
@@ -143,6 +144,22 @@ class BrokenToolsIT {
         .hasMessageContaining("conmon is broken today");
     mode("--cid hang");
     assertThatThrownBy(container::start).isInstanceOf(AgentException.Timeout.class);
+  }
+
+  @Test
+  void aMonitorThatIsNotThereIsNamed() throws Exception {
+    Container container = broken("none", "none");
+    Path away = Files.move(conmon, conmon.resolveSibling("away"));
+    try {
+      assertThatThrownBy(container::start)
+          .isInstanceOf(AgentException.StartFailed.class)
+          .hasMessageContaining("conmon")
+          .hasMessageContaining("no such file");
+    } finally {
+      Files.move(away, conmon);
+    }
+    container.start();
+    assertThat(container.status().alive()).isTrue();
   }
 
   @Test

@@ -6,6 +6,7 @@ import dev.zlayer.host.file.UnixPath;
 import dev.zlayer.host.linux.ProcessIdentity;
 import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.CommandResult;
+import dev.zlayer.host.process.Detaching;
 import dev.zlayer.host.process.Processes;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
@@ -17,15 +18,18 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.function.Supplier;
 
 /**
  * Starts conmon, the monitor that outlives the agent: it has the OCI runtime create the container,
  * keeps its output, and notes how it ended.
  *
  * <p>conmon tells the process's number over a descriptor, and only after its first process has
- * already gone. Java follows the first process only, so a shell stays and passes the one line on.
+ * already gone. Java follows the first process only; {@link Detaching} waits for the line instead.
+ * Where that cannot be used, a shell stays and passes the line on.
  */
-public final class Conmon {
+public final class Conmon implements AutoCloseable {
   private static final String RELAY =
       "err=$1; shift; \"$@\" 3>&1 >/dev/null 2>\"$err\" </dev/null"
           + " | { IFS= read -r line; printf '%s\\n' \"$line\"; }";
@@ -36,10 +40,18 @@ public final class Conmon {
 
   private final Path program;
   private final OciCommands runtime;
+  private final Optional<Detaching> detaching;
 
+  /** One that is started elsewhere, by {@link #command}. */
   public Conmon(Path program, OciCommands runtime) {
+    this(program, runtime, Optional.empty());
+  }
+
+  /** With a shell between where there is nothing to detach it with. */
+  public Conmon(Path program, OciCommands runtime, Optional<Detaching> detaching) {
     this.program = program;
     this.runtime = runtime;
+    this.detaching = detaching;
   }
 
   /** What the monitor of one container has to know. */
@@ -55,17 +67,26 @@ public final class Conmon {
   public record Monitored(ProcessIdentity monitor, ProcessIdentity process) {}
 
   /** Blocks until the container is created under its monitor. */
-  public Monitored create(Watch watch) throws ToolFailed, InterruptedException {
+  public Monitored create(Watch watch) throws ToolFailed, IOException, InterruptedException {
     Deadline deadline = Deadline.after(runtime.limit());
-    CommandResult result = Processes.run(command(watch), deadline);
-    long pid = pid(result, watch.directory());
+    long pid =
+        detaching.isPresent()
+            ? pid(detaching.get().run(placed(arguments(watch), watch), deadline))
+            : pid(Processes.run(command(watch), deadline), watch.directory());
     return new Monitored(
         identity(monitorPid(watch.directory()), "monitor"), identity(pid, "first process"));
   }
 
   /** What creates the container; prints one line. Paths are those of where it runs. */
   public Command command(Watch watch) {
-    return Command.of(arguments(watch))
+    var arguments = new ArrayList<>(List.of("/bin/sh", "-c", RELAY, "sh"));
+    arguments.add(UnixPath.text(watch.directory().monitorErrors()));
+    arguments.addAll(arguments(watch));
+    return placed(arguments, watch);
+  }
+
+  private static Command placed(List<String> arguments, Watch watch) {
+    return Command.of(arguments)
         .withEnv(ENVIRONMENT)
         .in(watch.directory().run()); // it notes an out-of-memory kill in its working directory
   }
@@ -84,11 +105,6 @@ public final class Conmon {
     var arguments =
         new ArrayList<>(
             List.of(
-                "/bin/sh",
-                "-c",
-                RELAY,
-                "sh",
-                UnixPath.text(directory.monitorErrors()),
                 UnixPath.text(program),
                 "--api-version",
                 "1",
@@ -134,7 +150,14 @@ public final class Conmon {
    * The container's first process, from what the command printed; the directory is seen from here.
    */
   public long pid(CommandResult result, ContainerDir directory) throws ToolFailed {
-    String line = result.stdout().strip();
+    return pid(result.stdout().strip(), () -> errors(directory));
+  }
+
+  private long pid(CommandResult result) throws ToolFailed {
+    return pid(result.stdout().strip(), result::stderr);
+  }
+
+  private long pid(String line, Supplier<String> errors) throws ToolFailed {
     Json message;
     try {
       message = line.isEmpty() ? Json.Null.INSTANCE : JsonText.parse(line);
@@ -149,7 +172,7 @@ public final class Conmon {
               .at("message")
               .string()
               .map(text -> reason(text))
-              .orElseGet(() -> "conmon said nothing: " + errors(directory)));
+              .orElseGet(() -> "conmon said nothing: " + lastLine(errors.get())));
     }
     return pid;
   }
@@ -163,17 +186,24 @@ public final class Conmon {
 
   private static String errors(ContainerDir directory) {
     try {
-      return Files.readString(directory.monitorErrors())
-          .strip()
-          .lines()
-          .reduce("it printed nothing", (_, line) -> line);
+      return Files.readString(directory.monitorErrors());
     } catch (IOException _) {
-      return "it printed nothing";
+      return "";
     }
+  }
+
+  private static String lastLine(String errors) {
+    return errors.strip().lines().reduce("it printed nothing", (_, line) -> line);
   }
 
   private static ProcessIdentity identity(long pid, String what) throws ToolFailed {
     return ProcessIdentity.of(pid)
         .orElseThrow(() -> new ToolFailed("the %s (%d) died at once".formatted(what, pid)));
+  }
+
+  /** Leaves the monitors running. */
+  @Override
+  public void close() {
+    detaching.ifPresent(Detaching::close);
   }
 }

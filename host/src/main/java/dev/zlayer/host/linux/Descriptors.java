@@ -1,0 +1,92 @@
+package dev.zlayer.host.linux;
+
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.Arrays;
+
+/** Makes descriptors to give to a child; nobody inherits them by accident. */
+final class Descriptors {
+  private static final int AT_FDCWD = -100;
+  private static final int O_RDWR = 2;
+  private static final int O_CLOEXEC = 0x80000;
+  private static final int MFD_CLOEXEC = 1;
+  private static final int F_DUPFD_CLOEXEC = 1030;
+
+  private Descriptors() {}
+
+  /** The two ends of a pipe. */
+  record Pipe(Descriptor reading, Descriptor writing) {}
+
+  static Pipe pipe() throws ErrnoException {
+    try (var kernel = new KernelCalls()) {
+      MemorySegment ends = kernel.struct();
+      if (kernel.call(Syscall.PIPE2, ends.address(), O_CLOEXEC, 0, 0) < 0) {
+        throw kernel.failure("make", "a pipe");
+      }
+      return new Pipe(
+          new Descriptor(ends.getAtIndex(ValueLayout.JAVA_INT, 0)),
+          new Descriptor(ends.getAtIndex(ValueLayout.JAVA_INT, 1)));
+    }
+  }
+
+  /** A file that lives in memory as long as somebody has it open. */
+  static Descriptor memory(String name) throws ErrnoException {
+    try (var kernel = new KernelCalls()) {
+      long place = kernel.first(name).address();
+      return made(kernel, kernel.call(Syscall.MEMFD_CREATE, place, MFD_CLOEXEC, 0, 0), name);
+    }
+  }
+
+  /** Reads as empty and forgets what is written. */
+  static Descriptor nothing() throws ErrnoException {
+    String name = "/dev/null";
+    try (var kernel = new KernelCalls()) {
+      long place = kernel.first(name).address();
+      return made(
+          kernel, kernel.call(Syscall.OPENAT, AT_FDCWD, place, O_RDWR | O_CLOEXEC, 0), name);
+    }
+  }
+
+  /** Another one for the same thing, whose number is not below {@code floor}. */
+  static Descriptor copy(Descriptor descriptor, int floor) throws ErrnoException {
+    try (var kernel = new KernelCalls()) {
+      return made(
+          kernel,
+          kernel.call(Syscall.FCNTL, descriptor.number(), F_DUPFD_CLOEXEC, floor, 0),
+          "descriptor " + descriptor.number());
+    }
+  }
+
+  /** What a file holds from its beginning, wherever those who share it stand in it. */
+  static byte[] contents(Descriptor file, int limit) throws IOException {
+    byte[] bytes = new byte[0];
+    try (var kernel = new KernelCalls()) {
+      MemorySegment buffer = kernel.listing();
+      while (bytes.length < limit) {
+        long wanted = Math.min(limit - bytes.length, KernelCalls.LISTING_BYTES);
+        long count =
+            kernel.call(
+                Syscall.PREAD64, file.number(), buffer.address(), wanted, (long) bytes.length);
+        if (count < 0) {
+          throw kernel.failure("read", "descriptor " + file.number());
+        }
+        if (count == 0) {
+          break;
+        }
+        int before = bytes.length;
+        bytes = Arrays.copyOf(bytes, before + (int) count);
+        MemorySegment.copy(buffer, ValueLayout.JAVA_BYTE, 0, bytes, before, (int) count);
+      }
+    }
+    return bytes;
+  }
+
+  private static Descriptor made(KernelCalls kernel, long number, String name)
+      throws ErrnoException {
+    if (number < 0) {
+      throw kernel.failure("open", name);
+    }
+    return new Descriptor((int) number);
+  }
+}

@@ -1,0 +1,186 @@
+package dev.zlayer.host.linux;
+
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.stream.Stream;
+
+/**
+ * Starts a child of this process without any program between. It gets exactly the descriptors that
+ * it is given, numbered from 0, since Java opens its own so that a child would inherit them; and
+ * signals as they are by default, whatever this process does with its own.
+ */
+final class Spawn {
+  private static final String CLOSE_FROM = "posix_spawn_file_actions_addclosefrom_np";
+  private static final String CHANGE_DIRECTORY = "posix_spawn_file_actions_addchdir_np";
+  private static final boolean KNOWN = Stream.of(CLOSE_FROM, CHANGE_DIRECTORY).allMatch(Libc::has);
+  private static final int NO_HANG = 1;
+  private static final int LOST = -1;
+
+  private Spawn() {}
+
+  /** Whether the C library can do it: GNU's can since 2.34. */
+  static boolean known() {
+    return KNOWN;
+  }
+
+  /** The child's number; {@link #exitCode} has to be asked until it answers. */
+  static long start(
+      List<String> arguments,
+      List<String> environment,
+      Optional<Path> directory,
+      List<Descriptor> descriptors)
+      throws IOException {
+    var opened = new ArrayList<Descriptor>();
+    try {
+      var sources = new ArrayList<Descriptor>();
+      for (Descriptor descriptor : descriptors) {
+        if (descriptor.number() >= descriptors.size()) {
+          sources.add(descriptor);
+        } else { // the child would overwrite it with another one before its turn
+          opened.add(Descriptors.copy(descriptor, descriptors.size()));
+          sources.add(opened.getLast());
+        }
+      }
+      return Functions.start(arguments, environment, directory, sources);
+    } finally {
+      opened.forEach(Descriptor::close);
+    }
+  }
+
+  /**
+   * How a child ended, once: its code, or 128 and the number of the signal that ended it. Empty
+   * while it runs.
+   */
+  static OptionalInt exitCode(long child) {
+    try (var kernel = new KernelCalls()) {
+      MemorySegment status = kernel.struct();
+      long ended = kernel.call(Syscall.WAIT4, child, status.address(), NO_HANG, 0);
+      if (ended == 0) {
+        return OptionalInt.empty();
+      }
+      int word = status.get(ValueLayout.JAVA_INT, 0);
+      int signal = word & 0x7f;
+      return OptionalInt.of(ended < 0 ? LOST : signal == 0 ? word >> 8 & 0xff : 128 + signal);
+    }
+  }
+
+  /** Bound only where they are known. */
+  private static final class Functions {
+    private static final long ACTIONS_BYTES = 256; // posix_spawn_file_actions_t has 80
+    private static final long ATTRIBUTES_BYTES = 1024; // posix_spawnattr_t has 336
+    private static final long SIGNALS_BYTES = 128; // sigset_t
+    private static final short DEFAULT_SIGNALS = 0x04;
+    private static final short SIGNAL_MASK = 0x08;
+
+    private static final MethodHandle INIT =
+        Libc.bind("posix_spawn_file_actions_init", Libc.INT, Libc.POINTER);
+    private static final MethodHandle DESTROY =
+        Libc.bind("posix_spawn_file_actions_destroy", Libc.INT, Libc.POINTER);
+    private static final MethodHandle ADD_DUP2 =
+        Libc.bind("posix_spawn_file_actions_adddup2", Libc.INT, Libc.POINTER, Libc.INT, Libc.INT);
+    private static final MethodHandle ADD_CLOSE_FROM =
+        Libc.bind(CLOSE_FROM, Libc.INT, Libc.POINTER, Libc.INT);
+    private static final MethodHandle ADD_CHDIR =
+        Libc.bind(CHANGE_DIRECTORY, Libc.INT, Libc.POINTER, Libc.POINTER);
+    private static final MethodHandle SPAWN =
+        Libc.bind(
+            "posix_spawnp",
+            Libc.INT,
+            Libc.POINTER,
+            Libc.POINTER,
+            Libc.POINTER,
+            Libc.POINTER,
+            Libc.POINTER,
+            Libc.POINTER);
+    private static final MemorySegment ATTRIBUTES = attributes();
+
+    /** The same for all children: no signal is blocked, ignored or handled. */
+    private static MemorySegment attributes() {
+      MethodHandle init = Libc.bind("posix_spawnattr_init", Libc.INT, Libc.POINTER);
+      MethodHandle flags =
+          Libc.bind("posix_spawnattr_setflags", Libc.INT, Libc.POINTER, ValueLayout.JAVA_SHORT);
+      MethodHandle defaults =
+          Libc.bind("posix_spawnattr_setsigdefault", Libc.INT, Libc.POINTER, Libc.POINTER);
+      MemorySegment attributes = Arena.global().allocate(ATTRIBUTES_BYTES, 16);
+      try (var call = Libc.call()) {
+        MemorySegment all = call.allocate(SIGNALS_BYTES).fill((byte) 0xff);
+        // the mask is empty from the beginning
+        check((int) init.invokeExact(call.errno(), attributes), "prepare");
+        check((int) defaults.invokeExact(call.errno(), attributes, all), "prepare");
+        short both = DEFAULT_SIGNALS | SIGNAL_MASK;
+        check((int) flags.invokeExact(call.errno(), attributes, both), "prepare");
+        return attributes;
+      } catch (Throwable e) {
+        throw Libc.impossible(e);
+      }
+    }
+
+    static long start(
+        List<String> arguments,
+        List<String> environment,
+        Optional<Path> directory,
+        List<Descriptor> descriptors)
+        throws IOException {
+      try (var call = Libc.call()) {
+        MemorySegment actions = call.allocate(ACTIONS_BYTES);
+        check((int) INIT.invokeExact(call.errno(), actions), "prepare");
+        try {
+          fill(call, actions, directory, descriptors);
+          MemorySegment pid = call.allocate(Long.BYTES);
+          MemorySegment words = call.strings(arguments);
+          check(
+              (int)
+                  SPAWN.invokeExact(
+                      call.errno(),
+                      pid,
+                      words.get(ValueLayout.ADDRESS, 0),
+                      actions,
+                      ATTRIBUTES,
+                      words,
+                      call.strings(environment)),
+              "start " + arguments.getFirst());
+          return pid.get(ValueLayout.JAVA_INT, 0);
+        } finally {
+          int ignored = (int) DESTROY.invokeExact(call.errno(), actions);
+          assert ignored == 0;
+        }
+      } catch (IOException e) {
+        throw e;
+      } catch (Throwable e) {
+        throw Libc.impossible(e);
+      }
+    }
+
+    private static void fill(
+        Libc.Call call,
+        MemorySegment actions,
+        Optional<Path> directory,
+        List<Descriptor> descriptors)
+        throws Throwable {
+      if (directory.isPresent()) {
+        MemorySegment path = call.string(directory.get().toString());
+        check((int) ADD_CHDIR.invokeExact(call.errno(), actions, path), "prepare");
+      }
+      for (int i = 0; i < descriptors.size(); i++) {
+        int source = descriptors.get(i).number();
+        check((int) ADD_DUP2.invokeExact(call.errno(), actions, source, i), "prepare");
+      }
+      check((int) ADD_CLOSE_FROM.invokeExact(call.errno(), actions, descriptors.size()), "prepare");
+    }
+
+    /** These functions return the number of the failure. */
+    private static void check(int error, String doing) throws ErrnoException {
+      if (error != 0) {
+        throw new ErrnoException(doing, error);
+      }
+    }
+  }
+}
