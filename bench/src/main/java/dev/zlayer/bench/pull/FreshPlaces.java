@@ -10,28 +10,34 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * A new file system for each pull. On a common one whoever comes after a clean-up is punished: ext4
- * searches long for inodes where many were deleted in the last minutes.
+ * New file systems, as mkfs makes them by default: one for each contestant, and one for each pull.
+ * On a common one whoever comes after a clean-up is punished: ext4 without a journal searches long
+ * for inodes where many were deleted in the last minutes.
  */
-final class FreshPlaces {
+public final class FreshPlaces {
   private static final long SIZE = 4L << 30;
 
   private final Path parent;
   private int count;
 
-  FreshPlaces(Path parent) {
+  public FreshPlaces(Path parent) {
     this.parent = parent;
   }
 
   /** An empty directory, with nothing left to be written by those before. */
   Path next() throws IOException, InterruptedException {
-    Path place = Files.createDirectories(parent.resolve("place-" + count++));
+    return make("place-" + count++);
+  }
+
+  /** The same under a name that is not in use. */
+  public Path make(String name) throws IOException, InterruptedException {
+    Path place = Files.createDirectories(parent.resolve(name));
     try (var file = new RandomAccessFile(image(place).toFile(), "rw")) {
       file.setLength(SIZE); // a hole: only what is written takes space
     }
     try {
       Tool.run("mkfs.ext4", "-q", "-F", "-E", "nodiscard", image(place).toString());
-      Tool.run("mount", "-o", "loop", image(place).toString(), place.toString());
+      Tool.run("mount", "-o", "loop,noinit_itable", image(place).toString(), place.toString());
     } catch (AgentException _) {
       // no loop devices here: a directory of the common file system has to do
     }

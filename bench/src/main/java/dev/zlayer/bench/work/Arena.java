@@ -12,6 +12,7 @@ import dev.zlayer.bench.engine.Tool;
 import dev.zlayer.bench.engine.ZlayerDaemon;
 import dev.zlayer.bench.engine.ZlayerEngine;
 import dev.zlayer.bench.engine.ZlayerNode;
+import dev.zlayer.bench.pull.FreshPlaces;
 import dev.zlayer.bench.pull.Gallery;
 import dev.zlayer.oci.ImageRef;
 import java.nio.file.Files;
@@ -28,6 +29,7 @@ import org.jspecify.annotations.Nullable;
 public final class Arena implements AutoCloseable {
   private final Options options;
   private final Gallery gallery;
+  private final FreshPlaces homes;
   private final Deque<AutoCloseable> open = new ArrayDeque<>();
   private @Nullable ContainerdEngine containerd;
   private @Nullable ZlayerDaemon daemon;
@@ -37,6 +39,7 @@ public final class Arena implements AutoCloseable {
   public Arena(Options options) {
     this.options = options;
     this.gallery = new Gallery(options);
+    this.homes = new FreshPlaces(options.directory());
     open.push(gallery);
   }
 
@@ -67,6 +70,11 @@ public final class Arena implements AutoCloseable {
     return gallery;
   }
 
+  /** On a file system of its own, so that no contestant pays for what others deleted. */
+  private Path home(String name) throws Exception {
+    return homes.make(name);
+  }
+
   /** A directory of that name which does not exist yet. */
   public Path directory(String name) {
     return options.directory().resolve(name);
@@ -79,8 +87,7 @@ public final class Arena implements AutoCloseable {
   public Optional<ContainerdEngine> containerd() throws Exception {
     if (containerd == null && containerdWanted()) {
       String image = gallery.busybox().canonical();
-      containerd =
-          keep(new ContainerdEngine(directory("containerd"), image, options.controlGroup()));
+      containerd = keep(new ContainerdEngine(home("containerd"), image, options.controlGroup()));
       containerd.pull(image);
     }
     return Optional.ofNullable(containerd);
@@ -90,7 +97,7 @@ public final class Arena implements AutoCloseable {
   public Optional<ZlayerDaemon> daemon() throws Exception {
     Path program = program();
     if (daemon == null && Files.isExecutable(program)) {
-      daemon = keep(new ZlayerDaemon(program, directory("daemon"), Map.of()));
+      daemon = keep(new ZlayerDaemon(program, home("daemon"), Map.of()));
     }
     return Optional.ofNullable(daemon);
   }
@@ -116,21 +123,21 @@ public final class Arena implements AutoCloseable {
   private Engines makeEngines() throws Exception {
     ImageRef busybox = gallery.busybox();
     String group = options.controlGroup();
-    var node = keep(new ZlayerNode(directory("zlayer")));
+    var node = keep(new ZlayerNode(home("zlayer")));
     String chosen = node.ociRuntime().getFileName().toString();
     if (!options.runtime().isEmpty() && !options.runtime().equals(chosen)) {
       throw new IllegalArgumentException(
           "the runtime is %s, not %s: zlayer info tells why".formatted(chosen, options.runtime()));
     }
     node.pull(busybox);
-    var floor = new FloorEngine(directory("floor"), node.ociRuntime(), node.layers(busybox), group);
+    var floor = new FloorEngine(home("floor"), node.ociRuntime(), node.layers(busybox), group);
     var plain = new ArrayList<Engine>(List.of(floor));
     var networked = new ArrayList<Engine>();
     var zlayer = new ZlayerEngine(node, busybox, false, group);
     plain.add(zlayer);
     likeFloor =
         new FloorEngine(
-            directory("like-floor"),
+            home("like-floor"),
             node.ociRuntime(),
             node.layers(busybox),
             group,
@@ -143,14 +150,14 @@ public final class Arena implements AutoCloseable {
     containerd().ifPresent(plain::add);
     if (wanted("docker", "dockerd")) {
       String image = busybox.canonical();
-      var dockerd = keep(new Dockerd(directory("docker"), image, group));
+      var dockerd = keep(new Dockerd(home("docker"), image, group));
       plain.add(new DockerEngine(dockerd, image, "none"));
       networked.add(new DockerEngine(dockerd, image, "bridge"));
     }
     if (wanted("podman", "podman")) {
       plain.add(
           new PodmanEngine(
-              directory("podman"), node.ociRuntime(), busybox.canonical(), busybox.host(), group));
+              home("podman"), node.ociRuntime(), busybox.canonical(), busybox.host(), group));
     }
     return new Engines(floor, plain, networked);
   }
