@@ -12,7 +12,6 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -33,15 +32,11 @@ public final class FileDispatchRecords implements DispatchRecords {
   /** How much may be added, besides as much again, before all is written anew. */
   private static final int MOST_ADDED = 256 * 1024;
 
-  private final Path directory;
   private final Path file;
   private final ReentrantLock lock = new ReentrantLock();
 
   /** By name; what the file says. Guarded by the lock, as is all below. */
   private final Map<String, DispatchRecord> kept = new LinkedHashMap<>();
-
-  /** Earlier agents wrote one for each container. */
-  private final List<Path> singles = new ArrayList<>();
 
   /** Whether this process wrote the file, then of this length and by now of that. */
   private boolean ours;
@@ -57,7 +52,6 @@ public final class FileDispatchRecords implements DispatchRecords {
   }
 
   private FileDispatchRecords(Path directory) {
-    this.directory = directory;
     this.file = directory.resolve("all" + SUFFIX);
   }
 
@@ -86,26 +80,15 @@ public final class FileDispatchRecords implements DispatchRecords {
 
   /** What cannot be read is passed over: its container is found again through its runtime. */
   private void read() throws IOException {
-    for (Path single : others()) {
-      if (taken(single, Files.readAllBytes(single))) {
-        singles.add(single);
-      }
-    }
     if (Files.exists(file)) {
       var text = new String(Files.readAllBytes(file), StandardCharsets.UTF_8);
       for (String line : text.lines().toList()) {
-        boolean _ = taken(file, line.getBytes(StandardCharsets.UTF_8));
+        take(line);
       }
     }
   }
 
-  private List<Path> others() throws IOException {
-    try (Stream<Path> files = Files.list(directory)) {
-      return files.filter(found -> !found.equals(file)).sorted().toList();
-    }
-  }
-
-  private boolean taken(Path from, byte[] line) {
+  private void take(String line) {
     try {
       Json json = JsonText.parse(line);
       Optional<String> dropped = json.at(DROPPED).string();
@@ -115,10 +98,8 @@ public final class FileDispatchRecords implements DispatchRecords {
         DispatchRecord record = RecordJson.read(json, DispatchRecord.class);
         kept.put(record.id().runtimeName(), record);
       }
-      return true;
     } catch (AgentException.InvalidSpec e) {
-      LOG.log(System.Logger.Level.ERROR, "cannot read all of " + from + ": " + e.getMessage());
-      return false;
+      LOG.log(System.Logger.Level.ERROR, "cannot read all of " + file + ": " + e.getMessage());
     }
   }
 
@@ -195,10 +176,6 @@ public final class FileDispatchRecords implements DispatchRecords {
     whole = lines.size();
     length = whole;
     put(kept, name, next);
-    for (Path single : singles) {
-      Files.deleteIfExists(single);
-    }
-    singles.clear();
   }
 
   private static void put(

@@ -27,9 +27,6 @@ import java.util.Optional;
 final class RecordFile<R extends Record> {
   private static final System.Logger LOG = System.getLogger(RecordFile.class.getName());
 
-  /** One document without a line end; the members are the same. */
-  private static final int WITHOUT_CHANGES = 1;
-
   /** How much may follow the first line before all is written anew. */
   private static final int MOST_CHANGES = 64 * 1024;
 
@@ -72,8 +69,7 @@ final class RecordFile<R extends Record> {
         LOG.log(System.Logger.Level.WARNING, "a change was cut by a crash: " + e.getMessage());
       }
     }
-    Json.Obj now = Json.object().put("version", LifeRecord.VERSION).build();
-    return Optional.of(RecordJson.read(RecordChanges.over(whole, now), type));
+    return Optional.of(RecordJson.read(whole, type));
   }
 
   /** At least one, and without their ends; the last need not have had one. */
@@ -105,10 +101,9 @@ final class RecordFile<R extends Record> {
 
   private static void checkVersion(Path file, Json whole) throws IOException {
     long found = whole.at("version").integer().orElse(0L);
-    if (found != LifeRecord.VERSION && found != WITHOUT_CHANGES) {
+    if (found != LifeRecord.VERSION) {
       throw new IOException(
-          "%s has version %d and this agent reads %d and %d"
-              .formatted(file, found, WITHOUT_CHANGES, LifeRecord.VERSION));
+          "%s has version %d and this agent reads %d".formatted(file, found, LifeRecord.VERSION));
     }
   }
 

@@ -4,8 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerSpec;
-import dev.zlayer.json.JsonText;
-import dev.zlayer.json.RecordJson;
 import dev.zlayer.oci.ImageRef;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -56,32 +54,6 @@ class FileDispatchRecordsTest {
   }
 
   @Test
-  void filesOfEarlierAgentsAreTakenOver() throws Exception {
-    Path old = single(ONE);
-    Path damaged = Files.writeString(directory.resolve("damaged.json"), "{\"version\":");
-    var records = FileDispatchRecords.open(directory);
-    assertThat(records.load()).containsExactly(ONE);
-
-    records.save(TWO);
-    assertThat(old).doesNotExist();
-    assertThat(damaged).exists();
-    assertThat(later()).containsExactly(ONE, TWO);
-  }
-
-  /** A crash between writing all and removing what was taken over. */
-  @Test
-  void aFileThatWasTakenOverAlreadyCountsLess() throws Exception {
-    var records = FileDispatchRecords.open(directory);
-    records.save(ONE);
-    records.save(TWO);
-    records.delete(ONE.id());
-    single(ONE);
-    single(record(2, "docker"));
-
-    assertThat(later()).containsExactly(TWO);
-  }
-
-  @Test
   void theFileDoesNotGrowWithWhatIsGone() throws Exception {
     var records = FileDispatchRecords.open(directory);
     records.save(ONE);
@@ -124,12 +96,6 @@ class FileDispatchRecordsTest {
 
   private List<DispatchRecord> later() {
     return FileDispatchRecords.open(directory).load();
-  }
-
-  private Path single(DispatchRecord record) throws IOException {
-    return Files.write(
-        directory.resolve(record.id().runtimeName() + ".json"),
-        JsonText.bytes(RecordJson.write(record)));
   }
 
   private List<Path> files() throws IOException {
