@@ -113,6 +113,7 @@ public final class JobTables {
         line(
             text, "artifact", artifact.string().orElseGet(() -> StatusText.text(artifact, "path")));
       }
+      attempt.at("notes").strings().forEach(note -> line(text, "not kept", note));
     }
     return text.toString();
   }

@@ -1,44 +1,86 @@
 package dev.zlayer.engine.job;
 
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.file.AtomicFile;
 import dev.zlayer.host.file.PrivatePlace;
 import dev.zlayer.port.Archivable;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.Comparator;
 import java.util.List;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 
-/** Files that jobs asked to be kept, as one tar archive per path. */
+/**
+ * Files that jobs asked to be kept, as one tar archive per path. What {@link #keep} returned is
+ * whole and on the disk, so that a result may name it.
+ */
 final class ArtifactStore {
   private final Path directory;
+  private final Disk disk;
+
+  /** What makes writing outlast a loss of power. */
+  interface Disk {
+    void syncFile(Path file) throws IOException;
+
+    void syncDirectory(Path directory) throws IOException;
+  }
+
+  private static final Disk REAL =
+      new Disk() {
+        @Override
+        public void syncFile(Path file) throws IOException {
+          AtomicFile.syncFile(file);
+        }
+
+        @Override
+        public void syncDirectory(Path directory) throws IOException {
+          AtomicFile.syncDirectory(directory);
+        }
+      };
 
   ArtifactStore(Path directory) {
+    this(directory, REAL);
+  }
+
+  ArtifactStore(Path directory, Disk disk) {
     this.directory = directory;
+    this.disk = disk;
   }
 
   /** Copies a path out of a container; keeping it again replaces it. */
   Attempt.Artifact keep(ExecutionId id, int attempt, int index, String path, Archivable container)
       throws InterruptedException {
     String name = "%d-%d.tar".formatted(attempt, index);
-    Path file = directory.resolve(id.text()).resolve(name);
-    Path part = file.resolveSibling(name + ".part");
+    Path place = directory.resolve(id.text());
+    Path part = place.resolve(name + ".part");
     try {
       PrivatePlace.directory(directory);
-      Files.createDirectories(directory.resolve(id.text()));
+      Files.createDirectories(place);
       try (var out = Files.newOutputStream(part)) {
         container.copyOut(path, out);
+      } catch (AgentException e) {
+        Files.delete(part); // retention does not count what nobody can fetch
+        throw e;
       }
-      Files.move(part, file, StandardCopyOption.ATOMIC_MOVE);
-      return new Attempt.Artifact(path, name, Files.size(file));
+      publish(place, part, place.resolve(name));
+      return new Attempt.Artifact(path, name, Files.size(place.resolve(name)));
     } catch (IOException e) {
       throw new AgentException.Configuration(
           "cannot keep %s: %s: check the space in %s".formatted(path, e, directory), e);
     }
+  }
+
+  private void publish(Path place, Path part, Path file) throws IOException {
+    disk.syncFile(part);
+    Files.move(part, file, StandardCopyOption.ATOMIC_MOVE);
+    disk.syncDirectory(place);
+    disk.syncDirectory(directory);
   }
 
   InputStream open(ExecutionId id, Attempt.Artifact artifact) {
@@ -62,8 +104,27 @@ final class ArtifactStore {
       for (Path file : deepestFirst) {
         Files.deleteIfExists(file);
       }
-    } catch (IOException e) {
+    } catch (IOException | UncheckedIOException e) {
       throw new AgentException.Configuration("cannot remove " + files + ": " + e, e);
     }
+  }
+
+  /** Drops what a kill between forgetting an execution and dropping its files left. */
+  void dropUnless(Predicate<ExecutionId> known) {
+    if (!Files.isDirectory(directory)) {
+      return;
+    }
+    List<ExecutionId> there;
+    try (Stream<Path> places = Files.list(directory)) {
+      there =
+          places
+              .map(place -> place.getFileName().toString())
+              .filter(ExecutionId::fits)
+              .map(ExecutionId::new)
+              .toList();
+    } catch (IOException e) {
+      throw new AgentException.Configuration("cannot list " + directory + ": " + e, e);
+    }
+    there.stream().filter(known.negate()).forEach(this::drop);
   }
 }

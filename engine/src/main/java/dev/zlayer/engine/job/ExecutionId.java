@@ -10,8 +10,13 @@ import java.util.regex.Pattern;
 public record ExecutionId(String text) implements Comparable<ExecutionId> {
   private static final Pattern FORM = Pattern.compile("[0-9a-hjkmnp-tv-z]{26}");
 
+  /** Whether it looks like one. */
+  static boolean fits(String text) {
+    return FORM.matcher(text).matches();
+  }
+
   public static ExecutionId parse(String text) {
-    if (!FORM.matcher(text).matches()) {
+    if (!fits(text)) {
       throw new AgentException.InvalidSpec(
           "'%s' is not the id of an execution, write one as 'job history' shows it"
               .formatted(text));

@@ -230,8 +230,13 @@ final class JobLoop implements JobRun.Desk, AutoCloseable {
         }
       }
       case Effect.Discard(ExecutionId id) -> spawn("discard " + id, () -> artifacts.drop(id));
-      case Effect.Tidy() -> spawn("tidy", () -> Leftovers.remove(parts.runtime(), view::find));
+      case Effect.Tidy() -> spawn("tidy", this::tidy);
     }
+  }
+
+  private void tidy() {
+    Leftovers.remove(parts.runtime(), view::find);
+    artifacts.dropUnless(id -> view.find(id).isPresent());
   }
 
   private void launch(Execution execution) {

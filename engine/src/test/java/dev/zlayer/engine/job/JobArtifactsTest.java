@@ -14,6 +14,7 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -75,10 +76,47 @@ class JobArtifactsTest {
     assertThatThrownBy(() -> store.keep(ID, 1, 0, "/nothing", new Tree()))
         .isInstanceOf(AgentException.NotFound.class);
 
-    assertThat(directory.resolve(ID.text()).resolve("1-0.tar")).doesNotExist();
-    store.drop(ID);
-    try (var left = Files.list(directory)) {
-      assertThat(left).isEmpty();
-    }
+    assertThat(directory.resolve(ID.text())).isEmptyDirectory();
+  }
+
+  @Test
+  void filesAreOnTheDiskBeforeTheyAreNamed() throws Exception {
+    Path place = directory.resolve(ID.text());
+    var steps = new ArrayList<String>();
+    var disk =
+        new ArtifactStore.Disk() {
+          @Override
+          public void syncFile(Path file) {
+            assertThat(file).hasContent("tar of /out");
+            assertThat(place.resolve("1-0.tar")).doesNotExist();
+            steps.add("file " + place.relativize(file));
+          }
+
+          @Override
+          public void syncDirectory(Path synced) {
+            assertThat(place.resolve("1-0.tar")).exists();
+            steps.add("directory " + directory.relativize(synced));
+          }
+        };
+
+    new ArtifactStore(directory, disk).keep(ID, 1, 0, "/out", new Tree());
+
+    assertThat(steps).containsExactly("file 1-0.tar.part", "directory " + ID, "directory ");
+  }
+
+  @Test
+  void whatBelongsToNoExecutionIsDropped() throws Exception {
+    var store = new ArtifactStore(directory);
+    var forgotten = new ExecutionId("01m7eskbgp88aw4d3w8p2acch4");
+    store.keep(ID, 1, 0, "/out", new Tree());
+    store.keep(forgotten, 1, 0, "/out", new Tree());
+
+    Files.createDirectory(directory.resolve("lost+found"));
+    store.dropUnless(ID::equals);
+
+    assertThat(directory.resolve("lost+found")).as("not ours").exists();
+    assertThat(directory.resolve(forgotten.text())).doesNotExist();
+    assertThat(directory.resolve(ID.text()).resolve("1-0.tar")).exists();
+    new ArtifactStore(directory.resolve("none")).dropUnless(ID::equals);
   }
 }

@@ -90,6 +90,17 @@ public final class AtomicFile {
     syncDirectory(parent(file));
   }
 
+  /** Returns when the content of a file that somebody else wrote is on the disk. */
+  public static void syncFile(Path file) throws IOException {
+    Uninterrupted.run(
+        () -> {
+          // Windows flushes only what may be written
+          try (var channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
+            channel.force(true);
+          }
+        });
+  }
+
   public static void syncDirectory(Path directory) throws IOException {
     if (!posix(directory)) {
       return; // Windows opens no directories, and its file system writes renames to a journal

@@ -150,7 +150,8 @@ class JobVerbsIT {
     assertThat(directory.resolve("no.tar")).doesNotExist();
     assertThat(ok("job", "status", "work/files"))
         .containsPattern("step warm-up +succeeded in ")
-        .containsPattern("artifact +/out");
+        .containsPattern("artifact +/out")
+        .containsPattern("not kept +/none: ");
   }
 
   @Test

@@ -1,0 +1,49 @@
+package dev.zlayer.daemon;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.zlayer.json.Json;
+import dev.zlayer.testkit.Fact;
+import dev.zlayer.testkit.Requires;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Files that jobs leave: whole once the result is shown, and a word about those they did not. */
+@Requires({Fact.ROOT, Fact.OVERLAYFS, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX})
+class JobArtifactsIT {
+  private static final int BYTES = 3 << 20;
+
+  @Test
+  void aPathThatIsNotThereIsANoteAndTheOthersAreWhole() throws Exception {
+    String file =
+        """
+        files:
+          {IMAGE, job: {artifacts: [/none, /out]},
+           command: [sh, -c, 'mkdir /out; head -c %d /dev/zero > /out/big; echo end > /out/last']}
+        """
+            .formatted(BYTES);
+    try (JobNode jobs = JobNode.open(new Node(), file)) {
+      String id = jobs.begin("files");
+      Json end = jobs.end(id);
+
+      assertThat(end.at("status").string()).as(end.toString()).contains("completed");
+      Json attempt = end.at("attempts").items().getFirst();
+      assertThat(attempt.at("notes").strings())
+          .singleElement()
+          .satisfies(note -> assertThat(note).startsWith("/none: ").contains("/none"));
+      List<Json> kept = jobs.rest().get("/executions/" + id + "/artifacts").json().items();
+      assertThat(kept.stream().map(one -> one.at("path").string().orElse("")))
+          .containsExactly("/out");
+      byte[] tar = jobs.rest().bytes("/executions/" + id + "/artifacts/out");
+      assertThat(kept.getFirst().at("bytes").integer()).contains((long) tar.length);
+      assertThat(tar).hasSizeGreaterThan(BYTES);
+      assertThat(new String(tar, StandardCharsets.ISO_8859_1)).contains("end\n");
+      jobs.rest().get("/executions/" + id + "/artifacts/none").expect(404);
+
+      Path place = jobs.node.directory.resolve("artifacts").resolve(id);
+      assertThat(place.toFile().list()).as("nothing half").hasSize(1);
+    }
+  }
+}
