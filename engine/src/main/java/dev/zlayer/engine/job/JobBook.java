@@ -19,11 +19,15 @@ import java.util.Optional;
  * last one.
  */
 final class JobBook {
+  /** How long results may be too many or too large; looking at each end would cost too much. */
+  private static final Duration SOON = Duration.ofSeconds(1);
+
   private final JobConfig config;
   private final ExecutionIds ids;
   private final Ledger ledger;
   private final Map<JobKey, JobDefinition> definitions = new HashMap<>();
   private Instant nextSweep = Instant.MIN;
+  private Instant nextTidying = Instant.MIN;
 
   JobBook(JobConfig config, ExecutionIds ids, Ledger ledger) {
     this.config = config;
@@ -266,8 +270,14 @@ final class JobBook {
       again = admit(now);
     }
     if (!now.isBefore(nextSweep)) {
-      sweep(now);
+      ledger.drop(
+          ledger.finishedByJob(),
+          (job, finished) -> Retention.expired(finished, spec(job).retention(), now));
       nextSweep = now.plus(config.sweep());
+    }
+    if (!now.isBefore(nextTidying)) {
+      ledger.then(new Effect.Tidy());
+      nextTidying = now.plus(config.sweep());
     }
   }
 
@@ -282,8 +292,12 @@ final class JobBook {
                         ? java.util.stream.Stream.empty()
                         : execution.deadlineAt().stream()))
         .min(Instant::compareTo)
-        .filter(time -> time.isBefore(nextSweep))
-        .orElse(nextSweep);
+        .map(time -> earlier(time, earlier(nextSweep, nextTidying)))
+        .orElse(earlier(nextSweep, nextTidying));
+  }
+
+  private static Instant earlier(Instant one, Instant other) {
+    return one.isBefore(other) ? one : other;
   }
 
   /** Starts whose turn it is; true when something ended and others may depend on it. */
@@ -330,16 +344,13 @@ final class JobBook {
         && execution.follows().stream().allMatch(ledger::ended);
   }
 
-  private void sweep(Instant now) {
-    ledger.drop(
-        ledger.finishedByJob(),
-        (job, finished) -> Retention.expired(finished, spec(job).retention(), now));
-    ledger.then(new Effect.Tidy());
-  }
-
   private void finish(Execution execution, ExecutionStatus status, Instant now) {
     Execution finished = execution.finished(status, now);
     ledger.put(finished);
+    Ledger.Kept kept = ledger.kept(execution.job());
+    if (Retention.exceeded(kept, spec(execution.job()).retention())) {
+      nextSweep = earlier(nextSweep, now.plus(SOON));
+    }
     JobEvent event = new JobEvent("job." + status.word(), finished, now);
     status.exitCode().ifPresent(code -> event.with("code", code));
     if (status instanceof ExecutionStatus.Failed(String reason, _)) {

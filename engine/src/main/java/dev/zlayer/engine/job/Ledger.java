@@ -33,6 +33,7 @@ final class Ledger {
   private final NavigableSet<Execution> waiting = new TreeSet<>(JobQueue.ORDER);
   private final Map<JobKey, Integer> waitingByJob = new HashMap<>();
   private final Map<JobKey, Integer> activeByJob = new HashMap<>();
+  private final Map<JobKey, Kept> keptByJob = new HashMap<>();
   private int active;
   private long number;
 
@@ -41,6 +42,11 @@ final class Ledger {
   private final List<Event> events = new ArrayList<>();
   private final List<Effect> effects = new ArrayList<>();
   private long numberBefore;
+
+  /** How many results of a job there are, and their size. */
+  record Kept(int count, long bytes) {
+    private static final Kept NONE = new Kept(0, 0);
+  }
 
   void load(List<Execution> stored, long number) {
     stored.forEach(this::set);
@@ -71,6 +77,10 @@ final class Ledger {
 
   int active(JobKey job) {
     return activeByJob.getOrDefault(job, 0);
+  }
+
+  Kept kept(JobKey job) {
+    return keptByJob.getOrDefault(job, Kept.NONE);
   }
 
   /** What is not known any more has ended long ago. */
@@ -133,7 +143,7 @@ final class Ledger {
 
   private void remove(Execution execution) {
     before.putIfAbsent(execution.id(), find(execution.id()));
-    all.remove(execution.id());
+    unset(execution.id());
     for (Attempt attempt : execution.attempts()) {
       writes.add(new Change.Delete(LOGS, logKey(execution.id(), attempt.number())));
     }
@@ -211,6 +221,14 @@ final class Ledger {
         waiting.add(execution);
       } else {
         waiting.remove(execution);
+      }
+    } else {
+      Kept kept = kept(execution.job());
+      var next = new Kept(kept.count() + by, kept.bytes() + by * execution.bytes());
+      if (next.count() == 0) {
+        keptByJob.remove(execution.job());
+      } else {
+        keptByJob.put(execution.job(), next);
       }
     }
   }

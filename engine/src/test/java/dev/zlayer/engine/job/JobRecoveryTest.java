@@ -95,6 +95,22 @@ class JobRecoveryTest extends JobFixture {
   }
 
   @Test
+  void resultsThatAreTooManyAreDroppedSoonAfterTheEnd() throws InterruptedException {
+    open("one: {rtype: job, image: app:1, job: {retention: {count: 2}}}");
+    ExecutionId bad = trigger("one", Map.of("exit", "1"));
+    ended(bad);
+    ExecutionId good = trigger("one", Map.of("exit", "0"));
+    ended(good);
+    clock.advance(Duration.ofSeconds(2));
+    ExecutionId last = trigger("one", Map.of("exit", "0"));
+    ended(last);
+
+    clock.advance(Duration.ofSeconds(2));
+    Awaitility.await().until(() -> executor.find(good).isEmpty());
+    assertThat(executor.list()).extracting(Execution::id).containsExactly(bad, last);
+  }
+
+  @Test
   void containersThatNoExecutionNeedsAreTakenAway() {
     open(ONE);
     ExecutionId id = trigger("one", Map.of("exit", "0", "fail", "remove", "fail.times", "7"));

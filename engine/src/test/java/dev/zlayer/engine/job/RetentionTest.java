@@ -84,6 +84,21 @@ class RetentionTest {
   }
 
   @Test
+  void theNewestGoesLast() {
+    assertThat(
+            expired(
+                spec(2, 1000),
+                finished("a", false, Duration.ofMinutes(3), 1),
+                finished("b", false, Duration.ofMinutes(2), 1),
+                finished("c", true, Duration.ofMinutes(1), 1)))
+        .as("else people would take the failure for the state of the job")
+        .containsExactly("a");
+    assertThat(expired(spec(100, 5), finished("a", true, Duration.ZERO, 6)))
+        .as("what is too large alone")
+        .containsExactly("a");
+  }
+
+  @Test
   void beyondTheBytesAsManyGoAsAreNeeded() {
     assertThat(
             expired(
