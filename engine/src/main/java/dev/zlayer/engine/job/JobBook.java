@@ -66,9 +66,7 @@ final class JobBook {
     List<JobDefinition> all = JobNeeds.inOrder(request.job(), definitions);
     all.forEach(this::requireRoom);
     if (ledger.waiting().size() + all.size() > config.queue()) {
-      throw new AgentException.InvalidSpec(
-          "the queue of this node is full, %d executions wait: try later"
-              .formatted(ledger.waiting().size()));
+      requireRoomOnNode(all, now);
     }
     Map<JobKey, ExecutionId> made = new HashMap<>();
     ExecutionId asked = new ExecutionId("");
@@ -98,15 +96,32 @@ final class JobBook {
 
   private void requireRoom(JobDefinition job) {
     int waiting = ledger.waiting(job.key());
-    int free =
-        Math.min(
-            job.job().concurrency() - ledger.active(job.key()),
-            config.concurrency() - ledger.active());
+    int free = Math.min(job.job().concurrency() - ledger.active(job.key()), freePlaces());
     if (waiting + 1 - Math.max(0, free) > job.job().queue()) {
       throw new AgentException.InvalidSpec(
           "the queue of job '%s' is full, %d executions wait: cancel some, try later or raise job.queue"
               .formatted(job.key(), waiting));
     }
+  }
+
+  /** Whoever can start at once, of this round or of these, takes no place of the queue. */
+  private void requireRoomOnNode(List<JobDefinition> all, Instant now) {
+    admitAll(now);
+    long startable =
+        all.stream()
+            .filter(job -> job.needs().isEmpty())
+            .filter(job -> ledger.active(job.key()) < job.job().concurrency())
+            .count();
+    int waiting = ledger.waiting().size();
+    if (waiting + all.size() - Math.min(freePlaces(), startable) > config.queue()) {
+      throw new AgentException.InvalidSpec(
+          "the queue of this node is full, %d executions wait: cancel some, try later or raise job_queue"
+              .formatted(waiting));
+    }
+  }
+
+  private int freePlaces() {
+    return Math.max(0, config.concurrency() - ledger.active());
   }
 
   private Execution pending(
@@ -265,10 +280,7 @@ final class JobBook {
         }
       }
     }
-    boolean again = true;
-    while (again) {
-      again = admit(now);
-    }
+    admitAll(now);
     if (!now.isBefore(nextSweep)) {
       ledger.drop(
           ledger.finishedByJob(),
@@ -298,6 +310,13 @@ final class JobBook {
 
   private static Instant earlier(Instant one, Instant other) {
     return one.isBefore(other) ? one : other;
+  }
+
+  private void admitAll(Instant now) {
+    boolean again = true;
+    while (again) {
+      again = admit(now);
+    }
   }
 
   /** Starts whose turn it is; true when something ended and others may depend on it. */

@@ -82,6 +82,27 @@ class JobQueueTest extends JobFixture {
     assertThatThrownBy(() -> trigger("other")).isInstanceOf(AgentException.NotFound.class);
   }
 
+  @Test
+  void theQueueOfTheNodeIsFullOnlyWhenItsPlacesAre() {
+    open(
+        """
+        base: {rtype: job, image: app:1}
+        top: {rtype: job, image: app:1, job: {needs: [base]}}
+        """,
+        new JobConfig(1, 1, Duration.ofHours(1)));
+    ExecutionId top = trigger("top");
+    assertThat(executor.queue())
+        .as("one took the free place")
+        .extracting(queued -> queued.execution().id())
+        .containsExactly(top);
+
+    assertThatThrownBy(() -> trigger("base"))
+        .isInstanceOf(AgentException.InvalidSpec.class)
+        .hasMessageContaining("the queue of this node is full, 1 executions wait")
+        .hasMessageContaining("job_queue");
+    assertThat(executor.list()).hasSize(2);
+  }
+
   private static final String NEEDS =
       """
       base: {rtype: job, image: app:1}
