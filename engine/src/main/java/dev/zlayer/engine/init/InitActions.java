@@ -52,7 +52,8 @@ final class InitActions {
       case HostRun wanted -> {
         if (!config.hostCommands()) {
           throw new AgentException.Unsupported(
-              "init.host_run is off: use init.run, or allow it in the agent's configuration");
+              "init.host_run is off on this node: use init.run, or set host_commands: true in the"
+                  + " agent's configuration");
         }
         yield new HostRunAction(wanted);
       }
