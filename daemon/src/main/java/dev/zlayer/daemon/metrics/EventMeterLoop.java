@@ -60,7 +60,7 @@ public final class EventMeterLoop implements AutoCloseable {
         if (store.awaitEvent(from, Deadline.none())) {
           EventPage page = store.events(from, PAGE);
           page.events().forEach(numbered -> count(numbered.event()));
-          from = page.last(from);
+          from = page.last();
         }
       }
     } catch (InterruptedException _) {

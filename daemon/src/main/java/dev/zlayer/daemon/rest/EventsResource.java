@@ -36,9 +36,13 @@ public final class EventsResource implements Resource {
    * A part of the log.
    *
    * @param next give it as {@code since} to go on
-   * @param missed older ones were dropped: look at the present state instead
+   * @param missed some after {@code since} were dropped: look at the present state instead
+   * @param oldest the number of the oldest one that is kept
    */
-  record Page(List<EventView> events, long next, boolean missed) {}
+  record Page(List<EventView> events, long next, boolean missed, long oldest) {}
+
+  /** Tells a stream's reader that some after {@code since} were dropped. */
+  record Missed(long since, long oldest) {}
 
   public EventsResource(StateStore store) {
     this.store = store;
@@ -53,13 +57,19 @@ public final class EventsResource implements Resource {
   public List<Route> routes() {
     return List.of(
         Route.get("/events", "What happened.", this::events)
-            .withNumber("since", "Those after this number; 0 when absent.")
+            .withNumber(
+                "since",
+                "Those after this number, 0 when absent; missed and oldest tell when some are kept"
+                    + " no longer.")
             .withFlag("follow", "Wait for one when there is none yet.")
             .with("deployment", "Only of this deployment.")
             .with("kind", "Only kinds that begin so, such as job or job.completed.")
             .withNumber("limit", "At most so many.")
             .gives(Page.class)
-            .givesType(Call.EVENTS, "All from there on, resumed by Last-Event-ID."));
+            .givesType(
+                Call.EVENTS,
+                "All from there on, resumed by Last-Event-ID; before them an event missed when some"
+                    + " are kept no longer."));
   }
 
   private Answer events(Call call) {
@@ -81,16 +91,17 @@ public final class EventsResource implements Resource {
       throws InterruptedException {
     Deadline deadline = Deadline.after(LONG_POLL);
     long from = since;
+    boolean missed = false;
     while (true) {
       EventPage page = store.events(from, limit);
       List<EventView> wanted = filter.of(page);
-      long next = page.last(from);
+      missed |= page.missed();
+      from = page.last();
       boolean more = page.events().size() == limit;
-      boolean done = !wanted.isEmpty() || page.missed() || (!more && !follow);
-      if (done || (!more && !store.awaitEvent(next, deadline))) {
-        return Answer.json(ViewJson.of(new Page(wanted, next, page.missed())));
+      boolean done = !wanted.isEmpty() || (!more && (missed || !follow));
+      if (done || (!more && !store.awaitEvent(from, deadline))) {
+        return Answer.json(ViewJson.of(new Page(wanted, from, missed, page.oldest())));
       }
-      from = next;
     }
   }
 
@@ -100,12 +111,12 @@ public final class EventsResource implements Resource {
     while (true) {
       EventPage page = store.events(from, PAGE);
       if (page.missed()) {
-        out.event(from, "missed", Json.object().put("since", from).build());
+        out.event(page.from(), "missed", ViewJson.of(new Missed(from, page.oldest())));
       }
       for (EventView event : filter.of(page)) {
         out.event(event.seq(), event.kind(), ViewJson.of(event));
       }
-      from = page.last(from);
+      from = page.last();
       if (page.events().isEmpty() && !store.awaitEvent(from, Deadline.after(HEARTBEAT))) {
         out.heartbeat();
       }

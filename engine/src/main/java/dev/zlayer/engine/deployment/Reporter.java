@@ -38,7 +38,7 @@ final class Reporter implements AutoCloseable {
   void report() {
     EventPage page = store.events(last, PAGE);
     while (!page.events().isEmpty()) {
-      last = page.last(last);
+      last = page.last();
       page.events().stream()
           .filter(this::concerns)
           .forEach(event -> progress.accept(new Progress.Happened(event)));

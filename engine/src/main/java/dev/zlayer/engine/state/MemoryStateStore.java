@@ -64,14 +64,15 @@ public final class MemoryStateStore implements StateStore {
   @Override
   public synchronized EventPage events(long since, Optional<String> subject, int limit) {
     requireOpen();
-    boolean missed = !events.isEmpty() && since + 1 < events.getFirst().sequence();
     return new EventPage(
         events.stream()
             .filter(event -> event.sequence() > since)
             .filter(event -> subject.map(event.event().subject()::equals).orElse(true))
             .limit(limit)
             .toList(),
-        missed);
+        since,
+        events.isEmpty() ? bell.last() + 1 : events.getFirst().sequence(),
+        bell.last());
   }
 
   @Override

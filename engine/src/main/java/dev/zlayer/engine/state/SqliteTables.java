@@ -135,7 +135,7 @@ final class SqliteTables implements AutoCloseable {
           events.add(new EventPage.Numbered(row.getLong(1), event(row)));
         }
       }
-      return new EventPage(events, since + 1 < firstEvent);
+      return new EventPage(events, since, firstEvent, lastEvent);
     }
   }
 

@@ -106,7 +106,7 @@ abstract class StateStoreContract {
         .extracting(EventPage.Numbered::sequence)
         .containsExactly(3L);
     assertThat(store.events(3, 10).events()).isEmpty();
-    assertThat(store.events(3, 10).last(3)).isEqualTo(3);
+    assertThat(store.events(3, 10).last()).isEqualTo(3);
   }
 
   @Test
@@ -120,8 +120,21 @@ abstract class StateStoreContract {
       assertThat(page.missed()).isTrue();
       assertThat(page.events()).hasSizeBetween(10, 11);
       assertThat(page.events().getLast().sequence()).isEqualTo(100);
+      assertThat(page.oldest()).isEqualTo(page.events().getFirst().sequence());
+      assertThat(small.events(page.oldest() - 1, 10).missed()).isFalse();
+      assertThat(small.events(page.oldest() - 2, 10).missed()).isTrue();
       assertThat(small.events(99, 10).missed()).isFalse();
     }
+  }
+
+  @Test
+  void aNumberOfAnotherLogIsNotWaitedFor() {
+    store.commit(Change.of(event("tick", "a"), event("tick", "b")));
+
+    assertThat(store.events(2, 10).missed()).isFalse();
+    EventPage ahead = store.events(7, 10);
+    assertThat(ahead.missed()).isTrue();
+    assertThat(ahead.last()).isEqualTo(2);
   }
 
   @Test

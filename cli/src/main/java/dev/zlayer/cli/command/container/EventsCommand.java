@@ -20,7 +20,8 @@ import picocli.CommandLine.Option;
     description = "Show what happened, oldest first; nothing is lost when the daemon restarts.",
     footer = {
       "",
-      "Every event has a number; --since N shows what came after it.",
+      "Every event has a number; --since N shows what came after it. When the daemon keeps",
+      "some of these no longer, it says so on standard error.",
       "With --json: one JSON object per line."
     })
 public final class EventsCommand extends AnswerCommand {
@@ -50,11 +51,16 @@ public final class EventsCommand extends AnswerCommand {
   @Override
   protected int run(DaemonClient client) throws InterruptedException {
     last = since;
-    List<Json> page;
+    List<Json> events;
     do {
-      page = items(client.get("/events", query()), "events");
-      page.forEach(this::event);
-    } while (!page.isEmpty());
+      Json page = client.get("/events", query());
+      if (page.at("missed").bool().orElse(false)) {
+        missed(page);
+      }
+      events = items(page, "events");
+      events.forEach(this::event);
+      last = page.at("next").integer().orElse(last);
+    } while (!events.isEmpty());
     session.out().flush();
     return follow ? reconnecting(client).run(() -> follow(client)) : 0;
   }
@@ -62,7 +68,11 @@ public final class EventsCommand extends AnswerCommand {
   private int follow(DaemonClient client) throws InterruptedException {
     try (ServerEvents events = client.events(query().and("follow", true))) {
       for (Optional<Json> event = events.next(); event.isPresent(); event = events.next()) {
-        event(event.get());
+        if (event.get().at("seq").integer().isPresent()) {
+          event(event.get());
+        } else {
+          missed(event.get());
+        }
         session.out().flush();
       }
     }
@@ -75,8 +85,17 @@ public final class EventsCommand extends AnswerCommand {
         .andIf("kind", Optional.ofNullable(kind));
   }
 
+  /** Whoever has seen nothing yet misses nothing. */
+  private void missed(Json told) {
+    if (last > 0) {
+      tell(
+          "the daemon has not all events after %d any more, the oldest it keeps is %d"
+              .formatted(last, told.at("oldest").integer().orElse(0L)));
+    }
+  }
+
   private void event(Json event) {
-    last = Math.max(last, event.at("seq").integer().orElse(0L));
+    last = event.at("seq").integer().orElse(last);
     print(json ? JsonText.print(event) : EventLines.of(event, Style.of(session.colours())));
   }
 }

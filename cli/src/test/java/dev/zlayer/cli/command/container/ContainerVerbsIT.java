@@ -140,6 +140,11 @@ class ContainerVerbsIT {
     assertThat(gone.code()).isEqualTo(2);
     assertThat(gone.err()).contains("'other' not found").contains("zlayer ps --all");
     assertThat(ok("events")).contains("container.created").contains("container.removed");
+    CliFixture.Result ahead = cli.run("events", "--since", "1000000");
+    assertThat(ahead.code()).isZero();
+    assertThat(ahead.err())
+        .as("a number of a log that was replaced")
+        .contains("has not all events after 1000000 any more, the oldest it keeps is 1");
   }
 
   @Test
