@@ -26,7 +26,9 @@ import picocli.CommandLine.Parameters;
       "  zlayer job run --wait shop/report           output, then the job's own exit code",
       "  zlayer job run -e DAY=monday shop/report -- --verbose",
       "",
-      "--wait goes on when the daemon is restarted. ^C stops waiting, not the job."
+      "--wait goes on when the daemon is restarted. ^C stops waiting, not the job. Exit code:",
+      "the job's own, 128 + n when signal n ended it (137 at its deadline), 130 when somebody",
+      "cancelled it, 3 when it failed without having run."
     })
 public final class JobRunCommand extends AnswerCommand {
   @Option(names = "--wait", description = "Follow it to its end.")
