@@ -40,7 +40,7 @@ class JobSimulationIT {
   private static final int WORLDS = 10;
   private static final int RUNS = Integer.getInteger("zlayer.simulated.runs", 1000);
   private static final int ACROSS = 60;
-  private static final Deadline PATIENCE = Deadline.after(Duration.ofMinutes(5));
+  private static final Duration PATIENCE = Duration.ofMinutes(1);
 
   private static final List<JobDefinition> JOBS =
       Jobs.parse(
@@ -122,6 +122,7 @@ class JobSimulationIT {
           if (executor.queue().size() > ACROSS) {
             cancelEndless(executor);
             Awaitility.await()
+                .dontCatchUncaughtExceptions() // else a kill ends the looking, not the waiting
                 .pollInterval(Duration.ofMillis(1))
                 .atMost(Duration.ofMinutes(1))
                 .until(() -> mortal.dead() || executor.queue().size() < ACROSS / 2);
@@ -223,8 +224,9 @@ class JobSimulationIT {
     try (var executor =
         JobExecutor.open(parts, new JobConfig(30, 100_000, Duration.ofMillis(50)), JOBS)) {
       cancelEndless(executor);
+      Deadline deadline = Deadline.after(PATIENCE);
       for (Execution execution : executor.list()) {
-        executor.await(execution.id(), PATIENCE);
+        executor.await(execution.id(), deadline);
       }
       check(executor);
       Awaitility.await()
