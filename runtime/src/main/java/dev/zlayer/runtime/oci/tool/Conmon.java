@@ -34,9 +34,12 @@ public final class Conmon implements AutoCloseable {
       "err=$1; shift; \"$@\" 3>&1 >/dev/null 2>\"$err\" </dev/null"
           + " | { IFS= read -r line; printf '%s\\n' \"$line\"; }";
 
-  /** One processor is enough for what runc does, and more make its start dearer. */
+  /**
+   * One processor is enough for what runc does, and more make its start dearer; it is gone before
+   * collecting its garbage would pay.
+   */
   private static final Map<String, String> ENVIRONMENT =
-      Map.of("_OCI_SYNCPIPE", "3", "GOMAXPROCS", "1");
+      Map.of("_OCI_SYNCPIPE", "3", "GOMAXPROCS", "1", "GOGC", "off");
 
   private final Path program;
   private final OciCommands runtime;
