@@ -42,6 +42,6 @@ public final class ResultsWork implements Work {
             "%d jobs with exit code and output, %d at a time".formatted(jobs, AT_A_TIME),
             "per second",
             LOOP,
-            Rounds.run(contestants, arena.options().warm(1), arena.options().size(4, 2))));
+            Rounds.run(contestants, arena.options().warm(2), arena.options().size(4, 2))));
   }
 }
