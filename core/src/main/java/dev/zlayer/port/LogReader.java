@@ -8,6 +8,16 @@ public interface LogReader extends AutoCloseable {
   /** The next record; blocks when following; empty at the end. */
   Optional<LogRecord> next() throws InterruptedException;
 
+  /**
+   * Like {@link #next()} for those who pass records on and flush before they wait.
+   *
+   * @param waiting called when the record is not there yet; perhaps also when it is
+   */
+  default Optional<LogRecord> next(Runnable waiting) throws InterruptedException {
+    waiting.run();
+    return next();
+  }
+
   @Override
   void close();
 }

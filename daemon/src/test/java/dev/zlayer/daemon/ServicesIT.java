@@ -19,26 +19,17 @@ import org.junit.jupiter.api.Test;
 /** What services get and what becomes of them, through the REST door with real containers. */
 @Requires({Fact.ROOT, Fact.OVERLAYFS, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX})
 class ServicesIT {
-  private static Node node;
-  private static Daemon daemon;
+  private static OpenNode node;
   private static Rest rest;
 
   @BeforeAll
   static void open() throws Exception {
-    node = new Node();
-    daemon = node.daemon();
+    node = OpenNode.open();
     rest = node.rest();
-    Node.loadImage(rest);
   }
 
   @AfterAll
   static void close() throws Exception {
-    if (rest != null) {
-      rest.close();
-    }
-    if (daemon != null) {
-      daemon.close();
-    }
     if (node != null) {
       node.close();
     }

@@ -38,6 +38,18 @@ public final class DockerEngine implements Engine {
     api.delete("/containers/" + id);
   }
 
+  /** As somebody at a terminal does it; in the daemon's default control group. */
+  public void runByCommand() throws InterruptedException {
+    Tool.run(
+        "docker",
+        "--host=unix://" + api.socket(),
+        "run",
+        "--rm",
+        "--network=" + network,
+        image,
+        "/bin/true");
+  }
+
   /** As a script does it that wants the output: create, start, wait, logs, remove. */
   public void runJob() throws IOException {
     String id = create("", PRINT_AND_END);

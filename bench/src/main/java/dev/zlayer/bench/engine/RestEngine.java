@@ -36,6 +36,17 @@ public final class RestEngine implements Engine {
     daemon.ask("DELETE", "/containers/" + name, Json.Null.INSTANCE);
   }
 
+  /** As somebody at a terminal does it, with a JVM of its own. */
+  public void runByCommand() throws InterruptedException {
+    daemon.run(
+        "run",
+        "--rm",
+        "--network=none",
+        "--cgroup-parent=" + controlGroup,
+        image.canonical(),
+        "/bin/true");
+  }
+
   @Override
   public void startSleeper(String name) throws Exception {
     create(name, SLEEP);

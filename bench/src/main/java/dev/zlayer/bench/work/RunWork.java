@@ -3,7 +3,9 @@ package dev.zlayer.bench.work;
 import dev.zlayer.bench.Report;
 import dev.zlayer.bench.Rounds;
 import dev.zlayer.bench.Rounds.Contestant;
+import dev.zlayer.bench.engine.DockerEngine;
 import dev.zlayer.bench.engine.Engine;
+import dev.zlayer.bench.engine.RestEngine;
 import dev.zlayer.bench.engine.Tool;
 import java.util.ArrayList;
 import java.util.List;
@@ -20,10 +22,21 @@ public final class RunWork implements Work {
     engines
         .all()
         .forEach(engine -> contestants.add(Contestant.timed(engine.name(), engine::runTrue)));
+    for (Engine engine : engines.plain()) {
+      switch (engine) {
+        case RestEngine ours -> contestants.add(byCommand("zlayer", ours::runByCommand));
+        case DockerEngine docker -> contestants.add(byCommand("docker", docker::runByCommand));
+        default -> {} // containerd and Podman are driven by their commands anyway
+      }
+    }
     var options = arena.options();
     var rows = Rounds.run(contestants, options.warm(options.size(30, 2)), options.size(50, 5));
     return List.of(
         new Report.Table(
             "run true: create, start, exit known, remove", "ms", engines.floor().name(), rows));
+  }
+
+  private static Contestant byCommand(String program, Rounds.Step run) {
+    return Contestant.timed(program + " run --rm", run);
   }
 }

@@ -56,8 +56,11 @@ public sealed interface Answer {
 
   /** Where lines go. */
   interface Lined {
-    /** Tells the caller at once that all is well, since the first line may take its time. */
-    void begin() throws IOException;
+    /** Sends what there is; at first, that all is well, since a line may take its time. */
+    void flush() throws IOException;
+
+    /** Writes one object, to be sent with the next flush or at the end. */
+    void add(Json json) throws IOException;
 
     /** Writes one object and flushes; safe from several threads. */
     void line(Json json) throws IOException;

@@ -140,8 +140,9 @@ final class Front extends Handler.Abstract {
           throw e;
         }
         tell(e, id);
-        outlet.line(ProblemDocument.of(e).line(id));
+        outlet.add(ProblemDocument.of(e).line(id));
       }
+      outlet.flush();
       out.close();
     }
     callback.succeeded();

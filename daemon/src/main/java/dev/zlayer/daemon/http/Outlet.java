@@ -2,26 +2,35 @@ package dev.zlayer.daemon.http;
 
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
+import java.io.BufferedOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 
-/** Writes lines or events whole, one at a time, each flushed. */
+/** Writes lines or events whole, one at a time. */
 final class Outlet implements Answer.Lined, Answer.Eventful {
+  private static final int BUFFER = 16 << 10;
+
   private final OutputStream out;
 
   Outlet(OutputStream out) {
-    this.out = out;
+    this.out = new BufferedOutputStream(out, BUFFER);
   }
 
   @Override
-  public synchronized void begin() throws IOException {
+  public synchronized void flush() throws IOException {
     out.flush();
   }
 
   @Override
+  public synchronized void add(Json json) throws IOException {
+    out.write((JsonText.print(json) + "\n").getBytes(StandardCharsets.UTF_8));
+  }
+
+  @Override
   public synchronized void line(Json json) throws IOException {
-    write(JsonText.print(json) + "\n");
+    add(json);
+    out.flush();
   }
 
   @Override

@@ -12,6 +12,7 @@ import dev.zlayer.engine.deployment.Progress;
 import dev.zlayer.engine.deployment.Revision;
 import dev.zlayer.engine.deployment.Settled;
 import dev.zlayer.engine.deployment.UpRequest;
+import dev.zlayer.engine.service.ServiceState;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.spec.form.Doc;
@@ -23,6 +24,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Predicate;
 
 /** Deployments and their services. */
 public final class DeploymentsResource implements Resource {
@@ -112,7 +114,7 @@ public final class DeploymentsResource implements Resource {
 
   private Answer up(Call call) {
     Revision _ = deployments.up(request(call));
-    return settled(call);
+    return settled(call, _ -> true);
   }
 
   private Answer diff(Call call) {
@@ -153,7 +155,7 @@ public final class DeploymentsResource implements Resource {
   private Answer rollback(Call call) {
     Optional<Long> wanted = call.query("revision").map(DeploymentsResource::number);
     Revision _ = deployments.rollback(call.path("name"), wanted);
-    return settled(call);
+    return settled(call, _ -> true);
   }
 
   private static long number(String text) {
@@ -166,18 +168,32 @@ public final class DeploymentsResource implements Resource {
 
   private Answer down(Call call) {
     deployments.down(call.path("name"), call.flag("volumes", false));
-    return settled(call);
+    return settled(call, DeploymentsResource::concernsRemoval);
+  }
+
+  /** What a service failed at just before it was told to go is of no interest any more. */
+  private static boolean concernsRemoval(Progress progress) {
+    return !(progress instanceof Progress.Changed(var service))
+        || service.state() == ServiceState.REMOVING;
   }
 
   /** What comes back of a change: progress, the end, or just that it was taken on. */
-  private Answer settled(Call call) {
+  private Answer settled(Call call, Predicate<Progress> wanted) {
     String name = call.path("name");
     Optional<Duration> wait = call.duration("wait");
     if (call.accepts(Call.LINES)) {
       return new Answer.Lines(
           out -> {
-            out.begin();
-            Settled end = await(name, wait.orElse(USUAL_WAIT), line -> write(line, out));
+            out.flush();
+            Settled end =
+                await(
+                    name,
+                    wait.orElse(USUAL_WAIT),
+                    progress -> {
+                      if (wanted.test(progress)) {
+                        write(progress, out);
+                      }
+                    });
             out.line(result(end));
           });
     }

@@ -8,6 +8,9 @@ import dev.zlayer.daemon.http.Route;
 import dev.zlayer.daemon.rest.stream.ExecLines;
 import dev.zlayer.json.Json;
 import dev.zlayer.port.LogReader;
+import java.io.BufferedOutputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.Locale;
@@ -20,6 +23,8 @@ import java.util.function.UnaryOperator;
 final class LogLines {
   /** One line of output; bytes instead of text when it is not UTF-8. */
   record Line(Instant time, String stream, Optional<String> text, Optional<String> bytes) {}
+
+  private static final int BUFFER = 64 << 10;
 
   private LogLines() {}
 
@@ -53,26 +58,56 @@ final class LogLines {
           "application/octet-stream",
           Map.of(),
           out -> {
-            try (reader) {
-              for (var line = reader.next(); line.isPresent(); line = reader.next()) {
-                out.write(hidden(line.get(), hiding));
-                if (!line.get().partial()) {
-                  out.write('\n');
-                }
-                out.flush();
-              }
-            }
+            var buffered = new BufferedOutputStream(out, BUFFER);
+            pass(
+                reader,
+                buffered::flush,
+                line -> {
+                  buffered.write(hidden(line, hiding));
+                  if (!line.partial()) {
+                    buffered.write('\n');
+                  }
+                });
+            buffered.flush();
           });
     }
     return new Answer.Lines(
         out -> {
-          try (reader) {
-            out.begin();
-            for (var line = reader.next(); line.isPresent(); line = reader.next()) {
-              out.line(json(line.get(), hiding));
-            }
-          }
+          out.flush();
+          pass(reader, out::flush, line -> out.add(json(line, hiding)));
         });
+  }
+
+  /** Where a line goes. */
+  @FunctionalInterface
+  private interface Writing {
+    void write(LogRecord line) throws IOException;
+  }
+
+  /** Sends what there is whenever the next line takes its time. */
+  @FunctionalInterface
+  private interface Flushing {
+    void flush() throws IOException;
+  }
+
+  /** A large log goes in large pieces, yet nobody who follows waits for a line that is there. */
+  private static void pass(LogReader reader, Flushing flushing, Writing writing)
+      throws IOException, InterruptedException {
+    Runnable waiting =
+        () -> {
+          try {
+            flushing.flush();
+          } catch (IOException e) {
+            throw new UncheckedIOException(e);
+          }
+        };
+    try (reader) {
+      for (var line = reader.next(waiting); line.isPresent(); line = reader.next(waiting)) {
+        writing.write(line.get());
+      }
+    } catch (UncheckedIOException e) {
+      throw e.getCause();
+    }
   }
 
   private static byte[] hidden(LogRecord line, UnaryOperator<String> hiding) {

@@ -160,7 +160,7 @@ public final class StatsResource implements Resource {
   private Answer stream(Supplier<List<Container>> which) {
     return new Answer.Lines(
         out -> {
-          out.begin();
+          out.flush();
           Map<ContainerId, Stats> before = new HashMap<>();
           for (Map<Container, StatsSample> now = samples(which.get());
               !now.isEmpty();

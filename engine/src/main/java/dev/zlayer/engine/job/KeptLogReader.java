@@ -23,5 +23,10 @@ final class KeptLogReader implements LogReader {
   }
 
   @Override
+  public Optional<LogRecord> next(Runnable waiting) {
+    return next();
+  }
+
+  @Override
   public void close() {}
 }

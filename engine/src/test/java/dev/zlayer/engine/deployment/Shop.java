@@ -199,9 +199,11 @@ final class Shop implements AutoCloseable {
 
   /** As a kill would: no container is touched. */
   void stop() {
-    deployments.close();
-    cron.close();
-    jobs.close();
+    try (var _ = jobs;
+        var _ = cron;
+        var _ = deployments) {
+      // closed in the reverse order, each also when another is killed meanwhile
+    }
   }
 
   @Override

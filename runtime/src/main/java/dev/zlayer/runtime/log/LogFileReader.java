@@ -87,6 +87,11 @@ public final class LogFileReader implements LogReader {
 
   @Override
   public Optional<LogRecord> next() throws InterruptedException {
+    return next(() -> {});
+  }
+
+  @Override
+  public Optional<LogRecord> next(Runnable waiting) throws InterruptedException {
     try {
       while (!finished && !closed) {
         LogRecord line = read();
@@ -94,6 +99,7 @@ public final class LogFileReader implements LogReader {
           return Optional.of(line);
         }
         if (!finished) {
+          waiting.run();
           awaitMore();
         }
       }

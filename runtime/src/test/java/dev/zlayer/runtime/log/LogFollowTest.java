@@ -18,6 +18,7 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Semaphore;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -72,6 +73,23 @@ class LogFollowTest {
       Files.createFile(exitFile);
       scope.join();
       assertThat(lines.result()).containsExactly("first", "second, no end");
+    }
+  }
+
+  @Test
+  void tellsBeforeItWaitsAndNotWhileLinesAreThere() throws Exception {
+    append(new LogText().out(1, "a").out(2, "b"));
+    var waits = new Semaphore(0);
+    try (var scope = new TaskScope("test");
+        var reader = follow(LogQuery.ALL)) {
+      assertThat(reader.next(waits::release).orElseThrow().text()).isEqualTo("a");
+      assertThat(reader.next(waits::release).orElseThrow().text()).isEqualTo("b");
+      assertThat(waits.availablePermits()).isZero();
+      var third = scope.fork(() -> reader.next(waits::release));
+      waits.acquire();
+      append(new LogText().out(3, "c"));
+      scope.join();
+      assertThat(third.result().orElseThrow().text()).isEqualTo("c");
     }
   }
 

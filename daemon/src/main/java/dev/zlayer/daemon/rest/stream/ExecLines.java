@@ -28,7 +28,7 @@ public final class ExecLines {
         out -> {
           try (var scope = new TaskScope("exec");
               session) {
-            out.begin();
+            out.flush();
             scope.fork(() -> copy(session.stdout(), "stdout", out));
             scope.fork(() -> copy(session.stderr(), "stderr", out));
             scope.join();
