@@ -22,7 +22,8 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 public final class SleepersWork implements Work {
   private static final int STARTERS = 8;
   private static final Duration LIMIT = Duration.ofSeconds(60);
-  private static final int LOOKS = 10;
+  private static final int LOOKS = 20;
+  private static final int WARM_LOOKS = 20;
 
   /** Title to rows, in the order of the first contestant. */
   private final Map<String, List<Report.Row>> figures = new LinkedHashMap<>();
@@ -93,8 +94,11 @@ public final class SleepersWork implements Work {
 
   private static Report.Row looks(Engine engine, Rounds.Step look) throws Exception {
     var values = new ArrayList<Double>();
-    for (int time = 0; time < LOOKS; time++) {
-      values.add(Rounds.millis(look));
+    for (int time = -WARM_LOOKS; time < LOOKS; time++) {
+      double millis = Rounds.millis(look);
+      if (time >= 0) {
+        values.add(millis);
+      }
     }
     return Report.Row.of(engine.name(), new Samples(values));
   }
