@@ -5,7 +5,7 @@ import java.util.List;
 
 /**
  * What lies where for one container. A run leaves a dozen files that mean nothing after a reboot;
- * kept in memory they cost a tenth of what a disk takes to make and delete them.
+ * in memory, no disk has to make and delete them.
  *
  * @param path what has to survive a reboot
  * @param run what belongs to processes, and goes with them
