@@ -1,0 +1,110 @@
+package dev.zlayer.runtime.oci;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.zlayer.container.ContainerStatus;
+import dev.zlayer.container.ExitStatus;
+import dev.zlayer.host.file.ContainerDir;
+import dev.zlayer.host.linux.Mounts;
+import dev.zlayer.host.linux.RootedDirectory;
+import dev.zlayer.port.Container;
+import dev.zlayer.testkit.Fact;
+import dev.zlayer.testkit.Requires;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Comparator;
+import java.util.List;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What lay in memory is gone with the machine; what was promised to survive has to. */
+@Requires({Fact.ROOT, Fact.OVERLAYFS, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX})
+class RebootIT {
+  private static final String WAIT_AND_END = "until [ -e /go ]; do sleep 0.05; done; exit 9";
+
+  @TempDir Path directory;
+  private Stage stage;
+
+  @BeforeEach
+  void open() throws Exception {
+    stage = Stage.open(directory);
+  }
+
+  @AfterEach
+  void tearDown() throws Exception {
+    stage.tearDown();
+  }
+
+  @Test
+  void containersStartAgainAndEndsAreKnown() throws Exception {
+    Container made = stage.runtime.create(Stage.id(), Stage.script("echo made; exit 3"));
+    Container ended = stage.runtime.create(Stage.id(), Stage.script("echo run; exit 7"));
+    ended.start();
+    assertThat(Runs.end(ended)).isEqualTo(new ExitStatus.Code(7));
+    Container unseen = stage.runtime.create(Stage.id(), Stage.script(WAIT_AND_END));
+    unseen.start();
+    Path root = Path.of("/proc", Long.toString(unseen.pid().orElseThrow()), "root");
+    Container cut = stage.runtime.create(Stage.id(), Stage.script("echo begun; sleep 300"));
+    cut.start();
+    long first = cut.pid().orElseThrow();
+    ContainerDir cutDirectory = stage.dirs.container(cut.id().runtimeName());
+    String monitor = Files.readString(cutDirectory.monitorPid()).strip();
+
+    stage.close();
+    Files.createFile(root.resolve("go")); // now that nobody is there to see how it ends
+    Path note = exitNote(unseen);
+    Awaitility.await().until(() -> Files.exists(note));
+    for (long pid : List.of(Long.parseLong(monitor), first)) {
+      ProcessHandle process = ProcessHandle.of(pid).orElseThrow();
+      process.destroyForcibly();
+      Awaitility.await().until(() -> !process.isAlive());
+    }
+    loseWhatIsInMemory();
+    stage = Stage.open(directory);
+
+    assertThat(Runs.end(again(ended))).isEqualTo(new ExitStatus.Code(7));
+    assertThat(Runs.end(again(unseen))).isEqualTo(new ExitStatus.Code(9));
+    assertThat(Runs.end(again(cut))).isInstanceOf(ExitStatus.Unknown.class);
+    assertThat(again(made).status()).isInstanceOf(ContainerStatus.Created.class);
+
+    again(made).start();
+    assertThat(Runs.end(again(made))).isEqualTo(new ExitStatus.Code(3));
+    assertThat(Stage.text(again(made))).isEqualTo("made");
+    again(ended).start();
+    assertThat(Runs.end(again(ended))).isEqualTo(new ExitStatus.Code(7));
+    assertThat(Stage.text(again(ended))).isEqualTo("run\nrun");
+    again(cut).start();
+    assertThat(Runs.exec(again(cut), "cat", "/etc/hostname")).contains(cut.id().runtimeName());
+    for (Container container : List.of(made, ended, unseen, cut)) {
+      again(container).remove(true);
+    }
+    assertThat(stage.dirs.containers()).isEmptyDirectory();
+    assertThat(stage.dirs.container("x").run().getParent()).isEmptyDirectory();
+  }
+
+  private Container again(Container container) {
+    return stage.runtime.find(container.id()).orElseThrow();
+  }
+
+  private Path exitNote(Container container) {
+    String name = container.id().runtimeName();
+    return stage.dirs.container(name).exitCode(name);
+  }
+
+  /** Mounts go with the kernel, and the run directory with the memory it is in. */
+  private void loseWhatIsInMemory() throws Exception {
+    List<Path> mounts =
+        Mounts.list().stream()
+            .map(Mounts.MountPoint::target)
+            .filter(target -> target.startsWith(directory))
+            .sorted(Comparator.reverseOrder())
+            .toList();
+    for (Path mount : mounts) {
+      Mounts.detach(mount);
+    }
+    RootedDirectory.removeTree(stage.dirs.run());
+  }
+}
