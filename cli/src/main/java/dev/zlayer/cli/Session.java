@@ -1,5 +1,6 @@
 package dev.zlayer.cli;
 
+import dev.zlayer.cli.print.TerminalText;
 import dev.zlayer.cli.terminal.RealTerminal;
 import dev.zlayer.cli.terminal.Terminal;
 import dev.zlayer.host.linux.Terminals;
@@ -16,6 +17,7 @@ import java.util.Optional;
 /**
  * What one call of the command line sees of the world. Tests make their own; the process has one.
  *
+ * @param out what is printed here is escaped, see {@link TerminalText}; so is {@code err}
  * @param env the environment variables, read nowhere else
  * @param terminal whether a person watches standard output
  * @param keyboard whether a person types at standard input
@@ -32,6 +34,9 @@ public record Session(
     Terminal screen) {
   public Session {
     env = Map.copyOf(env);
+    boolean colours = terminal && env.getOrDefault("NO_COLOR", "").isEmpty();
+    out = TerminalText.escaping(out, colours);
+    err = TerminalText.escaping(err, colours);
   }
 
   static Session ofThisProcess() {

@@ -23,7 +23,7 @@ final class LivePullView extends PullView {
   @Override
   void show(PullEvent event) {
     if (event instanceof PullEvent.Notice(String text)) {
-      out.accept(up() + CLEAR_LINE + text + "\n" + frame());
+      out.accept(up() + CLEAR_LINE + TerminalText.escapeLine(text) + "\n" + frame());
     } else if (nextFrame.passed()) {
       nextFrame = Deadline.after(FRAME);
       out.accept(up() + frame());

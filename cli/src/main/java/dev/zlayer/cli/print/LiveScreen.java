@@ -24,9 +24,11 @@ public final class LiveScreen implements AutoCloseable {
     List<String> shown = lines.size() <= most ? lines : lines.subList(0, most);
     var text = new StringBuilder(up());
     for (String line : shown) {
-      text.append(CLEAR_LINE).append(cut(line, columns)).append('\n');
+      text.append(CLEAR_LINE)
+          .append(cut(TerminalText.escapeExceptColours(line), columns))
+          .append('\n');
     }
-    out.print(text.append(CLEAR_BELOW));
+    TerminalText.writeRaw(out, text.append(CLEAR_BELOW));
     out.flush();
     drawn = shown.size();
   }
@@ -34,8 +36,10 @@ public final class LiveScreen implements AutoCloseable {
   /** Puts lines above the frame for good; the next frame follows them. */
   public void above(List<String> lines) {
     var text = new StringBuilder(up());
-    lines.forEach(line -> text.append(CLEAR_LINE).append(line).append('\n'));
-    out.print(text.append(CLEAR_BELOW));
+    lines.forEach(
+        line ->
+            text.append(CLEAR_LINE).append(TerminalText.escapeExceptColours(line)).append('\n'));
+    TerminalText.writeRaw(out, text.append(CLEAR_BELOW));
     out.flush();
     drawn = 0;
   }
@@ -49,7 +53,7 @@ public final class LiveScreen implements AutoCloseable {
 
   /** Takes the last frame away. */
   public void clear() {
-    out.print(up() + CLEAR_BELOW);
+    TerminalText.writeRaw(out, up() + CLEAR_BELOW);
     out.flush();
     drawn = 0;
   }

@@ -25,7 +25,7 @@ final class PlainPullView extends PullView {
           out.accept("%s: done, %s%n".formatted(layer.brief(), Amounts.bytes(total)));
         }
       }
-      case PullEvent.Notice(String text) -> out.accept(text + "\n");
+      case PullEvent.Notice(String text) -> out.accept(TerminalText.escapeLine(text) + "\n");
     }
   }
 }

@@ -1,6 +1,7 @@
 package dev.zlayer.cli.print;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
 /** Columns as wide as their widest cell, two spaces apart, no trailing blanks. */
@@ -8,7 +9,7 @@ public final class Table {
   private final List<List<String>> rows = new ArrayList<>();
 
   public Table(String... titles) {
-    rows.add(List.of(titles));
+    rows.add(Arrays.stream(titles).map(Table::oneLine).toList());
   }
 
   public Table row(String... cells) {
@@ -16,8 +17,13 @@ public final class Table {
       throw new IllegalArgumentException(
           "%d cells for %d titles".formatted(cells.length, rows.getFirst().size()));
     }
-    rows.add(List.of(cells));
+    rows.add(Arrays.stream(cells).map(Table::oneLine).toList());
     return this;
+  }
+
+  /** A cell cannot begin another row. */
+  private static String oneLine(String cell) {
+    return TerminalText.escapeExceptColours(cell).replace("\n", "\\u000a").replace("\t", "\\u0009");
   }
 
   @Override

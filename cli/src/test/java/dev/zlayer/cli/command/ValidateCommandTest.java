@@ -57,6 +57,19 @@ class ValidateCommandTest {
   }
 
   @Test
+  void controlCharactersOfAFileNeverReachTheTerminal() throws IOException {
+    write("bad.zlayer.yml", "version: v1\ndeployment: shop\n\"ke\\x1b[2Jy\\x9b\": 1\n");
+
+    var result = run("validate", "bad.zlayer.yml");
+
+    assertThat(result.code()).isEqualTo(2);
+    assertThat(result.out()).contains("ke\\u001b[2Jy\\u009b").doesNotContain("\033", "\u009b");
+    assertThat(run("validate", "none\033]0;x\007.yml").err())
+        .contains("none\\u001b]0;x\\u0007.yml")
+        .doesNotContain("\033", "\007");
+  }
+
+  @Test
   void aRightFileIsOneLine() throws IOException {
     write("shop.zlayer.yml", GOOD);
 

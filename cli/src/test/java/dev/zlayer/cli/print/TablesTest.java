@@ -135,6 +135,33 @@ class TablesTest {
   }
 
   @Test
+  void onlyOurOwnColoursReachATerminal() {
+    String hostile = "a\033[2Jb\rc\u009b1md\u202ee\177";
+    String shown = "a\\u001b[2Jb\\u000dc\\u009b1md\\u202ee\\u007f";
+
+    assertThat(TerminalText.escapeLine(hostile + "\n\t")).isEqualTo(shown + "\\u000a\\u0009");
+    assertThat(TerminalText.escape(hostile + "\n\t")).isEqualTo(shown + "\n\t");
+    assertThat(TerminalText.escapeExceptColours("\033[32m" + hostile + "\033[0m"))
+        .isEqualTo("\033[32m" + shown + "\033[0m");
+    assertThat(new Table("A", "B").row("x\ny", hostile).toString().lines()).hasSize(2);
+
+    var out = new ByteArrayOutputStream();
+    var screen = new LiveScreen(new PrintStream(out, true, StandardCharsets.UTF_8));
+    screen.above(List.of(hostile));
+    assertThat(out.toString(StandardCharsets.UTF_8)).isEqualTo("\033[2K" + shown + "\n\033[J");
+
+    var printed = new ByteArrayOutputStream();
+    PrintStream stream = TerminalText.escaping(new PrintStream(printed), false);
+    stream.printf("%s%n", hostile);
+    stream.println((Object) hostile);
+    stream.print("\033[32mgreen");
+    stream.write('\033');
+    stream.flush();
+    assertThat(printed.toString(StandardCharsets.UTF_8))
+        .isEqualTo(shown + "\n" + shown + "\n\\u001b[32mgreen\033");
+  }
+
+  @Test
   void aLiveScreenDrawsOverItselfAndKeepsWithinTheWindow() {
     var out = new ByteArrayOutputStream();
     var screen = new LiveScreen(new PrintStream(out, true, StandardCharsets.UTF_8));

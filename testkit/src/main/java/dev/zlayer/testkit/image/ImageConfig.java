@@ -22,6 +22,7 @@ final class ImageConfig {
   final Set<String> volumes = new LinkedHashSet<>();
   final Map<String, String> labels = new LinkedHashMap<>();
   Optional<String> stopSignal = Optional.empty();
+  Optional<String> createdBy = Optional.empty();
 
   Json json(Platform platform, List<Digest> diffIds) {
     var history = new ArrayList<Json>();
@@ -29,7 +30,7 @@ final class ImageConfig {
       history.add(
           Json.object()
               .put("created", TarEntry.EPOCH)
-              .put("created_by", "image maker, layer " + (i + 1))
+              .put("created_by", createdBy.orElse("image maker, layer " + (i + 1)))
               .build());
     }
     return Json.object()

@@ -166,6 +166,12 @@ public final class ImageMaker {
   }
 
   /** On the manifest. */
+  /** What the history says made each layer. */
+  public ImageMaker createdBy(String command) {
+    config.createdBy = Optional.of(command);
+    return this;
+  }
+
   public ImageMaker annotation(String name, String value) {
     annotations.put(name, value);
     return this;

@@ -5,6 +5,7 @@ import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.cli.client.JsonLines;
 import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.print.PullView;
+import dev.zlayer.cli.print.TerminalText;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
@@ -29,7 +30,8 @@ public final class Pulling {
     try (JsonLines lines =
             client.stream(
                 "POST", "/images/pull", Query.NONE, DaemonClient.JSON, JsonText.bytes(request));
-        var view = PullView.of(session.err()::print, session.terminal())) {
+        var view =
+            PullView.of(text -> TerminalText.writeRaw(session.err(), text), session.terminal())) {
       boolean told = silent;
       for (Optional<Json> line = lines.next(); line.isPresent(); line = lines.next()) {
         if (line.get().at("type").string().filter("result"::equals).isPresent()) {
