@@ -39,7 +39,7 @@ public final class Cli {
 
   @Command(
       name = "zlayer",
-      description = "Runs services, jobs and schedules from one file, on one machine or a handful.",
+      description = "Run services, jobs and schedules from one file, on one machine or a few",
       mixinStandardHelpOptions = false,
       synopsisSubcommandLabel = "COMMAND")
   private static final class Root {}
@@ -85,7 +85,7 @@ public final class Cli {
     session
         .err()
         .printf(
-            "zlayer: there is no command '%s'%s; %s%n",
+            "zlayer: unknown command '%s'%s; %s%n",
             typed,
             Nearest.to(word, known).map(near -> ", did you mean '" + near + "'?").orElse(""),
             advice);
@@ -134,7 +134,7 @@ public final class Cli {
         .addOption(
             OptionSpec.builder(names(command))
                 .usageHelp(true)
-                .description("Show this help.")
+                .description("Show this help")
                 .build());
     command.getCommandSpec().usageMessage().abbreviateSynopsis(true);
     command.getSubcommands().values().forEach(Cli::addHelp);
@@ -189,7 +189,7 @@ public final class Cli {
       session.err().println("zlayer: interrupted");
       return 130;
     }
-    session.err().println("zlayer: this is a fault of zlayer itself: " + error);
+    session.err().println("zlayer: internal error: " + error);
     error.printStackTrace(session.err());
     return Blame.SELF.exitCode();
   }

@@ -12,7 +12,7 @@ final class HelpText {
   static String of(Session session) {
     var text = new StringBuilder();
     text.append("Usage: zlayer COMMAND [OPTIONS]\n\n");
-    text.append("Runs services, jobs and schedules from one file, on one machine or a handful.\n");
+    text.append("Run services, jobs and schedules from one file, on one machine or a few\n");
     for (Verb.Heading heading : Verb.Heading.values()) {
       text.append('\n').append(heading.text).append(":\n");
       Arrays.stream(Verb.values())

@@ -39,10 +39,10 @@ final class WrongUse {
   private static String unknown(UnmatchedArgumentException error) {
     String word = error.getUnmatched().getFirst();
     if (!error.isUnknownOption()) {
-      return "'" + word + "' is one word too many";
+      return "unexpected argument '" + word + "'";
     }
     List<String> near = error.getSuggestions();
-    return "there is no option '%s'%s"
+    return "unknown option '%s'%s"
         .formatted(word, near.isEmpty() ? "" : ", did you mean " + near.getFirst() + "?");
   }
 
@@ -64,7 +64,7 @@ final class WrongUse {
     String name = place instanceof OptionSpec option ? option.longestName() : place.paramLabel();
     Class<?> type = place.typeInfo().getType();
     if (type.isEnum()) {
-      return "%s '%s' is none of %s"
+      return "%s '%s' is not one of %s"
           .formatted(
               name,
               value,

@@ -67,7 +67,7 @@ class CliTest {
     assertThat(result.out()).isEmpty();
     assertThat(result.err())
         .isEqualTo(
-            "zlayer: there is no command 'versoin', did you mean 'version'?; "
+            "zlayer: unknown command 'versoin', did you mean 'version'?; "
                 + "'zlayer --help' lists all\n");
   }
 
@@ -77,7 +77,7 @@ class CliTest {
 
     assertThat(result.code()).isEqualTo(2);
     assertThat(result.err())
-        .contains("there is no command 'image lss', did you mean 'ls'?")
+        .contains("unknown command 'image lss', did you mean 'ls'?")
         .contains("'zlayer image --help' lists all");
   }
 
@@ -86,15 +86,15 @@ class CliTest {
       delimiter = '|',
       quoteCharacter = '"',
       value = {
-        "ps --al                 | there is no option '--al', did you mean --all?",
+        "ps --al                 | unknown option '--al', did you mean --all?",
         "run                     | IMAGE is missing",
         "rename one              | NAME is missing",
         "run --name              | --name needs a value: NAME",
-        "image load some.tar     | 'some.tar' is one word too many",
+        "image load some.tar     | unexpected argument 'some.tar'",
         "logs --tail x web       | --tail 'x' is not a number",
         "events --since x        | --since 'x' is not a number",
-        "spec foo                | FORM 'foo' is none of schema, reference",
-        "completions fish        | SHELL 'fish' is none of bash, zsh",
+        "spec foo                | FORM 'foo' is not one of schema, reference",
+        "completions fish        | SHELL 'fish' is not one of bash, zsh",
         "secret set token s3cret | a value is never an argument, others could see it: pipe it in,"
             + " or use --file",
       })
@@ -124,11 +124,11 @@ class CliTest {
       assertThat(result.code()).isEqualTo(1);
       assertThat(result.err())
           .isEqualTo(
-              "zlayer: no daemon at %s/data/run/zlayer.sock: start one with 'zlayer daemon start'\n"
+              "zlayer: no daemon is running at %s/data/run/zlayer.sock; start one with 'zlayer daemon start'\n"
                   .formatted(directory));
     }
     assertThat(run("daemon", "status").code()).isEqualTo(1);
-    assertThat(run("daemon", "stop").err()).isEqualTo("no daemon runs\n");
+    assertThat(run("daemon", "stop").err()).isEqualTo("no daemon is running\n");
   }
 
   @Test
@@ -144,7 +144,7 @@ class CliTest {
     var result = run("run", "--gpus", "all", "busybox");
 
     assertThat(result.code()).isEqualTo(2);
-    assertThat(result.err()).contains("'--gpus' is not honoured").contains("resources.gpu");
+    assertThat(result.err()).contains("'--gpus' is not supported").contains("resources.gpu");
   }
 
   @Test

@@ -156,7 +156,7 @@ class WrongUseIT {
     assertThat(up.code()).isEqualTo(3);
     assertThat(up.err()).contains("\"nosuch\": executable file not found").doesNotContain("{");
     assertThat(down.code()).isZero();
-    assertThat(down.err()).doesNotContain("nosuch").contains("deployment 'lost' is gone");
+    assertThat(down.err()).doesNotContain("nosuch").contains("deployment 'lost' is removed");
   }
 
   @Test

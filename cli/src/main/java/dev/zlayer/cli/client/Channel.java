@@ -72,7 +72,7 @@ public final class Channel implements AutoCloseable {
         }
       }
     } catch (AgentException.Network e) {
-      throw new DaemonLost("the connection to the daemon broke: " + e.getMessage(), e);
+      throw new DaemonLost("connection to the daemon lost: " + e.getMessage(), e);
     }
   }
 

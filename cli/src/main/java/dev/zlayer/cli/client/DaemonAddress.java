@@ -37,7 +37,7 @@ public record DaemonAddress(HttpAddress http, Optional<String> token) {
                   || cause instanceof NoRouteToHostException
                   || cause instanceof UnknownHostException
               ? new DaemonAbsent(
-                  "no daemon answers at %s (%s): is ZLAYER_HOST right, and does it serve TCP?"
+                  "cannot connect to the daemon at %s (%s); check ZLAYER_HOST and that the daemon listens on TCP"
                       .formatted(http, reason),
                   Blame.OUTSIDE,
                   failure)
@@ -48,14 +48,14 @@ public record DaemonAddress(HttpAddress http, Optional<String> token) {
   private static DaemonLost explain(Path socket, String reason, AgentException.Network failure) {
     if (reason.contains("ermission denied") || hidden(socket)) {
       return new DaemonAbsent(
-          "no permission to talk to the daemon at %s: become root, or join the group that owns it"
+          "permission denied on %s; run as root or add yourself to the group that owns the socket"
               .formatted(socket),
           Blame.SELF,
           failure);
     }
     if (failure.getCause() instanceof ConnectException || !Files.exists(socket)) {
       return new DaemonAbsent(
-          "no daemon at %s: start one with 'zlayer daemon start'".formatted(socket),
+          "no daemon is running at %s; start one with 'zlayer daemon start'".formatted(socket),
           Blame.SELF,
           failure);
     }
@@ -79,7 +79,7 @@ public record DaemonAddress(HttpAddress http, Optional<String> token) {
 
   private static DaemonLost lost(String reason, AgentException.Network failure) {
     return new DaemonLost(
-        "the connection to the daemon broke%s".formatted(reason.isEmpty() ? "" : ": " + reason),
+        "connection to the daemon lost%s".formatted(reason.isEmpty() ? "" : ": " + reason),
         failure);
   }
 }

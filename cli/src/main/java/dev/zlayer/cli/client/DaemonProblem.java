@@ -50,7 +50,7 @@ public final class DaemonProblem extends RuntimeException {
             .at("detail")
             .string()
             .or(() -> problem.at("title").string())
-            .orElse("the daemon failed and did not say why");
+            .orElse("the daemon failed without giving a reason");
     detail = POSITION.matcher(detail).replaceAll("");
     List<String> lines = problem.at("last_lines").strings();
     return lines.isEmpty() || detail.contains(lines.getLast())

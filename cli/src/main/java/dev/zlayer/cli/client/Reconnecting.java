@@ -47,7 +47,7 @@ public final class Reconnecting {
     if (client.answers()) {
       return;
     }
-    notices.accept("the daemon is away; waiting for it to come back");
+    notices.accept("the daemon does not answer; reconnecting");
     while (!client.answers()) {
       if (deadline.passed()) {
         throw lost;

@@ -15,7 +15,7 @@ public record Target(String text, List<String> parts) {
   public static Target parse(String text) {
     if (!FORM.matcher(text).matches()) {
       throw new AgentException.InvalidSpec(
-          "'%s' names no container: write deployment/service, deployment/service/replica, a name or an id"
+          "'%s' is not a container reference; write deployment/service, deployment/service/replica, a name or an id"
               .formatted(text));
     }
     return new Target(text, Arrays.asList(text.split("/", -1)));

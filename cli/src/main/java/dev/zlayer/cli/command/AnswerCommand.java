@@ -9,7 +9,7 @@ import picocli.CommandLine.Option;
 
 /** A verb whose answer people read as text and programs as JSON. */
 public abstract class AnswerCommand extends ClientCommand {
-  @Option(names = "--json", description = "Print JSON.")
+  @Option(names = "--json", description = "Print JSON")
   protected boolean json;
 
   protected AnswerCommand(Session session) {

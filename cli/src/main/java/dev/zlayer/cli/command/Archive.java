@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 /** An archive on its way from the daemon to a file or to standard output. */
 public final class Archive {
   public static final String WHERE =
-      "Where to (default: standard output, which must not be a terminal).";
+      "File to write (default: standard output, which must not be a terminal)";
 
   private Archive() {}
 
@@ -21,7 +21,7 @@ public final class Archive {
   public static void requirePlace(Session session, @Nullable String output) {
     if (output == null && session.terminal()) {
       throw new AgentException.InvalidSpec(
-          "a terminal is no place for an archive: use --output FILE or redirect");
+          "cannot write an archive to a terminal; use --output FILE or redirect standard output");
     }
   }
 

@@ -24,7 +24,7 @@ public abstract class ClientCommand implements Callable<Integer> {
   @Option(
       names = "--socket",
       paramLabel = "PATH",
-      description = "Where the daemon listens (default: $ZLAYER_SOCKET, else $ZLAYER_HOST).")
+      description = "Socket of the daemon (default: $ZLAYER_SOCKET, then $ZLAYER_HOST)")
   private @Nullable String socket;
 
   protected ClientCommand(Session session) {

@@ -9,12 +9,12 @@ import picocli.CommandLine.Parameters;
 
 @Command(
     name = "completions",
-    description = "Print a completion script for a shell.",
+    description = "Print a shell completion script",
     footer = {
       "",
-      "For the running shell:  source <(zlayer completions bash)",
-      "For good (bash):        zlayer completions bash > /etc/bash_completion.d/zlayer",
-      "For zsh, in ~/.zshrc:   source <(zlayer completions zsh)"
+      "Current shell:         source <(zlayer completions bash)",
+      "Permanently (bash):    zlayer completions bash > /etc/bash_completion.d/zlayer",
+      "For zsh, in ~/.zshrc:  source <(zlayer completions zsh)"
     })
 public final class CompletionsCommand implements Callable<Integer> {
   enum Shell {
@@ -24,7 +24,7 @@ public final class CompletionsCommand implements Callable<Integer> {
 
   private final Session session;
 
-  @Parameters(paramLabel = "SHELL", description = "bash or zsh.")
+  @Parameters(paramLabel = "SHELL", description = "bash or zsh")
   private Shell shell = Shell.BASH;
 
   public CompletionsCommand(Session session) {

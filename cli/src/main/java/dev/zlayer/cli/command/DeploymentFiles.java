@@ -80,7 +80,7 @@ public final class DeploymentFiles {
               "deployment file", "there is no *" + SUFFIX + " in " + directory + ", name one");
       default ->
           throw new AgentException.InvalidSpec(
-              "several deployment files are here, name one: " + String.join(", ", found));
+              "several deployment files in this directory; name one: " + String.join(", ", found));
     };
   }
 

@@ -66,7 +66,7 @@ public final class Group {
     public Integer call() {
       throw new ParameterException(
           command.orElseThrow(),
-          "say what to do with '%s': %s".formatted(word, String.join(", ", verbs)));
+          "'%s' needs a subcommand: %s".formatted(word, String.join(", ", verbs)));
     }
   }
 }

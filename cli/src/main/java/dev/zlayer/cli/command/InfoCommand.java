@@ -12,8 +12,8 @@ import picocli.CommandLine.Command;
 
 @Command(
     name = "info",
-    description = "Show what this node is, what it has, and what to install.",
-    footer = {"", "Without a daemon: what can be seen of this machine."})
+    description = "Show facts about this node, and which packages are missing",
+    footer = {"", "Without a daemon, shows what can be read from this host."})
 public final class InfoCommand extends AnswerCommand {
   private static final String USUAL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin";
 

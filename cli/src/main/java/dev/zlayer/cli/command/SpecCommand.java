@@ -9,7 +9,7 @@ import picocli.CommandLine.Parameters;
 
 @Command(
     name = "spec",
-    description = "Print the JSON Schema or the reference of the deployment file.",
+    description = "Print the JSON Schema or the reference of the deployment file",
     footer = {
       "",
       "For an editor that knows YAML schemas:  zlayer spec schema > zlayer.schema.json",
@@ -23,7 +23,7 @@ public final class SpecCommand implements Callable<Integer> {
 
   private final Session session;
 
-  @Parameters(paramLabel = "FORM", description = "schema or reference.")
+  @Parameters(paramLabel = "FORM", description = "schema or reference")
   private Form form = Form.SCHEMA;
 
   public SpecCommand(Session session) {

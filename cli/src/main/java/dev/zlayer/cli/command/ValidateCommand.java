@@ -21,27 +21,27 @@ import picocli.CommandLine.Parameters;
 
 @Command(
     name = "validate",
-    description = "Check deployment files and tell all their problems at once.",
+    description = "Check deployment files and report every problem",
     footer = {
       "",
-      "Without FILE: the only *.zlayer.yml of this directory. Exit code 0 when every file is",
-      "right, 2 otherwise. Warnings do not fail a file."
+      "Without FILE, checks the only *.zlayer.yml in the current directory. Exits with 0 if",
+      "every file is valid, 2 otherwise. Warnings do not make a file invalid."
     })
 public final class ValidateCommand implements Callable<Integer> {
   private final Session session;
 
-  @Option(names = "--json", description = "Print JSON.")
+  @Option(names = "--json", description = "Print JSON")
   private boolean json;
 
   @Option(
       names = {"-q", "--quiet"},
-      description = "Print only problems.")
+      description = "Print problems only")
   private boolean quiet;
 
   @Parameters(
       paramLabel = "FILE",
       arity = "0..*",
-      description = "What to check; - is standard input.")
+      description = "File to check; - reads standard input")
   private List<String> files = List.of();
 
   public ValidateCommand(Session session) {

@@ -10,11 +10,11 @@ import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-@Command(name = "version", description = "Show the version.")
+@Command(name = "version", description = "Show the version")
 public final class VersionCommand implements Callable<Integer> {
   private final Session session;
 
-  @Option(names = "--json", description = "Print JSON.")
+  @Option(names = "--json", description = "Print JSON")
   private boolean json;
 
   public VersionCommand(Session session) {

@@ -62,7 +62,7 @@ public final class DeployModel {
         service
             .at("waiting_for")
             .string()
-            .map(what -> "waits for " + what)
+            .map(what -> "waiting for " + what)
             .or(() -> message(service.at("last_error")))
             .orElse("");
     var now =

@@ -53,7 +53,7 @@ public final class InfoText {
     if (obstacles.isEmpty()) {
       return facts.at("pid").integer().isPresent()
           ? "containers can run here\n"
-          : "containers can run here; no daemon answers, 'zlayer daemon start' starts one\n";
+          : "containers can run here; no daemon is running, start one with 'zlayer daemon start'\n";
     }
     return "containers cannot run here yet:\n  " + String.join("\n  ", obstacles) + "\n";
   }

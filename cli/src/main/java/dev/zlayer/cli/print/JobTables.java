@@ -24,7 +24,7 @@ public final class JobTables {
           cron.at("next_run").string().map(next -> until(next, now)).orElse("-"),
           job.at("waiting_for")
               .string()
-              .map(what -> "waits for " + what)
+              .map(what -> "waiting for " + what)
               .or(() -> StatusText.message(job.at("last_error")))
               .orElse(""));
     }
@@ -105,7 +105,7 @@ public final class JobTables {
       line(
           text,
           "attempt " + StatusText.number(attempt, "number"),
-          attempt.at("error").string().or(() -> attempt.at("ended").string()).orElse("under way"));
+          attempt.at("error").string().or(() -> attempt.at("ended").string()).orElse("running"));
       for (Json step : attempt.at("steps").items()) {
         line(text, "step " + StatusText.text(step, "step"), step(step));
       }
@@ -135,7 +135,7 @@ public final class JobTables {
     return StatusText.text(step, "result")
         + " in "
         + took
-        + (number.equals("1") ? "" : ", try " + number)
+        + (number.equals("1") ? "" : ", attempt " + number)
         + step.at("error").string().map(why -> ": " + why).orElse("");
   }
 

@@ -28,7 +28,7 @@ public final class Outcomes {
 
   public static String text(Json outcome) {
     if (outcome.at("oom").bool().orElse(false)) {
-      return "killed: it used more memory than it may";
+      return "killed: out of memory (memory limit exceeded)";
     }
     if (outcome.at("code").integer().isPresent()) {
       return "exited with code " + outcome.at("code").integer().get();
@@ -37,8 +37,8 @@ public final class Outcomes {
         .at("signal")
         .string()
         .or(() -> outcome.at("signal").integer().map(String::valueOf))
-        .map(name -> "ended by " + Signal.parse(name).signalName())
+        .map(name -> "killed by " + Signal.parse(name).signalName())
         .or(() -> outcome.at("reason").string())
-        .orElse("ended, nobody knows how");
+        .orElse("exited, status unknown");
   }
 }

@@ -20,7 +20,7 @@ final class PlainPullView extends PullView {
                   .formatted(manifest, count, count == 1 ? "" : "s", Amounts.bytes(bytes)));
       case PullEvent.LayerProgress(var layer, var step, _, long total) -> {
         if (step == PullEvent.Step.PRESENT) {
-          out.accept("%s: already here%n".formatted(layer.brief()));
+          out.accept("%s: already present%n".formatted(layer.brief()));
         } else if (step == PullEvent.Step.DONE) {
           out.accept("%s: done, %s%n".formatted(layer.brief(), Amounts.bytes(total)));
         }

@@ -56,7 +56,7 @@ public final class StatusText {
           name(service),
           style.state(text(service, "state")),
           number(service, "ready") + "/" + number(service, "wanted"),
-          service.at("waiting_for").string().map(what -> "waits for " + what).orElse(""),
+          service.at("waiting_for").string().map(what -> "waiting for " + what).orElse(""),
           "",
           "",
           "",

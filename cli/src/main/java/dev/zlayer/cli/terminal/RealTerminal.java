@@ -32,7 +32,7 @@ public final class RealTerminal implements Terminal {
       return saved::close;
     } catch (IOException e) {
       throw new AgentException.InvalidSpec(
-          "standard input is not a terminal: leave out -t (" + e.getMessage() + ")", e);
+          "standard input is not a terminal; omit -t (" + e.getMessage() + ")", e);
     }
   }
 

@@ -23,12 +23,12 @@ class DeployViewTest {
             "{'type':'service','name':'api','state':'waiting','ready':0,'wanted':2,'waiting_for':'db to be healthy'}"
                 .replace('\'', '"'));
 
-    assertThat(news).contains("api: waiting, 0 of 2 ready (waits for db to be healthy)");
+    assertThat(news).contains("api: waiting, 0 of 2 ready (waiting for db to be healthy)");
     assertThat(DeployView.lines(model, Style.PLAIN))
         .containsExactly(
             "SERVICE  STATE    READY",
             "db       running  1/1",
-            "api      waiting  0/2    waits for db to be healthy");
+            "api      waiting  0/2    waiting for db to be healthy");
   }
 
   @Test

@@ -12,18 +12,21 @@ import picocli.CommandLine.Parameters;
 
 @Command(
     name = "attach",
-    description = "Connect to the main process of a running container.",
-    footer = {"", "^P^Q leaves a container with a terminal running. Exit code: the container's."})
+    description = "Attach to the main process of a running container",
+    footer = {
+      "",
+      "^P^Q detaches from a container with a terminal. Exits with the container's exit code."
+    })
 public final class AttachCommand extends ClientCommand {
-  @Option(names = "--no-stdin", description = "Only watch.")
+  @Option(names = "--no-stdin", description = "Do not forward standard input")
   private boolean watch;
 
-  @Option(names = "--logs", description = "First show what it has printed so far.")
+  @Option(names = "--logs", description = "Show earlier output first")
   private boolean logs;
 
   @Parameters(
       paramLabel = "CONTAINER",
-      description = "deployment/service[/replica], a name or an id.")
+      description = "Container as deployment/service[/replica], name or id")
   private String name = "";
 
   public AttachCommand(Session session) {

@@ -20,7 +20,7 @@ public final class Attaching {
   public static int finish(DaemonClient client, Session session, Target target, Interaction.End end)
       throws InterruptedException {
     if (end.detached()) {
-      session.err().println("\nleft; 'zlayer attach " + target + "' comes back");
+      session.err().println("\ndetached; reattach with 'zlayer attach " + target + "'");
       return 0;
     }
     if (end.code().isPresent()) {

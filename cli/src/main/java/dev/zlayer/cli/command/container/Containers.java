@@ -76,6 +76,6 @@ final class Containers {
     }
     return Nearest.to(word, known)
         .map(near -> "did you mean '" + near + "'?")
-        .orElse("'zlayer ps --all' lists what there is");
+        .orElse("'zlayer ps --all' lists all containers");
   }
 }

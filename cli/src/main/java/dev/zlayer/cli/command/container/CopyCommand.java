@@ -11,7 +11,7 @@ import picocli.CommandLine.Parameters;
 
 @Command(
     name = "cp",
-    description = "Copy files between a container and this machine.",
+    description = "Copy files between a container and this host",
     footer = {
       "",
       "Examples:",
@@ -23,13 +23,19 @@ import picocli.CommandLine.Parameters;
 public final class CopyCommand extends ClientCommand {
   @Option(
       names = {"-q", "--quiet"},
-      description = "Print nothing.")
+      description = "Do not print anything")
   private boolean quiet;
 
-  @Parameters(index = "0", paramLabel = "FROM", description = "CONTAINER:PATH, a path or -.")
+  @Parameters(
+      index = "0",
+      paramLabel = "FROM",
+      description = "CONTAINER:PATH, a local path, or - for a tar stream")
   private String from = "";
 
-  @Parameters(index = "1", paramLabel = "TO", description = "CONTAINER:PATH, a path or -.")
+  @Parameters(
+      index = "1",
+      paramLabel = "TO",
+      description = "CONTAINER:PATH, a local path, or - for a tar stream")
   private String to = "";
 
   public CopyCommand(Session session) {
@@ -65,6 +71,6 @@ public final class CopyCommand extends ClientCommand {
 
   private static AgentException oneSide() {
     return new AgentException.InvalidSpec(
-        "exactly one of the two places is inside a container: write CONTAINER:PATH");
+        "exactly one of source and target must be inside a container; write it as CONTAINER:PATH");
   }
 }

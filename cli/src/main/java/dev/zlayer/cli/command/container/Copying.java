@@ -37,7 +37,8 @@ final class Copying {
 
   void out(CopyPlace.Inside from, CopyPlace.Here to) throws InterruptedException, IOException {
     if (to.stream() && session.terminal()) {
-      throw new AgentException.InvalidSpec("a terminal is no place for an archive: redirect it");
+      throw new AgentException.InvalidSpec(
+          "cannot write an archive to a terminal; redirect standard output");
     }
     try (HttpResponse archive =
         client.download(from.container().path() + "/archive", Query.of("path", from.path()))) {
@@ -50,7 +51,7 @@ final class Copying {
       boolean into = Files.isDirectory(target);
       Path directory = into ? target : parent(target);
       if (!Files.isDirectory(directory)) {
-        throw new AgentException.NotFound("directory '" + directory + "'", "make it first");
+        throw new AgentException.NotFound("directory '" + directory + "'", "create it first");
       }
       Optional<String> name =
           into ? Optional.empty() : Optional.of(target.getFileName().toString());
@@ -61,7 +62,7 @@ final class Copying {
   void in(CopyPlace.Here from, CopyPlace.Inside to) throws InterruptedException, IOException {
     if (from.stream()) {
       if (session.keyboard()) {
-        throw new AgentException.InvalidSpec("give the tar on standard input");
+        throw new AgentException.InvalidSpec("provide the tar archive on standard input");
       }
       put(to, to.path(), session.in());
       return;

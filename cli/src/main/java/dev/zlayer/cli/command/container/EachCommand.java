@@ -15,13 +15,13 @@ import picocli.CommandLine.Parameters;
 abstract class EachCommand extends AnswerCommand {
   @Option(
       names = {"-q", "--quiet"},
-      description = "Print nothing.")
+      description = "Do not print anything")
   private boolean quiet;
 
   @Parameters(
       paramLabel = "CONTAINER",
       arity = "1..*",
-      description = "deployment/service[/replica], a name or an id.")
+      description = "Container as deployment/service[/replica], name or id")
   private List<String> names = List.of();
 
   EachCommand(Session session) {

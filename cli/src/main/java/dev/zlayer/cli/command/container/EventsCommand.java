@@ -17,29 +17,32 @@ import picocli.CommandLine.Option;
 
 @Command(
     name = "events",
-    description = "Show what happened, oldest first; nothing is lost when the daemon restarts.",
+    description = "Show events, oldest first; events are kept across daemon restarts",
     footer = {
       "",
-      "Every event has a number; --since N shows what came after it. When the daemon keeps",
-      "some of these no longer, it says so on standard error.",
-      "With --json: one JSON object per line."
+      "Every event has a number; --since N shows the events after it. If the daemon has",
+      "already dropped some of them, it says so on standard error.",
+      "With --json, prints one JSON object per line."
     })
 public final class EventsCommand extends AnswerCommand {
   @Option(
       names = {"-f", "--follow"},
-      description = "Go on with new events.")
+      description = "Follow new events")
   private boolean follow;
 
-  @Option(names = "--since", paramLabel = "NUMBER", description = "Only what came after this one.")
+  @Option(
+      names = "--since",
+      paramLabel = "NUMBER",
+      description = "Show only events after this number")
   private long since;
 
-  @Option(names = "--deployment", paramLabel = "NAME", description = "Only of this deployment.")
+  @Option(names = "--deployment", paramLabel = "NAME", description = "Show only this deployment")
   private @Nullable String deployment;
 
   @Option(
       names = "--kind",
       paramLabel = "KIND",
-      description = "Only of this kind, such as job.completed.")
+      description = "Show only this type of event, e.g. job.completed")
   private @Nullable String kind;
 
   private long last;
@@ -76,7 +79,7 @@ public final class EventsCommand extends AnswerCommand {
         session.out().flush();
       }
     }
-    throw new dev.zlayer.cli.client.DaemonLost("the daemon ended the stream of events", null);
+    throw new dev.zlayer.cli.client.DaemonLost("the daemon closed the event stream", null);
   }
 
   private Query query() {
@@ -89,7 +92,7 @@ public final class EventsCommand extends AnswerCommand {
   private void missed(Json told) {
     if (last > 0) {
       tell(
-          "the daemon has not all events after %d any more, the oldest it keeps is %d"
+          "some events after %d are no longer kept; the oldest is %d"
               .formatted(last, told.at("oldest").integer().orElse(0L)));
     }
   }

@@ -22,51 +22,58 @@ import picocli.CommandLine.Parameters;
 
 @Command(
     name = "exec",
-    description = "Run a command inside a running container.",
+    description = "Run a command in a running container",
     footer = {
       "",
       "Examples:",
       "  zlayer exec shop/db/1 pg_dump shop > shop.sql",
       "  zlayer exec -it shop/api/1 sh        with a terminal",
       "",
-      "Exit code: that of the command."
+      "Exits with the command's exit code."
     })
 public final class ExecCommand extends ClientCommand {
   @Option(
       names = {"-i", "--interactive"},
-      description = "Pass standard input on.")
+      description = "Keep standard input open")
   private boolean interactive;
 
   @Option(
       names = {"-t", "--tty"},
-      description = "Give it a terminal.")
+      description = "Allocate a terminal")
   private boolean tty;
 
   @Option(
       names = {"-e", "--env"},
       paramLabel = "NAME=VALUE",
-      description = "A variable; a name alone passes on the one that is set here.")
+      description = "Set an environment variable; NAME alone passes the current value")
   private List<String> env = List.of();
 
   @Option(
       names = {"-u", "--user"},
       paramLabel = "USER",
-      description = "Run as this user.")
+      description = "User name or uid, optionally with :group")
   private @Nullable String user;
 
   @Option(
       names = {"-w", "--workdir"},
       paramLabel = "PATH",
-      description = "Directory inside the container.")
+      description = "Working directory inside the container")
   private @Nullable String workdir;
 
-  @Option(names = "--privileged", description = "With all capabilities.")
+  @Option(names = "--privileged", description = "Grant all capabilities")
   private boolean privileged;
 
-  @Parameters(index = "0", paramLabel = "CONTAINER", description = "Where to run it.")
+  @Parameters(
+      index = "0",
+      paramLabel = "CONTAINER",
+      description = "Container as deployment/service[/replica], name or id")
   private String container = "";
 
-  @Parameters(index = "1..*", paramLabel = "COMMAND", arity = "1..*", description = "What to run.")
+  @Parameters(
+      index = "1..*",
+      paramLabel = "COMMAND",
+      arity = "1..*",
+      description = "Command and arguments")
   private List<String> command = List.of();
 
   public ExecCommand(Session session) {
@@ -78,7 +85,7 @@ public final class ExecCommand extends ClientCommand {
     Target target = Target.parse(container);
     Map<String, String> variables = Variables.parse(session, env);
     if (tty && !session.keyboard()) {
-      throw new AgentException.InvalidSpec("standard input is not a terminal: leave out -t");
+      throw new AgentException.InvalidSpec("standard input is not a terminal; omit -t");
     }
     return interactive || tty
         ? interact(client, target, variables)
@@ -128,6 +135,6 @@ public final class ExecCommand extends ClientCommand {
         out.flush();
       }
     }
-    throw new AgentException.Network("the daemon did not say how the command ended");
+    throw new AgentException.Network("the daemon did not report the command's exit code");
   }
 }

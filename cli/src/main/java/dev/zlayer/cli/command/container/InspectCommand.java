@@ -11,14 +11,12 @@ import java.util.List;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;
 
-@Command(
-    name = "inspect",
-    description = "Show all that is known of containers, as JSON in any case.")
+@Command(name = "inspect", description = "Show container details; always prints JSON")
 public final class InspectCommand extends AnswerCommand {
   @Parameters(
       paramLabel = "CONTAINER",
       arity = "1..*",
-      description = "deployment/service[/replica], a name or an id.")
+      description = "Container as deployment/service[/replica], name or id")
   private List<String> names = List.of();
 
   public InspectCommand(Session session) {

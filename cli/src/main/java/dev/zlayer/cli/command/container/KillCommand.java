@@ -9,12 +9,12 @@ import dev.zlayer.json.Json;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-@Command(name = "kill", description = "Send a signal to the main process of containers.")
+@Command(name = "kill", description = "Send a signal to the main process of containers")
 public final class KillCommand extends EachCommand {
   @Option(
       names = {"-s", "--signal"},
       paramLabel = "SIGNAL",
-      description = "Name or number (default: KILL).")
+      description = "Signal name or number (default: KILL)")
   private String signal = "KILL";
 
   public KillCommand(Session session) {

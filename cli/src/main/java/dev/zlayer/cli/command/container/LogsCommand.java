@@ -18,7 +18,7 @@ import picocli.CommandLine.Parameters;
 
 @Command(
     name = "logs",
-    description = "Show the output of containers, services or whole deployments.",
+    description = "Show the output of containers, services or deployments",
     footer = {
       "",
       "Examples:",
@@ -26,50 +26,54 @@ import picocli.CommandLine.Parameters;
       "  zlayer logs -f shop/api shop/web     follow two services",
       "  zlayer logs --since 10m --tail 100 shop",
       "",
-      "Following goes on when the daemon is restarted, and takes in replicas that come later."
+      "Following continues across daemon restarts and includes replicas started later."
     })
 public final class LogsCommand extends ClientCommand {
   @Option(
       names = {"-f", "--follow"},
-      description = "Go on with new output.")
+      description = "Follow new output")
   private boolean follow;
 
   @Option(
       names = {"-n", "--tail"},
       paramLabel = "LINES",
-      description = "Only the last lines of each container.")
+      description = "Number of lines to show from the end of each container's output")
   private @Nullable Integer tail;
 
   @Option(
       names = "--since",
       paramLabel = "WHEN",
-      description = "Not older than this: 10m, or a time such as 2026-11-15T08:00:00Z.")
+      description = "Show output since a duration ago or a time, e.g. 10m or 2026-11-15T08:00:00Z")
   private @Nullable String since;
 
-  @Option(names = "--until", paramLabel = "WHEN", description = "Not younger than this.")
+  @Option(
+      names = "--until",
+      paramLabel = "WHEN",
+      description = "Show output before a duration ago or a time")
   private @Nullable String until;
 
   @Option(
       names = {"-t", "--timestamps"},
-      description = "Show when each line was written.")
+      description = "Show timestamps")
   private boolean times;
 
-  @Option(names = "--json", description = "Print each line as a JSON object.")
+  @Option(names = "--json", description = "Print each line as a JSON object")
   private boolean json;
 
-  @Option(names = "--no-prefix", description = "Do not show where a line came from.")
+  @Option(names = "--no-prefix", description = "Do not print the source of each line")
   private boolean noPrefix;
 
-  @Option(names = "--stdout", description = "Only standard output.")
+  @Option(names = "--stdout", description = "Show standard output only")
   private boolean onlyOut;
 
-  @Option(names = "--stderr", description = "Only standard error.")
+  @Option(names = "--stderr", description = "Show standard error only")
   private boolean onlyErr;
 
   @Parameters(
       paramLabel = "TARGET",
       arity = "1..*",
-      description = "deployment[/service[/replica]], a name or an id.")
+      description =
+          "Deployment, service, replica or container: deployment[/service[/replica]], name or id")
   private List<String> targets = List.of();
 
   public LogsCommand(Session session) {

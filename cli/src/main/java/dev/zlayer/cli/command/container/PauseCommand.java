@@ -7,7 +7,7 @@ import dev.zlayer.cli.client.Target;
 import dev.zlayer.json.Json;
 import picocli.CommandLine.Command;
 
-@Command(name = "pause", description = "Freeze the processes of containers.")
+@Command(name = "pause", description = "Pause the processes of containers")
 public final class PauseCommand extends EachCommand {
 
   public PauseCommand(Session session) {

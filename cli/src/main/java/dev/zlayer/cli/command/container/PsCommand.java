@@ -18,32 +18,32 @@ import picocli.CommandLine.Parameters;
 
 @Command(
     name = "ps",
-    description = "List containers: replicas of services, runs of jobs, single ones.",
+    description = "List containers of services, jobs and single runs",
     footer = {
       "",
       "Examples:",
-      "  zlayer ps               what runs",
-      "  zlayer ps --all shop    all of one deployment, also what has ended",
+      "  zlayer ps               running containers",
+      "  zlayer ps --all shop    all containers of one deployment, also exited ones",
       "  zlayer ps --watch       refreshed in place until ^C"
     })
 public final class PsCommand extends AnswerCommand {
   @Option(
       names = {"-a", "--all"},
-      description = "Also those that do not run.")
+      description = "Show all containers, not only running ones")
   private boolean all;
 
   @Option(
       names = {"-q", "--quiet"},
-      description = "Print only ids.")
+      description = "Print ids only")
   private boolean quiet;
 
-  @Option(names = "--watch", description = "Refresh in place until ^C.")
+  @Option(names = "--watch", description = "Refresh in place until ^C")
   private boolean watch;
 
   @Parameters(
       paramLabel = "DEPLOYMENT[/SERVICE]",
       arity = "0..1",
-      description = "Only of this deployment or service.")
+      description = "Show only this deployment or service")
   private @Nullable String only;
 
   public PsCommand(Session session) {

@@ -10,12 +10,12 @@ import picocli.CommandLine.Option;
 
 @Command(
     name = "rm",
-    description = "Remove containers that were made with run.",
+    description = "Remove containers that were created with run",
     aliases = "remove")
 public final class RemoveCommand extends EachCommand {
   @Option(
       names = {"-f", "--force"},
-      description = "Also when it runs.")
+      description = "Remove running containers too")
   private boolean force;
 
   public RemoveCommand(Session session) {

@@ -8,12 +8,12 @@ import dev.zlayer.cli.command.ClientCommand;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;
 
-@Command(name = "rename", description = "Give a container another name.")
+@Command(name = "rename", description = "Rename a container")
 public final class RenameCommand extends ClientCommand {
-  @Parameters(index = "0", paramLabel = "CONTAINER", description = "A name or an id.")
+  @Parameters(index = "0", paramLabel = "CONTAINER", description = "Container name or id")
   private String container = "";
 
-  @Parameters(index = "1", paramLabel = "NAME", description = "The new name.")
+  @Parameters(index = "1", paramLabel = "NAME", description = "New name")
   private String name = "";
 
   public RenameCommand(Session session) {

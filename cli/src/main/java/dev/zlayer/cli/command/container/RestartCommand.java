@@ -9,14 +9,13 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-@Command(
-    name = "restart",
-    description = "Stop and start services, replica by replica, or containers.")
+@Command(name = "restart", description = "Restart services, replica by replica, or containers")
 public final class RestartCommand extends EachCommand {
   @Option(
       names = {"-t", "--time"},
       paramLabel = "DURATION",
-      description = "How long it may take to end before it is killed, for example 10s.")
+      description =
+          "Time to wait before the process is killed, e.g. 10s (default: the container's own)")
   private @Nullable String grace;
 
   public RestartCommand(Session session) {

@@ -7,7 +7,7 @@ import dev.zlayer.cli.client.Target;
 import dev.zlayer.json.Json;
 import picocli.CommandLine.Command;
 
-@Command(name = "start", description = "Start services or containers that were stopped.")
+@Command(name = "start", description = "Start stopped services or containers")
 public final class StartCommand extends EachCommand {
 
   public StartCommand(Session session) {

@@ -24,20 +24,21 @@ import picocli.CommandLine.Parameters;
 
 @Command(
     name = "stats",
-    description = "Show processor, memory and traffic of running containers, refreshed in place.",
+    description =
+        "Show CPU, memory, network and disk usage of running containers, refreshed in place",
     footer = {
       "",
-      "Example:  zlayer stats --no-stream shop    one reading of a deployment's containers",
-      "With --json and streaming: one JSON array per line."
+      "Example:  zlayer stats --no-stream shop    one sample of a deployment's containers",
+      "With --json and streaming, prints one JSON array per line."
     })
 public final class StatsCommand extends AnswerCommand {
-  @Option(names = "--no-stream", description = "Only one reading.")
+  @Option(names = "--no-stream", description = "Print one sample and exit")
   private boolean once;
 
   @Parameters(
       paramLabel = "TARGET",
       arity = "0..*",
-      description = "deployment[/service[/replica]], a name or an id (default: all that run).")
+      description = "Deployment, service, replica or container (default: all running containers)")
   private List<String> targets = List.of();
 
   public StatsCommand(Session session) {

@@ -11,12 +11,14 @@ import picocli.CommandLine.Option;
 
 @Command(
     name = "stop",
-    description = "Stop services or containers; a stopped service stays stopped.")
+    description =
+        "Stop services or containers; a stopped service stays stopped until it is started")
 public final class StopCommand extends EachCommand {
   @Option(
       names = {"-t", "--time"},
       paramLabel = "DURATION",
-      description = "How long it may take to end before it is killed, for example 10s.")
+      description =
+          "Time to wait before the process is killed, e.g. 10s (default: the container's own)")
   private @Nullable String grace;
 
   public StopCommand(Session session) {

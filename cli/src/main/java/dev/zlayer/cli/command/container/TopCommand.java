@@ -9,11 +9,11 @@ import dev.zlayer.json.Json;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;
 
-@Command(name = "top", description = "Show the processes of a container.")
+@Command(name = "top", description = "Show the processes of a container")
 public final class TopCommand extends AnswerCommand {
   @Parameters(
       paramLabel = "CONTAINER",
-      description = "deployment/service[/replica], a name or an id.")
+      description = "Container as deployment/service[/replica], name or id")
   private String name = "";
 
   public TopCommand(Session session) {

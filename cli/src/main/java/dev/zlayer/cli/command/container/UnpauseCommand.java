@@ -7,7 +7,7 @@ import dev.zlayer.cli.client.Target;
 import dev.zlayer.json.Json;
 import picocli.CommandLine.Command;
 
-@Command(name = "unpause", description = "Let frozen processes go on.")
+@Command(name = "unpause", description = "Resume the processes of paused containers")
 public final class UnpauseCommand extends EachCommand {
 
   public UnpauseCommand(Session session) {

@@ -13,8 +13,8 @@ import picocli.CommandLine.Parameters;
 
 @Command(
     name = "wait",
-    description = "Wait until a container has ended and return its exit code.",
-    footer = {"", "Exit code: that of the container, 128 + n when signal n ended it."})
+    description = "Wait until a container exits and return its exit code",
+    footer = {"", "Exits with the container's exit code, or 128 + n if it was killed by signal n."})
 public final class WaitCommand extends AnswerCommand {
   enum Condition {
     NOT_RUNNING,
@@ -25,12 +25,12 @@ public final class WaitCommand extends AnswerCommand {
   @Option(
       names = "--condition",
       paramLabel = "CONDITION",
-      description = "not_running, next_exit or removed (default: not_running).")
+      description = "not_running, next_exit or removed (default: not_running)")
   private Condition condition = Condition.NOT_RUNNING;
 
   @Parameters(
       paramLabel = "CONTAINER",
-      description = "deployment/service[/replica], a name or an id.")
+      description = "Container as deployment/service[/replica], name or id")
   private String name = "";
 
   public WaitCommand(Session session) {

@@ -52,14 +52,14 @@ public final class BackgroundDaemon {
   public void start(DaemonClient client, Consumer<String> tell) throws InterruptedException {
     if (!(client.address().http() instanceof HttpAddress.Unix(Path socket))) {
       throw new AgentException.InvalidSpec(
-          "a daemon can be started here only: unset ZLAYER_HOST, or start it on that machine");
+          "cannot start a daemon on a remote host; unset ZLAYER_HOST, or start it there");
     }
     try {
       Files.createDirectories(log().toAbsolutePath().getParent());
       PrivatePlace.file(log());
     } catch (IOException e) {
       throw new AgentException.Configuration(
-          "no daemon can be started: %s cannot be made (%s); become root, or set ZLAYER_DATA_DIR"
+          "cannot start a daemon: cannot create %s (%s); run as root, or set ZLAYER_DATA_DIR"
               .formatted(log().getParent(), e.getMessage()),
           e);
     }
@@ -71,7 +71,7 @@ public final class BackgroundDaemon {
     while (!client.answers()) {
       if (process.waitFor(BETWEEN_LOOKS.toMillis(), TimeUnit.MILLISECONDS)
           && process.exitValue() != 0) {
-        throw failed("ended at once", before);
+        throw failed("exited at once", before);
       }
       if (deadline.passed()) {
         throw failed("does not answer after " + START.toSeconds() + " s", before);
@@ -90,7 +90,7 @@ public final class BackgroundDaemon {
     while (process.get().isAlive()) {
       if (deadline.passed()) {
         throw new AgentException.Timeout(
-            "waiting for the daemon (process " + process.get().pid() + ") to end", patience);
+            "waiting for the daemon (process " + process.get().pid() + ") to stop", patience);
       }
       Pauses.REAL.pause(BETWEEN_LOOKS);
     }

@@ -7,7 +7,7 @@ public final class ConfigCommand {
   private ConfigCommand() {}
 
   public static Group group() {
-    return new Group("config", "Show the settings of the daemon and where they come from.")
+    return new Group("config", "Show the configuration of the daemon")
         .with("show", ConfigShowCommand::new);
   }
 }

@@ -12,10 +12,10 @@ import picocli.CommandLine.Option;
 
 @Command(
     name = "show",
-    description = "Show what is in force and where each value came from.",
-    footer = {"", "Without a daemon: what one that is started here would use."})
+    description = "Show the effective configuration and the source of each value",
+    footer = {"", "Without a daemon, shows what a daemon started here would use."})
 public final class ConfigShowCommand extends AnswerCommand {
-  @Option(names = "--local", description = "What a daemon started here would use.")
+  @Option(names = "--local", description = "Show what a daemon started here would use")
   private boolean local;
 
   public ConfigShowCommand(Session session) {

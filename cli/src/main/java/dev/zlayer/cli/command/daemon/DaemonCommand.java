@@ -7,7 +7,7 @@ public final class DaemonCommand {
   private DaemonCommand() {}
 
   public static Group group() {
-    return new Group("daemon", "Start, stop, look at and install the daemon.")
+    return new Group("daemon", "Start, stop, inspect and install the daemon")
         .with("start", DaemonStartCommand::new)
         .with("stop", DaemonStopCommand::new)
         .with("status", DaemonStatusCommand::new)

@@ -13,12 +13,11 @@ import picocli.CommandLine.Option;
 
 @Command(
     name = "install",
-    description =
-        "Write a unit for systemd, so that the daemon runs from the start of the machine.",
+    description = "Write a systemd unit that starts the daemon at boot",
     footer = {
       "",
-      "Containers go on when the unit is restarted: only the daemon itself is ended, and the",
-      "control groups below it are its own."
+      "Containers keep running when the unit is restarted: only the daemon process is stopped,",
+      "and the control groups below it are delegated to it."
     })
 public final class DaemonInstallCommand implements Callable<Integer> {
   private final Session session;
@@ -26,19 +25,19 @@ public final class DaemonInstallCommand implements Callable<Integer> {
   @Option(
       names = "--unit-dir",
       paramLabel = "DIR",
-      description = "Where units lie (default: /etc/systemd/system).")
+      description = "Directory of systemd units (default: /etc/systemd/system)")
   private String unitDirectory = "/etc/systemd/system";
 
-  @Option(names = "--config", paramLabel = "FILE", description = "The configuration file to use.")
+  @Option(names = "--config", paramLabel = "FILE", description = "Configuration file to use")
   private @Nullable String config;
 
   @Option(
       names = "--stop-timeout",
       paramLabel = "DURATION",
-      description = "How long the daemon may take to end (default: 90s).")
+      description = "Time the daemon may take to stop (default: 90s)")
   private String stopTimeout = "90s";
 
-  @Option(names = "--print", description = "Only show the unit.")
+  @Option(names = "--print", description = "Print the unit and change nothing")
   private boolean print;
 
   public DaemonInstallCommand(Session session) {
@@ -57,7 +56,7 @@ public final class DaemonInstallCommand implements Callable<Integer> {
       Files.writeString(file, unit);
     } catch (IOException e) {
       throw new AgentException.Configuration(
-          "cannot write %s: %s; become root, or name another with --unit-dir"
+          "cannot write %s: %s; run as root, or choose another directory with --unit-dir"
               .formatted(file, e.getMessage()),
           e);
     }

@@ -8,16 +8,16 @@ import picocli.CommandLine.Option;
 
 @Command(
     name = "start",
-    description = "Start the daemon in the background; one that runs is left alone.",
+    description = "Start the daemon in the background, unless it is already running",
     footer = {
       "",
-      "It takes its settings from the configuration file and from the variables that are set",
-      "here (ZLAYER_DATA_DIR, ZLAYER_SOCKET ...). Its log is daemon.log in the data directory."
+      "Settings come from the configuration file and from the current environment",
+      "(ZLAYER_DATA_DIR, ZLAYER_SOCKET ...). The log is daemon.log in the data directory."
     })
 public final class DaemonStartCommand extends ClientCommand {
   @Option(
       names = {"-q", "--quiet"},
-      description = "Print only problems.")
+      description = "Print errors only")
   private boolean quiet;
 
   public DaemonStartCommand(Session session) {
@@ -27,12 +27,12 @@ public final class DaemonStartCommand extends ClientCommand {
   @Override
   protected int run(DaemonClient client) throws InterruptedException {
     if (client.answers()) {
-      say("a daemon already runs at " + client.address().http());
+      say("a daemon is already running at " + client.address().http());
       return 0;
     }
     var daemon = BackgroundDaemon.of(session);
     daemon.start(client, this::say);
-    say("the daemon runs at %s, its log is %s".formatted(client.address().http(), daemon.log()));
+    say("daemon started at %s, log file %s".formatted(client.address().http(), daemon.log()));
     return 0;
   }
 

@@ -9,8 +9,8 @@ import picocli.CommandLine.Command;
 
 @Command(
     name = "status",
-    description = "Tell whether a daemon answers, and which.",
-    footer = {"", "Exit code 0 when one answers, 1 otherwise."})
+    description = "Show whether a daemon is running, and its version",
+    footer = {"", "Exits with 0 if a daemon answers, 1 otherwise."})
 public final class DaemonStatusCommand extends AnswerCommand {
   public DaemonStatusCommand(Session session) {
     super(session);
@@ -34,7 +34,7 @@ public final class DaemonStatusCommand extends AnswerCommand {
 
   private static String text(Json status, boolean running) {
     if (!running) {
-      return "no daemon at %s: start one with 'zlayer daemon start'%n"
+      return "no daemon is running at %s; start one with 'zlayer daemon start'%n"
           .formatted(text(status, "address"));
     }
     var text = new StringBuilder();

@@ -10,17 +10,17 @@ import picocli.CommandLine.Option;
 
 @Command(
     name = "stop",
-    description = "Stop the daemon; containers go on, and the next daemon takes them up.")
+    description = "Stop the daemon; containers keep running and the next daemon adopts them")
 public final class DaemonStopCommand extends ClientCommand {
   @Option(
       names = {"-t", "--time"},
       paramLabel = "DURATION",
-      description = "How long it may take (default: 30s).")
+      description = "Time the daemon may take to stop (default: 30s)")
   private String patience = "30s";
 
   @Option(
       names = {"-q", "--quiet"},
-      description = "Print only problems.")
+      description = "Print errors only")
   private boolean quiet;
 
   public DaemonStopCommand(Session session) {
@@ -36,7 +36,7 @@ public final class DaemonStopCommand extends ClientCommand {
               .formatted(client.address().http()));
     }
     if (!quiet) {
-      tell(stopped ? "the daemon has stopped; containers go on" : "no daemon runs");
+      tell(stopped ? "daemon stopped; containers keep running" : "no daemon is running");
     }
     return 0;
   }

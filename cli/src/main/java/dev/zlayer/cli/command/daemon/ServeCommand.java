@@ -31,17 +31,17 @@ public final class ServeCommand implements Callable<Integer> {
     var command = new ServeCommand(session);
     CommandSpec spec = command.spec.name("serve");
     spec.usageMessage()
-        .description("Run the daemon in the foreground; ^C ends it, containers go on.")
+        .description("Run the daemon in the foreground; ^C stops it, containers keep running")
         .footer(
             "",
             "Every setting is also a key of the configuration file (/etc/zlayer/zlayer.yml) and",
-            "a variable, ZLAYER_DATA_DIR for --data-dir. Flags win over variables over the file.",
-            "'zlayer daemon start' runs it in the background, 'daemon install' as a service.");
+            "an environment variable (ZLAYER_DATA_DIR for --data-dir). Flags override variables,",
+            "variables override the file. 'zlayer daemon start' runs it in the background.");
     spec.addOption(
         OptionSpec.builder(CONFIG)
             .paramLabel("FILE")
             .type(String.class)
-            .description("The configuration file.")
+            .description("Configuration file")
             .build());
     for (Shape.Field field : ConfigReader.fields()) {
       spec.addOption(

@@ -15,16 +15,16 @@ import picocli.CommandLine.Parameters;
 
 @Command(
     name = "diff",
-    description = "Show what 'up' with this file would change.",
-    footer = {"", "Without FILE: the only *.zlayer.yml of this directory."})
+    description = "Show what 'up' with this file would change",
+    footer = {"", "Without FILE, uses the only *.zlayer.yml in the current directory."})
 public final class DiffCommand extends AnswerCommand {
-  @Option(names = "--exit-code", description = "Return 1 when something would change.")
+  @Option(names = "--exit-code", description = "Exit with 1 if something would change")
   private boolean asCode;
 
   @Parameters(
       paramLabel = "FILE",
       arity = "0..1",
-      description = "What to compare; - is standard input.")
+      description = "File to compare; - reads standard input")
   private @Nullable String file;
 
   public DiffCommand(Session session) {

@@ -13,24 +13,24 @@ import picocli.CommandLine.Parameters;
 
 @Command(
     name = "down",
-    description = "Take a deployment away: services, jobs and schedules.",
-    footer = {"", "Example:  zlayer down shop --volumes    also remove what it has stored"})
+    description = "Stop and remove a deployment with its services, jobs and schedules",
+    footer = {"", "Example:  zlayer down shop --volumes    also remove its named volumes"})
 public final class DownCommand extends AnswerCommand {
-  @Option(names = "--volumes", description = "Also remove its named volumes.")
+  @Option(names = "--volumes", description = "Remove its named volumes too")
   private boolean volumes;
 
   @Option(
       names = "--wait",
       paramLabel = "DURATION",
-      description = "How long to wait until it is gone (default: 60s).")
+      description = "Time to wait until it is removed (default: 60s)")
   private String wait = "60s";
 
   @Option(
       names = {"-q", "--quiet"},
-      description = "Print only problems.")
+      description = "Print errors only")
   private boolean quiet;
 
-  @Parameters(paramLabel = "DEPLOYMENT", description = "Its name.")
+  @Parameters(paramLabel = "DEPLOYMENT", description = "Deployment name")
   private String name = "";
 
   public DownCommand(Session session) {
@@ -52,7 +52,7 @@ public final class DownCommand extends AnswerCommand {
             Query.of("volumes", volumes).and("wait", limit),
             new byte[0]);
     if (result.isEmpty()) {
-      tell("the removal goes on");
+      tell("the removal continues");
       return 130;
     }
     return Settlement.report(session, name, result.get(), quiet || json);

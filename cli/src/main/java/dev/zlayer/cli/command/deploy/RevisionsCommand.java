@@ -13,10 +13,10 @@ import picocli.CommandLine.Parameters;
 
 @Command(
     name = "revisions",
-    description = "List the files that a deployment was made from, oldest first.",
-    footer = {"", "'zlayer rollback DEPLOYMENT N' goes back to one of them."})
+    description = "List the revisions of a deployment, oldest first",
+    footer = {"", "'zlayer rollback DEPLOYMENT N' returns to one of them."})
 public final class RevisionsCommand extends AnswerCommand {
-  @Parameters(paramLabel = "DEPLOYMENT", description = "Its name.")
+  @Parameters(paramLabel = "DEPLOYMENT", description = "Deployment name")
   private String name = "";
 
   public RevisionsCommand(Session session) {

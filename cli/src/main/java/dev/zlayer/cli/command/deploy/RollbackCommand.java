@@ -14,28 +14,28 @@ import picocli.CommandLine.Parameters;
 
 @Command(
     name = "rollback",
-    description = "Go back to an earlier revision of a deployment.",
+    description = "Roll a deployment back to an earlier revision",
     footer = {"", "'zlayer revisions DEPLOYMENT' lists them."})
 public final class RollbackCommand extends AnswerCommand {
   @Option(
       names = "--wait",
       paramLabel = "DURATION",
-      description = "How long to wait until it is as wanted (default: 60s).")
+      description = "Time to wait until the deployment is ready (default: 60s)")
   private String wait = "60s";
 
   @Option(
       names = {"-q", "--quiet"},
-      description = "Print only problems.")
+      description = "Print errors only")
   private boolean quiet;
 
-  @Parameters(index = "0", paramLabel = "DEPLOYMENT", description = "Its name.")
+  @Parameters(index = "0", paramLabel = "DEPLOYMENT", description = "Deployment name")
   private String name = "";
 
   @Parameters(
       index = "1",
       arity = "0..1",
       paramLabel = "REVISION",
-      description = "Which one (default: the one before).")
+      description = "Revision number (default: the previous one)")
   private @Nullable Long revision;
 
   public RollbackCommand(Session session) {
@@ -57,7 +57,7 @@ public final class RollbackCommand extends AnswerCommand {
             Query.of("wait", limit).andIf("revision", Optional.ofNullable(revision)),
             new byte[0]);
     if (result.isEmpty()) {
-      tell("the change goes on; 'zlayer status " + name + "' shows it");
+      tell("the rollback continues; 'zlayer status " + name + "' shows its progress");
       return 130;
     }
     return Settlement.report(session, name, result.get(), quiet || json);

@@ -15,7 +15,7 @@ import picocli.CommandLine.Parameters;
 
 @Command(
     name = "scale",
-    description = "Change how many replicas a service has.",
+    description = "Change the number of replicas of a service",
     footer = {"", "Example:  zlayer scale shop/api=3 shop/web=2"})
 public final class ScaleCommand extends AnswerCommand {
   private static final Pattern FORM = Pattern.compile("([^\\s/=]+/[^\\s/=]+)=([0-9]{1,4})");
@@ -23,7 +23,7 @@ public final class ScaleCommand extends AnswerCommand {
   @Parameters(
       paramLabel = "SERVICE=COUNT",
       arity = "1..*",
-      description = "deployment/service=replicas.")
+      description = "deployment/service=REPLICAS")
   private List<String> wishes = List.of();
 
   public ScaleCommand(Session session) {
@@ -48,6 +48,6 @@ public final class ScaleCommand extends AnswerCommand {
             service.servicePath() + "/scale",
             Query.NONE,
             Json.object().put("replicas", replicas).build());
-    show(answer, () -> service + ": " + replicas + " replicas wanted\n");
+    show(answer, () -> service + ": " + replicas + " replicas desired\n");
   }
 }

@@ -16,13 +16,13 @@ final class Settlement {
     return switch (outcome) {
       case "stable" -> {
         if (!quiet) {
-          session.err().println("deployment '" + name + "' is as wanted");
+          session.err().println("deployment '" + name + "' is ready");
         }
         yield 0;
       }
       case "removed" -> {
         if (!quiet) {
-          session.err().println("deployment '" + name + "' is gone");
+          session.err().println("deployment '" + name + "' is removed");
         }
         yield 0;
       }
@@ -30,8 +30,8 @@ final class Settlement {
         session
             .err()
             .printf(
-                "zlayer: deployment '%s' is not as wanted yet%s%n"
-                    + "it goes on; 'zlayer status %s' shows how far it is%n",
+                "zlayer: deployment '%s' is not ready yet%s%n"
+                    + "the deployment continues; 'zlayer status %s' shows its progress%n",
                 name, because(result), name);
         yield Blame.OUTSIDE.exitCode();
       }

@@ -16,18 +16,18 @@ import picocli.CommandLine.Parameters;
 
 @Command(
     name = "status",
-    description = "Show how a deployment stands, or list all of them.",
+    description = "Show the status of a deployment, or list all deployments",
     footer = {
       "",
       "Examples:",
       "  zlayer status           all deployments",
-      "  zlayer status shop      services, replicas, jobs, what they wait for, last errors"
+      "  zlayer status shop      services, replicas, jobs, pending dependencies, last errors"
     })
 public final class StatusCommand extends AnswerCommand {
-  @Option(names = "--watch", description = "Refresh in place until ^C.")
+  @Option(names = "--watch", description = "Refresh in place until ^C")
   private boolean watch;
 
-  @Parameters(paramLabel = "DEPLOYMENT", arity = "0..1", description = "Its name.")
+  @Parameters(paramLabel = "DEPLOYMENT", arity = "0..1", description = "Deployment name")
   private @Nullable String name;
 
   public StatusCommand(Session session) {

@@ -16,37 +16,37 @@ import picocli.CommandLine.Parameters;
 
 @Command(
     name = "up",
-    description = "Make a deployment file true, and keep it true.",
+    description = "Apply a deployment file and keep it running",
     footer = {
       "",
       "Examples:",
-      "  zlayer up                          the only *.zlayer.yml of this directory",
+      "  zlayer up                          the only *.zlayer.yml in this directory",
       "  zlayer up shop.zlayer.yml --wait 5m",
       "  zlayer up - --no-wait < shop.zlayer.yml",
       "",
-      "Without a daemon one is started in the background. ^C stops watching; the deployment",
-      "goes on. Exit code 0 when everything is as wanted, 3 when a service fails (its last",
-      "output is shown), 4 when the time is over before."
+      "Starts a daemon in the background if none is running. ^C stops watching; the deployment",
+      "continues. Exits with 0 when everything is ready, 3 if a service fails (its last",
+      "output is shown), 4 if the time runs out first."
     })
 public final class UpCommand extends AnswerCommand {
   @Option(
       names = "--wait",
       paramLabel = "DURATION",
-      description = "How long to wait until it is as wanted (default: 60s).")
+      description = "Time to wait until the deployment is ready (default: 60s)")
   private String wait = "60s";
 
-  @Option(names = "--no-wait", description = "Return as soon as the daemon has taken it.")
+  @Option(names = "--no-wait", description = "Return once the daemon has accepted the file")
   private boolean noWait;
 
   @Option(
       names = {"-q", "--quiet"},
-      description = "Print only problems.")
+      description = "Print errors only")
   private boolean quiet;
 
   @Parameters(
       paramLabel = "FILE",
       arity = "0..1",
-      description = "What to deploy; - is standard input.")
+      description = "Deployment file; - reads standard input")
   private @Nullable String file;
 
   public UpCommand(Session session) {
@@ -64,7 +64,9 @@ public final class UpCommand extends AnswerCommand {
     Query query = Query.of("directory", deployment.directory());
     if (noWait) {
       Json status = client.send("PUT", path, query, DaemonClient.YAML, deployment.content());
-      show(status, () -> quiet ? "" : "'zlayer status " + deployment.name() + "' follows it\n");
+      show(
+          status,
+          () -> quiet ? "" : "'zlayer status " + deployment.name() + "' shows its progress\n");
       return 0;
     }
     var progress =
@@ -75,7 +77,7 @@ public final class UpCommand extends AnswerCommand {
         progress.follow(client, "PUT", path, query.and("wait", limit), deployment.content());
     if (result.isEmpty()) {
       tell(
-          "the deployment goes on; 'zlayer status %s' shows it, 'zlayer down %s' ends it"
+          "the deployment continues; 'zlayer status %s' shows its progress, 'zlayer down %s' removes it"
               .formatted(deployment.name(), deployment.name()));
       return 130;
     }

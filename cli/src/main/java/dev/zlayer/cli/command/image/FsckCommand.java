@@ -12,12 +12,12 @@ import picocli.CommandLine.Option;
 
 @Command(
     name = "fsck",
-    description = "Prove that the store holds what its images need, and nothing else.",
-    footer = {"", "Exit code 0 when it is so (or was repaired), 1 otherwise."})
+    description = "Check the image store for missing, damaged and unused content",
+    footer = {"", "Exits with 0 if the store is intact or was repaired, 1 otherwise."})
 public final class FsckCommand extends AnswerCommand {
   @Option(
       names = "--repair",
-      description = "Remove what is damaged or belongs to nothing; damaged images must be pulled.")
+      description = "Remove damaged and unused content; damaged images must be pulled again")
   private boolean repair;
 
   public FsckCommand(Session session) {
@@ -35,7 +35,7 @@ public final class FsckCommand extends AnswerCommand {
   private String text(Json report, boolean sound) {
     var text = new StringBuilder();
     for (Json finding : report.at("findings").items()) {
-      text.append(finding.at("damage").bool().orElse(false) ? "damage: " : "waste: ")
+      text.append(finding.at("damage").bool().orElse(false) ? "damage: " : "unused: ")
           .append(text(finding, "text"))
           .append('\n');
     }
@@ -48,7 +48,7 @@ public final class FsckCommand extends AnswerCommand {
     if (sound) {
       return text.append("sound\n").toString();
     }
-    String remedy = repair ? "repaired" : "'zlayer image fsck --repair' mends this";
+    String remedy = repair ? "repaired" : "run 'zlayer image fsck --repair' to repair it";
     return text.append(report.at("findings").items().size())
         .append(" findings, ")
         .append(remedy)

@@ -13,14 +13,14 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-@Command(name = "history", description = "Show how an image was built, oldest step first.")
+@Command(name = "history", description = "Show the build history of an image, oldest step first")
 public final class HistoryCommand extends AnswerCommand {
   private static final int WIDEST = 80;
 
-  @Option(names = "--no-trunc", description = "Show whole commands.")
+  @Option(names = "--no-trunc", description = "Do not truncate commands")
   private boolean whole;
 
-  @Parameters(paramLabel = "IMAGE", description = "Which image.")
+  @Parameters(paramLabel = "IMAGE", description = "Image reference")
   private String image = "";
 
   public HistoryCommand(Session session) {

@@ -7,7 +7,7 @@ public final class ImageCommand {
   private ImageCommand() {}
 
   public static Group group() {
-    return new Group("image", "List, inspect, tag, remove, load and save images.")
+    return new Group("image", "List, inspect, tag, remove, load and save images")
         .with("ls", ListCommand::new)
         .with("inspect", InspectCommand::new)
         .with("history", HistoryCommand::new)

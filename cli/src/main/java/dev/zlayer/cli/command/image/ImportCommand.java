@@ -13,13 +13,13 @@ import picocli.CommandLine.Parameters;
 
 @Command(
     name = "import",
-    description = "Make an image of one layer from a root file system as tar.",
+    description = "Create a single-layer image from a tar archive of a root file system",
     footer = {"", "Example:  tar -C rootfs -c . | zlayer image import - base:1"})
 public final class ImportCommand extends AnswerCommand {
-  @Parameters(index = "0", paramLabel = "FILE", description = "The tar; - for standard input.")
+  @Parameters(index = "0", paramLabel = "FILE", description = "Tar archive; - reads standard input")
   private String file = "-";
 
-  @Parameters(index = "1", paramLabel = "NAME", description = "What to call the image.")
+  @Parameters(index = "1", paramLabel = "NAME", description = "Image name")
   private String name = "";
 
   public ImportCommand(Session session) {

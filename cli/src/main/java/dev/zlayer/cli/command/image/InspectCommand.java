@@ -12,11 +12,9 @@ import java.util.List;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;
 
-@Command(
-    name = "inspect",
-    description = "Show configuration, layers and labels, as JSON in any case.")
+@Command(name = "inspect", description = "Show image details; always prints JSON")
 public final class InspectCommand extends AnswerCommand {
-  @Parameters(paramLabel = "IMAGE", arity = "1..*", description = "What to show.")
+  @Parameters(paramLabel = "IMAGE", arity = "1..*", description = "Image reference")
   private List<String> images = List.of();
 
   public InspectCommand(Session session) {

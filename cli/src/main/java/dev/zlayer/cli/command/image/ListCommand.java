@@ -11,13 +11,13 @@ import java.util.List;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-@Command(name = "ls", aliases = "list", description = "List the images that are here.")
+@Command(name = "ls", aliases = "list", description = "List local images")
 public final class ListCommand extends AnswerCommand {
   private static final int DIGEST = "sha256:".length() + 12;
 
   @Option(
       names = {"-q", "--quiet"},
-      description = "Print only the digests.")
+      description = "Print digests only")
   private boolean quiet;
 
   public ListCommand(Session session) {

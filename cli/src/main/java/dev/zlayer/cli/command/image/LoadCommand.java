@@ -13,13 +13,13 @@ import picocli.CommandLine.Option;
 
 @Command(
     name = "load",
-    description = "Load images from an archive of docker save or an OCI layout as tar.",
+    description = "Load images from a tar archive (docker save or OCI layout)",
     footer = {"", "Example:  docker save app:1 | zlayer image load"})
 public final class LoadCommand extends AnswerCommand {
   @Option(
       names = {"-i", "--input"},
       paramLabel = "FILE",
-      description = "Where from (default: standard input).")
+      description = "Archive to read (default: standard input)")
   private String input = "-";
 
   public LoadCommand(Session session) {

@@ -12,19 +12,17 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-@Command(
-    name = "prune",
-    description = "Remove images that nothing refers to, and free their space.")
+@Command(name = "prune", description = "Remove untagged images and free their space")
 public final class PruneCommand extends AnswerCommand {
   @Option(
       names = {"-a", "--all"},
-      description = "Also images that have a name, if no container uses them.")
+      description = "Also remove tagged images that no container uses")
   private boolean all;
 
   @Option(
       names = "--older-than",
       paramLabel = "AGE",
-      description = "Only those last pulled or used before that long ago, for example 7d.")
+      description = "Only images last pulled or used longer ago than this, e.g. 7d")
   private @Nullable String olderThan;
 
   public PruneCommand(Session session) {

@@ -22,7 +22,7 @@ import picocli.CommandLine.Parameters;
 
 @Command(
     name = "pull",
-    description = "Fetch images from their registries.",
+    description = "Pull images from a registry",
     footer = {
       "",
       "Examples:",
@@ -34,27 +34,27 @@ public final class PullCommand extends AnswerCommand {
   @Option(
       names = "--policy",
       paramLabel = "POLICY",
-      description = "always, newer, if_not_present or never (default: always).")
+      description = "always, newer, if_not_present or never (default: always)")
   private PullPolicy policy = PullPolicy.ALWAYS;
 
   @Option(
       names = "--platform",
       paramLabel = "OS/ARCH",
-      description = "Which one of a multi-platform image (default: this machine's).")
+      description = "Platform of a multi-platform image (default: this host's)")
   private @Nullable String platform;
 
-  @Option(names = "--user", paramLabel = "NAME", description = "Log in as this user.")
+  @Option(names = "--user", paramLabel = "NAME", description = "Registry user name")
   private @Nullable String user;
 
-  @Option(names = "--password-stdin", description = "Read the password from standard input.")
+  @Option(names = "--password-stdin", description = "Read the password from standard input")
   private boolean passwordFromInput;
 
   @Option(
       names = {"-q", "--quiet"},
-      description = "Print only the digests.")
+      description = "Print digests only")
   private boolean quiet;
 
-  @Parameters(paramLabel = "IMAGE", arity = "1..*", description = "What to fetch.")
+  @Parameters(paramLabel = "IMAGE", arity = "1..*", description = "Image reference")
   private List<String> images = List.of();
 
   public PullCommand(Session session) {

@@ -46,7 +46,7 @@ public final class Pulling {
         }
       }
     }
-    throw new AgentException.Network("the daemon did not say how the pull of " + image + " ended");
+    throw new AgentException.Network("the daemon did not report the result of pulling " + image);
   }
 
   /** A line as the event it was made from; lines of a newer daemon are passed over. */

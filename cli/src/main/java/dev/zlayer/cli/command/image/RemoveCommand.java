@@ -16,14 +16,14 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "rm",
     aliases = "remove",
-    description = "Remove names of images, and images that have none left.")
+    description = "Untag images, and remove images without a tag")
 public final class RemoveCommand extends AnswerCommand {
   @Option(
       names = {"-f", "--force"},
-      description = "Also when containers use it.")
+      description = "Remove images that containers use too")
   private boolean force;
 
-  @Parameters(paramLabel = "IMAGE", arity = "1..*", description = "What to remove.")
+  @Parameters(paramLabel = "IMAGE", arity = "1..*", description = "Image reference")
   private List<String> images = List.of();
 
   public RemoveCommand(Session session) {

@@ -15,7 +15,7 @@ import picocli.CommandLine.Parameters;
 
 @Command(
     name = "save",
-    description = "Save images as an archive that docker load and OCI tools read.",
+    description = "Save images to a tar archive for docker load and OCI tools",
     footer = {"", "Example:  zlayer image save -o app.tar app:1"})
 public final class SaveCommand extends ClientCommand {
   @Option(
@@ -24,7 +24,7 @@ public final class SaveCommand extends ClientCommand {
       description = Archive.WHERE)
   private @Nullable String output;
 
-  @Parameters(paramLabel = "IMAGE", arity = "1..*", description = "What to save.")
+  @Parameters(paramLabel = "IMAGE", arity = "1..*", description = "Image reference")
   private List<String> images = List.of();
 
   public SaveCommand(Session session) {

@@ -17,7 +17,7 @@ final class Streams {
   static InputStream input(Session session, String name) throws IOException {
     if (name.equals("-")) {
       if (session.keyboard()) {
-        throw new AgentException.InvalidSpec("give the archive on standard input or as a file");
+        throw new AgentException.InvalidSpec("provide the archive on standard input or as a file");
       }
       return new FilterInputStream(session.in()) {
         @Override

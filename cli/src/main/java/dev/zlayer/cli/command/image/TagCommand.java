@@ -9,12 +9,12 @@ import dev.zlayer.oci.ImageRef;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;
 
-@Command(name = "tag", description = "Give an image one more name.")
+@Command(name = "tag", description = "Add a tag to an image")
 public final class TagCommand extends ClientCommand {
-  @Parameters(index = "0", paramLabel = "IMAGE", description = "An image that is here.")
+  @Parameters(index = "0", paramLabel = "IMAGE", description = "Local image")
   private String source = "";
 
-  @Parameters(index = "1", paramLabel = "NAME", description = "The new name; moved if taken.")
+  @Parameters(index = "1", paramLabel = "NAME", description = "New tag; moved if it exists")
   private String target = "";
 
   public TagCommand(Session session) {

@@ -7,7 +7,7 @@ public final class CronCommand {
   private CronCommand() {}
 
   public static Group group() {
-    return new Group("cron", "See schedules, run them now, turn them on and off.")
+    return new Group("cron", "List, run, enable and disable schedules")
         .with("ls", CronListCommand::new)
         .with("run", CronRunCommand::new)
         .with("enable", CronEnableCommand::new)

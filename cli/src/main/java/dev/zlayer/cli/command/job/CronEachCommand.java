@@ -12,7 +12,7 @@ import picocli.CommandLine.Parameters;
 abstract class CronEachCommand extends AnswerCommand {
   private final String verb;
 
-  @Parameters(paramLabel = "CRON JOB", arity = "1..*", description = "deployment/name.")
+  @Parameters(paramLabel = "CRON JOB", arity = "1..*", description = "deployment/schedule")
   private List<String> names = List.of();
 
   CronEachCommand(Session session, String verb) {

@@ -13,12 +13,9 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;
 
-@Command(
-    name = "ls",
-    aliases = "list",
-    description = "List schedules with their last and next run.")
+@Command(name = "ls", aliases = "list", description = "List schedules with their last and next run")
 public final class CronListCommand extends AnswerCommand {
-  @Parameters(paramLabel = "DEPLOYMENT", arity = "0..1", description = "Only of this one.")
+  @Parameters(paramLabel = "DEPLOYMENT", arity = "0..1", description = "Show only this deployment")
   private @Nullable String deployment;
 
   public CronListCommand(Session session) {

@@ -19,7 +19,7 @@ import picocli.CommandLine.Parameters;
 
 @Command(
     name = "artifacts",
-    description = "List the files that an execution left, or fetch one path as a tar archive.",
+    description = "List the artifacts of an execution, or download one as a tar archive",
     footer = {
       "",
       "Examples:",
@@ -30,7 +30,7 @@ public final class JobArtifactsCommand extends AnswerCommand {
   @Option(
       names = "--attempt",
       paramLabel = "NUMBER",
-      description = "Which try (default: the last).")
+      description = "Attempt number (default: the last)")
   private @Nullable Integer attempt;
 
   @Option(
@@ -42,14 +42,10 @@ public final class JobArtifactsCommand extends AnswerCommand {
   @Parameters(
       index = "0",
       paramLabel = "EXECUTION|JOB",
-      description = "An execution's id, or deployment/job.")
+      description = "Execution id, or deployment/job")
   private String name = "";
 
-  @Parameters(
-      index = "1",
-      arity = "0..1",
-      paramLabel = "PATH",
-      description = "One of the job's artifacts.")
+  @Parameters(index = "1", arity = "0..1", paramLabel = "PATH", description = "Artifact path")
   private @Nullable String path;
 
   public JobArtifactsCommand(Session session) {

@@ -11,14 +11,14 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-@Command(name = "cancel", description = "End executions that wait or run.")
+@Command(name = "cancel", description = "Cancel pending or running executions")
 public final class JobCancelCommand extends ClientCommand {
   @Option(
       names = {"-q", "--quiet"},
-      description = "Print nothing.")
+      description = "Do not print anything")
   private boolean quiet;
 
-  @Parameters(paramLabel = "EXECUTION", arity = "1..*", description = "Ids of executions.")
+  @Parameters(paramLabel = "EXECUTION", arity = "1..*", description = "Execution ids")
   private List<String> ids = List.of();
 
   public JobCancelCommand(Session session) {
@@ -35,7 +35,7 @@ public final class JobCancelCommand extends ClientCommand {
               execution.at("finished").string().isPresent()
                   && !execution.at("status").string().equals(Optional.of("cancelled"));
           if (late) {
-            tell(id + " had ended before: " + ExecutionWatch.text(execution));
+            tell(id + " has already ended: " + ExecutionWatch.text(execution));
           } else if (!quiet) {
             print(id);
           }

@@ -7,7 +7,7 @@ public final class JobCommand {
   private JobCommand() {}
 
   public static Group group() {
-    return new Group("job", "Run jobs, and see how they ended and what they printed.")
+    return new Group("job", "Run jobs, and show their results and output")
         .with("ls", JobListCommand::new)
         .with("run", JobRunCommand::new)
         .with("status", JobStatusCommand::new)

@@ -14,7 +14,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-@Command(name = "history", description = "List executions, newest first.")
+@Command(name = "history", description = "List executions, newest first")
 public final class JobHistoryCommand extends AnswerCommand {
   enum Status {
     PENDING,
@@ -28,16 +28,20 @@ public final class JobHistoryCommand extends AnswerCommand {
   @Option(
       names = "--status",
       paramLabel = "STATUS",
-      description = "Only pending, initializing, running, completed, failed or cancelled ones.")
+      description =
+          "Show only this state: pending, initializing, running, completed, failed or cancelled")
   private @Nullable Status status;
 
   @Option(
       names = {"-n", "--limit"},
       paramLabel = "COUNT",
-      description = "At most so many (default: 20).")
+      description = "Maximum number of executions (default: 20)")
   private int limit = 20;
 
-  @Parameters(paramLabel = "JOB", arity = "0..1", description = "deployment/job (default: all).")
+  @Parameters(
+      paramLabel = "JOB",
+      arity = "0..1",
+      description = "deployment/job (default: all jobs)")
   private @Nullable String job;
 
   public JobHistoryCommand(Session session) {

@@ -13,9 +13,9 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;
 
-@Command(name = "ls", aliases = "list", description = "List jobs and how they last ended.")
+@Command(name = "ls", aliases = "list", description = "List jobs with their last result")
 public final class JobListCommand extends AnswerCommand {
-  @Parameters(paramLabel = "DEPLOYMENT", arity = "0..1", description = "Only of this one.")
+  @Parameters(paramLabel = "DEPLOYMENT", arity = "0..1", description = "Show only this deployment")
   private @Nullable String deployment;
 
   public JobListCommand(Session session) {

@@ -13,25 +13,25 @@ import picocli.CommandLine.Parameters;
 
 @Command(
     name = "logs",
-    description = "Show what an execution printed, also after its container is gone.")
+    description = "Show the output of an execution, also after its container was removed")
 public final class JobLogsCommand extends ClientCommand {
   @Option(
       names = {"-f", "--follow"},
-      description = "Go on with new output.")
+      description = "Follow new output")
   private boolean follow;
 
   @Option(
       names = "--attempt",
       paramLabel = "NUMBER",
-      description = "Which try (default: the last).")
+      description = "Attempt number (default: the last)")
   private @Nullable Integer attempt;
 
   @Option(
       names = {"-t", "--timestamps"},
-      description = "Show when each line was written.")
+      description = "Show timestamps")
   private boolean times;
 
-  @Parameters(paramLabel = "EXECUTION|JOB", description = "An execution's id, or deployment/job.")
+  @Parameters(paramLabel = "EXECUTION|JOB", description = "Execution id, or deployment/job")
   private String name = "";
 
   public JobLogsCommand(Session session) {

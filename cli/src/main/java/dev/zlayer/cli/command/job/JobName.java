@@ -10,7 +10,8 @@ record JobName(String deployment, String job) {
     List<String> parts = List.of(text.split("/", -1));
     if (parts.size() != 2 || parts.stream().anyMatch(String::isBlank)) {
       throw new AgentException.InvalidSpec(
-          "'%s' names no job: write deployment/job, 'zlayer job ls' lists them".formatted(text));
+          "'%s' is not a job; write deployment/job ('zlayer job ls' lists all jobs)"
+              .formatted(text));
     }
     return new JobName(parts.getFirst(), parts.getLast());
   }

@@ -8,7 +8,7 @@ import dev.zlayer.json.Json;
 import java.time.Instant;
 import picocli.CommandLine.Command;
 
-@Command(name = "queue", description = "List executions that wait, in the order of their turn.")
+@Command(name = "queue", description = "List pending executions in queue order")
 public final class JobQueueCommand extends AnswerCommand {
   public JobQueueCommand(Session session) {
     super(session);

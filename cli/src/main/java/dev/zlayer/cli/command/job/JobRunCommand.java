@@ -18,7 +18,7 @@ import picocli.CommandLine.Parameters;
 
 @Command(
     name = "run",
-    description = "Trigger a job; with --wait show its output and return its exit code.",
+    description = "Run a job; with --wait, show its output and return its exit code",
     footer = {
       "",
       "Examples:",
@@ -26,41 +26,44 @@ import picocli.CommandLine.Parameters;
       "  zlayer job run --wait shop/report           output, then the job's own exit code",
       "  zlayer job run -e DAY=monday shop/report -- --verbose",
       "",
-      "--wait goes on when the daemon is restarted. ^C stops waiting, not the job. Exit code:",
-      "the job's own, 128 + n when signal n ended it (137 at its deadline), 130 when somebody",
-      "cancelled it, 3 when it failed without having run."
+      "--wait continues across daemon restarts. ^C stops waiting, not the job. Exits with",
+      "the job's exit code, 128 + n if it was killed by signal n (137 at its deadline), 130",
+      "if it was cancelled, 3 if it failed before it ran."
     })
 public final class JobRunCommand extends AnswerCommand {
-  @Option(names = "--wait", description = "Follow it to its end.")
+  @Option(names = "--wait", description = "Wait for the job to finish")
   private boolean wait;
 
   @Option(
       names = {"-e", "--env"},
       paramLabel = "NAME=VALUE",
-      description = "A variable over the job's own.")
+      description = "Set or override an environment variable")
   private List<String> env = List.of();
 
-  @Option(names = "--deadline", paramLabel = "DURATION", description = "Instead of the job's own.")
+  @Option(
+      names = "--deadline",
+      paramLabel = "DURATION",
+      description = "Override the job's deadline")
   private @Nullable String deadline;
 
   @Option(
       names = "--priority",
       paramLabel = "NUMBER",
-      description = "Instead of the job's own; higher numbers leave the queue first.")
+      description = "Override the job's priority; higher priorities run first")
   private @Nullable Integer priority;
 
   @Option(
       names = {"-q", "--quiet"},
-      description = "Print only the job's output, or only the id.")
+      description = "Print only the job's output, or only the id")
   private boolean quiet;
 
-  @Parameters(index = "0", paramLabel = "JOB", description = "deployment/job.")
+  @Parameters(index = "0", paramLabel = "JOB", description = "deployment/job")
   private String job = "";
 
   @Parameters(
       index = "1..*",
       paramLabel = "ARG",
-      description = "Arguments instead of the job's own.")
+      description = "Arguments that replace the job's own")
   private List<String> args = List.of();
 
   public JobRunCommand(Session session) {

@@ -14,10 +14,13 @@ import picocli.CommandLine.Parameters;
 
 @Command(
     name = "status",
-    description = "Show one execution, or the last one of a job.",
-    footer = {"", "Exit code 0 whatever the execution's result; 'job run --wait' returns that."})
+    description = "Show an execution, or the last one of a job",
+    footer = {
+      "",
+      "Exits with 0 whatever the result was; 'job run --wait' returns the job's exit code."
+    })
 public final class JobStatusCommand extends AnswerCommand {
-  @Parameters(paramLabel = "EXECUTION|JOB", description = "An execution's id, or deployment/job.")
+  @Parameters(paramLabel = "EXECUTION|JOB", description = "Execution id, or deployment/job")
   private String name = "";
 
   public JobStatusCommand(Session session) {

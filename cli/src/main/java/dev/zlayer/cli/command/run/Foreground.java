@@ -89,8 +89,8 @@ final class Foreground {
   }
 
   private String farewell() {
-    return "\nleft; 'zlayer attach %s' comes back%s"
-        .formatted(name, remove ? "; it is removed when it has ended" : "");
+    return "\ndetached; reattach with 'zlayer attach %s'%s"
+        .formatted(name, remove ? "; the container is removed when it exits" : "");
   }
 
   /** Shows what there is to see of it, up to its end. */
@@ -138,7 +138,10 @@ final class Foreground {
 
   private void signal(String signal) {
     if (signals.incrementAndGet() == PATIENCE) {
-      session.err().printf("%nzlayer: it does not heed this; 'zlayer kill %s' ends it%n", name);
+      session
+          .err()
+          .printf(
+              "%nzlayer: the process ignores this signal; end it with 'zlayer kill %s'%n", name);
     }
     try {
       client.post(target.path() + "/kill", Query.of("signal", signal));
@@ -160,7 +163,7 @@ final class Foreground {
     try {
       client.delete(target.path(), Query.of("force", true));
     } catch (DaemonProblem | DaemonLost e) {
-      session.err().println("zlayer: it was not removed: " + e.getMessage());
+      session.err().println("zlayer: the container was not removed: " + e.getMessage());
     }
   }
 }

@@ -20,28 +20,31 @@ final class NetworkFlags {
   @Option(
       names = {"-p", "--publish"},
       paramLabel = "[IP:][PORT:]PORT[/PROTOCOL]",
-      description = "Lead a port of this machine to one inside.")
+      description = "Publish a container port on this host")
   private List<String> ports = List.of();
 
-  @Option(names = "--expose", paramLabel = "PORT", description = "Only says that it listens there.")
+  @Option(
+      names = "--expose",
+      paramLabel = "PORT",
+      description = "Declare a port without publishing it")
   private List<String> expose = List.of();
 
   @Option(
       names = {"--network", "--net"},
       paramLabel = "NETWORK",
-      description = "bridge, host, none, container:NAME or the name of a network.")
+      description = "Network: bridge, host, none, container:NAME or a network name")
   private @Nullable String network;
 
   @Option(
       names = {"-h", "--hostname"},
       paramLabel = "NAME",
-      description = "Its host name.")
+      description = "Container host name")
   private @Nullable String hostname;
 
-  @Option(names = "--add-host", paramLabel = "HOST:IP", description = "A line for its hosts file.")
+  @Option(names = "--add-host", paramLabel = "HOST:IP", description = "Add a line to /etc/hosts")
   private List<String> hosts = List.of();
 
-  @Option(names = "--dns", paramLabel = "IP", description = "A name server.")
+  @Option(names = "--dns", paramLabel = "IP", description = "DNS server")
   private List<String> dns = List.of();
 
   void into(Json.Builder body) {
@@ -84,7 +87,7 @@ final class NetworkFlags {
     int[] host = named == null || named.isEmpty() ? new int[] {0, 0} : range(text, named);
     if (host[0] != 0 && host[1] - host[0] != inside[1] - inside[0]) {
       throw new AgentException.InvalidSpec(
-          "--publish '%s': both ranges have to be of the same length".formatted(text));
+          "--publish '%s': both port ranges must have the same length".formatted(text));
     }
     var mappings = new ArrayList<Json>();
     for (int i = 0; i <= inside[1] - inside[0]; i++) {

@@ -20,67 +20,69 @@ final class ProcessFlags {
   @Option(
       names = {"-e", "--env"},
       paramLabel = "NAME=VALUE",
-      description = "A variable; a name alone passes on the one that is set here.")
+      description = "Set an environment variable; NAME alone passes the current value")
   private List<String> env = List.of();
 
   @Option(
       names = "--env-file",
       paramLabel = "FILE",
-      description = "Variables, one NAME=VALUE per line.")
+      description = "Read environment variables from a file, one NAME=VALUE per line")
   private List<String> envFiles = List.of();
 
   @Option(
       names = {"-l", "--label"},
       paramLabel = "NAME=VALUE",
-      description = "A label.")
+      description = "Set a label")
   private List<String> labels = List.of();
 
   @Option(
       names = "--label-file",
       paramLabel = "FILE",
-      description = "Labels, one NAME=VALUE per line.")
+      description = "Read labels from a file, one NAME=VALUE per line")
   private List<String> labelFiles = List.of();
 
   @Option(
       names = "--entrypoint",
       paramLabel = "PROGRAM",
-      description = "Instead of the image's entrypoint.")
+      description = "Override the image's entrypoint")
   private @Nullable String entrypoint;
 
   @Option(
       names = {"-w", "--workdir"},
       paramLabel = "PATH",
-      description = "Directory inside the container.")
+      description = "Working directory inside the container")
   private @Nullable String workdir;
 
   @Option(
       names = {"-u", "--user"},
       paramLabel = "USER[:GROUP]",
-      description = "Names or numbers.")
+      description = "User name or uid, optionally with :group")
   private @Nullable String user;
 
-  @Option(names = "--group-add", paramLabel = "GROUP", description = "A further group.")
+  @Option(names = "--group-add", paramLabel = "GROUP", description = "Add a supplementary group")
   private List<String> groups = List.of();
 
-  @Option(names = "--init", description = "Run a small init that reaps processes.")
+  @Option(
+      names = "--init",
+      description = "Run an init process that forwards signals and reaps processes")
   private boolean init;
 
   @Option(
       names = "--stop-signal",
       paramLabel = "SIGNAL",
-      description = "What asks it to end (default: the image's).")
+      description = "Signal to stop the container (default: the image's)")
   private @Nullable String stopSignal;
 
   @Option(
       names = "--stop-timeout",
       paramLabel = "SECONDS",
-      description = "How long it may take to end.")
+      description = "Time to wait before the container is killed")
   private @Nullable Integer stopTimeout;
 
   @Option(
       names = "--restart",
       paramLabel = "POLICY",
-      description = "no, always, unless-stopped or on-failure[:MOST].")
+      description = "Restart policy: no, always, unless-stopped or on-failure[:MAX]")
   private @Nullable String restart;
 
   void into(Json.Builder body, Session session, List<String> arguments) {
@@ -116,7 +118,7 @@ final class ProcessFlags {
           case "on-failure" -> "on_failure";
           default ->
               throw new AgentException.InvalidSpec(
-                  "--restart '%s' is none of no, always, unless-stopped, on-failure[:MOST]"
+                  "--restart '%s' is not one of no, always, unless-stopped, on-failure[:MAX]"
                       .formatted(text));
         };
     var policy = Json.object().put("kind", kind);

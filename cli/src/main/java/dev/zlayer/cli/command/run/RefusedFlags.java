@@ -11,34 +11,40 @@ final class RefusedFlags {
           Map.entry("-P", "publish each port with --publish"),
           Map.entry("--link", "use --add-host, or services of one deployment"),
           Map.entry("--network-alias", "use a deployment: its services know each other by name"),
-          Map.entry("--ip", "addresses are given out; use --publish or a deployment's names"),
-          Map.entry("--ip6", "addresses are given out; use --publish or a deployment's names"),
-          Map.entry("--mac-address", "leave it out, the network gives one"),
-          Map.entry("--dns-search", "use whole names"),
-          Map.entry("--dns-option", "leave it out"),
+          Map.entry("--ip", "addresses are assigned; use --publish or a deployment's names"),
+          Map.entry("--ip6", "addresses are assigned; use --publish or a deployment's names"),
+          Map.entry("--mac-address", "omit it; the network assigns one"),
+          Map.entry("--dns-search", "use fully qualified names"),
+          Map.entry("--dns-option", "omit it"),
           Map.entry("--domainname", "use --hostname with the whole name"),
-          Map.entry("--health-cmd", "write a service with 'health' and bring it up"),
-          Map.entry("--health-interval", "write a service with 'health' and bring it up"),
-          Map.entry("--health-timeout", "write a service with 'health' and bring it up"),
-          Map.entry("--health-retries", "write a service with 'health' and bring it up"),
-          Map.entry("--health-start-period", "write a service with 'health' and bring it up"),
-          Map.entry("--no-healthcheck", "leave it out, single containers are not checked"),
-          Map.entry("--log-driver", "leave it out, output is kept and rotated"),
-          Map.entry("--log-opt", "write a service with 'logs' and bring it up"),
-          Map.entry("--gpus", "write a service with 'resources.gpu' and bring it up"),
+          Map.entry("--health-cmd", "write a service with 'health' and deploy it with 'zlayer up'"),
+          Map.entry(
+              "--health-interval", "write a service with 'health' and deploy it with 'zlayer up'"),
+          Map.entry(
+              "--health-timeout", "write a service with 'health' and deploy it with 'zlayer up'"),
+          Map.entry(
+              "--health-retries", "write a service with 'health' and deploy it with 'zlayer up'"),
+          Map.entry(
+              "--health-start-period",
+              "write a service with 'health' and deploy it with 'zlayer up'"),
+          Map.entry("--no-healthcheck", "omit it; single containers are not checked"),
+          Map.entry("--log-driver", "omit it; output is kept and rotated"),
+          Map.entry("--log-opt", "write a service with 'logs' and deploy it with 'zlayer up'"),
+          Map.entry(
+              "--gpus", "write a service with 'resources.gpu' and deploy it with 'zlayer up'"),
           Map.entry("--shm-size", "use --tmpfs /dev/shm:size=SIZE"),
           Map.entry("--volumes-from", "name the volumes with --volume"),
-          Map.entry("--volume-driver", "leave it out, volumes are directories"),
-          Map.entry("--storage-opt", "leave it out"),
+          Map.entry("--volume-driver", "omit it; volumes are directories"),
+          Map.entry("--storage-opt", "omit it"),
           Map.entry("--runtime", "set 'oci_runtime' in the daemon's configuration"),
-          Map.entry("--isolation", "leave it out"),
-          Map.entry("--uts", "leave it out"),
-          Map.entry("--cgroupns", "leave it out"),
-          Map.entry("--detach-keys", "leave with ^P^Q"),
-          Map.entry("--sig-proxy", "leave it out, signals are passed on"),
-          Map.entry("--attach", "leave it out, output is shown without --detach"),
-          Map.entry("-a", "leave it out, output is shown without --detach"),
-          Map.entry("--disable-content-trust", "leave it out"),
+          Map.entry("--isolation", "omit it"),
+          Map.entry("--uts", "omit it"),
+          Map.entry("--cgroupns", "omit it"),
+          Map.entry("--detach-keys", "detach with ^P^Q"),
+          Map.entry("--sig-proxy", "omit it; signals are forwarded"),
+          Map.entry("--attach", "omit it; output is shown without --detach"),
+          Map.entry("-a", "omit it; output is shown without --detach"),
+          Map.entry("--disable-content-trust", "omit it"),
           Map.entry("--cpu-period", "use --cpus"),
           Map.entry("--cpu-quota", "use --cpus"),
           Map.entry("--cpuset-mems", "use --cpuset-cpus"),
@@ -52,6 +58,6 @@ final class RefusedFlags {
   static Optional<String> advice(String typed) {
     String name = typed.replaceFirst("=.*", "");
     return Optional.ofNullable(ADVICE.get(name))
-        .map(instead -> "'%s' is not honoured: %s".formatted(name, instead));
+        .map(instead -> "'%s' is not supported: %s".formatted(name, instead));
   }
 }

@@ -18,58 +18,61 @@ final class ResourceFlags {
   @Option(
       names = {"-m", "--memory"},
       paramLabel = "SIZE",
-      description = "Most memory, such as 512m.")
+      description = "Memory limit, e.g. 512m")
   private @Nullable String memory;
 
   @Option(
       names = "--memory-swap",
       paramLabel = "SIZE",
-      description = "Most memory and swap together; -1 for any.")
+      description = "Memory plus swap limit; -1 for unlimited swap")
   private @Nullable String memorySwap;
 
   @Option(
       names = "--memory-reservation",
       paramLabel = "SIZE",
-      description = "Memory that is kept for it.")
+      description = "Memory reservation (soft limit)")
   private @Nullable String memoryReservation;
 
-  @Option(names = "--memory-swappiness", paramLabel = "0..100", description = "How readily.")
+  @Option(
+      names = "--memory-swappiness",
+      paramLabel = "0..100",
+      description = "Swappiness (0 to 100)")
   private @Nullable Integer swappiness;
 
-  @Option(names = "--cpus", paramLabel = "NUMBER", description = "Processors, such as 1.5.")
+  @Option(names = "--cpus", paramLabel = "NUMBER", description = "Number of CPUs, e.g. 1.5")
   private @Nullable Double cpus;
 
   @Option(
       names = {"-c", "--cpu-shares"},
       paramLabel = "WEIGHT",
-      description = "Weight when processors are short; 1024 is usual.")
+      description = "CPU weight relative to other containers (default: 1024)")
   private @Nullable Integer cpuShares;
 
-  @Option(names = "--cpuset-cpus", paramLabel = "LIST", description = "Which, such as 0-3.")
+  @Option(names = "--cpuset-cpus", paramLabel = "LIST", description = "CPUs to run on, e.g. 0-3")
   private @Nullable String cpuset;
 
-  @Option(names = "--pids-limit", paramLabel = "NUMBER", description = "Most processes.")
+  @Option(names = "--pids-limit", paramLabel = "NUMBER", description = "Process limit")
   private @Nullable Long pids;
 
-  @Option(names = "--oom-kill-disable", description = "Never kill it when memory is short.")
+  @Option(names = "--oom-kill-disable", description = "Disable the OOM killer")
   private boolean oomKillDisable;
 
   @Option(
       names = "--oom-score-adj",
       paramLabel = "NUMBER",
-      description = "How readily it is killed.")
+      description = "Adjust the OOM score (-1000 to 1000)")
   private @Nullable Integer oomScore;
 
   @Option(
       names = "--blkio-weight",
       paramLabel = "WEIGHT",
-      description = "Weight when disks are busy.")
+      description = "Block I/O weight (10 to 1000)")
   private @Nullable Integer blkioWeight;
 
   @Option(
       names = "--ulimit",
       paramLabel = "NAME=SOFT[:HARD]",
-      description = "A limit per process, such as nofile=1024:4096.")
+      description = "Set a resource limit, e.g. nofile=1024:4096")
   private List<String> ulimits = List.of();
 
   void into(Json.Builder body) {

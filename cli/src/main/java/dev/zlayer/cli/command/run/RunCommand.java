@@ -23,7 +23,7 @@ import picocli.CommandLine.Parameters;
 
 @Command(
     name = "run",
-    description = "Run one container without a deployment file, with Docker's flags.",
+    description = "Run one container without a deployment file, with Docker's flags",
     footer = {
       "",
       "Examples:",
@@ -31,8 +31,8 @@ import picocli.CommandLine.Parameters;
       "  zlayer run -d --name web -p 8080:80 -v site:/usr/share/nginx/html:ro nginx",
       "  zlayer run --rm -v \"$PWD\":/src -w /src --memory 1g --cpus 2 maven mvn verify",
       "",
-      "In the foreground: exit code of the container, ^C is passed on, ^P^Q leaves one with a",
-      "terminal running. With --detach: prints its name."
+      "In the foreground, exits with the container's exit code; ^C is forwarded, ^P^Q detaches",
+      "from a terminal. With --detach, prints the container's name."
     })
 public final class RunCommand extends ClientCommand implements Advising {
   enum Pull {
@@ -47,43 +47,46 @@ public final class RunCommand extends ClientCommand implements Advising {
 
   @Option(
       names = {"-d", "--detach"},
-      description = "In the background.")
+      description = "Run in the background")
   private boolean detach;
 
   @Option(
       names = {"-i", "--interactive"},
-      description = "Pass standard input on.")
+      description = "Keep standard input open")
   private boolean interactive;
 
   @Option(
       names = {"-t", "--tty"},
-      description = "Give it a terminal.")
+      description = "Allocate a terminal")
   private boolean tty;
 
-  @Option(names = "--rm", description = "Remove it when it has ended.")
+  @Option(names = "--rm", description = "Remove the container when it exits")
   private boolean remove;
 
-  @Option(names = "--name", paramLabel = "NAME", description = "What to call it.")
+  @Option(names = "--name", paramLabel = "NAME", description = "Container name")
   private @Nullable String name;
 
   @Option(
       names = "--pull",
       paramLabel = "WHEN",
-      description = "always, missing, newer or never (default: missing).")
+      description = "Pull the image: always, missing, newer or never (default: missing)")
   private Pull pull = Pull.MISSING;
 
   @Option(
       names = "--platform",
       paramLabel = "OS/ARCH",
-      description = "Which one of a multi-platform image.")
+      description = "Platform of a multi-platform image")
   private @Nullable String platform;
 
-  @Option(names = "--cidfile", paramLabel = "FILE", description = "Write its id here.")
+  @Option(
+      names = "--cidfile",
+      paramLabel = "FILE",
+      description = "Write the container id to this file")
   private @Nullable String idFile;
 
   @Option(
       names = {"-q", "--quiet"},
-      description = "Do not show how the image comes in.")
+      description = "Do not show pull progress")
   private boolean quiet;
 
   @Mixin private ProcessFlags process = new ProcessFlags();
@@ -92,13 +95,10 @@ public final class RunCommand extends ClientCommand implements Advising {
   @Mixin private StorageFlags storage = new StorageFlags();
   @Mixin private SecurityFlags security = new SecurityFlags();
 
-  @Parameters(index = "0", paramLabel = "IMAGE", description = "What to run.")
+  @Parameters(index = "0", paramLabel = "IMAGE", description = "Image reference")
   private String image = "";
 
-  @Parameters(
-      index = "1..*",
-      paramLabel = "ARG",
-      description = "Instead of the image's own arguments.")
+  @Parameters(index = "1..*", paramLabel = "ARG", description = "Command and arguments")
   private List<String> arguments = List.of();
 
   public RunCommand(Session session) {
@@ -113,11 +113,11 @@ public final class RunCommand extends ClientCommand implements Advising {
   @Override
   protected int run(DaemonClient client) throws InterruptedException, IOException {
     if (tty && !detach && !session.keyboard()) {
-      throw new AgentException.InvalidSpec("standard input is not a terminal: leave out -t");
+      throw new AgentException.InvalidSpec("standard input is not a terminal; omit -t");
     }
     if (idFile != null && Files.exists(session.resolve(idFile))) {
       throw new AgentException.InvalidSpec(
-          "--cidfile '%s' exists: remove it, or write another".formatted(idFile));
+          "--cidfile '%s' already exists; remove it or choose another file".formatted(idFile));
     }
     Json body = body();
     fetch(client, ImageRef.parse(image));

@@ -12,46 +12,52 @@ import picocli.CommandLine.Option;
 
 /** What it may do. */
 final class SecurityFlags {
-  @Option(names = "--cap-add", paramLabel = "CAPABILITY", description = "Add one, or ALL.")
+  @Option(names = "--cap-add", paramLabel = "CAPABILITY", description = "Add a capability, or ALL")
   private List<String> capAdd = List.of();
 
-  @Option(names = "--cap-drop", paramLabel = "CAPABILITY", description = "Take one away, or ALL.")
+  @Option(
+      names = "--cap-drop",
+      paramLabel = "CAPABILITY",
+      description = "Drop a capability, or ALL")
   private List<String> capDrop = List.of();
 
-  @Option(names = "--privileged", description = "All capabilities and devices. Use with care.")
+  @Option(names = "--privileged", description = "Grant all capabilities and devices")
   private boolean privileged;
 
-  @Option(names = "--read-only", description = "Nothing in its root file system can be written.")
+  @Option(names = "--read-only", description = "Mount the root file system read-only")
   private boolean readOnly;
 
   @Option(
       names = "--security-opt",
       paramLabel = "OPTION",
-      description = "no-new-privileges, seccomp=..., apparmor=... or label=....")
+      description = "no-new-privileges, seccomp=..., apparmor=... or label=...")
   private List<String> options = List.of();
 
-  @Option(
-      names = "--device",
-      paramLabel = "PATH[:PATH[:rwm]]",
-      description = "A device of this machine, at the same path.")
+  @Option(names = "--device", paramLabel = "PATH[:PATH[:rwm]]", description = "Add a host device")
   private List<String> devices = List.of();
 
-  @Option(names = "--sysctl", paramLabel = "NAME=VALUE", description = "A setting of its kernel.")
+  @Option(names = "--sysctl", paramLabel = "NAME=VALUE", description = "Set a kernel parameter")
   private List<String> sysctls = List.of();
 
-  @Option(names = "--pid", paramLabel = "MODE", description = "host, or container:NAME.")
+  @Option(
+      names = "--pid",
+      paramLabel = "MODE",
+      description = "PID namespace: host or container:NAME")
   private @Nullable String pid;
 
   @Option(
       names = "--ipc",
       paramLabel = "MODE",
-      description = "private, shareable, host, none or container:NAME.")
+      description = "IPC namespace: private, shareable, host, none or container:NAME")
   private @Nullable String ipc;
 
-  @Option(names = "--userns", paramLabel = "MODE", description = "private or host.")
+  @Option(
+      names = "--userns",
+      paramLabel = "MODE",
+      description = "Cgroup namespace: private or host")
   private @Nullable String users;
 
-  @Option(names = "--cgroup-parent", paramLabel = "PATH", description = "The control group above.")
+  @Option(names = "--cgroup-parent", paramLabel = "PATH", description = "Parent cgroup")
   private @Nullable String cgroupParent;
 
   void into(Json.Builder body) {

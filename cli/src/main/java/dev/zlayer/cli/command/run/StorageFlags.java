@@ -16,19 +16,19 @@ final class StorageFlags {
   @Option(
       names = {"-v", "--volume"},
       paramLabel = "[SOURCE:]PATH[:ro]",
-      description = "A volume by name, a path of this machine, or neither for a new volume.")
+      description = "Mount a named volume or a host path: [NAME|PATH:]TARGET[:OPTIONS]")
   private List<String> volumes = List.of();
 
   @Option(
       names = "--mount",
       paramLabel = "KEY=VALUE,...",
-      description = "type=bind|volume|tmpfs,source=...,target=...[,readonly].")
+      description = "type=bind|volume|tmpfs,source=...,target=...[,readonly]")
   private List<String> mounts = List.of();
 
   @Option(
       names = "--tmpfs",
       paramLabel = "PATH[:size=64m,mode=1777]",
-      description = "Memory at this path.")
+      description = "Mount a tmpfs")
   private List<String> tmpfs = List.of();
 
   void into(Json.Builder body, Session session) {

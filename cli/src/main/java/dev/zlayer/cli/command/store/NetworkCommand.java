@@ -7,7 +7,7 @@ public final class NetworkCommand {
   private NetworkCommand() {}
 
   public static Group group() {
-    return new Group("network", "List and remove the networks of containers.")
+    return new Group("network", "List and remove networks")
         .with("ls", NetworkListCommand::new)
         .with("rm", NetworkRemoveCommand::new);
   }

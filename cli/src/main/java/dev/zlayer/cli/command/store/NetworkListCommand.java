@@ -8,7 +8,7 @@ import dev.zlayer.json.Json;
 import java.util.List;
 import picocli.CommandLine.Command;
 
-@Command(name = "ls", aliases = "list", description = "List networks.")
+@Command(name = "ls", aliases = "list", description = "List networks")
 public final class NetworkListCommand extends AnswerCommand {
   public NetworkListCommand(Session session) {
     super(session);

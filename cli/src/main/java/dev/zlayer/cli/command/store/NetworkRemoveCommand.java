@@ -6,8 +6,8 @@ import picocli.CommandLine.Command;
 @Command(
     name = "rm",
     aliases = "remove",
-    description = "Remove networks that no container is on.",
-    footer = {"", "A network is made by the first container that names it, and stays."})
+    description = "Remove unused networks",
+    footer = {"", "A network is created by the first container that names it, and kept."})
 public final class NetworkRemoveCommand extends RemoveEachCommand {
   public NetworkRemoveCommand(Session session) {
     super(session, "/networks/");

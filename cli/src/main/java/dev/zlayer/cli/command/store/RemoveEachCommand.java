@@ -14,10 +14,10 @@ abstract class RemoveEachCommand extends ClientCommand {
 
   @Option(
       names = {"-q", "--quiet"},
-      description = "Print nothing.")
+      description = "Do not print anything")
   private boolean quiet;
 
-  @Parameters(paramLabel = "NAME", arity = "1..*", description = "Their names.")
+  @Parameters(paramLabel = "NAME", arity = "1..*", description = "Names")
   private List<String> names = List.of();
 
   RemoveEachCommand(Session session, String path) {

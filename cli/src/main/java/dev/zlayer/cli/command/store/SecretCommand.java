@@ -7,7 +7,7 @@ public final class SecretCommand {
   private SecretCommand() {}
 
   public static Group group() {
-    return new Group("secret", "Store secrets that deployment files refer to as $S:name.")
+    return new Group("secret", "Store secrets that deployment files refer to as $S:name")
         .with("set", SecretSetCommand::new)
         .with("ls", SecretListCommand::new)
         .with("rm", SecretRemoveCommand::new);

@@ -13,9 +13,12 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-@Command(name = "ls", aliases = "list", description = "List names of secrets, never their values.")
+@Command(
+    name = "ls",
+    aliases = "list",
+    description = "List the names of secrets, never their values")
 public final class SecretListCommand extends AnswerCommand {
-  @Option(names = "--deployment", paramLabel = "NAME", description = "Only of this deployment.")
+  @Option(names = "--deployment", paramLabel = "NAME", description = "Show only this deployment")
   private @Nullable String deployment;
 
   public SecretListCommand(Session session) {

@@ -11,12 +11,12 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-@Command(name = "rm", aliases = "remove", description = "Forget secrets.")
+@Command(name = "rm", aliases = "remove", description = "Remove secrets")
 public final class SecretRemoveCommand extends ClientCommand {
-  @Option(names = "--deployment", paramLabel = "NAME", description = "That of this deployment.")
+  @Option(names = "--deployment", paramLabel = "NAME", description = "Deployment of the secret")
   private @Nullable String deployment;
 
-  @Parameters(paramLabel = "NAME", arity = "1..*", description = "Their names.")
+  @Parameters(paramLabel = "NAME", arity = "1..*", description = "Secret names")
   private List<String> names = List.of();
 
   public SecretRemoveCommand(Session session) {

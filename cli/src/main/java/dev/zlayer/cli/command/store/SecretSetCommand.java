@@ -18,14 +18,14 @@ import picocli.CommandLine.Parameters;
 
 @Command(
     name = "set",
-    description = "Store a secret; services that use it are rolled.",
+    description = "Store a secret; services that use it are updated",
     footer = {
       "",
       "Examples:",
       "  openssl rand -hex 24 | zlayer secret set db-password",
       "  zlayer secret set tls-key --file key.pem --keep-newline",
       "",
-      "A value is never an argument: those are seen by every user of the machine."
+      "A value is never an argument: every user of the host can see those."
     })
 public final class SecretSetCommand extends ClientCommand implements Advising {
   private static final int MOST_BYTES = 1 << 20;
@@ -33,16 +33,19 @@ public final class SecretSetCommand extends ClientCommand implements Advising {
   @Option(
       names = {"-f", "--file"},
       paramLabel = "FILE",
-      description = "Where the value is (default: standard input).")
+      description = "File that holds the value (default: standard input)")
   private @Nullable String file;
 
-  @Option(names = "--keep-newline", description = "Keep the line end after the last line.")
+  @Option(names = "--keep-newline", description = "Keep the final line break")
   private boolean keepNewline;
 
-  @Option(names = "--deployment", paramLabel = "NAME", description = "Only for this deployment.")
+  @Option(
+      names = "--deployment",
+      paramLabel = "NAME",
+      description = "Store it for this deployment only")
   private @Nullable String deployment;
 
-  @Parameters(paramLabel = "NAME", description = "What to call it.")
+  @Parameters(paramLabel = "NAME", description = "Secret name")
   private String name = "";
 
   public SecretSetCommand(Session session) {
@@ -55,7 +58,8 @@ public final class SecretSetCommand extends ClientCommand implements Advising {
     return typed.startsWith("-")
         ? Optional.empty()
         : Optional.of(
-            "a value is never an argument, others could see it: pipe it in, or use --file");
+            "a secret value cannot be an argument, other users could see it; use standard input or"
+                + " --file");
   }
 
   @Override
@@ -71,13 +75,13 @@ public final class SecretSetCommand extends ClientCommand implements Advising {
 
   private byte[] value() throws IOException {
     if (file == null && session.keyboard()) {
-      tell("type the value and then ^D");
+      tell("enter the value, then press ^D");
     }
     try (InputStream in =
         file == null ? session.in() : Files.newInputStream(session.resolve(file))) {
       byte[] bytes = in.readNBytes(MOST_BYTES + 1);
       if (bytes.length > MOST_BYTES) {
-        throw new AgentException.InvalidSpec("a secret has at most 1 MiB");
+        throw new AgentException.InvalidSpec("a secret can be at most 1 MiB");
       }
       return keepNewline ? bytes : withoutLineEnd(bytes);
     } catch (NoSuchFileException _) {

@@ -7,7 +7,7 @@ public final class VolumeCommand {
   private VolumeCommand() {}
 
   public static Group group() {
-    return new Group("volume", "List, inspect and remove volumes.")
+    return new Group("volume", "List, inspect and remove volumes")
         .with("ls", VolumeListCommand::new)
         .with("inspect", VolumeInspectCommand::new)
         .with("rm", VolumeRemoveCommand::new)

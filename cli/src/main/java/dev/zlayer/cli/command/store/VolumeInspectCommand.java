@@ -8,9 +8,9 @@ import dev.zlayer.json.JsonText;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;
 
-@Command(name = "inspect", description = "Show all that is known of a volume, as JSON in any case.")
+@Command(name = "inspect", description = "Show volume details; always prints JSON")
 public final class VolumeInspectCommand extends AnswerCommand {
-  @Parameters(paramLabel = "VOLUME", description = "Its name.")
+  @Parameters(paramLabel = "VOLUME", description = "Volume name")
   private String name = "";
 
   public VolumeInspectCommand(Session session) {

@@ -10,14 +10,11 @@ import dev.zlayer.json.Json;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-@Command(
-    name = "ls",
-    aliases = "list",
-    description = "List volumes, their sizes and who uses them.")
+@Command(name = "ls", aliases = "list", description = "List volumes with their size and users")
 public final class VolumeListCommand extends AnswerCommand {
   @Option(
       names = {"-q", "--quiet"},
-      description = "Print only names.")
+      description = "Print names only")
   private boolean quiet;
 
   public VolumeListCommand(Session session) {

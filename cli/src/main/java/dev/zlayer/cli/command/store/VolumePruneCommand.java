@@ -8,7 +8,7 @@ import dev.zlayer.cli.print.Amounts;
 import dev.zlayer.json.Json;
 import picocli.CommandLine.Command;
 
-@Command(name = "prune", description = "Remove all volumes that nothing uses.")
+@Command(name = "prune", description = "Remove unused volumes")
 public final class VolumePruneCommand extends AnswerCommand {
   public VolumePruneCommand(Session session) {
     super(session);

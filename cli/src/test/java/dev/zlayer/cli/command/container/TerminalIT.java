@@ -65,7 +65,7 @@ class TerminalIT {
       person.type("MARK=seven; echo set $MARK\r");
       person.awaitText("set seven");
       person.type("\u0010\u0011");
-      person.awaitText("'zlayer attach stays' comes back");
+      person.awaitText("reattach with 'zlayer attach stays'");
       assertThat(person.exitCode()).isZero();
     }
     try (var person = at("attach", "stays")) {
@@ -92,7 +92,7 @@ class TerminalIT {
     daemon.ok("up", "slow.yml");
     try (var person = at("down", "slow")) {
       person.awaitText("removing"); // while the grace goes on, nothing more is told
-      person.awaitText("deployment 'slow' is gone");
+      person.awaitText("deployment 'slow' is removed");
       assertThat(person.exitCode()).isZero();
       assertThat(person.screen().indexOf("removing"))
           .isLessThan(person.screen().lastIndexOf("\033[2K"));

@@ -85,7 +85,7 @@ class DeploymentVerbsIT {
 
     CliFixture.Result up = cli.run("up");
     assertThat(up.code()).as(up.err()).isZero();
-    assertThat(up.err()).contains("2 of 2 ready").contains("'demo' is as wanted");
+    assertThat(up.err()).contains("2 of 2 ready").contains("'demo' is ready");
     assertThat(ok("diff")).contains("nothing would change");
     assertThat(cli.run("diff", "--exit-code").code()).isZero();
     assertThat(ok("ps", "demo/web").lines()).hasSize(3);
@@ -94,7 +94,7 @@ class DeploymentVerbsIT {
     assertThat(ok("logs", "demo/web")).contains("demo/web/1").contains("| serving");
     assertThat(ok("exec", "demo/web/1", "echo", "inside")).isEqualTo("inside\n");
 
-    assertThat(ok("scale", "demo/web=1")).contains("1 replicas wanted");
+    assertThat(ok("scale", "demo/web=1")).contains("1 replicas desired");
     Awaitility.await()
         .atMost(Duration.ofSeconds(40))
         .until(() -> ok("ps", "--quiet", "demo/web").lines().count() == 1);
@@ -111,7 +111,7 @@ class DeploymentVerbsIT {
     ok("rollback", "demo", "1");
     assertThat(ok("revisions", "demo")).contains("rollback");
 
-    assertThat(cli.run("down", "demo").err()).contains("'demo' is gone");
+    assertThat(cli.run("down", "demo").err()).contains("'demo' is removed");
     CliFixture.Result gone = cli.run("status", "demo");
     assertThat(gone.code()).isEqualTo(2);
     assertThat(gone.err()).contains("'demo' not found");

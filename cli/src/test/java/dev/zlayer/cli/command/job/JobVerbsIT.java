@@ -127,7 +127,7 @@ class JobVerbsIT {
     assertThat(ok("job", "queue").lines()).hasSize(1);
 
     CliFixture.Result late = cli.run("job", "cancel", urgent);
-    assertThat(late.err()).contains(urgent + " had ended before: completed with exit code 0");
+    assertThat(late.err()).contains(urgent + " has already ended: completed with exit code 0");
     CliFixture.Result unknown = cli.run("job", "cancel", "no-such-execution");
     assertThat(unknown.code()).isEqualTo(2);
     assertThat(unknown.err()).contains("no-such-execution");
