@@ -13,6 +13,7 @@ import dev.zlayer.task.Deadline;
 import dev.zlayer.task.KeyedLock;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermission;
@@ -25,8 +26,9 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * Directories that outlive a root file system. A volume appears whole: it is filled under another
- * name and renamed, so a crash leaves nothing half filled.
+ * Directories that outlive a root file system. A new volume appears whole: it is filled under
+ * another name and renamed, so a crash leaves nothing half filled. A volume that exists keeps its
+ * directory for as long as it exists, since containers may have it mounted.
  */
 public final class Volumes {
   private static final Duration COPY_LIMIT = Duration.ofMinutes(10);
@@ -35,6 +37,9 @@ public final class Volumes {
   private static final String ANONYMOUS = ".anonymous";
 
   private static final String FILLING = ".new-";
+
+  /** Content that is copied whole and not yet moved into an existing volume. */
+  private static final String COMPLETE = ".filled-";
 
   private final Path directory;
   private final KeyedLock<String> locks = new KeyedLock<>();
@@ -138,38 +143,78 @@ public final class Volumes {
     return source;
   }
 
+  /**
+   * A volume that exists may be mounted, so its directory is never replaced: an empty one is filled
+   * in place.
+   */
   private Path named(String name, Path root, String target)
       throws IOException, InterruptedException {
     Path volume = directory.resolve(name);
+    Path complete = directory.resolve(COMPLETE + name);
     try (var _ = locks.lock(name)) {
-      if (!Files.exists(volume) || empty(volume)) {
+      if (!Files.exists(volume)) {
+        RootedDirectory.removeTree(complete);
         fill(volume, root, target);
+      } else if (Files.exists(complete)) {
+        moveInto(complete, volume);
+      } else if (empty(volume)) {
+        Optional<Path> content = content(root, target);
+        if (content.isPresent() && !empty(content.get())) {
+          Files.move(stage(volume, content), complete, StandardCopyOption.ATOMIC_MOVE);
+          moveInto(complete, volume);
+        }
       }
     }
     return volume;
   }
 
+  /** Can be interrupted anywhere and done again; what a container wrote meanwhile is kept. */
+  private static void moveInto(Path complete, Path volume) throws IOException {
+    for (String attribute : List.of("unix:uid", "unix:gid", "unix:mode")) {
+      Files.setAttribute(volume, attribute, Files.getAttribute(complete, attribute));
+    }
+    for (Path entry : entries(complete)) {
+      Path moved = volume.resolve(String.valueOf(entry.getFileName()));
+      if (!Files.exists(moved, LinkOption.NOFOLLOW_LINKS)) {
+        Files.move(entry, moved, StandardCopyOption.ATOMIC_MOVE);
+      }
+    }
+    RootedDirectory.removeTree(complete);
+  }
+
   private static boolean empty(Path directory) throws IOException {
+    return entries(directory).isEmpty();
+  }
+
+  private static List<Path> entries(Path directory) throws IOException {
     try (var entries = Files.list(directory)) {
-      return entries.findAny().isEmpty();
+      return entries.toList();
     }
   }
 
-  /** Copies what the image has at the target, owner, mode and all. */
-  private void fill(Path volume, Path root, String target)
+  private static Optional<Path> content(Path root, String target) throws IOException {
+    return RootedFiles.resolve(root, target).filter(Files::isDirectory);
+  }
+
+  /** Makes a volume that does not exist yet. */
+  private static void fill(Path volume, Path root, String target)
+      throws IOException, InterruptedException {
+    Files.move(stage(volume, content(root, target)), volume, StandardCopyOption.ATOMIC_MOVE);
+  }
+
+  /** Copies what the image has at the target, owner, mode and all, beside the volume. */
+  private static Path stage(Path volume, Optional<Path> content)
       throws IOException, InterruptedException {
     Path parent = Objects.requireNonNull(volume.getParent(), "volumes are never the root");
     Files.createDirectories(parent);
     Path filling = parent.resolve(FILLING + volume.getFileName());
     RootedDirectory.removeTree(filling);
-    Optional<Path> content = RootedFiles.resolve(root, target).filter(Files::isDirectory);
     if (content.isPresent()) {
       copy(content.get(), filling);
     } else {
       Files.createDirectory(filling);
     }
-    Files.move(
-        filling, volume, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+    return filling;
   }
 
   private static void copy(Path from, Path to) throws InterruptedException {

@@ -15,7 +15,10 @@ import java.util.List;
  * of the distribution, since the drives of Windows keep neither owners nor modes.
  */
 record WslVolumes(WslShell shell, WslPlaces places, WslPaths paths) {
-  /** Fills a volume with what the image has at a target, if all of the way there is directories. */
+  /**
+   * Fills a volume with what the image has at a target, if all of the way there is directories. One
+   * that exists may be mounted: its directory is never replaced.
+   */
   private static final String FILL =
       """
       volume=$1 root=$2 target=$3
@@ -30,10 +33,13 @@ record WslVolumes(WslShell shell, WslPlaces places, WslPaths paths) {
         fi
       done
       unset IFS
+      if [ -d "$volume" ]; then
+        if [ -n "$source" ] && [ -n "$(ls -A "$source")" ]; then cp -a -n -T "$source" "$volume"; fi
+        exit 0
+      fi
       rm -rf "$volume.new"
       mkdir -p "$volume.new"
       if [ -n "$source" ]; then cp -a -T "$source" "$volume.new"; fi
-      mkdir -p "$volume"
       mv -T "$volume.new" "$volume"
       """;
 

@@ -96,6 +96,53 @@ class MountsIT extends OnStage {
   }
 
   @Test
+  void anEmptyVolumeInUseKeepsItsDirectory() throws Exception {
+    var volume = new Mount.Named("shared", "/srv", false);
+    Container first =
+        stage.runtime.create(
+            Stage.id(),
+            spec("until [ -e /srv/second ]; do sleep 0.05; done; echo seen > /srv/first", volume));
+    first.start();
+
+    assertThat(output("echo here > /srv/second; ls /srv", volume)).contains("second");
+    Runs.end(first);
+    first.remove(false);
+
+    assertThat(stage.dirs.volumes().resolve("shared/first")).hasContent("seen\n");
+  }
+
+  @Test
+  void anEmptyVolumeInUseIsFilledInPlace() throws Exception {
+    Container first =
+        stage.runtime.create(
+            Stage.id(),
+            spec(
+                "until [ -e /srv/seed ]; do sleep 0.05; done; cat /srv/seed",
+                new Mount.Named("late", "/srv", false)));
+    first.start();
+
+    assertThat(
+            output("stat -c '%u %g %a' /data /data/seed", new Mount.Named("late", "/data", false)))
+        .isEqualTo("1000 50 750\n1000 1000 640");
+    Runs.end(first);
+    assertThat(Stage.text(first)).isEqualTo("from the image");
+    first.remove(false);
+  }
+
+  @Test
+  void aFillThatWasInterruptedIsFinished() throws Exception {
+    Path volumes = Files.createDirectories(stage.dirs.volumes());
+    Files.createDirectory(volumes.resolve("half"));
+    Files.writeString(volumes.resolve("half/moved"), "moved");
+    Files.createDirectory(volumes.resolve(".filled-half"));
+    Files.writeString(volumes.resolve(".filled-half/left"), "left");
+
+    assertThat(output("cat /data/moved /data/left", new Mount.Named("half", "/data", false)))
+        .isEqualTo("movedleft");
+    assertThat(volumes.resolve(".filled-half")).doesNotExist();
+  }
+
+  @Test
   void anAnonymousVolumeGoesWithItsContainer() throws Exception {
     Container container =
         stage.runtime.create(Stage.id(), spec("cat /data/seed", new Mount.Anonymous("/data")));

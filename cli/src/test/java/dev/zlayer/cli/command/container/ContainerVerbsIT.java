@@ -72,6 +72,16 @@ class ContainerVerbsIT {
   }
 
   @Test
+  void containersShareAnEmptyVolume() {
+    ok("run", "-d", "--name", "one", "-v", "up:/data", "bb:1", "sleep", "300");
+    ok("run", "-d", "--name", "two", "-v", "up:/data", "bb:1", "sleep", "300");
+
+    ok("exec", "one", "sh", "-c", "echo hello > /data/note");
+
+    assertThat(ok("exec", "two", "cat", "/data/note")).isEqualTo("hello\n");
+  }
+
+  @Test
   void theForegroundShowsBothStreamsAndReturnsTheCode() {
     CliFixture.Result result =
         cli.run(
