@@ -95,8 +95,8 @@ class CliTest {
         "events --since x        | --since 'x' is not a number",
         "spec foo                | FORM 'foo' is not one of schema, reference",
         "completions fish        | SHELL 'fish' is not one of bash, zsh",
-        "secret set token s3cret | a value is never an argument, others could see it: pipe it in,"
-            + " or use --file",
+        "secret set token s3cret | a secret value cannot be an argument, other users could see"
+            + " it; use standard input or --file",
       })
   void wordsThatDoNotFitAreToldInOurWords(String typed, String message) {
     String[] words = typed.split(" ");
@@ -112,7 +112,7 @@ class CliTest {
 
     assertThat(result.code()).isEqualTo(2);
     assertThat(result.err()).contains("ls, run, status, logs, history, queue, artifacts, cancel");
-    assertThat(run("job", "--help").out()).contains("cancel").contains("End executions");
+    assertThat(run("job", "--help").out()).contains("cancel").contains("Cancel pending");
     assertThat(run("help", "job", "run").out()).startsWith("Usage: zlayer job run");
   }
 
