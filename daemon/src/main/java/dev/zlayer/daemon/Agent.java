@@ -134,8 +134,7 @@ public final class Agent implements AutoCloseable {
     var containers = new NetworkedContainers(translator, bridges, records);
     this.volumes =
         parts.make(
-            "the volumes",
-            () -> VolumeStore.open(dirs.volumes(), runtime, () -> DeclaredVolumes.of(records)));
+            "the volumes", () -> VolumeStore.open(dirs.volumes(), runtime, records::volumes));
     this.jobs =
         parts.start(
             "the jobs",

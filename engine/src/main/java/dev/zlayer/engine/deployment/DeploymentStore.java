@@ -6,6 +6,8 @@ import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.spec.DeploymentSpec;
 import dev.zlayer.spec.RunType;
+import dev.zlayer.spec.read.SpecReader;
+import dev.zlayer.spec.read.SpecResult;
 import dev.zlayer.spec.storage.StorageSpec;
 import java.nio.file.Path;
 import java.util.List;
@@ -57,22 +59,29 @@ public final class DeploymentStore {
   }
 
   private static Set<String> volumes(Revision revision) {
-    try {
-      return DeploymentFile.read(Optional.empty(), revision.bytes()).services().values().stream()
-          .flatMap(service -> service.storage().stream())
-          .filter(StorageSpec.Named.class::isInstance)
-          .map(storage -> ((StorageSpec.Named) storage).name())
-          .collect(Collectors.toSet());
-    } catch (AgentException _) {
-      return Set.of(); // see jobs below
-    }
+    // keys that this program does not support must not make a volume look unused
+    return SpecReader.read(revision.deployment(), revision.bytes())
+            instanceof SpecResult.Valid(DeploymentSpec spec, _, _)
+        ? spec.services().values().stream()
+            .flatMap(service -> service.storage().stream())
+            .filter(StorageSpec.Named.class::isInstance)
+            .map(storage -> ((StorageSpec.Named) storage).name())
+            .collect(Collectors.toSet())
+        : Set.of();
   }
 
   /** All that are kept, oldest first. */
   public List<Revision> revisions(String deployment) {
-    return store.list(DeploymentRecord.REVISIONS).stream()
-        .filter(entry -> entry.key().startsWith(deployment + "/"))
+    return store.list(DeploymentRecord.REVISIONS, deployment + "/").stream()
         .map(entry -> DeploymentRecord.readRevision(entry.value()))
+        .toList();
+  }
+
+  /** The numbers of {@link #revisions}, without reading the files. */
+  List<Long> revisionNumbers(String deployment) {
+    String prefix = deployment + "/";
+    return store.keys(DeploymentRecord.REVISIONS, prefix).stream()
+        .map(key -> Long.parseLong(key.substring(prefix.length())))
         .toList();
   }
 

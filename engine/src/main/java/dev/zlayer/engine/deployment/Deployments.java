@@ -128,7 +128,7 @@ public final class Deployments implements AutoCloseable {
             .filter(old -> old.file().equals(file) && old.directory().equals(directory))
             .isPresent();
     if (same && reason.isEmpty() && !asksForNewest(spec)) {
-      known.orElseThrow().want(before, spec, lastEvent() + 1);
+      known.orElseThrow().want(before, newest.orElseThrow(), spec, lastEvent() + 1);
       return newest.orElseThrow();
     }
     var revision =
@@ -137,7 +137,7 @@ public final class Deployments implements AutoCloseable {
     LiveDeployment deployment = known.orElseGet(() -> make(record));
     long event = writer.write(record, revision, used(deployment));
     live.put(name, deployment);
-    deployment.want(record, spec, event);
+    deployment.want(record, revision, spec, event);
     return revision;
   }
 
@@ -250,13 +250,7 @@ public final class Deployments implements AutoCloseable {
   }
 
   private DeploymentStatus statusOf(LiveDeployment deployment) {
-    DeploymentRecord record = deployment.record();
-    Path directory =
-        store
-            .revision(record.name(), record.revision())
-            .map(Revision::directory)
-            .orElse(Path.of("/"));
-    return view.of(deployment, directory);
+    return view.of(deployment);
   }
 
   /** All that are kept, oldest first; the last one is wanted. */

@@ -15,6 +15,7 @@ import dev.zlayer.spec.DeploymentSpec;
 import dev.zlayer.spec.RunType;
 import dev.zlayer.spec.ServiceSpec;
 import dev.zlayer.spec.service.DependsSpec;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -36,8 +37,10 @@ final class LiveDeployment implements ServiceParts.Audience, AutoCloseable {
   private final Board board = new Board();
   private final Map<String, ServiceLoop> services = new ConcurrentHashMap<>();
   private final Map<String, JobGateLoop> gates = new ConcurrentHashMap<>();
+  private final ParsedRevisions parsed = new ParsedRevisions();
   private final List<Consumer<Progress>> listeners = new CopyOnWriteArrayList<>();
   private volatile DeploymentRecord record;
+  private volatile Path directory = Path.of("/");
   private volatile Optional<DeploymentSpec> spec = Optional.empty();
   private volatile Optional<AgentException> problem = Optional.empty();
   private volatile boolean leaving;
@@ -67,6 +70,11 @@ final class LiveDeployment implements ServiceParts.Audience, AutoCloseable {
     return spec;
   }
 
+  /** Where relative paths of the newest revision's file start. */
+  Path directory() {
+    return directory;
+  }
+
   Optional<AgentException> problem() {
     return problem;
   }
@@ -90,11 +98,12 @@ final class LiveDeployment implements ServiceParts.Audience, AutoCloseable {
 
   /** Goes on with what the store has. */
   void recover(Revision newest, List<ServiceKey> stored) {
+    directory = newest.directory();
     for (ServiceKey key : stored) {
       services.put(key.service(), ServiceLoop.open(serviceParts(), key));
     }
     try {
-      spec = Optional.of(DeploymentFile.read(Optional.of(record.name()), newest.bytes()));
+      spec = Optional.of(parsed.read(newest));
       if (!record.removing()) {
         bring(false);
       }
@@ -105,8 +114,10 @@ final class LiveDeployment implements ServiceParts.Audience, AutoCloseable {
   }
 
   /** Wants this from now on; it is durable already. */
-  void want(DeploymentRecord record, DeploymentSpec spec, long event) {
+  void want(DeploymentRecord record, Revision revision, DeploymentSpec spec, long event) {
     this.record = record;
+    this.directory = revision.directory();
+    parsed.add(revision, spec);
     this.spec = Optional.of(spec);
     this.problem = Optional.empty();
     this.eventsBefore = Math.max(0, event - 1);
@@ -152,14 +163,14 @@ final class LiveDeployment implements ServiceParts.Audience, AutoCloseable {
   }
 
   private Optional<Blueprint> blueprint(String service, long revision) {
-    Optional<Revision> stored = store.revision(record.name(), revision);
     try {
-      return stored.flatMap(
-          known ->
-              Optional.ofNullable(
-                      DeploymentFile.read(Optional.empty(), known.bytes()).services().get(service))
-                  .filter(found -> found.rtype() == RunType.SERVICE)
-                  .map(found -> new Blueprint(revision, found, known.directory())));
+      return parsed
+          .find(revision, () -> store.revision(record.name(), revision))
+          .flatMap(
+              known ->
+                  Optional.ofNullable(known.spec().services().get(service))
+                      .filter(found -> found.rtype() == RunType.SERVICE)
+                      .map(found -> new Blueprint(revision, found, known.directory())));
     } catch (AgentException _) {
       // this program does not take a file that another one took
       return Optional.empty();

@@ -144,10 +144,10 @@ final class RemovalLoop implements AutoCloseable {
 
   private void forget(String name) {
     List<Change.Write> writes = new ArrayList<>();
-    for (Revision revision : store.revisions(name)) {
+    for (long number : store.revisionNumbers(name)) {
       writes.add(
           new Change.Delete(
-              DeploymentRecord.REVISIONS, DeploymentRecord.revisionKey(name, revision.number())));
+              DeploymentRecord.REVISIONS, DeploymentRecord.revisionKey(name, number)));
     }
     live.spec().stream()
         .flatMap(spec -> DeploymentStore.jobs(spec).stream())

@@ -29,12 +29,11 @@ final class RevisionWriter {
             DeploymentRecord.REVISIONS,
             DeploymentRecord.revisionKey(record.name(), revision.number()),
             DeploymentRecord.write(revision)));
-    for (Revision old : deployments.revisions(record.name())) {
-      if (old.number() <= revision.number() - kept && !used.contains(old.number())) {
+    for (long old : deployments.revisionNumbers(record.name())) {
+      if (old <= revision.number() - kept && !used.contains(old)) {
         writes.add(
             new Change.Delete(
-                DeploymentRecord.REVISIONS,
-                DeploymentRecord.revisionKey(record.name(), old.number())));
+                DeploymentRecord.REVISIONS, DeploymentRecord.revisionKey(record.name(), old)));
       }
     }
     var event =

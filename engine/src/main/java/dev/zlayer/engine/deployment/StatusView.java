@@ -9,7 +9,6 @@ import dev.zlayer.engine.service.Failure;
 import dev.zlayer.engine.service.ServiceLoop;
 import dev.zlayer.engine.service.ServiceState;
 import dev.zlayer.engine.service.ServiceStatus;
-import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
@@ -22,7 +21,7 @@ final class StatusView {
     this.parts = parts;
   }
 
-  DeploymentStatus of(LiveDeployment live, Path directory) {
+  DeploymentStatus of(LiveDeployment live) {
     DeploymentRecord record = live.record();
     List<ServiceStatus> services =
         live.services().values().stream()
@@ -42,7 +41,7 @@ final class StatusView {
         record.revision(),
         record.createdAt(),
         record.updatedAt(),
-        directory,
+        live.directory(),
         services,
         jobs,
         problem);

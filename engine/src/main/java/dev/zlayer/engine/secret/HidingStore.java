@@ -25,8 +25,13 @@ public final class HidingStore implements StateStore {
   }
 
   @Override
-  public List<Entry> list(String kind) {
-    return store.list(kind);
+  public List<Entry> list(String kind, String prefix) {
+    return store.list(kind, prefix);
+  }
+
+  @Override
+  public List<String> keys(String kind, String prefix) {
+    return store.keys(kind, prefix);
   }
 
   @Override

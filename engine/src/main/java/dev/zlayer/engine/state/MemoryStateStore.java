@@ -34,10 +34,20 @@ public final class MemoryStateStore implements StateStore {
   }
 
   @Override
-  public synchronized List<Entry> list(String kind) {
+  public synchronized List<Entry> list(String kind, String prefix) {
     var entries = new ArrayList<Entry>();
-    kind(kind).forEach((key, value) -> entries.add(new Entry(key, value.clone())));
+    withPrefix(kind, prefix).forEach((key, value) -> entries.add(new Entry(key, value.clone())));
     return entries;
+  }
+
+  @Override
+  public synchronized List<String> keys(String kind, String prefix) {
+    return List.copyOf(withPrefix(kind, prefix).keySet());
+  }
+
+  private Map<String, byte[]> withPrefix(String kind, String prefix) {
+    return kind(kind)
+        .subMap(prefix, true, prefix + Character.toString(Character.MAX_CODE_POINT), false);
   }
 
   @Override

@@ -36,8 +36,13 @@ public final class SqliteStateStore implements StateStore {
   }
 
   @Override
-  public List<Entry> list(String kind) {
-    return loop.read(tables -> tables.list(kind));
+  public List<Entry> list(String kind, String prefix) {
+    return loop.read(tables -> tables.list(kind, prefix));
+  }
+
+  @Override
+  public List<String> keys(String kind, String prefix) {
+    return loop.read(tables -> tables.keys(kind, prefix));
   }
 
   @Override

@@ -103,18 +103,39 @@ final class SqliteTables implements AutoCloseable {
     }
   }
 
-  List<StateStore.Entry> list(String kind) throws SQLException {
-    try (var select =
-        connection.prepareStatement("SELECT key, value FROM record WHERE kind = ? ORDER BY key")) {
-      select.setString(1, kind);
-      try (ResultSet row = select.executeQuery()) {
-        var entries = new ArrayList<StateStore.Entry>();
-        while (row.next()) {
-          entries.add(new StateStore.Entry(row.getString(1), row.getBytes(2)));
-        }
-        return entries;
+  List<StateStore.Entry> list(String kind, String prefix) throws SQLException {
+    try (var select = selectByPrefix("key, value", kind, prefix);
+        ResultSet row = select.executeQuery()) {
+      var entries = new ArrayList<StateStore.Entry>();
+      while (row.next()) {
+        entries.add(new StateStore.Entry(row.getString(1), row.getBytes(2)));
       }
+      return entries;
     }
+  }
+
+  List<String> keys(String kind, String prefix) throws SQLException {
+    try (var select = selectByPrefix("key", kind, prefix);
+        ResultSet row = select.executeQuery()) {
+      var keys = new ArrayList<String>();
+      while (row.next()) {
+        keys.add(row.getString(1));
+      }
+      return keys;
+    }
+  }
+
+  /** A range of keys, so that the index of the primary key answers it. */
+  private PreparedStatement selectByPrefix(String columns, String kind, String prefix)
+      throws SQLException {
+    var select =
+        connection.prepareStatement(
+            "SELECT %s FROM record WHERE kind = ? AND key >= ? AND key < ? ORDER BY key"
+                .formatted(columns));
+    select.setString(1, kind);
+    select.setString(2, prefix);
+    select.setString(3, prefix + Character.toString(Character.MAX_CODE_POINT));
+    return select;
   }
 
   EventPage events(long since, Optional<String> subject, int limit) throws SQLException {

@@ -15,7 +15,15 @@ public interface StateStore extends AutoCloseable {
   Optional<byte[]> find(String kind, String key);
 
   /** All records of a kind in the order of their keys' characters. */
-  List<Entry> list(String kind);
+  default List<Entry> list(String kind) {
+    return list(kind, "");
+  }
+
+  /** As {@link #list(String)}, but only records whose keys begin with {@code prefix}. */
+  List<Entry> list(String kind, String prefix);
+
+  /** The keys of {@link #list(String, String)}, without reading the values. */
+  List<String> keys(String kind, String prefix);
 
   /**
    * Makes all of the change durable, or nothing of it; then returns the number of its last event

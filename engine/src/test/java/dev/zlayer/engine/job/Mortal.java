@@ -150,8 +150,13 @@ public final class Mortal {
       }
 
       @Override
-      public List<Entry> list(String kind) {
-        return look(() -> store.list(kind));
+      public List<Entry> list(String kind, String prefix) {
+        return look(() -> store.list(kind, prefix));
+      }
+
+      @Override
+      public List<String> keys(String kind, String prefix) {
+        return look(() -> store.keys(kind, prefix));
       }
 
       @Override

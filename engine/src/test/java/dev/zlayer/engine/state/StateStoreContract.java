@@ -79,6 +79,23 @@ abstract class StateStoreContract {
   }
 
   @Test
+  void listsTheKeysWithAPrefixAndNoOthers() {
+    for (String key :
+        List.of("shop/1", "shop/2", "shop", "shopping/1", "sho/1", "shop/\uD83D\uDE00")) {
+      store.commit(Change.of(new Change.Put("revision", key, bytes(key))));
+    }
+    store.commit(Change.of(new Change.Put("other", "shop/3", bytes("x"))));
+
+    assertThat(store.keys("revision", "shop/"))
+        .containsExactly("shop/1", "shop/2", "shop/\uD83D\uDE00");
+    assertThat(store.list("revision", "shop/1"))
+        .singleElement()
+        .satisfies(entry -> assertThat(entry.value()).isEqualTo(bytes("shop/1")));
+    assertThat(store.keys("revision", "")).hasSize(6);
+    assertThat(store.keys("revision", "nothing")).isEmpty();
+  }
+
+  @Test
   void callersBytesAreCopied() {
     byte[] value = bytes("one");
     store.commit(Change.of(new Change.Put("job", "a", value)));

@@ -1,0 +1,76 @@
+package dev.zlayer.engine.deployment;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.zlayer.engine.state.StateStore;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * What a deployment reads from the store does not grow with its services, nor with its siblings.
+ */
+class StoreReadsTest {
+  @TempDir Path artifacts;
+  private final List<String> reads = new CopyOnWriteArrayList<>();
+
+  @Test
+  void aFileIsParsedOnceForAllItsServices() {
+    try (var shop = new Shop(artifacts)) {
+      shop.stop();
+      shop.open(counting(shop.store), shop.runtime);
+      shop.up(services(30, "app:1"));
+      assertThat(shop.settle().outcome()).isEqualTo(Settled.Outcome.STABLE);
+      shop.up(services(30, "app:2"));
+      assertThat(shop.settle().outcome()).isEqualTo(Settled.Outcome.STABLE);
+
+      assertThat(reads.stream().filter(read -> read.startsWith("find deployment.revision")))
+          .as("revision files read for two times thirty services")
+          .hasSizeLessThanOrEqualTo(4);
+    }
+  }
+
+  @Test
+  void aNewRevisionReadsOnlyTheKeysOfItsOwnDeployment() {
+    try (var shop = new Shop(artifacts)) {
+      shop.stop();
+      shop.open(counting(shop.store), shop.runtime);
+      shop.up(services(1, "app:1"));
+      shop.up(services(1, "app:2"));
+
+      assertThat(reads)
+          .filteredOn(read -> read.contains("deployment.revision"))
+          .contains("keys deployment.revision shop/")
+          .noneMatch(read -> read.startsWith("list"));
+    }
+  }
+
+  private static String services(int count, String image) {
+    return IntStream.range(0, count)
+        .mapToObj(i -> "s%d: {image: %s}".formatted(i, image))
+        .collect(Collectors.joining("\n"));
+  }
+
+  private StateStore counting(StateStore store) {
+    return (StateStore)
+        Proxy.newProxyInstance(
+            StateStore.class.getClassLoader(),
+            new Class<?>[] {StateStore.class},
+            (_, method, arguments) -> {
+              if (arguments != null && arguments.length == 2 && arguments[0] instanceof String) {
+                reads.add("%s %s %s".formatted(method.getName(), arguments[0], arguments[1]));
+              }
+              try {
+                return method.invoke(store, arguments);
+              } catch (InvocationTargetException e) {
+                throw e.getCause();
+              }
+            });
+  }
+}
