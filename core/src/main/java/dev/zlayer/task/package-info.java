@@ -1,6 +1,6 @@
 /**
- * Small concurrency tools: scoped fan-out, undo, deadlines, per-key locks, back-off. The only place
- * besides {@code *Loop} classes that starts threads.
+ * Small concurrency tools: owners with their mailboxes, scoped fan-out, undo, deadlines, per-key
+ * locks, back-off.
  */
 @org.jspecify.annotations.NullMarked
 package dev.zlayer.task;

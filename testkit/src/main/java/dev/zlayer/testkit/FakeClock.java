@@ -1,23 +1,25 @@
 package dev.zlayer.testkit;
 
 import dev.zlayer.task.Deadline;
+import dev.zlayer.task.TimeSource;
 import java.time.Duration;
 import java.time.Instant;
-import java.time.InstantSource;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 
 /**
- * Time that passes only when a test says so. Wall clock and monotonic clock move together. What
- * waits for a time registers with {@link #onAdvance} and looks again; nothing polls.
+ * Time that passes only when a test says so. Wall clock and monotonic clock move together, unless a
+ * test sets the wall clock. What waits for a time registers with {@link #onAdvance} and looks
+ * again; nothing polls.
  */
-public final class FakeClock implements InstantSource {
+public final class FakeClock implements TimeSource {
   /** Where every clock begins unless told otherwise. */
   public static final Instant START = Instant.parse("2026-01-01T00:00:00Z");
 
   private final Instant start;
+  private final AtomicLong setNanos = new AtomicLong();
   private final AtomicLong passedNanos = new AtomicLong();
   private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
 
@@ -31,7 +33,18 @@ public final class FakeClock implements InstantSource {
 
   @Override
   public Instant instant() {
-    return start.plusNanos(passedNanos.get());
+    return start.plusNanos(passedNanos.get()).plusNanos(setNanos.get());
+  }
+
+  @Override
+  public long nanoTime() {
+    return passedNanos.get();
+  }
+
+  /** Sets the wall clock, as people do, forwards or back; the monotonic clock does not notice. */
+  public void set(Duration by) {
+    setNanos.addAndGet(by.toNanos());
+    listeners.forEach(Runnable::run);
   }
 
   /** Moves on, then tells the listeners on the caller's thread. */

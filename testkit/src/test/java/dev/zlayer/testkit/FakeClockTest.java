@@ -22,6 +22,14 @@ class FakeClockTest {
   }
 
   @Test
+  void theWallClockCanBeSetBackAlone() {
+    clock.advance(Duration.ofSeconds(3));
+    clock.set(Duration.ofHours(-1));
+    assertThat(clock.instant()).isEqualTo(FakeClock.START.plusSeconds(3 - 3600));
+    assertThat(clock.nanoTime()).isEqualTo(3_000_000_000L);
+  }
+
+  @Test
   void deadlinesPassWithIt() {
     var deadline = clock.deadline(Duration.ofMinutes(1));
     clock.advance(Duration.ofSeconds(59));
