@@ -4,9 +4,11 @@ import dev.zlayer.engine.job.Execution;
 import dev.zlayer.engine.job.ExecutionId;
 import dev.zlayer.engine.job.JobKey;
 import dev.zlayer.engine.job.Trigger;
+import dev.zlayer.engine.service.Failure;
 import dev.zlayer.engine.state.Change;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
+import dev.zlayer.json.RecordJson;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -17,17 +19,23 @@ import java.util.Optional;
  *
  * @param completed what the job was, as hashes, when it completed; newest last
  * @param ignored executions up to this one do not count: somebody asked for another try
+ * @param failed how the last run failed; kept here since retention drops the execution, and what
+ *     failed is not run again before somebody asks for it
  */
-record GateRecord(JobKey job, List<String> completed, Optional<ExecutionId> ignored) {
+record GateRecord(
+    JobKey job, List<String> completed, Optional<ExecutionId> ignored, Optional<FailedRun> failed) {
   static final String KIND = "job.gate";
   private static final int MOST = 20;
+
+  /** A failed run of the job as it was then. */
+  record FailedRun(String hash, Failure failure) {}
 
   GateRecord {
     completed = List.copyOf(completed);
   }
 
   static GateRecord fresh(JobKey job) {
-    return new GateRecord(job, List.of(), Optional.empty());
+    return new GateRecord(job, List.of(), Optional.empty(), Optional.empty());
   }
 
   /** Marks an execution as made for those who wait for the job as it is now. */
@@ -44,11 +52,25 @@ record GateRecord(JobKey job, List<String> completed, Optional<ExecutionId> igno
     var all = new ArrayList<>(completed);
     all.remove(hash);
     all.add(hash);
-    return new GateRecord(job, all.subList(Math.max(0, all.size() - MOST), all.size()), ignored);
+    return new GateRecord(
+        job, all.subList(Math.max(0, all.size() - MOST), all.size()), ignored, Optional.empty());
+  }
+
+  GateRecord failed(String hash, Failure failure) {
+    return new GateRecord(job, completed, ignored, Optional.of(new FailedRun(hash, failure)));
+  }
+
+  Optional<Failure> failure(String hash) {
+    return failed.filter(run -> run.hash().equals(hash)).map(FailedRun::failure);
+  }
+
+  /** The next run may begin. */
+  GateRecord tryingAgain() {
+    return new GateRecord(job, completed, ignored, Optional.empty());
   }
 
   GateRecord ignoring(ExecutionId execution) {
-    return new GateRecord(job, completed, Optional.of(execution));
+    return new GateRecord(job, completed, Optional.of(execution), failed);
   }
 
   Change.Put put() {
@@ -60,12 +82,18 @@ record GateRecord(JobKey job, List<String> completed, Optional<ExecutionId> igno
                 .put("version", 1)
                 .put("completed", completed)
                 .putIf("ignored", ignored.map(ExecutionId::text))
+                .putIf("failed", failed.map(RecordJson::write))
                 .build()));
   }
 
   static GateRecord read(JobKey job, byte[] bytes) {
     Json json = JsonText.parse(bytes);
     return new GateRecord(
-        job, json.at("completed").strings(), json.at("ignored").string().map(ExecutionId::new));
+        job,
+        json.at("completed").strings(),
+        json.at("ignored").string().map(ExecutionId::new),
+        Optional.of(json.at("failed"))
+            .filter(failed -> !failed.isNull())
+            .map(failed -> RecordJson.read(failed, FailedRun.class)));
   }
 }

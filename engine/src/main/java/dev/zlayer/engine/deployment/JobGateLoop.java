@@ -112,12 +112,18 @@ final class JobGateLoop implements AutoCloseable {
     waitingSince = parts.clock().instant();
     if (again && !record.completed().contains(fresh.hash())) {
       newest().filter(run -> run.status().finished()).ifPresent(this::ignore);
+      if (record.failed().isPresent()) {
+        commit(record.tryingAgain());
+      }
       show(Optional.of("its turn"), Optional.empty(), Signal.nothing(fresh.revision()));
     }
   }
 
   private void ignore(Execution run) {
-    GateRecord fresh = record.ignoring(run.id());
+    commit(record.ignoring(run.id()));
+  }
+
+  private void commit(GateRecord fresh) {
     parts.store().commit(Change.of(fresh.put()));
     record = fresh;
   }
@@ -182,6 +188,11 @@ final class JobGateLoop implements AutoCloseable {
       follow(run.get(), now);
       return;
     }
+    Optional<Failure> before = completed ? Optional.empty() : record.failure(want.hash());
+    if (before.isPresent()) {
+      failed(before.get());
+      return;
+    }
     switch (Gate.judge(
         job.toString(),
         want.spec().lifecycle().depends(),
@@ -213,23 +224,21 @@ final class JobGateLoop implements AutoCloseable {
         await(run.id());
       }
       case ExecutionStatus.Completed _ -> {
-        GateRecord done = record.completed(want.hash());
-        parts.store().commit(Change.of(done.put()));
-        record = done;
+        commit(record.completed(want.hash()));
         openFor = want.revision();
         show(Optional.empty(), Optional.empty(), Signal.completed(want.revision()));
       }
       case ExecutionStatus.Failed(String reason, var exit) ->
-          failed(
+          runFailed(
               new Failure(
                   "UnexpectedExit",
                   Blame.WORKLOAD,
-                  reason,
+                  parts.hiding().apply(reason),
                   exit.map(status -> status.exitCode()).orElse(OptionalInt.empty()),
-                  JobOutput.lastLines(parts.jobs(), run),
+                  JobOutput.lastLines(parts.jobs(), run).stream().map(parts.hiding()).toList(),
                   run.finishedAt().orElse(now)));
       case ExecutionStatus.Cancelled _ ->
-          failed(
+          runFailed(
               new Failure(
                   "UnexpectedExit",
                   Blame.WORKLOAD,
@@ -259,6 +268,14 @@ final class JobGateLoop implements AutoCloseable {
                 });
     waiter = fresh;
     fresh.start();
+  }
+
+  /** Remembered beside the execution, which retention drops one day. */
+  private void runFailed(Failure failure) {
+    if (!record.failure(want.hash()).equals(Optional.of(failure))) {
+      commit(record.failed(want.hash(), failure));
+    }
+    failed(failure);
   }
 
   private void failed(Failure failure) {

@@ -147,14 +147,19 @@ final class LiveDeployment implements ServiceParts.Audience, AutoCloseable {
   }
 
   private void aim(String name, boolean again) {
-    ServiceLoop loop =
-        services.computeIfAbsent(
-            name, _ -> ServiceLoop.open(serviceParts(), new ServiceKey(record.name(), name)));
-    boolean there = loop.revisions().getFirst() == record.revision();
-    ServiceState state = loop.status().state();
-    boolean fine = state == ServiceState.RUNNING || state == ServiceState.STOPPED;
-    if (!there || (again && !fine)) {
-      loop.aim(record.revision());
+    while (true) {
+      ServiceLoop loop =
+          services.computeIfAbsent(
+              name, _ -> ServiceLoop.open(serviceParts(), new ServiceKey(record.name(), name)));
+      boolean there = loop.revisions().getFirst() == record.revision();
+      ServiceState state = loop.status().state();
+      boolean fine = state == ServiceState.RUNNING || state == ServiceState.STOPPED;
+      boolean ask = !there || (again && !fine);
+      if (!ask || loop.aim(record.revision())) {
+        return;
+      }
+      // its removal ended meanwhile, and the loop with it: the next one begins with nothing
+      services.remove(name, loop);
     }
   }
 

@@ -9,9 +9,12 @@ import dev.zlayer.engine.service.Failure;
 import dev.zlayer.engine.service.ServiceLoop;
 import dev.zlayer.engine.service.ServiceState;
 import dev.zlayer.engine.service.ServiceStatus;
+import dev.zlayer.spec.RunType;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
 
 /** What a deployment looks like to people, and whether that is the end of waiting. */
 final class StatusView {
@@ -37,7 +40,7 @@ final class StatusView {
     Optional<Failure> problem = live.problem().map(error -> Failure.of(error, record.updatedAt()));
     return new DeploymentStatus(
         record.name(),
-        state(record, services, jobs, problem),
+        state(record, services, missing(live, services), jobs, problem),
         record.revision(),
         record.createdAt(),
         record.updatedAt(),
@@ -45,6 +48,16 @@ final class StatusView {
         services,
         jobs,
         problem);
+  }
+
+  /** Whether the file names a service that has no loop at the moment. */
+  private static boolean missing(LiveDeployment live, List<ServiceStatus> services) {
+    Set<String> known =
+        services.stream().map(service -> service.key().service()).collect(Collectors.toSet());
+    return live.spec().stream()
+        .flatMap(spec -> spec.services().entrySet().stream())
+        .filter(entry -> entry.getValue().rtype() == RunType.SERVICE)
+        .anyMatch(entry -> !known.contains(entry.getKey()));
   }
 
   private JobStatus job(LiveDeployment live, JobDefinition job) {
@@ -63,6 +76,7 @@ final class StatusView {
   private static State state(
       DeploymentRecord record,
       List<ServiceStatus> services,
+      boolean missing,
       List<JobStatus> jobs,
       Optional<Failure> problem) {
     if (record.removing()) {
@@ -78,7 +92,8 @@ final class StatusView {
       return State.FAILED;
     }
     boolean moving =
-        jobs.stream().anyMatch(job -> job.waitingFor().isPresent())
+        missing
+            || jobs.stream().anyMatch(job -> job.waitingFor().isPresent())
             || services.stream()
                 .anyMatch(
                     service ->

@@ -65,6 +65,13 @@ final class Aim {
     this.leaving = leaving;
   }
 
+  /** A service that was being removed is wanted again; the end of the agent is not taken back. */
+  void stay() {
+    if (leaving == Leaving.FOR_GOOD) {
+      leaving = Leaving.NO;
+    }
+  }
+
   Leaving leaving() {
     return leaving;
   }

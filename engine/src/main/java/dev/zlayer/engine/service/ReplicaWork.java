@@ -37,26 +37,41 @@ final class ReplicaWork {
     this.parts = parts;
   }
 
-  /** Waits for its turn, then brings the image, runs the init steps, makes and starts it. */
+  /**
+   * Pulls the image, runs the init steps, creates and starts the container. Only creating and
+   * starting take a permit: an init step may wait for a service that needs one to start.
+   */
   Container start(Effect.Start wanted) throws InterruptedException {
+    PullPolicy policy =
+        wanted.service().image().pullPolicy() == PullPolicy.NEVER
+            ? PullPolicy.NEVER
+            : PullPolicy.IF_NOT_PRESENT;
+    parts
+        .runtime()
+        .images()
+        .pull(
+            new PullRequest(
+                wanted.spec().image(), policy, wanted.spec().platform(), Optional.empty()),
+            _ -> {});
+    initialize(wanted);
+    Container made = permitted(() -> parts.runtime().create(wanted.id(), wanted.spec()));
+    parts.initializer().fetch(made, report -> tell(wanted.id(), report));
+    return permitted(
+        () -> {
+          made.start();
+          return made;
+        });
+  }
+
+  /** A step that loads the machine. */
+  private interface Step {
+    Container run() throws InterruptedException;
+  }
+
+  private Container permitted(Step step) throws InterruptedException {
     parts.starts().acquire();
     try {
-      PullPolicy policy =
-          wanted.service().image().pullPolicy() == PullPolicy.NEVER
-              ? PullPolicy.NEVER
-              : PullPolicy.IF_NOT_PRESENT;
-      parts
-          .runtime()
-          .images()
-          .pull(
-              new PullRequest(
-                  wanted.spec().image(), policy, wanted.spec().platform(), Optional.empty()),
-              _ -> {});
-      initialize(wanted);
-      Container made = parts.runtime().create(wanted.id(), wanted.spec());
-      parts.initializer().fetch(made, report -> tell(wanted.id(), report));
-      made.start();
-      return made;
+      return step.run();
     } finally {
       parts.starts().release();
     }

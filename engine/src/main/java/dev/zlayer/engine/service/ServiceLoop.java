@@ -54,6 +54,7 @@ public final class ServiceLoop implements AutoCloseable {
   private int storeFailures;
   private volatile ServiceStatus status;
   private volatile boolean closing;
+  private volatile boolean removed;
 
   private ServiceLoop(ServiceParts parts, ServiceRecord record) {
     this.parts = parts;
@@ -97,9 +98,27 @@ public final class ServiceLoop implements AutoCloseable {
     return needed;
   }
 
-  /** Aims at a revision; at the same one again means to try again what was given up. */
-  public void aim(long revision) {
-    ask(record -> record.aimingAt(revision), true);
+  /**
+   * Aims at a revision; at the same one again means to try again what was given up. A removal under
+   * way is taken back.
+   *
+   * @return false when the service was removed meanwhile: a new loop has to be opened
+   */
+  public boolean aim(long revision) {
+    try {
+      ask(
+          record -> {
+            book.aim.stay();
+            return record.aimingAt(revision);
+          },
+          true);
+      return true;
+    } catch (AgentException.Internal e) {
+      if (removed) {
+        return false;
+      }
+      throw e;
+    }
   }
 
   public void stop() {
@@ -283,6 +302,7 @@ public final class ServiceLoop implements AutoCloseable {
       storeFailures++;
       return false;
     }
+    removed = true;
     parts.board().publish(key.service(), Signal.left(book.record().revision()));
     parts.audience().gone(key.service());
     return true;

@@ -5,6 +5,7 @@ import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.container.ServiceKey;
 import dev.zlayer.container.StopSpec;
 import dev.zlayer.engine.cron.CronLoop;
+import dev.zlayer.engine.init.Initializer;
 import dev.zlayer.engine.job.JobConfig;
 import dev.zlayer.engine.job.JobExecutor;
 import dev.zlayer.engine.job.JobParts;
@@ -48,6 +49,9 @@ final class Shop implements AutoCloseable {
   final ConcurrentHashMap<ServiceKey, Rotation.Members> rotation = new ConcurrentHashMap<>();
   final ConcurrentHashMap<String, String> secrets = new ConcurrentHashMap<>();
   final List<String> networks = new ArrayList<>();
+
+  /** What happens before a replica starts. */
+  volatile Initializer initializer = (_, _) -> {};
 
   /** How often a network cannot be removed. */
   final AtomicInteger stuckNetworks = new AtomicInteger();
@@ -93,7 +97,7 @@ final class Shop implements AutoCloseable {
                 store,
                 runtime,
                 (_, _, service, _) -> container(service),
-                (_, _) -> {},
+                (request, observer) -> initializer.run(request, observer),
                 jobs,
                 cron,
                 new Rotations(),
