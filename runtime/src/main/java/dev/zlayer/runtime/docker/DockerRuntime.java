@@ -109,7 +109,7 @@ public final class DockerRuntime implements ContainerRuntime, AutoCloseable {
     String dockerId = answer.body().at("Id").string().orElseThrow();
     List<String> warnings = answer.body().at("Warnings").strings();
     Container container = new DockerContainer(api, dockerId, id, spec, cell(dockerId, false));
-    if (!LimitsSection.discarded(warnings).isEmpty()) {
+    if (!LimitsSection.discarded(warnings, spec.resources()).isEmpty()) {
       container.remove(true);
       throw new AgentException.Unsupported(
           "container '%s': %s".formatted(id, String.join("; ", warnings)));

@@ -4,6 +4,7 @@ import dev.zlayer.container.Resources;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 
 /** Limits in the words of the engine. */
@@ -31,7 +32,7 @@ final class LimitsSection {
     resources.memoryBytes().ifPresent(bytes -> host.put("Memory", bytes));
     resources.memorySwapBytes().ifPresent(bytes -> host.put("MemorySwap", bytes));
     resources.memoryReservationBytes().ifPresent(bytes -> host.put("MemoryReservation", bytes));
-    host.put("PidsLimit", resources.pids().orElse(-1));
+    host.put("PidsLimit", resources.pids().orElse(Resources.DEFAULT_PIDS));
     resources.blockIoWeight().ifPresent(weight -> host.put("BlkioWeight", weight));
   }
 
@@ -76,10 +77,15 @@ final class LimitsSection {
         .build();
   }
 
-  /** Warnings with which the engine says that it left something out. */
-  static List<String> discarded(List<String> warnings) {
+  /** Warnings with which the engine says that it left something out that was asked for. */
+  static List<String> discarded(List<String> warnings, Resources asked) {
     return warnings.stream()
-        .filter(warning -> warning.toLowerCase(java.util.Locale.ROOT).contains("discarded"))
+        .map(warning -> warning.toLowerCase(Locale.ROOT))
+        .filter(warning -> warning.contains("discarded"))
+        .filter(
+            warning ->
+                asked.pids().orElse(Resources.DEFAULT_PIDS) != Resources.DEFAULT_PIDS
+                    || !warning.contains("pids limit"))
         .toList();
   }
 }

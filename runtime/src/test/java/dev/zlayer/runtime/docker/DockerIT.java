@@ -39,6 +39,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -117,6 +118,30 @@ class DockerIT {
                     .withFileSystem(
                         FileSystemSpec.of(new Mount.Named("it-volume", "/named", true)))))
         .containsExactly("kept");
+  }
+
+  @Test
+  void theNumberOfProcessesIsBoundedAlsoWhenNobodySaysSo() throws Exception {
+    var unsaid =
+        new Resources(
+            OptionalDouble.empty(),
+            OptionalLong.empty(),
+            Optional.empty(),
+            OptionalLong.empty(),
+            OptionalLong.empty(),
+            OptionalLong.empty(),
+            OptionalInt.empty(),
+            OptionalLong.empty(),
+            OptionalInt.empty(),
+            false,
+            OptionalInt.empty(),
+            Map.of(),
+            Optional.empty());
+    var script = script("cat /sys/fs/cgroup/pids/pids.max || cat /sys/fs/cgroup/pids.max");
+    assertThat(output(script.withResources(unsaid)))
+        .contains(Long.toString(Resources.DEFAULT_PIDS));
+    assertThat(output(script.withResources(unsaid.withPids(77)))).contains("77");
+    assertThat(output(script.withResources(unsaid.withPids(-1)))).contains("max");
   }
 
   @Test
