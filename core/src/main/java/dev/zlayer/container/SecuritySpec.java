@@ -44,7 +44,7 @@ public record SecuritySpec(
 
   /** Which system calls are filtered. */
   public sealed interface Seccomp {
-    /** The profile that the host's container packages ship. */
+    /** The agent's own profile, or the one that its operator named. */
     record Default() implements Seccomp {}
 
     record Unconfined() implements Seccomp {}

@@ -32,6 +32,7 @@ import dev.zlayer.engine.volume.VolumeStore;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.DataDir;
 import dev.zlayer.host.file.DirectoryLock;
+import dev.zlayer.host.file.PrivatePlace;
 import dev.zlayer.image.ImageStore;
 import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.port.DeploymentNetworks;
@@ -91,6 +92,12 @@ public final class Agent implements AutoCloseable {
     this.parts = parts;
     InstantSource clock = InstantSource.system();
     DataDir dirs = config.directories();
+    parts.make(
+        "the directories",
+        () -> {
+          PrivatePlace.directories(dirs);
+          return dirs;
+        });
     DirectoryLock _ =
         parts.start("the lock of the data directory", () -> DirectoryLock.take(dirs.lockFile()));
     this.store =

@@ -85,8 +85,9 @@ final class Settings {
   }
 
   static OciSettings oci(AgentConfig config) {
-    return OciSettings.DEFAULT.withTools(
-        new OciTools.Choice(config.ociRuntime(), Optional.empty()));
+    return OciSettings.DEFAULT
+        .withTools(new OciTools.Choice(config.ociRuntime(), Optional.empty()))
+        .withSeccompProfile(config.seccompProfile().map(Path::of));
   }
 
   static SSLContext tls() {

@@ -27,6 +27,7 @@ public enum Fact {
   CONMON("install conmon"),
   CNI("install containernetworking-plugins"),
   DOCKERD("install docker.io"),
+  GCC("install gcc and libc6-dev"),
   DOCKER_REGISTRY("install docker-registry"),
   SKOPEO("install skopeo"),
   UMOCI("install umoci"),
@@ -87,6 +88,7 @@ public enum Fact {
           Files.isExecutable(Path.of("/usr/lib/cni/bridge"))
               || Files.isExecutable(Path.of("/opt/cni/bin/bridge"));
       case DOCKERD -> program("dockerd");
+      case GCC -> program("gcc") && Files.exists(Path.of("/usr/include/errno.h"));
       case DOCKER_REGISTRY -> program("docker-registry");
       case SKOPEO -> program("skopeo");
       case UMOCI -> program("umoci");

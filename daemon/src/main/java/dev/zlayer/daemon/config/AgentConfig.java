@@ -40,6 +40,11 @@ public record AgentConfig(
     @Doc("Which OCI runtime to use, a name or a path; the fastest that works when absent.")
         Optional<String> ociRuntime,
     @Doc(
+            "A seccomp profile for containers that name none, such as"
+                + " /usr/share/containers/seccomp.json; the agent's own, which allows what Docker's"
+                + " does, when absent.")
+        Optional<String> seccompProfile,
+    @Doc(
             "A Docker Engine for what it serves better, unix:///var/run/docker.sock; none when"
                 + " absent.")
         Optional<String> docker,

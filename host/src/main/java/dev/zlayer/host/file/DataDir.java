@@ -3,6 +3,7 @@ package dev.zlayer.host.file;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.zip.CRC32C;
 
 /**
@@ -22,6 +23,27 @@ public record DataDir(Path data, Path run) {
 
   public static DataDir under(Path root) {
     return new DataDir(root, root.resolve("run"));
+  }
+
+  /**
+   * Everything that is for the agent alone. What is left directly in {@code data} and {@code run}
+   * are files that are private each, and the sockets.
+   */
+  List<Path> privateDirectories() {
+    return List.of(
+        images(),
+        snapshots(),
+        containers(),
+        dispatch(),
+        volumes(),
+        networks(),
+        artifacts(),
+        data.resolve("wasm"),
+        data.resolve("wsl"),
+        run.resolve("containers"),
+        ociState(),
+        networkRun(),
+        secretFiles());
   }
 
   /** Held by the one process that may change what is below. */

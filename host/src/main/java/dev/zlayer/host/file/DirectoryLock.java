@@ -31,9 +31,9 @@ public final class DirectoryLock implements AutoCloseable {
   public static DirectoryLock take(Path file) {
     try {
       Files.createDirectories(file.toAbsolutePath().getParent());
+      PrivatePlace.file(file);
       FileChannel channel =
-          FileChannel.open(
-              file, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE);
+          FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE);
       if (tryLock(channel) == null) {
         channel.close();
         throw new AgentException.Configuration(

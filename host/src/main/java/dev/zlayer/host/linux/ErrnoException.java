@@ -9,6 +9,7 @@ public final class ErrnoException extends IOException {
   public static final int ENOENT = 2;
   public static final int ESRCH = 3;
   public static final int EINTR = 4;
+  public static final int ENXIO = 6;
   public static final int EAGAIN = 11;
   public static final int EACCES = 13;
   public static final int EBUSY = 16;
@@ -34,6 +35,7 @@ public final class ErrnoException extends IOException {
           Map.entry(ENOENT, "no such file or directory"),
           Map.entry(ESRCH, "no such process"),
           Map.entry(EINTR, "interrupted"),
+          Map.entry(ENXIO, "not a regular file"),
           Map.entry(EAGAIN, "try again"),
           Map.entry(EACCES, "permission denied"),
           Map.entry(EBUSY, "device or resource busy"),

@@ -26,6 +26,7 @@ public final class OpenDirectory {
   static final int AT_SYMLINK_NOFOLLOW = 0x100;
   private static final int CREATE_NEW = 0x1 | 0x40 | 0x80; // O_WRONLY, O_CREAT, O_EXCL
   private static final int O_NONBLOCK = 0x800;
+  private static final int AT_FDCWD = -100;
 
   /** proc, sysfs, cgroup, cgroup2, devpts, mqueue, debugfs, tracefs, securityfs, bpf. */
   private static final Set<Long> KERNEL_FILE_SYSTEMS =
@@ -118,9 +119,24 @@ public final class OpenDirectory {
     return new OpenFile(kernel, open(entry(name), CREATE_NEW, 0600, "create file"), name);
   }
 
-  /** Opens a regular file for reading; never waits for the other end of a FIFO. */
+  /**
+   * Opens a regular file for reading. It is held before it is opened: to open a device that was
+   * just put in its place, for example a watchdog, would already do something to the host.
+   */
   public OpenFile openFile(String name) throws ErrnoException {
-    return new OpenFile(kernel, open(entry(name), O_NONBLOCK, 0, "open file"), name);
+    int held = open(entry(name), O_PATH, 0, "hold");
+    try {
+      FileKind kind = new OpenFile(kernel, held, name).stat().kind();
+      if (kind != FileKind.FILE) {
+        throw new ErrnoException("open file " + KernelCalls.readable(name), ErrnoException.ENXIO);
+      }
+      long place = kernel.first("/proc/self/fd/" + held).address();
+      long opened = kernel.call(Syscall.OPENAT, AT_FDCWD, place, O_NONBLOCK | O_CLOEXEC, 0);
+      check(opened, "open file", name);
+      return new OpenFile(kernel, (int) opened, name);
+    } finally {
+      kernel.closeDescriptor(held);
+    }
   }
 
   public String readSymlink(String name) throws ErrnoException {

@@ -14,14 +14,14 @@ public final class RootedFiles {
   private static final long O_PATH = 0x200000;
   private static final long RESOLVE_NO_MAGICLINKS = 2;
   private static final long RESOLVE_IN_ROOT = 16;
-  private static final int PERMISSIONS = 0755;
 
   private RootedFiles() {}
 
-  /** The content of a small file; empty when there is none. */
+  /** The content of a small regular file; empty when there is none. */
   public static Optional<byte[]> read(Path root, String path, int limit) throws IOException {
     try (Descriptor directory = openRoot(root);
-        Descriptor file = openIn(directory, path, O_NONBLOCK | O_CLOEXEC)) {
+        Descriptor held = openIn(directory, path, O_PATH | O_CLOEXEC);
+        Descriptor file = reopen(held, path)) {
       var content = new ByteArrayOutputStream();
       var buffer = new byte[8192];
       int count = file.read(buffer);
@@ -38,27 +38,6 @@ public final class RootedFiles {
         return Optional.empty();
       }
       throw e;
-    }
-  }
-
-  /** Makes a directory and those above it, owned by root, unless they exist. */
-  public static void makeDirectories(Path root, String path) throws IOException {
-    try (var directory = RootedDirectory.open(root)) {
-      String made = "";
-      for (Path part : Path.of("/" + path).normalize()) {
-        String next = made.isEmpty() ? part.toString() : made + "/" + part;
-        try {
-          directory.directory(next);
-        } catch (ErrnoException e) {
-          if (e.errno() != ErrnoException.ENOENT) {
-            throw e;
-          }
-          OpenDirectory parent = directory.directory(made);
-          parent.makeDirectory(part.toString());
-          parent.permissions(part.toString(), PERMISSIONS);
-        }
-        made = next;
-      }
     }
   }
 
@@ -85,6 +64,23 @@ public final class RootedFiles {
               call.check(
                   Syscall.OPENAT.invoke(call.errno(), AT_FDCWD, path, flags, 0, 0, 0),
                   "open " + root));
+    }
+  }
+
+  /** Only a regular file: to open a device of an image would do something to the host. */
+  private static Descriptor reopen(Descriptor held, String path) throws IOException {
+    String place = "/proc/self/fd/" + held.number();
+    if (!java.nio.file.Files.isRegularFile(Path.of(place))) {
+      throw new IOException(path + " in the image is not a regular file");
+    }
+    try (var call = Libc.call()) {
+      long name = call.string(place).address();
+      long flags = O_NONBLOCK | O_CLOEXEC;
+      return new Descriptor(
+          (int)
+              call.check(
+                  Syscall.OPENAT.invoke(call.errno(), AT_FDCWD, name, flags, 0, 0, 0),
+                  "open " + path + " in the image"));
     }
   }
 

@@ -58,7 +58,8 @@ final class TreeArchive {
       // it vanished or became something else since it was listed
       if (e.errno() != ErrnoException.ENOENT
           && e.errno() != ErrnoException.ENOTDIR
-          && e.errno() != ErrnoException.ELOOP) {
+          && e.errno() != ErrnoException.ELOOP
+          && e.errno() != ErrnoException.ENXIO) {
         throw e;
       }
     }
@@ -84,9 +85,6 @@ final class TreeArchive {
   private void file(OpenDirectory parent, String name, String as) throws IOException {
     try (OpenFile file = parent.openFile(name)) {
       FileStat stat = file.stat();
-      if (stat.kind() != FileKind.FILE) {
-        return; // swapped since it was looked at
-      }
       var inode = new Inode(stat.device(), stat.inode());
       String first = stat.links() > 1 ? links.putIfAbsent(inode, as) : null;
       if (first != null) {

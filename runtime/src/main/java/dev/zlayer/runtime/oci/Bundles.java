@@ -70,11 +70,18 @@ final class Bundles {
             binds,
             devices,
             gpu.extra(),
-            foreignPrograms(root),
             shop.cgroup(cell).oci(),
             shop.host());
-    RootedFiles.makeDirectories(root, BundleConfig.workdir(input));
-    AtomicFile.writeRelaxed(cell.directory().config(), JsonText.bytes(BundleConfig.of(input)));
+    change(cell, RootPreparation.apply(root, BundleConfig.of(input)));
+  }
+
+  /** Makes again what the container, or a copy into it, may have replaced by links meanwhile. */
+  void prepareRoot(Cell cell, Path root) throws IOException {
+    Json written = config(cell);
+    Json prepared = RootPreparation.apply(root, written);
+    if (!prepared.equals(written)) {
+      change(cell, prepared);
+    }
   }
 
   /** Shows the configuration where the runtime looks for it; a reboot takes that place. */
@@ -89,15 +96,6 @@ final class Bundles {
   static User user(Path root, String user, List<String> extraGroups) throws IOException {
     return new UserFiles(text(root, "/etc/passwd"), text(root, "/etc/group"))
         .lookup(user, extraGroups);
-  }
-
-  private static boolean foreignPrograms(Path root) throws IOException {
-    for (String loader : BundleInput.FOREIGN_LOADERS) {
-      if (RootedFiles.resolve(root, loader).isPresent()) {
-        return true;
-      }
-    }
-    return false;
   }
 
   private static String text(Path root, String path) throws IOException {

@@ -10,18 +10,19 @@ import dev.zlayer.runtime.oci.config.HostFacts;
 import dev.zlayer.runtime.oci.tool.OciTools;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Optional;
 
 /** Gathers what configurations depend on. */
 final class HostReading {
   private HostReading() {}
 
-  static HostFacts read(OciTools tools) {
+  static HostFacts read(OciTools tools, Optional<Path> seccompProfile) {
     try {
       CgroupSupport cgroups = CgroupSupport.read();
       Optional<Json> seccomp = Optional.empty();
-      if (tools.seccompProfile().isPresent()) {
-        seccomp = Optional.of(JsonText.parse(Files.readAllBytes(tools.seccompProfile().get())));
+      if (seccompProfile.isPresent()) {
+        seccomp = Optional.of(seccomp(seccompProfile.get()));
       }
       return new HostFacts(
           Machine.architecture(),
@@ -41,6 +42,15 @@ final class HostReading {
     } catch (IOException e) {
       throw new AgentException.Configuration(
           "cannot learn what this host can do: " + e.getMessage(), e);
+    }
+  }
+
+  private static Json seccomp(Path file) {
+    try {
+      return JsonText.parse(Files.readAllBytes(file));
+    } catch (IOException | AgentException.InvalidSpec e) {
+      throw new AgentException.Configuration(
+          "seccomp_profile %s cannot be read: %s".formatted(file, e.getMessage()), e);
     }
   }
 }

@@ -5,6 +5,7 @@ import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.DataDir;
 import dev.zlayer.host.file.DirectoryWatchLoop;
+import dev.zlayer.host.file.PrivatePlace;
 import dev.zlayer.host.linux.AttachAheadLoop;
 import dev.zlayer.host.linux.Cgroups;
 import dev.zlayer.host.linux.Machine;
@@ -39,12 +40,9 @@ import dev.zlayer.runtime.oci.tool.OciCommands;
 import dev.zlayer.runtime.oci.tool.OciTools;
 import dev.zlayer.task.KeyedLock;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.nio.file.StandardWatchEventKinds;
 import java.time.InstantSource;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -97,12 +95,9 @@ public final class OciRuntime implements ContainerRuntime, AutoCloseable {
   public static OciRuntime open(Parts parts) throws InterruptedException {
     DataDir dirs = parts.dirs();
     try {
-      Files.createDirectories(dirs.containers());
-      Files.createDirectories(dirs.ociState());
-      Path cacheDirectory = Objects.requireNonNull(dirs.ociTools().getParent());
-      Files.createDirectories(cacheDirectory);
+      PrivatePlace.directories(dirs);
       OciTools tools = OciTools.find(parts.settings().tools(), dirs.ociTools());
-      var host = HostReading.read(tools);
+      var host = HostReading.read(tools, parts.settings().seccompProfile());
       var runtime =
           new OciCommands(
               tools.runtime().path(),

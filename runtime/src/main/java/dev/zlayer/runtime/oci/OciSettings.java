@@ -12,6 +12,7 @@ import java.util.Optional;
  * @param toolLimit bounds every single call of the OCI runtime and conmon
  * @param killLimit how long to wait for death after SIGKILL
  * @param cdiDirectories where specs of devices such as GPUs are, later ones win
+ * @param seccompProfile a profile for all containers that do not name one, instead of the default
  * @param volumeSync copies a named volume elsewhere, called with its name and its directory
  */
 public record OciSettings(
@@ -20,7 +21,8 @@ public record OciSettings(
     Duration killLimit,
     Path resolvConf,
     List<Path> cdiDirectories,
-    Optional<Path> volumeSync) {
+    Optional<Path> volumeSync,
+    Optional<Path> seccompProfile) {
   public static final OciSettings DEFAULT =
       new OciSettings(
           OciTools.Choice.AUTOMATIC,
@@ -28,6 +30,7 @@ public record OciSettings(
           Duration.ofSeconds(10),
           Path.of("/etc/resolv.conf"),
           List.of(Path.of("/etc/cdi"), Path.of("/var/run/cdi")),
+          Optional.empty(),
           Optional.empty());
 
   public OciSettings {
@@ -35,15 +38,28 @@ public record OciSettings(
   }
 
   public OciSettings withTools(OciTools.Choice tools) {
-    return new OciSettings(tools, toolLimit, killLimit, resolvConf, cdiDirectories, volumeSync);
+    return new OciSettings(
+        tools, toolLimit, killLimit, resolvConf, cdiDirectories, volumeSync, seccompProfile);
   }
 
   public OciSettings withVolumeSync(Path program) {
     return new OciSettings(
-        tools, toolLimit, killLimit, resolvConf, cdiDirectories, Optional.of(program));
+        tools,
+        toolLimit,
+        killLimit,
+        resolvConf,
+        cdiDirectories,
+        Optional.of(program),
+        seccompProfile);
   }
 
   public OciSettings withToolLimit(Duration toolLimit) {
-    return new OciSettings(tools, toolLimit, killLimit, resolvConf, cdiDirectories, volumeSync);
+    return new OciSettings(
+        tools, toolLimit, killLimit, resolvConf, cdiDirectories, volumeSync, seccompProfile);
+  }
+
+  public OciSettings withSeccompProfile(Optional<Path> seccompProfile) {
+    return new OciSettings(
+        tools, toolLimit, killLimit, resolvConf, cdiDirectories, volumeSync, seccompProfile);
   }
 }

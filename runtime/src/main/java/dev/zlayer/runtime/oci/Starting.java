@@ -70,7 +70,7 @@ final class Starting extends Starter {
   /** Brings back what a restart of the machine took, and clears what the last run left. */
   private void prepare(Cell cell) throws ToolFailed, IOException, InterruptedException {
     shop.runtime().delete(cell.name());
-    shop.roots().mount(cell.name());
+    Path root = shop.roots().mount(cell.name());
     Files.createDirectories(cell.directory().run());
     SharedMemory.mount(cell);
     attach(cell);
@@ -79,6 +79,7 @@ final class Starting extends Starter {
       Files.deleteIfExists(leftover);
     }
     Bundles.link(cell);
+    bundles.prepareRoot(cell, root);
     bundles.join(cell);
   }
 

@@ -103,7 +103,6 @@ record WslCreating(WslShop shop) {
         binds,
         devices,
         extra,
-        inside.foreignPrograms(),
         shop.cgroup(cell).oci(),
         shop.host().facts());
   }

@@ -2,7 +2,6 @@ package dev.zlayer.runtime.wsl;
 
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.linux.Self;
-import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.runtime.oci.config.HostFacts;
 import java.io.IOException;
@@ -49,21 +48,11 @@ record WslHost(HostFacts facts, Path runc, Path conmon, String data) {
 
   private static final String FEATURES = "runc features 2>/dev/null || echo '{}'";
 
-  private static final String SECCOMP =
-      """
-      for file in /etc/containers/seccomp.json /usr/share/containers/seccomp.json; do
-        if [ -e "$file" ]; then exec cat "$file"; fi
-      done
-      """;
-
   static WslHost read(WslShell shell, Path dataDirectory) throws InterruptedException {
     try {
       List<String> lines = shell.lines(LOOK, dataDirectory.toString());
-      String seccomp = shell.run(SECCOMP);
       return parse(
-          lines,
-          Set.copyOf(JsonText.parse(shell.run(FEATURES)).at("mountOptions").strings()),
-          seccomp.isBlank() ? Optional.empty() : Optional.of(JsonText.parse(seccomp)));
+          lines, Set.copyOf(JsonText.parse(shell.run(FEATURES)).at("mountOptions").strings()));
     } catch (IOException | AgentException.InvalidSpec e) {
       throw new AgentException.Configuration(
           "cannot learn what the WSL distribution '%s' can do: %s"
@@ -72,8 +61,7 @@ record WslHost(HostFacts facts, Path runc, Path conmon, String data) {
     }
   }
 
-  static WslHost parse(List<String> lines, Set<String> mountOptions, Optional<Json> seccomp)
-      throws IOException {
+  static WslHost parse(List<String> lines, Set<String> mountOptions) throws IOException {
     Map<String, String> found = new HashMap<>();
     for (String line : lines) {
       int space = line.indexOf(' ');
@@ -95,7 +83,7 @@ record WslHost(HostFacts facts, Path runc, Path conmon, String data) {
                 found.containsKey("io"),
                 new HashSet<>(List.of(need(found, "controllers").strip().split(" +", -1)))),
             mountOptions,
-            seccomp,
+            Optional.empty(),
             Optional.ofNullable(found.getOrDefault("catatonit", found.get("tini"))).map(Path::of));
     return new WslHost(
         facts, Path.of(need(found, "runc")), Path.of(need(found, "conmon")), need(found, "data"));

@@ -1,6 +1,5 @@
 package dev.zlayer.runtime.wsl;
 
-import dev.zlayer.runtime.oci.config.BundleInput;
 import dev.zlayer.runtime.oci.config.UserFiles;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -10,7 +9,10 @@ import java.util.List;
 
 /** The root file systems of containers, mounted in the distribution by its own commands. */
 record WslRoots(WslShell shell, WslPlaces places) {
-  /** The layers are named by a file, since a stopped distribution forgets its mounts. */
+  /**
+   * The layers are named by a file, since a stopped distribution forgets its mounts. A link of the
+   * image where the kernel's file systems are mounted would be followed out of the root.
+   */
   private static final String MOUNT =
       """
       place=$1 layers=$2
@@ -20,13 +22,18 @@ record WslRoots(WslShell shell, WslPlaces places) {
       mountpoint -q "$place/root" || LIBMOUNT_FORCE_MOUNT2=always mount -t overlay \
         -o "lowerdir=$(cat "$place/lower"),upperdir=$place/upper,workdir=$place/work" \
         zlayer "$place/root"
+      for kernel in dev proc sys; do
+        if [ -L "$place/root/$kernel" ] || [ ! -d "$place/root/$kernel" ]; then
+          rm -f "$place/root/$kernel" && mkdir "$place/root/$kernel"
+        fi
+      done
       mountpoint -q "$place/shm" || mount -t tmpfs -o mode=1777,size=64m shm "$place/shm"
       """;
 
   /** An image may have links in place of these files, which would be followed out of its root. */
   private static final String LOOK =
       """
-      root=$1; shift
+      root=$1
       for file in passwd group; do
         if [ ! -L "$root/etc" ] && [ ! -L "$root/etc/$file" ] && [ -f "$root/etc/$file" ]; then
           head -c 16777216 "$root/etc/$file" | base64 -w 0
@@ -35,14 +42,13 @@ record WslRoots(WslShell shell, WslPlaces places) {
       done
       if [ -r /etc/resolv.conf ]; then base64 -w 0 /etc/resolv.conf; fi
       echo
-      for loader; do if [ -e "$root$loader" ]; then echo foreign; fi; done
       """;
 
   /** Overlayfs wants one below, however little the image has. */
   private static final String NOTHING = "none";
 
   /** What the files in a root, and those of the distribution, say. */
-  record Inside(UserFiles users, String resolvConf, boolean foreignPrograms) {}
+  record Inside(UserFiles users, String resolvConf) {}
 
   /** Mounts one of these layers, lowest first. */
   void mount(WslPlaces.Container place, List<String> layers)
@@ -61,13 +67,8 @@ record WslRoots(WslShell shell, WslPlaces places) {
   }
 
   Inside look(WslPlaces.Container place) throws IOException, InterruptedException {
-    var words = new ArrayList<>(List.of(place.root()));
-    words.addAll(BundleInput.FOREIGN_LOADERS);
-    List<String> lines = shell.lines(LOOK, words.toArray(String[]::new));
-    return new Inside(
-        new UserFiles(text(lines.get(0)), text(lines.get(1))),
-        text(lines.get(2)),
-        lines.contains("foreign"));
+    List<String> lines = shell.lines(LOOK, place.root());
+    return new Inside(new UserFiles(text(lines.get(0)), text(lines.get(1))), text(lines.get(2)));
   }
 
   private static String text(String encoded) {

@@ -50,6 +50,12 @@ class MountsIT extends OnStage {
   }
 
   @Test
+  void tmpfsIsForEverybodyUnlessAModeIsGiven() throws Exception {
+    var mount = new Mount.Tmpfs("/scratch/new", OptionalLong.empty(), OptionalInt.empty());
+    assertThat(output("stat -c %a /scratch/new /scratch", mount)).isEqualTo("1777\n755");
+  }
+
+  @Test
   void aBindShowsTheHostsFiles() throws Exception {
     Path source = Files.createDirectory(directory.resolve("bound"));
     Files.writeString(source.resolve("note"), "hello");

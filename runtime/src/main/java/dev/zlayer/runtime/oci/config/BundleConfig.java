@@ -1,5 +1,6 @@
 package dev.zlayer.runtime.oci.config;
 
+import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.UnixPath;
 import dev.zlayer.json.Json;
 import java.nio.file.Path;
@@ -12,6 +13,10 @@ import java.util.TreeMap;
 
 /** The whole of config.json, and the two ways in which a written one is changed later. */
 public final class BundleConfig {
+  /** Without any of its own a hook may inherit those of the image, LD_PRELOAD among them. */
+  private static final List<String> HOOK_ENVIRONMENT =
+      List.of("PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+
   private BundleConfig() {}
 
   public static Json of(BundleInput input) {
@@ -35,9 +40,22 @@ public final class BundleConfig {
     return config.build();
   }
 
-  /** The working directory inside, which the caller makes sure exists. */
-  public static String workdir(BundleInput input) {
-    return ProcessSection.workdir(input);
+  /**
+   * A working directory in /proc could be a descriptor that points out of the container.
+   *
+   * @throws AgentException.InvalidSpec it is one
+   */
+  public static void checkWorkdir(String workdir) {
+    if (below(workdir, "/proc") || below(workdir, "/dev/fd")) {
+      throw new AgentException.InvalidSpec(
+          "working directory '%s' is in /proc: use a directory of the image".formatted(workdir));
+    }
+  }
+
+  /** Whether a path is in a directory, and not the directory itself. */
+  public static boolean below(String path, String directory) {
+    Path normal = Path.of(path).normalize();
+    return normal.startsWith(directory) && !normal.equals(Path.of(directory));
   }
 
   /** The absolute path in its one form; throws InvalidSpec for what cannot be mounted over. */
@@ -86,13 +104,14 @@ public final class BundleConfig {
               Json.object()
                   .put("path", hook.path())
                   .put("args", hook.args())
-                  .put("env", hook.env())
+                  .put("env", hook.env().isEmpty() ? HOOK_ENVIRONMENT : hook.env())
                   .build());
     }
     return Json.of(points);
   }
 
-  private static Json with(Json object, String name, Json value) {
+  /** The object with one member set. */
+  public static Json with(Json object, String name, Json value) {
     var members = new LinkedHashMap<>(object.members());
     members.put(name, value);
     return new Json.Obj(members);

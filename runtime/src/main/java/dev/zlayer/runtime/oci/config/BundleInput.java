@@ -14,8 +14,6 @@ import java.util.Optional;
  * @param sharedMemory what appears as /dev/shm
  * @param binds resolved mounts of files and directories of the host, in the order to mount
  * @param devices device nodes to show inside, with what may be done to them
- * @param foreignPrograms whether the image has programs of related architectures, such as 32-bit
- *     ones
  */
 public record BundleInput(
     ContainerSpec spec,
@@ -30,18 +28,8 @@ public record BundleInput(
     List<Bind> binds,
     List<DeviceNode> devices,
     Extra extra,
-    boolean foreignPrograms,
     String cgroupPath,
     HostFacts host) {
-  /** 32-bit programs are dynamically linked with very few exceptions, and need their loader. */
-  public static final List<String> FOREIGN_LOADERS =
-      List.of(
-          "/lib/ld-linux.so.2",
-          "/lib/ld-musl-i386.so.1",
-          "/lib/ld-linux-armhf.so.3",
-          "/lib/ld-musl-armhf.so.1",
-          "/libx32/ld-linux-x32.so.2");
-
   public BundleInput {
     command = List.copyOf(command);
     binds = List.copyOf(binds);

@@ -15,7 +15,7 @@ import java.util.Set;
  * @param oomScore the agent's own; without SYS_RESOURCE nothing below it can be had
  * @param cgroups which hierarchy, and the limits it offers
  * @param mountOptions beyond the common ones, that the OCI runtime understands
- * @param seccomp the default profile
+ * @param seccomp what the operator wants instead of the default profile
  * @param init a small init program to mount into containers that want one
  */
 public record HostFacts(

@@ -84,11 +84,11 @@ final class LinuxSection {
         new SeccompFilter(
             input.host().machine(),
             input.host().kernel(),
-            CapabilitySet.of(security, input.host().capabilities()),
-            input.foreignPrograms());
+            CapabilitySet.of(security, input.host().capabilities()));
     return switch (security.seccomp()) {
       case SecuritySpec.Seccomp.Unconfined _ -> Optional.empty();
-      case SecuritySpec.Seccomp.Default _ -> Optional.of(filter.translate(defaultProfile(input)));
+      case SecuritySpec.Seccomp.Default _ ->
+          Optional.of(filter.translate(input.host().seccomp().orElseGet(DefaultSeccomp::profile)));
       case SecuritySpec.Seccomp.Profile(var file) -> {
         try {
           yield Optional.of(filter.translate(JsonText.parse(Files.readAllBytes(file))));
@@ -98,16 +98,5 @@ final class LinuxSection {
         }
       }
     };
-  }
-
-  private static Json defaultProfile(BundleInput input) {
-    return input
-        .host()
-        .seccomp()
-        .orElseThrow(
-            () ->
-                new AgentException.Configuration(
-                    "there is no default seccomp profile on this host: install the package"
-                        + " golang-github-containers-common, or ask for seccomp=unconfined"));
   }
 }

@@ -29,15 +29,8 @@ final class SeccompFilter {
   private final String machine;
   private final String kernel;
   private final Set<String> capabilities;
-  private final boolean foreign;
 
-  /**
-   * @param foreign whether programs of related architectures, such as 32-bit ones, are to run; each
-   *     makes every start and every exec some ten milliseconds dearer, and what is not covered is
-   *     killed
-   */
-  SeccompFilter(String machine, String kernel, List<String> capabilities, boolean foreign) {
-    this.foreign = foreign;
+  SeccompFilter(String machine, String kernel, List<String> capabilities) {
     this.machine = machine;
     this.kernel = kernel;
     this.capabilities = Set.copyOf(capabilities);
@@ -68,9 +61,7 @@ final class SeccompFilter {
     for (Json entry : profile.at("archMap").items()) {
       if (entry.at("architecture").string().filter(own::equals).isPresent()) {
         var all = new ArrayList<>(List.of(own));
-        if (foreign) {
-          all.addAll(entry.at("subArchitectures").strings());
-        }
+        all.addAll(entry.at("subArchitectures").strings());
         return all;
       }
     }
@@ -81,15 +72,15 @@ final class SeccompFilter {
     Json includes = rule.at("includes");
     Json excludes = rule.at("excludes");
     List<String> arches = includes.at("arches").strings();
-    return (arches.isEmpty() || arches.contains(profileName()))
-        && !excludes.at("arches").strings().contains(profileName())
+    return (arches.isEmpty() || arches.contains(profileName(machine)))
+        && !excludes.at("arches").strings().contains(profileName(machine))
         && capabilities.containsAll(includes.at("caps").strings())
         && excludes.at("caps").strings().stream().noneMatch(capabilities::contains)
         && includes.at("minKernel").string().map(this::kernelAtLeast).orElse(true)
         && !excludes.at("minKernel").string().map(this::kernelAtLeast).orElse(false);
   }
 
-  private String profileName() {
+  static String profileName(String machine) {
     return PROFILE_NAMES.getOrDefault(machine, machine);
   }
 

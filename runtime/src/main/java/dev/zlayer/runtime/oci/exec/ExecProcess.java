@@ -3,6 +3,7 @@ package dev.zlayer.runtime.oci.exec;
 import dev.zlayer.container.ExecSpec;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
+import dev.zlayer.runtime.oci.config.BundleConfig;
 import dev.zlayer.runtime.oci.config.CapabilitySet;
 import dev.zlayer.runtime.oci.config.User;
 import java.util.ArrayList;
@@ -28,7 +29,12 @@ public final class ExecProcess {
     members.put("terminal", Json.of(spec.terminal()));
     members.put("args", Json.of(spec.command()));
     members.put("env", Json.of(env(process.at("env").strings(), spec)));
-    spec.workdir().ifPresent(path -> members.put("cwd", Json.of(path)));
+    spec.workdir()
+        .ifPresent(
+            path -> {
+              BundleConfig.checkWorkdir(path);
+              members.put("cwd", Json.of(path));
+            });
     user.ifPresent(who -> members.put("user", json(who)));
     if (spec.privileged()) {
       List<String> all =

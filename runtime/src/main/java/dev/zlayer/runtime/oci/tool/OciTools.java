@@ -21,7 +21,6 @@ public record OciTools(
     List<OciTool> tried,
     Path conmon,
     Optional<Path> init,
-    Optional<Path> seccompProfile,
     Optional<Dialect> dialect) {
   /** Fastest first. */
   private static final List<String> RUNTIMES = List.of("crun", "youki", "runc");
@@ -34,10 +33,6 @@ public record OciTools(
           Path.of("/usr/bin"),
           Path.of("/sbin"),
           Path.of("/bin"));
-
-  private static final List<Path> SECCOMP_PROFILES =
-      List.of(
-          Path.of("/etc/containers/seccomp.json"), Path.of("/usr/share/containers/seccomp.json"));
 
   public OciTools {
     tried = List.copyOf(tried);
@@ -95,7 +90,6 @@ public record OciTools(
         tried,
         conmon,
         host.program("catatonit").or(() -> host.program("tini")),
-        SECCOMP_PROFILES.stream().filter(Files::isReadable).findFirst(),
         choice.runtime().isPresent() ? Optional.empty() : Dialect.of(runtime));
   }
 

@@ -40,7 +40,7 @@ class SeccompFilterTest {
 
   @Test
   void onlyWhatOciKnowsIsPassedOn() {
-    Json filter = new SeccompFilter("x86_64", "6.1.0", List.of(), false).translate(PROFILE);
+    Json filter = new SeccompFilter("x86_64", "6.1.0", List.of()).translate(PROFILE);
     assertThat(filter.members().keySet())
         .containsExactly("defaultAction", "defaultErrnoRet", "architectures", "syscalls");
     assertThat(filter.at("syscalls").items().get(0).members().keySet())
@@ -49,20 +49,17 @@ class SeccompFilterTest {
   }
 
   @Test
-  void relatedArchitecturesAreCoveredWhenWanted() {
-    assertThat(architectures(false)).containsExactly("SCMP_ARCH_X86_64");
-    assertThat(architectures(true)).containsExactly("SCMP_ARCH_X86_64", "SCMP_ARCH_X86");
-  }
-
-  private static List<String> architectures(boolean foreign) {
-    return new SeccompFilter("x86_64", "6.1.0", List.of(), foreign)
-        .translate(PROFILE)
-        .at("architectures")
-        .strings();
+  void relatedArchitecturesAreCovered() {
+    assertThat(
+            new SeccompFilter("x86_64", "6.1.0", List.of())
+                .translate(PROFILE)
+                .at("architectures")
+                .strings())
+        .containsExactly("SCMP_ARCH_X86_64", "SCMP_ARCH_X86");
   }
 
   private static List<String> rules(List<String> capabilities) {
-    return new SeccompFilter("x86_64", "6.1.0-18-amd64", capabilities, false)
+    return new SeccompFilter("x86_64", "6.1.0-18-amd64", capabilities)
         .translate(PROFILE).at("syscalls").items().stream()
             .map(
                 rule ->
