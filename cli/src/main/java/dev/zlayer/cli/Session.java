@@ -20,6 +20,7 @@ import java.util.Optional;
  * @param out what is printed here is escaped, see {@link TerminalText}; so is {@code err}
  * @param env the environment variables, read nowhere else
  * @param terminal whether a person watches standard output
+ * @param errorTerminal whether a person watches standard error
  * @param keyboard whether a person types at standard input
  * @param screen the terminal itself, if it is one
  */
@@ -30,6 +31,7 @@ public record Session(
     Map<String, String> env,
     Path directory,
     boolean terminal,
+    boolean errorTerminal,
     boolean keyboard,
     Terminal screen) {
   public Session {
@@ -50,6 +52,7 @@ public record Session(
         System.getenv(),
         Path.of("").toAbsolutePath(),
         Terminals.isTerminal(1),
+        Terminals.isTerminal(2),
         Terminals.isTerminal(0),
         new RealTerminal());
   }

@@ -85,7 +85,7 @@ final class Training {
       var input = new ByteArrayInputStream(DEPLOYMENT.getBytes(StandardCharsets.UTF_8));
       new Cli(
               new Session(
-                  nowhere, nowhere, input, env, directory, false, false, new RealTerminal()))
+                  nowhere, nowhere, input, env, directory, false, false, false, new RealTerminal()))
           .run(command);
     }
   }

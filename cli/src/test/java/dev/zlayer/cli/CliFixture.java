@@ -44,6 +44,7 @@ public final class CliFixture {
         directory,
         false,
         false,
+        false,
         Terminal.NONE);
   }
 

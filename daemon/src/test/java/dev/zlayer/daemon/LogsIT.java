@@ -7,9 +7,14 @@ import dev.zlayer.json.Json;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
 import java.io.BufferedReader;
+import java.io.ByteArrayOutputStream;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
+import java.util.Base64;
 import java.util.List;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -60,12 +65,43 @@ class LogsIT {
   void allOfALongLogIsRead(String format) throws Exception {
     node.run("long", "seq 50000");
     rest.post("/containers/long/wait").expect(200);
-    List<String> lines =
-        rest.get("/containers/long/logs?stdout=true" + format).text().lines().toList();
-    assertThat(lines).hasSize(50000);
-    assertThat(lines.getFirst()).contains("1");
-    assertThat(lines.getLast()).contains("50000");
+    Rest.Reply reply = rest.get("/containers/long/logs?stdout=true" + format);
+    String output = format.isEmpty() ? output(reply.lines(), "stdout") : reply.text();
+    String expected =
+        IntStream.rangeClosed(1, 50000).mapToObj(i -> i + "\n").collect(Collectors.joining());
+    assertThat(output).isEqualTo(expected);
     rest.delete("/containers/long").expect(204);
+  }
+
+  /** Text, and base64 where it is none; a line end only where there was one. */
+  private static String output(List<Json> lines, String stream) {
+    var bytes = new ByteArrayOutputStream();
+    for (Json line : lines) {
+      if (line.at("stream").string().equals(Optional.of(stream))) {
+        bytes.writeBytes(
+            line.at("bytes")
+                .string()
+                .map(Base64.getDecoder()::decode)
+                .orElseGet(
+                    () -> line.at("text").string().orElseThrow().getBytes(StandardCharsets.UTF_8)));
+        if (!line.at("partial").bool().orElse(false)) {
+          bytes.write('\n');
+        }
+      }
+    }
+    return bytes.toString(StandardCharsets.ISO_8859_1);
+  }
+
+  @Test
+  void unfinishedLinesAndBytesThatAreNoTextArriveAsTheyWereWritten() throws Exception {
+    node.run("bytes", "printf 'a\\377\\000b\\r'; printf '{\"e\": 1}' >&2; printf 'c\\n\\nJSON'");
+    rest.post("/containers/bytes/wait").expect(200);
+    List<Json> lines = rest.get("/containers/bytes/logs").lines();
+    assertThat(output(lines, "stdout")).isEqualTo("a\u00ff\0b\rc\n\nJSON");
+    assertThat(output(lines, "stderr")).isEqualTo("{\"e\": 1}");
+    assertThat(rest.bytes("/containers/bytes/logs?format=raw&stderr=false"))
+        .isEqualTo("a\u00ff\0b\rc\n\nJSON".getBytes(StandardCharsets.ISO_8859_1));
+    rest.delete("/containers/bytes").expect(204);
   }
 
   @Test

@@ -5,13 +5,15 @@ import java.util.Optional;
 
 /**
  * How far a log was read, so that a second reading of it begins where the first one was cut off.
- * Several lines can have the same time, so it also counts those of the last one. Owned by the
+ * Several records can have the same time, so it also counts those of the last one. Owned by the
  * reader.
  */
 public final class Resume {
   private Optional<Instant> last = Optional.empty();
   private int shown;
-  private int passed;
+
+  /** Records that were shown before; negative while nothing is read again. */
+  private int toPass = -1;
 
   /** From where to ask again. */
   public Optional<Instant> since() {
@@ -20,30 +22,29 @@ public final class Resume {
 
   /** Call before the log is read again. */
   public void again() {
-    passed = 0;
+    toPass = last.isPresent() ? shown : -1;
   }
 
-  /** Whether a line is new; counts it if so. */
-  public boolean isNew(Output line) {
-    if (line.time().isEmpty()) {
+  /** Whether a record is new; counts it if so. */
+  public boolean isNew(Output record) {
+    if (record.time().isEmpty()) {
       return true;
     }
-    Instant time = line.time().get();
-    int order = last.map(time::compareTo).orElse(1);
-    if (order < 0) {
-      return false;
+    Instant time = record.time().get();
+    boolean same = last.isPresent() && time.equals(last.get());
+    // only a second reading shows what was seen: a clock that was set back hides nothing
+    if (toPass >= 0 && last.isPresent()) {
+      if (time.isBefore(last.get())) {
+        return false;
+      }
+      if (same && toPass > 0) {
+        toPass--;
+        return false;
+      }
+      toPass = -1;
     }
-    if (order > 0) {
-      last = line.time();
-      shown = 1;
-      passed = 1;
-      return true;
-    }
-    passed++;
-    if (passed <= shown) {
-      return false;
-    }
-    shown = passed;
+    shown = same ? shown + 1 : 1;
+    last = record.time();
     return true;
   }
 }

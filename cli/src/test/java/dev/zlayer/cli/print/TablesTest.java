@@ -122,12 +122,12 @@ class TablesTest {
             new PrintStream(err, true, StandardCharsets.UTF_8),
             false,
             true);
-    String shorter = printer.prefix("web/1");
-    String longer = printer.prefix("worker/1");
+    var shorter = printer.source("web/1");
+    var longer = printer.source("worker/1");
     Json line = JsonText.parse("{\"time\":\"2026-11-15T08:00:00Z\",\"text\":\"hi\"}");
 
-    printer.print(shorter, Output.of(line));
-    printer.print(longer, Output.of(JsonText.parse("{\"stream\":\"stderr\",\"bytes\":\"AAH/\"}")));
+    shorter.print(Output.of(line));
+    longer.print(Output.of(JsonText.parse("{\"stream\":\"stderr\",\"bytes\":\"AAH/\"}")));
 
     assertThat(out.toString(StandardCharsets.UTF_8))
         .isEqualTo("web/1    | 2026-11-15T08:00:00Z hi\n");

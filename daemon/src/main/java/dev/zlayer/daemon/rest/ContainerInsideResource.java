@@ -11,6 +11,7 @@ import dev.zlayer.daemon.rest.stream.ExecLines;
 import dev.zlayer.daemon.rest.stream.Streams;
 import dev.zlayer.daemon.rest.view.ContainerView;
 import dev.zlayer.daemon.standalone.StandaloneContainers;
+import dev.zlayer.engine.secret.Redaction;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.port.Archivable;
@@ -25,7 +26,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.UnaryOperator;
+import java.util.function.Supplier;
 
 /** What is inside containers: processes, files, output. */
 public final class ContainerInsideResource implements Resource {
@@ -33,7 +34,7 @@ public final class ContainerInsideResource implements Resource {
 
   private final References references;
   private final StandaloneContainers standalone;
-  private final UnaryOperator<String> hiding;
+  private final Supplier<Redaction> redaction;
   private final InstantSource clock;
 
   /** A process to run. */
@@ -56,11 +57,11 @@ public final class ContainerInsideResource implements Resource {
   public ContainerInsideResource(
       ContainerRuntime runtime,
       StandaloneContainers standalone,
-      UnaryOperator<String> hiding,
+      Supplier<Redaction> redaction,
       InstantSource clock) {
     this.references = new References(runtime);
     this.standalone = standalone;
-    this.hiding = hiding;
+    this.redaction = redaction;
     this.clock = clock;
   }
 
@@ -110,7 +111,7 @@ public final class ContainerInsideResource implements Resource {
   private Answer logs(Call call) {
     Container container = container(call);
     return LogLines.answer(
-        call, hiding, () -> container.logs(LogLines.query(call, clock.instant())));
+        call, redaction, () -> container.logs(LogLines.query(call, clock.instant())));
   }
 
   private Answer exec(Call call) throws InterruptedException {

@@ -8,13 +8,14 @@ import dev.zlayer.engine.job.Attempt;
 import dev.zlayer.engine.job.Execution;
 import dev.zlayer.engine.job.ExecutionId;
 import dev.zlayer.engine.job.JobExecutor;
+import dev.zlayer.engine.secret.Redaction;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.task.Deadline;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.UnaryOperator;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 
 /** Runs of jobs. */
@@ -22,15 +23,15 @@ public final class ExecutionsResource implements Resource {
   private static final int USUAL_LIMIT = 100;
 
   private final JobExecutor jobs;
-  private final UnaryOperator<String> hiding;
+  private final Supplier<Redaction> redaction;
   private final InstantSource clock;
 
   /** One that waits, and how many get their turn before it. */
   record Waiting(int position, ExecutionView execution) {}
 
-  public ExecutionsResource(JobExecutor jobs, UnaryOperator<String> hiding, InstantSource clock) {
+  public ExecutionsResource(JobExecutor jobs, Supplier<Redaction> redaction, InstantSource clock) {
     this.jobs = jobs;
-    this.hiding = hiding;
+    this.redaction = redaction;
     this.clock = clock;
   }
 
@@ -97,7 +98,7 @@ public final class ExecutionsResource implements Resource {
     Execution execution = jobs.execution(id);
     int attempt = call.number("attempt").orElse(Math.max(1, execution.attempts().size()));
     return LogLines.answer(
-        call, hiding, () -> jobs.output(id, attempt, LogLines.query(call, clock.instant())));
+        call, redaction, () -> jobs.output(id, attempt, LogLines.query(call, clock.instant())));
   }
 
   private Answer cancel(Call call) {

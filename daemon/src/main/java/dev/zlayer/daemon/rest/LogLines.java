@@ -6,23 +6,30 @@ import dev.zlayer.daemon.http.Answer;
 import dev.zlayer.daemon.http.Call;
 import dev.zlayer.daemon.http.Route;
 import dev.zlayer.daemon.rest.stream.ExecLines;
+import dev.zlayer.engine.secret.RedactingLogReader;
+import dev.zlayer.engine.secret.Redaction;
 import dev.zlayer.json.Json;
 import dev.zlayer.port.LogReader;
+import dev.zlayer.spec.form.Doc;
 import java.io.BufferedOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
-import java.util.function.UnaryOperator;
 
 /** Output over the wire: which part is asked for, and how lines are written. */
 final class LogLines {
-  /** One line of output; bytes instead of text when it is not UTF-8. */
-  record Line(Instant time, String stream, Optional<String> text, Optional<String> bytes) {}
+  /** A line of output or a part of one. */
+  @Doc("A line of output, or a part of one: all of a stream in a row are what was written to it.")
+  record Line(
+      Instant time,
+      String stream,
+      @Doc("Without the line end.") Optional<String> text,
+      @Doc("In base64, instead of text, when it is not UTF-8.") Optional<String> bytes,
+      @Doc("True when no line end follows it; absent otherwise.") Optional<Boolean> partial) {}
 
   private static final int BUFFER = 64 << 10;
 
@@ -37,7 +44,7 @@ final class LogLines {
         .withFlag("stdout", "Standard output; true when absent.")
         .withFlag("stderr", "Standard error; true when absent.")
         .with("format", "raw for the bytes alone.")
-        .streams(Line.class, "One line each.");
+        .streams(Line.class, "Lines, long or unfinished ones in parts.");
   }
 
   static LogQuery query(Call call, Instant now) {
@@ -50,9 +57,9 @@ final class LogLines {
         call.flag("follow", false));
   }
 
-  /** {@code hiding} takes secrets out of it. */
-  static Answer answer(Call call, UnaryOperator<String> hiding, Supplier<LogReader> open) {
-    LogReader reader = open.get();
+  /** What was printed, without secrets. */
+  static Answer answer(Call call, Supplier<Redaction> redaction, Supplier<LogReader> open) {
+    var reader = new RedactingLogReader(open.get(), redaction);
     if (call.query("format").filter("raw"::equals).isPresent()) {
       return new Answer.Bytes(
           "application/octet-stream",
@@ -63,7 +70,7 @@ final class LogLines {
                 reader,
                 buffered::flush,
                 line -> {
-                  buffered.write(hidden(line, hiding));
+                  buffered.write(line.bytes());
                   if (!line.partial()) {
                     buffered.write('\n');
                   }
@@ -74,7 +81,7 @@ final class LogLines {
     return new Answer.Lines(
         out -> {
           out.flush();
-          pass(reader, out::flush, line -> out.add(json(line, hiding)));
+          pass(reader, out::flush, line -> out.add(json(line)));
         });
   }
 
@@ -110,15 +117,10 @@ final class LogLines {
     }
   }
 
-  private static byte[] hidden(LogRecord line, UnaryOperator<String> hiding) {
-    String text = line.text();
-    String hidden = hiding.apply(text);
-    return hidden.equals(text) ? line.bytes() : hidden.getBytes(StandardCharsets.UTF_8);
-  }
-
-  private static Json json(LogRecord line, UnaryOperator<String> hiding) {
-    return ExecLines.output(line.stream().name().toLowerCase(Locale.ROOT), hidden(line, hiding))
+  private static Json json(LogRecord line) {
+    return ExecLines.output(line.stream().name().toLowerCase(Locale.ROOT), line.bytes())
         .put("time", line.time())
+        .putIf("partial", Optional.of(true).filter(_ -> line.partial()))
         .build();
   }
 }

@@ -24,7 +24,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.UnaryOperator;
 
 /**
  * What the resources work on.
@@ -48,15 +47,14 @@ public record Resources(
     InstantSource clock) {
   /** All of them, in the order of the reference. */
   public List<Resource> all() {
-    UnaryOperator<String> hiding = text -> secrets.redaction().text(text);
     var all = new ArrayList<Resource>();
     all.add(system);
     all.add(new DeploymentsResource(deployments));
     all.add(new ContainersResource(runtime, standalone, translator, this::health));
-    all.add(new ContainerInsideResource(runtime, standalone, hiding, clock));
+    all.add(new ContainerInsideResource(runtime, standalone, () -> secrets.redaction(), clock));
     all.add(new StatsResource(runtime, Pauses.REAL));
     all.add(new JobsResource(jobs, cron, () -> records.jobs()));
-    all.add(new ExecutionsResource(jobs, hiding, clock));
+    all.add(new ExecutionsResource(jobs, () -> secrets.redaction(), clock));
     all.add(new ImagesResource(runtime, images));
     all.add(new SecretsResource(secrets, () -> deployments.secretsChanged()));
     all.add(new StorageResource(volumes, networks));

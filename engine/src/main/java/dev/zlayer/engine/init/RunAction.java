@@ -3,17 +3,16 @@ package dev.zlayer.engine.init;
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.container.LogQuery;
-import dev.zlayer.container.LogRecord;
 import dev.zlayer.container.NetworkSpec;
 import dev.zlayer.container.Outcome;
 import dev.zlayer.container.WaitCondition;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.ContainerRuntime;
+import dev.zlayer.port.LogLines;
 import dev.zlayer.spec.service.InitAction.Run;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.Rollback;
-import java.util.ArrayDeque;
 import java.util.List;
 import java.util.Optional;
 
@@ -98,14 +97,8 @@ final class RunAction implements InitAction {
   }
 
   private static String output(Container container) throws InterruptedException {
-    var lines = new ArrayDeque<String>();
     try (var reader = container.logs(LogQuery.ALL.withTail(KEPT_LINES))) {
-      Optional<LogRecord> line = reader.next();
-      while (line.isPresent()) {
-        lines.add(line.get().text());
-        line = reader.next();
-      }
+      return String.join("\n", LogLines.read(reader));
     }
-    return String.join("\n", lines);
   }
 }

@@ -3,6 +3,7 @@ package dev.zlayer.engine.secret;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
+import java.nio.charset.StandardCharsets;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashSet;
@@ -28,8 +29,12 @@ public final class Redaction {
   /** Longest first, so that no part of a longer one is left over. */
   private final List<String> hidden;
 
+  /** The same as bytes of UTF-8, one character each, for output that need not be text. */
+  private final List<String> hiddenBytes;
+
   private Redaction(List<String> hidden) {
     this.hidden = hidden;
+    this.hiddenBytes = hidden.stream().map(Redaction::byteByByte).toList();
   }
 
   /** Hides these values too. */
@@ -55,6 +60,55 @@ public final class Redaction {
       result = result.replace(value, MARK);
     }
     return result;
+  }
+
+  public boolean isEmpty() {
+    return hidden.isEmpty();
+  }
+
+  /** Output with the values replaced and every other byte as it was. */
+  byte[] bytes(byte[] output) {
+    String text = new String(output, StandardCharsets.ISO_8859_1);
+    String result = text;
+    for (String value : hiddenBytes) {
+      result = result.replace(value, MARK);
+    }
+    return result.equals(text) ? output : result.getBytes(StandardCharsets.ISO_8859_1);
+  }
+
+  /** How many bytes are replaced or left the same way whatever follows them. */
+  int settled(byte[] output) {
+    String text = new String(output, StandardCharsets.ISO_8859_1);
+    int settled = text.length() - begun(text);
+    boolean torn = true;
+    while (torn) {
+      torn = false;
+      for (String value : hiddenBytes) {
+        int found = text.indexOf(value, settled - value.length() + 1);
+        if (found >= 0 && found < settled) {
+          settled = found;
+          torn = true;
+        }
+      }
+    }
+    return settled;
+  }
+
+  /** How many bytes at the end may be the beginning of a value that continues. */
+  private int begun(String text) {
+    int longest = 0;
+    for (String value : hiddenBytes) {
+      for (int length = Math.min(value.length() - 1, text.length()); length > longest; length--) {
+        if (text.regionMatches(text.length() - length, value, 0, length)) {
+          longest = length;
+        }
+      }
+    }
+    return longest;
+  }
+
+  private static String byteByByte(String value) {
+    return new String(value.getBytes(StandardCharsets.UTF_8), StandardCharsets.ISO_8859_1);
   }
 
   public Map<String, String> map(Map<String, String> values) {

@@ -3,7 +3,6 @@ package dev.zlayer.engine.service;
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerStatus;
 import dev.zlayer.container.LogQuery;
-import dev.zlayer.container.LogRecord;
 import dev.zlayer.container.Outcome;
 import dev.zlayer.container.WaitCondition;
 import dev.zlayer.engine.init.Initializer;
@@ -14,12 +13,12 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.oci.PullPolicy;
 import dev.zlayer.port.Container;
+import dev.zlayer.port.LogLines;
 import dev.zlayer.port.PullRequest;
 import dev.zlayer.port.VolumeSyncing;
 import dev.zlayer.spec.service.LifecycleSpec;
 import dev.zlayer.task.Deadline;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
@@ -142,16 +141,10 @@ final class ReplicaWork {
 
   /** What a container printed last. */
   List<String> lastLines(Container container) throws InterruptedException {
-    var lines = new ArrayList<String>();
     try (var reader = container.logs(LogQuery.ALL.withTail(LAST_LINES))) {
-      Optional<LogRecord> line = reader.next();
-      while (line.isPresent()) {
-        lines.add(parts.hiding().apply(line.get().text()));
-        line = reader.next();
-      }
+      return LogLines.read(reader).stream().map(parts.hiding()).toList();
     } catch (AgentException _) {
-      // a container without output has no last lines
+      return List.of(); // a container without output has no last lines
     }
-    return lines;
   }
 }

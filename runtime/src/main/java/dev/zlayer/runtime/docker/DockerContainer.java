@@ -20,6 +20,7 @@ import dev.zlayer.port.Archivable;
 import dev.zlayer.port.Attachable;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.ExecSession;
+import dev.zlayer.port.LogLines;
 import dev.zlayer.port.LogReader;
 import dev.zlayer.port.Pausable;
 import dev.zlayer.port.ProcessListing;
@@ -144,13 +145,9 @@ final class DockerContainer
   }
 
   private List<String> lastLines() throws InterruptedException {
-    List<String> lines = new java.util.ArrayList<>();
     try (LogReader reader = logs(LogQuery.ALL.withTail(LAST_LINES))) {
-      for (var line = reader.next(); line.isPresent(); line = reader.next()) {
-        lines.add(line.get().text());
-      }
+      return LogLines.read(reader);
     }
-    return lines;
   }
 
   @Override

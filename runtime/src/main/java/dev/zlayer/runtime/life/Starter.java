@@ -2,14 +2,13 @@ package dev.zlayer.runtime.life;
 
 import dev.zlayer.container.ExitStatus;
 import dev.zlayer.container.LogQuery;
-import dev.zlayer.container.LogRecord;
 import dev.zlayer.container.Outcome;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.port.LogLines;
 import dev.zlayer.port.LogReader;
 import dev.zlayer.runtime.oci.tool.ToolFailed;
 import java.io.IOException;
 import java.time.InstantSource;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
@@ -81,18 +80,13 @@ public abstract class Starter {
   }
 
   private List<String> lastLines(Cell cell) {
-    var lines = new ArrayList<String>();
     try (var reader = logs(cell, LogQuery.ALL.withTail(10))) {
-      Optional<LogRecord> line = reader.next();
-      while (line.isPresent()) {
-        lines.add(line.get().text());
-        line = reader.next();
-      }
+      return LogLines.read(reader);
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();
     } catch (RuntimeException _) {
       // the lines are a courtesy; the reason of the failure matters more than theirs
     }
-    return lines;
+    return List.of();
   }
 }

@@ -13,8 +13,10 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Deque;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.Semaphore;
@@ -22,9 +24,11 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads a container's output on the caller's thread. What is there when it is opened stays readable
- * however much is rotated meanwhile; a follower that is slower than the container for longer than
- * the log is large goes on with the oldest generation that is left.
+ * Reads a container's output on the caller's thread, piece by piece as conmon wrote it: nothing is
+ * joined, so the bytes of a line that is not ended yet are given as soon as they are there, and all
+ * pieces come in the order in which they were written. What is there when it is opened stays
+ * readable however much is rotated meanwhile; a follower that is slower than the container for
+ * longer than the log is large continues with the oldest generation that is left.
  */
 public final class LogFileReader implements LogReader {
   private static final int BUFFER = 256 << 10;
@@ -40,15 +44,14 @@ public final class LogFileReader implements LogReader {
   private final List<DirectoryWatchLoop.Registration> registrations = new ArrayList<>();
 
   private final LineHeader header = new LineHeader();
-  private final LineJoiner joiner = new LineJoiner();
   private final Deque<LogPart> parts = new ConcurrentLinkedDeque<>();
   private @Nullable LineScanner scanner;
 
-  /** Records that end before this place are only read for what follows. */
-  private long deliverFrom;
+  /** Where each stream begins for this query; earlier pieces are passed over. */
+  private Map<LogRecord.Stream, LogPart.Position> begin = Map.of();
 
-  /** How many parts come before the one that {@link #deliverFrom} is a place in. */
-  private int partsToPass;
+  /** Which of the parts that were there at first is read now. */
+  private int part;
 
   private boolean finished;
   private volatile boolean closed;
@@ -150,48 +153,41 @@ public final class LogFileReader implements LogReader {
     }
   }
 
-  /** Reads on in the current part up to a complete record. */
+  /** The next piece of the current part. */
   private @Nullable LogRecord scan() throws IOException {
     if (scanner == null) {
       return null;
     }
     while (scanner.advance()) {
-      if (header.parse(scanner.bytes(), scanner.start(), scanner.end())) {
-        LogRecord line = joiner.add(header, scanner.bytes(), scanner.end());
-        if (line != null && delivers(scanner.offset())) {
-          return line;
-        }
+      if (header.parse(scanner.bytes(), scanner.start(), scanner.end())
+          && delivers(scanner.offset())) {
+        return piece(scanner, !header.full());
       }
     }
     return null;
   }
 
   private boolean delivers(long offset) {
-    return partsToPass < 0 || (partsToPass == 0 && offset >= deliverFrom);
+    LogPart.Position from = begin.get(header.stream());
+    return from == null || part > from.part() || (part == from.part() && offset >= from.offset());
   }
 
-  /** What was begun and not ended, at the end of all. */
+  private LogRecord piece(LineScanner line, boolean partial) {
+    byte[] bytes = Arrays.copyOfRange(line.bytes(), header.text(), line.end());
+    return new LogRecord(header.time(), header.stream(), bytes, partial);
+  }
+
+  /** The last piece, when its writer was killed while it wrote it. */
   private @Nullable LogRecord rest() {
+    finished = true;
     if (scanner != null
         && end.ended()
         && scanner.takeRest()
         && header.parse(scanner.bytes(), scanner.start(), scanner.end())) {
-      LogRecord torn = joiner.add(header, scanner.bytes(), scanner.end());
-      scanner = null;
-      if (torn != null) {
-        var cut = new LogRecord(torn.time(), torn.stream(), torn.bytes(), true);
-        if (query.wants(cut)) {
-          return cut;
-        }
-      }
+      LogRecord torn = piece(scanner, true);
+      return query.wants(torn) ? torn : null;
     }
-    scanner = null;
-    Optional<LogRecord> begun = joiner.flush();
-    while (begun.isPresent() && !query.wants(begun.get())) {
-      begun = joiner.flush();
-    }
-    finished = begun.isEmpty();
-    return begun.orElse(null);
+    return null;
   }
 
   private boolean past(Instant time) {
@@ -211,7 +207,7 @@ public final class LogFileReader implements LogReader {
     parts.remove();
     part.close();
     scanner = scannerOf(parts.getFirst(), 0);
-    partsToPass--;
+    this.part++;
     return true;
   }
 
@@ -267,25 +263,20 @@ public final class LogFileReader implements LogReader {
       if (query.until().isPresent()) {
         to = search.atOrAfter(query.until().get().plusNanos(1));
       }
-      from = search.tail(from, to, query.tail().getAsInt(), query);
+      begin = search.tail(from, to, query.tail().getAsInt(), query);
+      from = begin.values().stream().reduce(to, (a, b) -> b.before(a) ? b : a);
     }
-    if (from.equals(search.start())) {
-      begin(from, from);
-    } else {
-      begin(search.firstPiece(from), from);
-    }
+    begin(from);
   }
 
-  /** Reads from one place and delivers from another behind it. */
-  private void begin(LogPart.Position read, LogPart.Position deliver) {
-    for (int i = 0; i < read.part() && parts.size() > 1; i++) {
+  private void begin(LogPart.Position from) {
+    while (part < from.part() && parts.size() > 1) {
       parts.remove().close();
+      part++;
     }
     LogPart first = parts.peek();
     if (first != null) {
-      scanner = scannerOf(first, read.offset());
-      deliverFrom = deliver.offset();
-      partsToPass = deliver.part() - read.part();
+      scanner = scannerOf(first, from.offset());
     }
   }
 

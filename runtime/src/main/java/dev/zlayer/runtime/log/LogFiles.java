@@ -38,6 +38,9 @@ import java.util.stream.Stream;
 public final class LogFiles {
   private static final String NAME = "output";
 
+  /** More than any line that is written at once. */
+  private static final int LONGEST_LINE = 64 << 10;
+
   /**
    * One generation.
    *
@@ -225,15 +228,34 @@ public final class LogFiles {
     }
   }
 
-  /** A conmon that was killed may have left half a line; what comes next shall not join it. */
+  /**
+   * A conmon that was killed may have left half a line; what comes next shall not join it, and what
+   * is there of it must not look like a whole line of output.
+   */
   private void endLastLine() throws IOException {
     try (var channel =
         FileChannel.open(current(), StandardOpenOption.READ, StandardOpenOption.WRITE)) {
       long size = channel.size();
-      var last = ByteBuffer.allocate(1);
-      if (size > 0 && channel.read(last, size - 1) == 1 && last.get(0) != '\n') {
-        channel.write(ByteBuffer.wrap(new byte[] {'\n'}), size);
+      var tail = ByteBuffer.allocate((int) Math.min(size, LONGEST_LINE));
+      long base = size - tail.capacity();
+      while (tail.hasRemaining() && channel.read(tail, base + tail.position()) > 0) {
+        // until all of it is read
       }
+      byte[] bytes = tail.array();
+      int start = bytes.length;
+      while (start > 0 && bytes[start - 1] != '\n') {
+        start--;
+      }
+      if (start == bytes.length) {
+        return;
+      }
+      var header = new LineHeader();
+      if (!header.parse(bytes, start, bytes.length)) {
+        channel.truncate(base + start); // not even its head is whole
+        return;
+      }
+      channel.write(ByteBuffer.wrap(new byte[] {'P'}), base + header.text() - 2);
+      channel.write(ByteBuffer.wrap(new byte[] {'\n'}), size);
     }
   }
 

@@ -7,16 +7,18 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.time.Instant;
 import java.util.EnumMap;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /** Finds places in a log without reading all of it. */
 final class LogSearch {
   /** A range this small is read through. */
   private static final int NEAR = 32 << 10;
 
-  /** How far to look for the first piece of a line when no piece was seen on the way. */
-  private static final int GLANCE = 64 << 10;
+  /** How far to look for the first piece of a line behind the last one that was found. */
+  private static final int GLANCE = 1 << 20;
 
   private final List<LogPart> parts;
   private final LineHeader header = new LineHeader();
@@ -48,60 +50,50 @@ final class LogSearch {
     return start();
   }
 
-  /** Where the last {@code lines} lines before {@code end} begin, but not before {@code floor}. */
-  LogPart.Position tail(LogPart.Position floor, LogPart.Position end, int lines, LogQuery query)
-      throws IOException {
-    if (parts.isEmpty()) {
-      return floor;
-    }
+  /**
+   * Where the last {@code lines} lines before {@code end} begin, each stream for itself, but not
+   * before {@code floor}. A line that was begun and not ended counts as one.
+   */
+  Map<LogRecord.Stream, LogPart.Position> tail(
+      LogPart.Position floor, LogPart.Position end, int lines, LogQuery query) throws IOException {
+    Map<LogRecord.Stream, LogPart.Position> begin = new EnumMap<>(LogRecord.Stream.class);
+    Set<LogRecord.Stream> open = EnumSet.noneOf(LogRecord.Stream.class);
     var backward = new BackwardLines(parts, end);
-    Map<LogRecord.Stream, Boolean> seen = new EnumMap<>(LogRecord.Stream.class);
-    LogPart.Position from = end;
     int count = 0;
-    while (backward.advance() && !backward.position().before(floor)) {
-      if (!backward.torn()
-          && header.parse(backward.bytes(), backward.start(), backward.end())
-          && wanted(query)) {
-        boolean last = seen.putIfAbsent(header.stream(), true) == null;
-        // a line that was begun and not ended counts when it will be delivered
-        if (header.full() || (last && !query.follow())) {
-          count++;
-        }
-        if (count > lines) {
-          return from;
-        }
-      }
-      from = backward.position();
-    }
-    return from.before(floor) ? floor : from;
-  }
-
-  /** Where to begin to read so that lines begun before a position and ended behind it are whole. */
-  LogPart.Position firstPiece(LogPart.Position position) throws IOException {
-    if (parts.isEmpty()) {
-      return position;
-    }
-    var backward = new BackwardLines(parts, position);
-    Map<LogRecord.Stream, Boolean> open = new EnumMap<>(LogRecord.Stream.class);
-    LogPart.Position from = position;
     long passed = 0;
-    while (backward.advance()) {
+    while (!parts.isEmpty() && backward.advance() && !backward.position().before(floor)) {
       passed += backward.end() - backward.start() + 1L;
-      if (header.parse(backward.bytes(), backward.start(), backward.end())) {
-        if (header.full()) {
-          open.put(header.stream(), false);
-        } else if (open.getOrDefault(header.stream(), true)) {
-          open.put(header.stream(), true);
-          from = backward.position();
+      if (backward.torn()
+          || !header.parse(backward.bytes(), backward.start(), backward.end())
+          || !wanted(query)) {
+        continue;
+      }
+      LogRecord.Stream stream = header.stream();
+      boolean first = !begin.containsKey(stream);
+      if (count <= lines && (header.full() || first)) {
+        count++;
+        passed = 0;
+      }
+      if (count <= lines) {
+        begin.put(stream, backward.position());
+        open.add(stream);
+      } else {
+        // only the pieces of lines that are counted already
+        if (header.full() || first) {
+          open.remove(stream);
+        } else if (open.contains(stream)) {
+          begin.put(stream, backward.position());
+          passed = 0;
+        }
+        if (open.isEmpty() || passed > GLANCE) {
+          break;
         }
       }
-      boolean allEnded = open.size() == 2 && !open.containsValue(true);
-      boolean far = passed > (open.containsValue(true) ? LineJoiner.LIMIT + GLANCE : GLANCE);
-      if (allEnded || far) {
-        break;
-      }
     }
-    return from;
+    for (LogRecord.Stream stream : LogRecord.Stream.values()) {
+      begin.putIfAbsent(stream, end);
+    }
+    return begin;
   }
 
   private boolean wanted(LogQuery query) {

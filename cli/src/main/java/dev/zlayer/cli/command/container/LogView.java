@@ -62,7 +62,7 @@ final class LogView {
   }
 
   /** One container's stream of lines with the line that comes next. */
-  private record Source(String prefix, JsonLines lines, Json head, Output line) {}
+  private record Source(LogPrinter.Source to, JsonLines lines, Json head, Output line) {}
 
   private void merge(List<Json> containers) throws InterruptedException {
     var sources =
@@ -70,21 +70,22 @@ final class LogView {
             Comparator.comparing(source -> source.line.time().orElse(java.time.Instant.MIN)));
     try {
       for (Json container : containers) {
-        String prefix = prefix(container, containers.size() == 1);
-        next(prefix, open(container, Optional.empty(), false)).ifPresent(sources::add);
+        var to = source(container, containers.size() == 1);
+        next(to, open(container, Optional.empty(), false)).ifPresent(sources::add);
       }
       while (!sources.isEmpty()) {
         Source source = sources.poll();
-        print(source.prefix, source.head, source.line);
-        next(source.prefix, source.lines).ifPresent(sources::add);
+        print(source.to, source.head, source.line);
+        next(source.to, source.lines).ifPresentOrElse(sources::add, source.to::end);
       }
     } finally {
       sources.forEach(source -> source.lines.close());
     }
   }
 
-  private static Optional<Source> next(String prefix, JsonLines lines) throws InterruptedException {
-    return lines.next().map(json -> new Source(prefix, lines, json, Output.of(json)));
+  private static Optional<Source> next(LogPrinter.Source to, JsonLines lines)
+      throws InterruptedException {
+    return lines.next().map(json -> new Source(to, lines, json, Output.of(json)));
   }
 
   /** Ends when the one container has ended; otherwise goes on with replicas that come later. */
@@ -108,26 +109,29 @@ final class LogView {
 
   private void fork(TaskScope scope, Set<String> known, Json container, boolean one) {
     if (known.add(Containers.id(container))) {
-      String prefix = prefix(container, one);
-      scope.fork(() -> follow(container, prefix));
+      var to = source(container, one);
+      scope.fork(() -> follow(container, to));
     }
   }
 
-  private boolean follow(Json container, String prefix) throws InterruptedException {
+  private boolean follow(Json container, LogPrinter.Source to) throws InterruptedException {
     var resume = new Resume();
-    return reconnecting.run(
-        () -> {
-          resume.again();
-          try (JsonLines lines = open(container, resume.since().map(Object::toString), true)) {
-            for (Optional<Json> json = lines.next(); json.isPresent(); json = lines.next()) {
-              Output line = Output.of(json.get());
-              if (resume.isNew(line)) {
-                print(prefix, json.get(), line);
+    boolean complete =
+        reconnecting.run(
+            () -> {
+              resume.again();
+              try (JsonLines lines = open(container, resume.since().map(Object::toString), true)) {
+                for (Optional<Json> json = lines.next(); json.isPresent(); json = lines.next()) {
+                  Output line = Output.of(json.get());
+                  if (resume.isNew(line)) {
+                    print(to, json.get(), line);
+                  }
+                }
+                return true;
               }
-            }
-            return true;
-          }
-        });
+            });
+    to.end();
+    return complete;
   }
 
   /** From the beginning as wished, or from where it was cut off. */
@@ -140,16 +144,18 @@ final class LogView {
         query.flag("follow", follow));
   }
 
-  private String prefix(Json container, boolean one) {
-    return one || !wish.prefixes() ? "" : printer.prefix(Containers.name(container));
+  private LogPrinter.Source source(Json container, boolean one) {
+    return one || !wish.prefixes() ? printer.source() : printer.source(Containers.name(container));
   }
 
-  private synchronized void print(String prefix, Json json, Output line) {
+  private void print(LogPrinter.Source to, Json json, Output line) {
     if (wish.json()) {
-      out.println(JsonText.print(json));
-      out.flush();
+      synchronized (this) {
+        out.println(JsonText.print(json));
+        out.flush();
+      }
     } else {
-      printer.print(prefix, line);
+      to.print(line);
     }
   }
 }

@@ -26,7 +26,8 @@ import picocli.CommandLine.Parameters;
       "  zlayer logs -f shop/api shop/web     follow two services",
       "  zlayer logs --since 10m --tail 100 shop",
       "",
-      "Following continues across daemon restarts and includes replicas started later."
+      "Following continues across daemon restarts and includes replicas started later.",
+      "The output of a single container is printed byte for byte."
     })
 public final class LogsCommand extends ClientCommand {
   @Option(
@@ -63,6 +64,9 @@ public final class LogsCommand extends ClientCommand {
   @Option(names = "--no-prefix", description = "Do not print the source of each line")
   private boolean noPrefix;
 
+  @Option(names = "--raw", description = "Write control characters to a terminal unescaped")
+  private boolean raw;
+
   @Option(names = "--stdout", description = "Show standard output only")
   private boolean onlyOut;
 
@@ -92,7 +96,7 @@ public final class LogsCommand extends ClientCommand {
             follow,
             json,
             !noPrefix);
-    var printer = new LogPrinter(session.out(), session.err(), session.colours(), times);
+    var printer = LogPrinter.of(session, times, raw);
     new LogView(client, reconnecting(client), session.out(), printer, wish).show(targets);
     return 0;
   }

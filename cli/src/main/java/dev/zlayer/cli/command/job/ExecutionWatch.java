@@ -38,11 +38,12 @@ final class ExecutionWatch {
     if (!silent) {
       int shown = 0;
       var resume = new Resume();
+      var printer = new LogPrinter(session.out(), session.err(), false, false).source();
       Json execution = reconnecting.run(() -> client.get(path));
       while (shown < attempts(execution).size() || !finished(execution)) {
         if (shown < attempts(execution).size()) {
           Json attempt = attempts(execution).get(shown);
-          output(id, Query.of("follow", true).and("attempt", shown + 1), resume, false);
+          output(id, Query.of("follow", true).and("attempt", shown + 1), resume, printer);
           if (attempt.at("finished").string().isPresent()) {
             shown++;
             resume = new Resume();
@@ -68,13 +69,13 @@ final class ExecutionWatch {
   }
 
   /** What it has printed; goes on where it was when the daemon comes back. */
-  void output(String id, Query query, boolean times) throws InterruptedException {
-    output(id, query, new Resume(), times);
+  void output(String id, Query query, LogPrinter.Source printer) throws InterruptedException {
+    output(id, query, new Resume(), printer);
+    printer.end();
   }
 
-  private void output(String id, Query query, Resume resume, boolean times)
+  private void output(String id, Query query, Resume resume, LogPrinter.Source printer)
       throws InterruptedException {
-    var printer = new LogPrinter(session.out(), session.err(), false, times);
     boolean complete =
         reconnecting.run(
             () -> {
@@ -84,7 +85,7 @@ final class ExecutionWatch {
                 for (Optional<Json> line = lines.next(); line.isPresent(); line = lines.next()) {
                   Output output = Output.of(line.get());
                   if (resume.isNew(output)) {
-                    printer.print("", output);
+                    printer.print(output);
                   }
                 }
                 return true;

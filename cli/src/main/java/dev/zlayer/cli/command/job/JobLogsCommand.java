@@ -5,6 +5,7 @@ import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.command.ClientCommand;
 import dev.zlayer.cli.command.job.JobStatusCommand.Executions;
+import dev.zlayer.cli.print.LogPrinter;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -31,6 +32,9 @@ public final class JobLogsCommand extends ClientCommand {
       description = "Show timestamps")
   private boolean times;
 
+  @Option(names = "--raw", description = "Write control characters to a terminal unescaped")
+  private boolean raw;
+
   @Parameters(paramLabel = "EXECUTION|JOB", description = "Execution id, or deployment/job")
   private String name = "";
 
@@ -42,7 +46,8 @@ public final class JobLogsCommand extends ClientCommand {
   protected int run(DaemonClient client) throws InterruptedException {
     String id = Executions.find(client, name).at("id").string().orElse(name);
     Query query = Query.NONE.flag("follow", follow).andIf("attempt", Optional.ofNullable(attempt));
-    new ExecutionWatch(session, client, reconnecting(client)).output(id, query, times);
+    new ExecutionWatch(session, client, reconnecting(client))
+        .output(id, query, LogPrinter.of(session, times, raw).source());
     return 0;
   }
 }

@@ -106,7 +106,7 @@ final class Foreground {
   }
 
   private void output() throws InterruptedException {
-    var printer = new LogPrinter(session.out(), session.err(), false, false);
+    var printer = new LogPrinter(session.out(), session.err(), false, false).source();
     var resume = new Resume();
     boolean complete =
         reconnecting.run(
@@ -118,7 +118,7 @@ final class Foreground {
                 for (Optional<Json> line = lines.next(); line.isPresent(); line = lines.next()) {
                   Output output = Output.of(line.get());
                   if (resume.isNew(output)) {
-                    printer.print("", output);
+                    printer.print(output);
                   }
                 }
                 return true;

@@ -41,6 +41,7 @@ class RunFlagsTest {
             directory,
             false,
             false,
+            false,
             Terminal.NONE);
     var command = new RunCommand(session);
     List<String> words = new ArrayList<>(Arrays.asList(flags));
