@@ -31,6 +31,9 @@ public final class Cli {
   /** Wide enough for every example; a wider terminal is used as it is. */
   private static final int HELP_WIDTH = 96;
 
+  /** Shows stack traces of internal errors. */
+  private static final String DEBUG = "ZLAYER_DEBUG";
+
   private final Session session;
 
   public Cli(Session session) {
@@ -172,7 +175,7 @@ public final class Cli {
   private int failed(Exception error) {
     if (error instanceof DaemonProblem problem) {
       session.err().println("zlayer: " + problem.getMessage());
-      return problem.blame().exitCode();
+      return problem.exitCode();
     }
     if (error instanceof DaemonLost lost) {
       session.err().println("zlayer: " + lost.getMessage());
@@ -181,7 +184,7 @@ public final class Cli {
     if (error instanceof AgentException ours) {
       session.err().println("zlayer: " + ours.getMessage());
       if (ours instanceof AgentException.Internal) {
-        ours.printStackTrace(session.err());
+        trace(ours);
       }
       return ours.blame().exitCode();
     }
@@ -189,8 +192,17 @@ public final class Cli {
       session.err().println("zlayer: interrupted");
       return 130;
     }
-    session.err().println("zlayer: internal error: " + error);
-    error.printStackTrace(session.err());
+    session
+        .err()
+        .printf("zlayer: internal error: %s; set %s=1 to see where%n", error.getMessage(), DEBUG);
+    trace(error);
     return Blame.SELF.exitCode();
+  }
+
+  /** Stack traces are for those who asked for them. */
+  private void trace(Exception error) {
+    if (session.variable(DEBUG).isPresent()) {
+      error.printStackTrace(session.err());
+    }
   }
 }

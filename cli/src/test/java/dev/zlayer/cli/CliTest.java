@@ -128,7 +128,8 @@ class CliTest {
                   .formatted(directory));
     }
     assertThat(run("daemon", "status").code()).isEqualTo(1);
-    assertThat(run("daemon", "stop").err()).isEqualTo("no daemon is running\n");
+    assertThat(run("daemon", "stop").err())
+        .isEqualTo("no daemon at unix://%s/data/run/zlayer.sock\n".formatted(directory));
   }
 
   @Test
@@ -156,6 +157,7 @@ class CliTest {
         .contains("KillMode=process\n")
         .contains("Delegate=yes\n")
         .contains("TimeoutStopSec=120s\n")
+        .contains("Environment=\"ZLAYER_DATA_DIR=%s/data\"\nExecStart=".formatted(directory))
         .containsPattern("ExecStart=/\\S.* serve\n");
   }
 
@@ -167,6 +169,13 @@ class CliTest {
         .contains(directory.resolve("data").toString());
     assertThat(shown.at("data_dir").at("source").string()).contains("variable ZLAYER_DATA_DIR");
     assertThat(run("config", "show").out()).contains("log_level").contains("default");
+    var unset =
+        JsonText.parse(
+            new CliFixture(directory, Map.of("HOME", directory.toString()))
+                .run("config", "show", "--local", "--json")
+                .out());
+    assertThat(unset.at("data_dir").at("source").string()).contains("default");
+    assertThat(unset.at("config_dir").at("source").string()).contains("default");
   }
 
   @Test

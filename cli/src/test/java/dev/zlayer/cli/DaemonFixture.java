@@ -45,6 +45,11 @@ public final class DaemonFixture implements AutoCloseable {
                 "HOME", directory.toString()));
   }
 
+  /** A place for one that is not started yet. */
+  public static DaemonFixture in(Path directory) {
+    return new DaemonFixture(directory);
+  }
+
   /** Starts one through the command line; the directory may hold what an earlier one left. */
   public static DaemonFixture start(Path directory) {
     var fixture = new DaemonFixture(directory);

@@ -5,7 +5,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Everything that can go wrong, in eighteen kinds that carry facts.
+ * Everything that can go wrong, in twenty kinds that carry facts.
  *
  * <p>Two rules keep the kinds meaningful. One of ours is never wrapped in another of ours: a {@link
  * RouteToPeer} thrown deep inside a create reaches the scheduler as itself. A foreign exception is
@@ -26,14 +26,14 @@ public abstract sealed class AgentException extends RuntimeException {
   /** Who has to act. */
   public final Blame blame() {
     return switch (this) {
-      case NotFound _, InvalidSpec _, Unsupported _ -> Blame.REQUEST;
+      case NotFound _, InvalidSpec _, Unsupported _, Conflict _ -> Blame.REQUEST;
       case CreateFailed _,
           StartFailed _,
           InitActionFailed _,
           UnexpectedExit _,
           HealthCheckFailed _ ->
           Blame.WORKLOAD;
-      case PullFailed _, Network _, Timeout _, DependencyTimeout _ -> Blame.OUTSIDE;
+      case PullFailed _, Network _, Timeout _, DependencyTimeout _, Busy _ -> Blame.OUTSIDE;
       case RouteToPeer _, WrongPlatform _, WslGpuUnavailable _, GpuSharingUnavailable _ ->
           Blame.PLACEMENT;
       case Configuration _, Internal _ -> Blame.SELF;
@@ -57,6 +57,20 @@ public abstract sealed class AgentException extends RuntimeException {
 
     public String what() {
       return what;
+    }
+  }
+
+  /** The request is sound, but does not fit the present state: a name is taken, it still runs. */
+  public static final class Conflict extends AgentException {
+    public Conflict(String message) {
+      super(message, null);
+    }
+  }
+
+  /** A queue or a limit is used up for now: the same request may succeed later. */
+  public static final class Busy extends AgentException {
+    public Busy(String message) {
+      super(message, null);
     }
   }
 

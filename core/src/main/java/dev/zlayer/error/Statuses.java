@@ -10,7 +10,9 @@ public final class Statuses {
       case AgentException.NotFound _ -> 404;
       case AgentException.InvalidSpec _ -> 422;
       case AgentException.Unsupported _ -> 501;
-      case AgentException.CreateFailed _,
+      case AgentException.Busy _ -> 429;
+      case AgentException.Conflict _,
+          AgentException.CreateFailed _,
           AgentException.StartFailed _,
           AgentException.InitActionFailed _,
           AgentException.UnexpectedExit _,

@@ -23,6 +23,8 @@ class AgentExceptionTest {
           new AgentException.Timeout("waiting for web", Duration.ofSeconds(90)),
           new AgentException.DependencyTimeout("web", "db", "healthy", Duration.ofMinutes(5)),
           new AgentException.InvalidSpec("odd"),
+          new AgentException.Conflict("the name is taken"),
+          new AgentException.Busy("the queue is full"),
           new AgentException.Network("unreachable"),
           new AgentException.Configuration("install conmon"),
           new AgentException.Internal("bug"),
@@ -33,13 +35,13 @@ class AgentExceptionTest {
           new AgentException.WrongPlatform("oci", "linux", "windows", "nano"));
 
   @Test
-  void thereAreEighteenKindsAndTheListAboveHasThemAll() {
+  void thereAreTwentyKindsAndTheListAboveHasThemAll() {
     var kinds =
         Arrays.stream(AgentException.class.getPermittedSubclasses())
             .map(Class::getSimpleName)
             .collect(Collectors.toSet());
 
-    assertThat(kinds).hasSize(18);
+    assertThat(kinds).hasSize(20);
     assertThat(ONE_OF_EACH)
         .extracting(AgentException::kind)
         .containsExactlyInAnyOrderElementsOf(kinds);
@@ -56,7 +58,8 @@ class AgentExceptionTest {
     }
 
     assertThat(byCode.get(1)).containsExactlyInAnyOrder("Configuration", "Internal");
-    assertThat(byCode.get(2)).containsExactlyInAnyOrder("NotFound", "InvalidSpec", "Unsupported");
+    assertThat(byCode.get(2))
+        .containsExactlyInAnyOrder("NotFound", "InvalidSpec", "Unsupported", "Conflict");
     assertThat(byCode.get(3))
         .containsExactlyInAnyOrder(
             "CreateFailed",
@@ -65,7 +68,7 @@ class AgentExceptionTest {
             "UnexpectedExit",
             "HealthCheckFailed");
     assertThat(byCode.get(4))
-        .containsExactlyInAnyOrder("PullFailed", "Network", "Timeout", "DependencyTimeout");
+        .containsExactlyInAnyOrder("PullFailed", "Network", "Timeout", "DependencyTimeout", "Busy");
     assertThat(byCode.get(5))
         .containsExactlyInAnyOrder(
             "RouteToPeer", "WrongPlatform", "WslGpuUnavailable", "GpuSharingUnavailable");
@@ -75,6 +78,8 @@ class AgentExceptionTest {
   void everyKindHasAnHttpStatusInTheErrorRange() {
     assertThat(ONE_OF_EACH).allSatisfy(error -> assertThat(Statuses.of(error)).isBetween(400, 599));
     assertThat(Statuses.of(ONE_OF_EACH.getFirst())).isEqualTo(404);
+    assertThat(Statuses.of(new AgentException.Conflict("taken"))).isEqualTo(409);
+    assertThat(Statuses.of(new AgentException.Busy("full"))).isEqualTo(429);
   }
 
   @Test

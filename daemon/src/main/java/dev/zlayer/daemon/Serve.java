@@ -38,7 +38,7 @@ public final class Serve {
     JavaLog.install(log);
     try (Daemon daemon = Daemon.open(configured, env, log)) {
       DataDir dirs = config.directories();
-      writePid(dirs.pidFile());
+      writePid(dirs.pidFile(), config.socketPath());
       log.info(
           "serving",
           Map.of(
@@ -71,11 +71,14 @@ public final class Serve {
     }
   }
 
-  private static void writePid(Path file) {
+  /** With the socket, so that whoever stops a daemon that hangs stops the one it means. */
+  private static void writePid(Path file, Path socket) {
     try {
       Files.createDirectories(file.toAbsolutePath().getParent());
       AtomicFile.writeRelaxed(
-          file, (ProcessHandle.current().pid() + "\n").getBytes(StandardCharsets.UTF_8));
+          file,
+          (ProcessHandle.current().pid() + "\n" + socket.toAbsolutePath() + "\n")
+              .getBytes(StandardCharsets.UTF_8));
     } catch (IOException e) {
       throw new dev.zlayer.error.AgentException.Configuration(
           "cannot write %s: %s".formatted(file, e.getMessage()), e);

@@ -181,11 +181,11 @@ class DeploymentIT {
     assertThat(web).allMatch(one -> one.at("health").string().orElse("").equals("healthy"));
     String one = web.getFirst().at("id").string().orElseThrow();
     for (String verb : List.of("stop", "start", "restart")) {
-      assertThat(rest.post("/containers/" + one + "/" + verb).expect(422).json().at("detail"))
+      assertThat(rest.post("/containers/" + one + "/" + verb).expect(409).json().at("detail"))
           .asString()
           .contains("zlayer " + verb + " shop/web");
     }
-    assertThat(rest.delete("/containers/" + one).expect(422).text()).contains("zlayer down shop");
+    assertThat(rest.delete("/containers/" + one).expect(409).text()).contains("zlayer down shop");
     assertThat(pids(rest)).containsKey(one);
   }
 

@@ -42,8 +42,8 @@ class JobLimitsIT {
       assertThat(List.of(jobs.status(later), jobs.status(urgent))).containsOnly("pending");
       assertThat(jobs.rest().get("/metrics").text()).containsPattern("zlayer_job_queue 2(\\.0)?\n");
 
-      Json refused = jobs.trigger("two", "{\"priority\":9}").expect(422).json();
-      assertThat(refused.at("kind").string()).contains("InvalidSpec");
+      Json refused = jobs.trigger("two", "{\"priority\":9}").expect(429).json();
+      assertThat(refused.at("kind").string()).contains("Busy");
       assertThat(refused.at("detail").string().orElse(""))
           .contains("the queue of this node is full, 2 executions wait")
           .contains("job_queue");

@@ -98,13 +98,35 @@ class KillIT {
   }
 
   @Test
+  void oneThatNobodyStartsIsRemovedAlsoByTheNextDaemon() throws Exception {
+    String leased = ",\"start\":false,\"rm\":true,\"start_within\":\"2s\"";
+    try (ChildDaemon first = ChildDaemon.start(node);
+        Rest rest = node.rest()) {
+      Node.loadImage(rest);
+      create(rest, "forgotten", "sleep 1000", leased);
+      create(rest, "kept", "sleep 1000", ",\"start\":false,\"rm\":true");
+      create(rest, "started", "sleep 1000", leased);
+      rest.post("/containers/started/start").expect(204);
+      Awaitility.await().until(() -> rest.get("/containers/forgotten").status() == 404);
+      create(rest, "cut", "sleep 1000", leased);
+      first.kill();
+    }
+    try (ChildDaemon _ = ChildDaemon.start(node);
+        Rest rest = node.rest()) {
+      Awaitility.await().until(() -> rest.get("/containers/cut").status() == 404);
+      rest.get("/containers/kept").expect(200);
+      rest.get("/containers/started").expect(200);
+    }
+  }
+
+  @Test
   void aSecondDaemonNamesTheFirst() throws Exception {
     try (ChildDaemon first = ChildDaemon.start(node)) {
       assertThatThrownBy(() -> Agent.open(node.configured().config(), Map.of(), Node.log()).close())
           .isInstanceOf(AgentException.Configuration.class)
           .hasMessageContaining("in use by process " + first.pid());
-      assertThat(Files.readString(node.configured().config().directories().pidFile()).strip())
-          .isEqualTo(Long.toString(first.pid()));
+      assertThat(Files.readString(node.configured().config().directories().pidFile()).lines())
+          .containsExactly(Long.toString(first.pid()), node.socket().toString());
     }
   }
 }

@@ -86,7 +86,7 @@ class ServicesIT {
     Json volume = rest.get("/volumes/pages").expect(200).json();
     assertThat(volume.at("used_by").strings()).hasSize(1);
     assertThat(JsonText.print(volume)).contains("site");
-    assertThat(rest.delete("/volumes/pages").expect(422).text()).contains("is used by");
+    assertThat(rest.delete("/volumes/pages").expect(409).text()).contains("is used by");
     rest.post("/volumes/prune").expect(200);
     rest.get("/volumes/pages").expect(200);
 

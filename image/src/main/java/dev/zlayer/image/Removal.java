@@ -47,7 +47,7 @@ record Removal(Shelf shelf, InstantSource clock) {
   private void refuseInUse(ImageRef reference, ImageRecord image, boolean force) {
     List<String> users = shelf.inUse().usersOf(image);
     if (!force && !users.isEmpty()) {
-      throw new AgentException.InvalidSpec(
+      throw new AgentException.Conflict(
           "image '%s' is in use by %s: remove them first, or force it"
               .formatted(reference, String.join(", ", users)));
     }

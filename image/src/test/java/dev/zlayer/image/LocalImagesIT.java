@@ -214,7 +214,7 @@ class LocalImagesIT {
                     .map(layer -> layer.diffId().orElseThrow())
                     .toList());
     assertThatThrownBy(() -> store.images.remove(two, false))
-        .isInstanceOf(AgentException.InvalidSpec.class)
+        .isInstanceOf(AgentException.Conflict.class)
         .hasMessageContaining("box");
     assertThat(store.images.prune(new PruneFilter(true, Optional.empty())).untagged())
         .containsExactly("docker.io/library/mine:v1");

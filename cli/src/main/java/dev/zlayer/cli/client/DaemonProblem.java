@@ -8,7 +8,7 @@ import java.util.Locale;
 import java.util.regex.Pattern;
 
 /**
- * Something that the daemon refused or failed at, in its own words. It is not one of our eighteen
+ * Something that the daemon refused or failed at, in its own words. It is not one of our twenty
  * kinds again: those carry the facts of the place where they were thrown, which is not here.
  */
 public final class DaemonProblem extends RuntimeException {
@@ -33,6 +33,15 @@ public final class DaemonProblem extends RuntimeException {
         .filter(blame -> blame.name().equals(word))
         .findFirst()
         .orElse(Blame.SELF);
+  }
+
+  /** What the process exits with: as a shell for a program that cannot run, else by the blame. */
+  public int exitCode() {
+    return problem
+        .at("exit_code")
+        .integer()
+        .map(Long::intValue)
+        .orElseGet(() -> blame().exitCode());
   }
 
   public boolean notFound() {

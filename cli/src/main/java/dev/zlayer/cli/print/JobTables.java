@@ -1,6 +1,5 @@
 package dev.zlayer.cli.print;
 
-import dev.zlayer.error.Durations;
 import dev.zlayer.json.Json;
 import java.time.Duration;
 import java.time.Instant;
@@ -130,7 +129,7 @@ public final class JobTables {
 
   /** {@code failed in 2 s, try 2: no such object}. */
   private static String step(Json step) {
-    String took = step.at("took").string().map(Durations::parse).map(Amounts::took).orElse("-");
+    String took = step.at("took").string().map(Duration::parse).map(Amounts::took).orElse("-");
     String number = StatusText.number(step, "attempt");
     return StatusText.text(step, "result")
         + " in "

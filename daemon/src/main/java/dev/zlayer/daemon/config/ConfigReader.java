@@ -41,12 +41,21 @@ public final class ConfigReader {
    *
    * @param file has to exist when given; none is fine
    * @param env variables that begin with {@code ZLAYER_} and name a key count
+   * @param defaults by key, instead of the usual ones; the weakest
    * @param flags by key; the strongest
    * @throws AgentException.Configuration with every problem, one per line
    */
   public static Configured read(
-      Optional<Path> file, Map<String, String> env, Map<String, String> flags) {
+      Optional<Path> file,
+      Map<String, String> defaults,
+      Map<String, String> env,
+      Map<String, String> flags) {
     var reader = new ConfigReader();
+    for (Shape.Field field : SHAPE.fields()) {
+      if (defaults.containsKey(field.name())) {
+        reader.add(field, defaults.getOrDefault(field.name(), ""), "default");
+      }
+    }
     file.ifPresent(reader::addFile);
     for (Shape.Field field : SHAPE.fields()) {
       String variable = variable(field.name());
@@ -57,6 +66,12 @@ public final class ConfigReader {
     }
     flags.forEach(reader::addFlag);
     return reader.result();
+  }
+
+  /** The same with the usual defaults. */
+  public static Configured read(
+      Optional<Path> file, Map<String, String> env, Map<String, String> flags) {
+    return read(file, Map.of(), env, flags);
   }
 
   static AgentConfig defaults(Path directory) {

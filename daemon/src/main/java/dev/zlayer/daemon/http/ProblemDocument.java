@@ -4,12 +4,23 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.error.Blame;
 import dev.zlayer.error.Statuses;
 import dev.zlayer.json.Json;
+import dev.zlayer.runtime.oci.exec.ExecExit;
 import java.util.List;
 import java.util.Locale;
+import java.util.OptionalInt;
 
-/** How every failure is told: RFC 9457 with our kind, blame and request id. The only such place. */
+/**
+ * How every failure is reported: RFC 9457 with our kind, blame and request id. The only such place.
+ *
+ * @param exitCode what a shell reports when a program could not be started for this reason
+ */
 public record ProblemDocument(
-    int status, String kind, Blame blame, String detail, List<String> lastLines) {
+    int status,
+    String kind,
+    Blame blame,
+    String detail,
+    List<String> lastLines,
+    OptionalInt exitCode) {
   public static final String TYPE = "application/problem+json";
 
   public static ProblemDocument of(Throwable thrown) {
@@ -20,18 +31,32 @@ public record ProblemDocument(
               ours.kind(),
               ours.blame(),
               String.valueOf(ours.getMessage()),
-              lastLines(ours));
+              lastLines(ours),
+              exitCode(ours));
       case Refusal refusal ->
           new ProblemDocument(
               refusal.status(),
               refusal.title(),
               refusal.status() < 500 ? Blame.REQUEST : Blame.SELF,
               String.valueOf(refusal.getMessage()),
-              List.of());
+              List.of(),
+              OptionalInt.empty());
       default ->
           new ProblemDocument(
-              500, "Internal", Blame.SELF, "a fault of the agent: " + thrown, List.of());
+              500,
+              "Internal",
+              Blame.SELF,
+              "internal error, the log of the agent has the details under the request id",
+              List.of(),
+              OptionalInt.empty());
     };
+  }
+
+  /** Shells say 127 for a program that does not exist and 126 for one that cannot run. */
+  private static OptionalInt exitCode(AgentException error) {
+    return error instanceof AgentException.StartFailed
+        ? ExecExit.notStarted(String.valueOf(error.getMessage()).lines().findFirst().orElse(""))
+        : OptionalInt.empty();
   }
 
   private static List<String> lastLines(AgentException error) {
@@ -56,6 +81,7 @@ public record ProblemDocument(
     if (!lastLines.isEmpty()) {
       json.put("last_lines", lastLines);
     }
+    exitCode.ifPresent(code -> json.put("exit_code", code));
     return json.build();
   }
 

@@ -20,7 +20,6 @@ import dev.zlayer.port.Container;
 import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.port.Pausable;
 import dev.zlayer.port.PullRequest;
-import dev.zlayer.port.Renamable;
 import dev.zlayer.task.Deadline;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -33,11 +32,17 @@ import java.util.stream.Stream;
 
 /** Containers and their lives. */
 public final class ContainersResource implements Resource {
+  /** One that is to be started and removed at once is not left behind by a crash in between. */
+  private static final Duration START_LIMIT = Duration.ofMinutes(1);
+
   private final ContainerRuntime runtime;
   private final StandaloneContainers standalone;
   private final ServiceTranslator translator;
   private final Supplier<Map<ContainerId, HealthState>> health;
   private final References references;
+
+  /** Whether there was something to remove. */
+  record Removed(boolean removed) {}
 
   /** What was made. */
   record Made(String id, String name) {}
@@ -76,7 +81,8 @@ public final class ContainersResource implements Resource {
         Route.get("/containers/{ref}", "Show one container with all there is.", this::inspect)
             .gives(InspectView.class),
         Route.delete("/containers/{ref}", "Remove a container; once more is fine.", this::remove)
-            .withFlag("force", "End it first if it runs.")
+            .withFlag("force", "End it first if it runs; one that does not exist is no error.")
+            .gives(Removed.class)
             .givesNothing(),
         Route.post("/containers/{ref}/start", "Start; a running one stays as it is.", this::start)
             .givesNothing(),
@@ -94,6 +100,11 @@ public final class ContainersResource implements Resource {
             .givesNothing(),
         Route.post("/containers/{ref}/rename", "Give it another name.", this::rename)
             .withRequired("name", "The new name.")
+            .givesNothing(),
+        Route.post(
+                "/containers/{ref}/release",
+                "End the delay of rm_after: nobody reads its output any more.",
+                this::release)
             .givesNothing(),
         Route.post("/containers/{ref}/wait", "Wait for its end.", this::await)
             .with("condition", "not-running (when absent), next-exit or removed.")
@@ -144,10 +155,15 @@ public final class ContainersResource implements Resource {
     Container made =
         standalone.create(
             spec,
-            new StandaloneContainers.Wish(
+            new StandaloneContainers.CreateRequest(
                 wanted.name(),
                 wanted.container().lifecycle().restartPolicy(),
-                Optional.of(wanted.rmAfter()).filter(_ -> wanted.rm())));
+                Optional.of(wanted.rmAfter()).filter(_ -> wanted.rm()),
+                wanted
+                    .startWithin()
+                    .or(
+                        () ->
+                            Optional.of(START_LIMIT).filter(_ -> wanted.rm() && wanted.start()))));
     if (wanted.start()) {
       startOrRemove(made);
     }
@@ -176,7 +192,7 @@ public final class ContainersResource implements Resource {
       container = container(call);
     } catch (AgentException.NotFound e) {
       if (call.flag("force", false)) {
-        return Answer.done();
+        return Answer.json(ViewJson.of(new Removed(false)));
       }
       throw e;
     }
@@ -198,7 +214,7 @@ public final class ContainersResource implements Resource {
   private static void requireOwn(Container container, String instead) {
     ContainerId id = container.id();
     if (!StandaloneContainers.standalone(id)) {
-      throw new AgentException.InvalidSpec(
+      throw new AgentException.Conflict(
           "container %s belongs to deployment '%s', which decides whether it runs: use 'zlayer %s'"
               .formatted(
                   id, id.deployment(), id.role().equals(Execution.ROLE) ? "job cancel" : instead));
@@ -251,8 +267,13 @@ public final class ContainersResource implements Resource {
     return Answer.done();
   }
 
-  private Answer rename(Call call) {
-    Powers.of(container(call), Renamable.class, "renamed").rename(call.required("name"));
+  private Answer rename(Call call) throws InterruptedException {
+    standalone.rename(container(call), call.required("name"));
+    return Answer.done();
+  }
+
+  private Answer release(Call call) {
+    standalone.release(container(call));
     return Answer.done();
   }
 

@@ -18,5 +18,9 @@ public record CreateContainer(
     @Doc("Remove it when it has ended.") @Default("false") boolean rm,
     @Doc("So long after its end it stays for whoever reads its output; with rm.") @Default("0s")
         Duration rmAfter,
+    @Doc(
+            "Remove it unless it is started within this time; for callers that may vanish"
+                + " between making and starting it.")
+        Optional<Duration> startWithin,
     @Doc("Where relative paths of bind mounts begin.") @Default("/") String directory,
     @Inline ServiceSpec container) {}

@@ -142,14 +142,17 @@ public final class DeploymentsResource implements Resource {
         .orElseThrow(
             () ->
                 new AgentException.NotFound(
-                    "revision of '" + call.path("name") + "'",
-                    "it never was, or is kept no longer"));
+                    "revision of '" + call.path("name") + "'", "unknown or expired revision"));
   }
 
   private Answer revisions(Call call) {
-    return Answer.json(
-        ViewJson.of(
-            deployments.revisions(call.path("name")).stream().map(RevisionView::of).toList()));
+    String name = call.path("name");
+    List<Revision> revisions = deployments.revisions(name);
+    if (revisions.isEmpty()) {
+      throw new AgentException.NotFound(
+          "deployment '" + name + "'", "'zlayer status' lists those there are");
+    }
+    return Answer.json(ViewJson.of(revisions.stream().map(RevisionView::of).toList()));
   }
 
   private Answer rollback(Call call) {

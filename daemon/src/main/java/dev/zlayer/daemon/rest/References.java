@@ -1,6 +1,7 @@
 package dev.zlayer.daemon.rest;
 
 import dev.zlayer.container.ContainerId;
+import dev.zlayer.daemon.standalone.StandaloneContainers;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.ContainerRuntime;
@@ -31,7 +32,7 @@ public final class References {
     List<Predicate<Container>> ways =
         List.of(
             container -> container.id().runtimeName().equals(reference),
-            container -> own(container.id(), reference),
+            container -> own(container.id(), reference) && named(container, reference),
             container -> named(container, reference),
             container -> text(container.id()).equals(path),
             container -> anyGeneration(container.id()).equals(path) && live(container),
@@ -40,7 +41,8 @@ public final class References {
             container -> text(container.id()).startsWith(path + "/"),
             container ->
                 reference.length() >= SHORTEST_PREFIX
-                    && container.id().runtimeName().startsWith(reference));
+                    && container.id().runtimeName().startsWith(reference)
+                    && !formerName(container, reference));
     for (Predicate<Container> way : ways) {
       List<Container> meant = all.stream().filter(way).toList();
       if (meant.size() == 1) {
@@ -66,10 +68,15 @@ public final class References {
     return id.deployment().equals(ContainerId.STANDALONE) && id.service().equals(name);
   }
 
-  /** By the name that somebody gave it later, which only the runtime knows. */
+  /** The runtime name begins with the first name, which is no beginning of an id for that. */
+  private static boolean formerName(Container container, String reference) {
+    return own(container.id(), reference) && !named(container, reference);
+  }
+
+  /** By the name that it has now, which only the runtime knows. */
   private static boolean named(Container container, String name) {
     try {
-      return container.inspect().name().equals(name);
+      return StandaloneContainers.name(container.inspect()).equals(name);
     } catch (AgentException.NotFound _) {
       return false; // removed while we looked
     }

@@ -72,6 +72,11 @@ public final class SecretsResource implements Resource {
 
   private Answer set(Call call) {
     String value = text(call.wholeBody());
+    if (value.isEmpty()) {
+      throw new AgentException.InvalidSpec(
+          "secret '%s' would be empty: send a value, or remove the secret"
+              .formatted(call.path("name")));
+    }
     SecretInfo info = secrets.set(name(call), value);
     changed.run();
     return Answer.json(ViewJson.of(SecretView.of(info)));

@@ -139,7 +139,7 @@ public final class StatsResource implements Resource {
     for (var entry : first.entrySet()) {
       try {
         rated.put(entry.getKey(), rated(entry.getKey(), entry.getValue()));
-      } catch (AgentException.InvalidSpec | AgentException.NotFound _) {
+      } catch (AgentException.Conflict | AgentException.InvalidSpec | AgentException.NotFound _) {
         // it has ended meanwhile
       }
     }
@@ -202,7 +202,7 @@ public final class StatsResource implements Resource {
         if (container.status().alive()) {
           samples.put(container, container.sample());
         }
-      } catch (AgentException.InvalidSpec | AgentException.NotFound _) {
+      } catch (AgentException.Conflict | AgentException.InvalidSpec | AgentException.NotFound _) {
         // it has ended meanwhile
       }
     }

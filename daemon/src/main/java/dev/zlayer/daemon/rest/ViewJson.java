@@ -4,7 +4,6 @@ import dev.zlayer.container.Signal;
 import dev.zlayer.engine.job.ExecutionId;
 import dev.zlayer.engine.job.JobKey;
 import dev.zlayer.error.AgentException;
-import dev.zlayer.error.Durations;
 import dev.zlayer.json.Json;
 import dev.zlayer.oci.Digest;
 import dev.zlayer.oci.ImageRef;
@@ -27,8 +26,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Records as callers see them: members in snake_case, durations as people write them, absent things
- * left out, one of several marked by {@code type}.
+ * Records as callers see them: members in snake_case, durations as ISO 8601, absent things left
+ * out, one of several marked by {@code type}.
  */
 public final class ViewJson {
   private static final Set<Class<?>> TEXTS =
@@ -86,7 +85,7 @@ public final class ViewJson {
     return switch (value) {
       case null -> Json.Null.INSTANCE;
       case Json json -> json;
-      case Duration duration -> new Json.Str(Durations.print(duration));
+      case Duration duration -> new Json.Str(duration.toString());
       case InetAddress address -> new Json.Str(address.getHostAddress());
       case Optional<?> optional -> of(optional.orElse(null));
       case OptionalInt number -> number.isPresent() ? Json.of(number.getAsInt()) : Json.of(null);

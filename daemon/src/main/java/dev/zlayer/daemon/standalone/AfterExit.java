@@ -12,16 +12,23 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * What happens when a container's process has ended. Written on the container's labels, which live
- * and die with it. Pure.
+ * What happens when a container's process has ended, or was never started. Written on the
+ * container's labels, which live and die with it. Pure.
  *
- * @param remove so long after its end it is taken away
+ * @param remove so long after its end it is removed
+ * @param startWithin so long after it was made it is removed unless it was started
  */
-record AfterExit(Kind restart, Optional<Integer> most, Duration delay, Optional<Duration> remove) {
+record AfterExit(
+    Kind restart,
+    Optional<Integer> most,
+    Duration delay,
+    Optional<Duration> remove,
+    Optional<Duration> startWithin) {
   private static final String RESTART = "com.zlayer.restart";
   private static final String MOST = "com.zlayer.restart.most";
   private static final String DELAY = "com.zlayer.restart.delay";
   private static final String REMOVE = "com.zlayer.remove";
+  private static final String START_WITHIN = "com.zlayer.start-within";
   private static final Duration FIRST = Duration.ofMillis(100);
   private static final Duration LONGEST = Duration.ofMinutes(1);
 
@@ -34,12 +41,16 @@ record AfterExit(Kind restart, Optional<Integer> most, Duration delay, Optional<
     record Restart(Duration after) implements Step {}
   }
 
-  static AfterExit of(Optional<RestartPolicySpec> policy, Optional<Duration> remove) {
-    return policy
-        .map(
-            spec ->
-                new AfterExit(spec.kind(), spec.maxAttempts(), spec.delay().orElse(FIRST), remove))
-        .orElse(new AfterExit(Kind.NO, Optional.empty(), FIRST, remove));
+  static AfterExit of(
+      Optional<RestartPolicySpec> policy,
+      Optional<Duration> remove,
+      Optional<Duration> startWithin) {
+    return new AfterExit(
+        policy.map(RestartPolicySpec::kind).orElse(Kind.NO),
+        policy.flatMap(RestartPolicySpec::maxAttempts),
+        policy.flatMap(RestartPolicySpec::delay).orElse(FIRST),
+        remove,
+        startWithin);
   }
 
   static AfterExit read(Map<String, String> labels) {
@@ -47,7 +58,8 @@ record AfterExit(Kind restart, Optional<Integer> most, Duration delay, Optional<
         Kind.valueOf(labels.getOrDefault(RESTART, "no").toUpperCase(Locale.ROOT)),
         Optional.ofNullable(labels.get(MOST)).map(Integer::valueOf),
         Durations.parse(labels.getOrDefault(DELAY, "0s")),
-        Optional.ofNullable(labels.get(REMOVE)).map(AfterExit::linger));
+        Optional.ofNullable(labels.get(REMOVE)).map(AfterExit::linger),
+        Optional.ofNullable(labels.get(START_WITHIN)).map(Durations::parse));
   }
 
   /** Earlier agents only noted that it has to go. */
@@ -63,6 +75,7 @@ record AfterExit(Kind restart, Optional<Integer> most, Duration delay, Optional<
       most.ifPresent(number -> labels.put(MOST, Integer.toString(number)));
     }
     remove.ifPresent(after -> labels.put(REMOVE, Durations.print(after)));
+    startWithin.ifPresent(limit -> labels.put(START_WITHIN, Durations.print(limit)));
     return labels;
   }
 

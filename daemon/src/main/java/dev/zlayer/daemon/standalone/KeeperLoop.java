@@ -1,5 +1,6 @@
 package dev.zlayer.daemon.standalone;
 
+import dev.zlayer.container.ContainerStatus;
 import dev.zlayer.container.Outcome;
 import dev.zlayer.container.WaitCondition;
 import dev.zlayer.daemon.log.Log;
@@ -10,6 +11,9 @@ import dev.zlayer.task.Pauses;
 import dev.zlayer.task.Threads;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Watches one container, tells its end and does what its labels say then. Ends itself when there is
@@ -24,6 +28,7 @@ final class KeeperLoop implements AutoCloseable {
   private final Book book;
   private final Pauses pauses;
   private final Log log;
+  private final CountDownLatch released = new CountDownLatch(1);
   private final Thread thread;
 
   /** What is known and noted of the container beyond the runtime. */
@@ -37,7 +42,10 @@ final class KeeperLoop implements AutoCloseable {
     void removed();
   }
 
-  KeeperLoop(Container container, Book book, Pauses pauses, Log log) {
+  /**
+   * @param lease so long one that was not started yet may stay so
+   */
+  KeeperLoop(Container container, Optional<Duration> lease, Book book, Pauses pauses, Log log) {
     this.container = container;
     this.rules = AfterExit.read(container.spec().labels());
     this.book = book;
@@ -49,11 +57,36 @@ final class KeeperLoop implements AutoCloseable {
             .start(
                 () -> {
                   try {
-                    keep();
+                    if (lease.isEmpty() || started(lease.get())) {
+                      keep();
+                    }
                   } catch (InterruptedException _) {
                     // the agent ends, or the container is removed by somebody
                   }
                 });
+  }
+
+  /** Nobody waits for its output any more: it need not stay when it has ended. */
+  void release() {
+    released.countDown();
+  }
+
+  /** Whoever starts it ends this loop first, so at the end of the lease nobody has. */
+  private boolean started(Duration lease) throws InterruptedException {
+    pauses.pause(lease);
+    try {
+      if (!(container.status() instanceof ContainerStatus.Created)) {
+        return true;
+      }
+      container.remove(true);
+      book.removed();
+      log.info("removed, it was never started", Map.of("container", container.id()));
+    } catch (AgentException e) {
+      log.warn(
+          "could not remove one that was never started",
+          Map.of("container", container.id(), "reason", String.valueOf(e.getMessage())));
+    }
+    return false;
   }
 
   private void keep() throws InterruptedException {
@@ -68,7 +101,7 @@ final class KeeperLoop implements AutoCloseable {
             return;
           }
           case AfterExit.Step.Remove(Duration after) -> {
-            pauses.pause(after);
+            boolean _ = released.await(after.toMillis(), TimeUnit.MILLISECONDS);
             container.remove(true);
             book.removed();
             log.info("removed after its end", facts(outcome));

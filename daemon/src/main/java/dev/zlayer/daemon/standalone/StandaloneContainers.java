@@ -1,5 +1,6 @@
 package dev.zlayer.daemon.standalone;
 
+import dev.zlayer.container.ContainerDetails;
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.container.ContainerStatus;
@@ -12,11 +13,13 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.ContainerRuntime;
+import dev.zlayer.port.Renamable;
 import dev.zlayer.spec.service.RestartPolicySpec;
 import dev.zlayer.task.KeyedLock;
 import dev.zlayer.task.Pauses;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -45,6 +48,7 @@ public final class StandaloneContainers implements AutoCloseable {
   private final Pauses pauses;
   private final Log log;
   private final KeyedLock<ContainerId> locks = new KeyedLock<>();
+  private final KeyedLock<String> names = new KeyedLock<>();
   private final Map<ContainerId, KeeperLoop> keepers = new ConcurrentHashMap<>();
   private volatile boolean closing;
 
@@ -52,9 +56,14 @@ public final class StandaloneContainers implements AutoCloseable {
    * What is wanted of a container besides its spec.
    *
    * @param remove so long after its end it is removed
+   * @param startWithin so long after it was made it is removed unless it was started, so that
+   *     nothing remains of a caller that vanished in between
    */
-  public record Wish(
-      Optional<String> name, Optional<RestartPolicySpec> restart, Optional<Duration> remove) {}
+  public record CreateRequest(
+      Optional<String> name,
+      Optional<RestartPolicySpec> restart,
+      Optional<Duration> remove,
+      Optional<Duration> startWithin) {}
 
   private StandaloneContainers(
       ContainerRuntime runtime, StateStore store, InstantSource clock, Pauses pauses, Log log) {
@@ -90,7 +99,7 @@ public final class StandaloneContainers implements AutoCloseable {
     if (ended && always) {
       store.commit(Change.of(new Change.Delete(STOPPED, container.id().path())));
     }
-    if (ended || status.alive()) {
+    if (ended || status.alive() || status instanceof ContainerStatus.Created) {
       keep(container);
     }
   }
@@ -98,34 +107,95 @@ public final class StandaloneContainers implements AutoCloseable {
   /**
    * Makes a container; does not start it. The image has to be present.
    *
-   * @throws AgentException.InvalidSpec the name is odd or taken
+   * @throws AgentException.InvalidSpec the name is odd
+   * @throws AgentException.Conflict the name is taken
    */
-  public Container create(ContainerSpec spec, Wish wish) throws InterruptedException {
-    if (wish.remove().isPresent()
-        && wish.restart()
+  public Container create(ContainerSpec spec, CreateRequest request) throws InterruptedException {
+    if (request.remove().isPresent()
+        && request
+            .restart()
             .filter(policy -> policy.kind() != RestartPolicySpec.Kind.NO)
             .isPresent()) {
       throw new AgentException.InvalidSpec(
           "a container cannot be removed after its end and restarted too: choose one");
     }
-    String name = wish.name().orElseGet(StandaloneContainers::anyName);
+    String name = request.name().orElseGet(StandaloneContainers::anyName);
     if (!NAME.matcher(name).matches()) {
       throw new AgentException.InvalidSpec(
           "'%s' is not a name: use letters, digits, dots, hyphens and underscores".formatted(name));
     }
     var labels = new HashMap<>(spec.labels());
-    labels.putAll(AfterExit.of(wish.restart(), wish.remove()).labels());
-    ContainerId id = ContainerId.of(ContainerId.STANDALONE, name, 1);
-    try (var _ = locks.lock(id)) {
-      if (runtime.find(id).isPresent()) {
-        throw new AgentException.InvalidSpec(
-            "the name '%s' is taken: remove that container first, or choose another"
-                .formatted(name));
-      }
+    labels.putAll(
+        AfterExit.of(request.restart(), request.remove(), request.startWithin()).labels());
+    try (var _ = names.lock(name)) {
+      requireFree(name);
+      ContainerId id = freeId(name);
       store.commit(Change.of(new Change.Delete(STOPPED, id.path())));
       Container container = runtime.create(id, spec.withLabels(labels));
       tell("container.created", container, Json.object().put("image", spec.image()).build());
+      keep(container);
       return container;
+    }
+  }
+
+  /**
+   * Gives a container another name; the old one is free then.
+   *
+   * @throws AgentException.Conflict the name is taken
+   */
+  public void rename(Container container, String name) throws InterruptedException {
+    try (var _ = names.lock(name)) {
+      requireFree(name);
+      if (!(container instanceof Renamable renamable)) {
+        throw new AgentException.Unsupported(
+            "container %s cannot be renamed: its runtime has no names".formatted(container.id()));
+      }
+      String before = name(container.inspect());
+      renamable.rename(name);
+      tell(
+          "container.renamed",
+          container,
+          Json.object().put("from", before).put("to", name).build());
+    }
+  }
+
+  /** What people call a container: the name it was given, or else its identity. */
+  public static String name(ContainerDetails details) {
+    ContainerId id = details.id();
+    if (!details.name().equals(id.runtimeName())) {
+      return details.name();
+    }
+    return standalone(id) ? id.service() : id.toString();
+  }
+
+  private void requireFree(String name) {
+    for (Container other : runtime.list()) {
+      try {
+        if (name(other.inspect()).equals(name)) {
+          throw new AgentException.Conflict(
+              "the name '%s' is taken: remove that container first, or choose another"
+                  .formatted(name));
+        }
+      } catch (AgentException.NotFound _) {
+        // removed meanwhile
+      }
+    }
+  }
+
+  /** One that was renamed keeps the identity that its first name gave it. */
+  private ContainerId freeId(String name) {
+    ContainerId id = ContainerId.of(ContainerId.STANDALONE, name, 1);
+    while (runtime.find(id).isPresent()) {
+      id = id.withGeneration(id.generation() + 1);
+    }
+    return id;
+  }
+
+  /** Nobody reads its output any more: one that is to be removed goes as soon as it exits. */
+  public void release(Container container) {
+    KeeperLoop keeper = keepers.get(container.id());
+    if (keeper != null) {
+      keeper.release();
     }
   }
 
@@ -173,7 +243,23 @@ public final class StandaloneContainers implements AutoCloseable {
   }
 
   private void keep(Container container) {
-    keepers.put(container.id(), new KeeperLoop(container, new Notes(container), pauses, log));
+    Optional<Duration> lease = Optional.empty();
+    if (container.status() instanceof ContainerStatus.Created) {
+      lease =
+          AfterExit.read(container.spec().labels())
+              .startWithin()
+              .map(limit -> left(container.inspect().createdAt(), limit));
+      if (lease.isEmpty()) {
+        return; // it may wait to be started for ever
+      }
+    }
+    keepers.put(
+        container.id(), new KeeperLoop(container, lease, new Notes(container), pauses, log));
+  }
+
+  private Duration left(Instant begin, Duration limit) {
+    Duration left = Duration.between(clock.instant(), begin.plus(limit));
+    return left.isNegative() ? Duration.ZERO : left;
   }
 
   /** What a keeper asks and tells; it takes no lock, since whoever has one may wait for it. */

@@ -285,7 +285,7 @@ public final class CronLoop implements AutoCloseable {
                   .alongside(new Change(List.of(put(state)), List.of(event))));
       return entry.with(state);
     } catch (AgentException e) {
-      if (e.blame() != Blame.REQUEST) {
+      if (e.blame() != Blame.REQUEST && !(e instanceof AgentException.Busy)) {
         throw e;
       }
       String reason = String.valueOf(e.getMessage());
@@ -296,7 +296,7 @@ public final class CronLoop implements AutoCloseable {
   private void cancel(ExecutionId id) {
     try {
       Execution _ = jobs.cancel(id);
-    } catch (AgentException.InvalidSpec | AgentException.NotFound _) {
+    } catch (AgentException.Conflict | AgentException.NotFound _) {
       // it has ended meanwhile, which is what is wanted
     }
   }

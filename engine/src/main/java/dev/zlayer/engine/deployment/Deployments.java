@@ -119,7 +119,7 @@ public final class Deployments implements AutoCloseable {
     DeploymentRecord before =
         known.map(LiveDeployment::record).orElseGet(() -> DeploymentRecord.fresh(name, now));
     if (before.removing()) {
-      throw new AgentException.InvalidSpec(
+      throw new AgentException.Conflict(
           "deployment '%s' is being taken away: wait until it is gone".formatted(name));
     }
     Optional<Revision> newest = store.revision(name, before.revision());

@@ -110,7 +110,7 @@ final class RemovalLoop implements AutoCloseable {
     for (Execution run : running) {
       try {
         Execution _ = jobs.cancel(run.id());
-      } catch (AgentException.InvalidSpec | AgentException.NotFound _) {
+      } catch (AgentException.Conflict | AgentException.NotFound _) {
         // it has ended meanwhile
       }
     }

@@ -98,7 +98,7 @@ final class JobBook {
     int waiting = ledger.waiting(job.key());
     int free = Math.min(job.job().concurrency() - ledger.active(job.key()), freePlaces());
     if (waiting + 1 - Math.max(0, free) > job.job().queue()) {
-      throw new AgentException.InvalidSpec(
+      throw new AgentException.Busy(
           "the queue of job '%s' is full, %d executions wait: cancel some, try later or raise job.queue"
               .formatted(job.key(), waiting));
     }
@@ -114,7 +114,7 @@ final class JobBook {
             .count();
     int waiting = ledger.waiting().size();
     if (waiting + all.size() - Math.min(freePlaces(), startable) > config.queue()) {
-      throw new AgentException.InvalidSpec(
+      throw new AgentException.Busy(
           "the queue of this node is full, %d executions wait: cancel some, try later or raise job_queue"
               .formatted(waiting));
     }
@@ -163,7 +163,7 @@ final class JobBook {
                     new AgentException.NotFound(
                         "execution '" + id + "'", "it never was, or is kept no longer"));
     if (execution.status().finished()) {
-      throw new AgentException.InvalidSpec(
+      throw new AgentException.Conflict(
           "execution '%s' cannot be cancelled: it has ended already, %s"
               .formatted(id, execution.status().text()));
     }

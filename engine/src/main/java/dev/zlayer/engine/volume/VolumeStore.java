@@ -122,7 +122,7 @@ public final class VolumeStore implements DeploymentVolumes {
     synchronized (removing) {
       VolumeInfo volume = known(name);
       if (volume.inUse()) {
-        throw new AgentException.InvalidSpec(
+        throw new AgentException.Conflict(
             "volume '%s' is used by %s: remove them first"
                 .formatted(name, String.join(", ", volume.usedBy())));
       }

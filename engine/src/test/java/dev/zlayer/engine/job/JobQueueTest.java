@@ -76,7 +76,7 @@ class JobQueueTest extends JobFixture {
     trigger("one");
 
     assertThatThrownBy(() -> trigger("one"))
-        .isInstanceOf(AgentException.InvalidSpec.class)
+        .isInstanceOf(AgentException.Busy.class)
         .hasMessageContaining("the queue of job 'shop/one' is full, 1 executions wait");
     assertThat(executor.list()).hasSize(2);
     assertThatThrownBy(() -> trigger("other")).isInstanceOf(AgentException.NotFound.class);
@@ -97,7 +97,7 @@ class JobQueueTest extends JobFixture {
         .containsExactly(top);
 
     assertThatThrownBy(() -> trigger("base"))
-        .isInstanceOf(AgentException.InvalidSpec.class)
+        .isInstanceOf(AgentException.Busy.class)
         .hasMessageContaining("the queue of this node is full, 1 executions wait")
         .hasMessageContaining("job_queue");
     assertThat(executor.list()).hasSize(2);
@@ -199,7 +199,7 @@ class JobQueueTest extends JobFixture {
     ended(id);
 
     assertThatThrownBy(() -> executor.cancel(id))
-        .isInstanceOf(AgentException.InvalidSpec.class)
+        .isInstanceOf(AgentException.Conflict.class)
         .hasMessageContaining("it has ended already, completed(0)");
     assertThatThrownBy(() -> executor.cancel(new ExecutionId("nothing")))
         .isInstanceOf(AgentException.NotFound.class);

@@ -75,7 +75,7 @@ class VolumeStoreTest {
     Container user = use("data", 1);
 
     assertThatThrownBy(() -> volumes.remove("data"))
-        .isInstanceOf(AgentException.InvalidSpec.class)
+        .isInstanceOf(AgentException.Conflict.class)
         .hasMessageContaining("shop/web/1");
     assertThat(directory.resolve("data")).exists();
 

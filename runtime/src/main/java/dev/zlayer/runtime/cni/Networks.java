@@ -198,7 +198,7 @@ public final class Networks implements AutoCloseable {
     }
     List<String> users = users(name);
     if (!users.isEmpty()) {
-      throw new AgentException.InvalidSpec(
+      throw new AgentException.Conflict(
           "network '%s' is in use by %s: remove them first"
               .formatted(name, String.join(", ", users)));
     }

@@ -99,7 +99,7 @@ public final class CompositeRuntime implements ContainerRuntime {
   @Override
   public Container create(ContainerId id, ContainerSpec spec) throws InterruptedException {
     if (find(id).isPresent()) {
-      throw new AgentException.InvalidSpec(
+      throw new AgentException.Conflict(
           "container '" + id + "' exists already: remove it first or choose another identity");
     }
     if (creates.incrementAndGet() % CREATES_BETWEEN_SWEEPS == 0) {

@@ -56,7 +56,7 @@ final class DispatchTable {
   Entry begin(DispatchRecord record) {
     var entry = new Entry(record, true);
     if (!add(entry).equals(entry)) {
-      throw new AgentException.InvalidSpec(
+      throw new AgentException.Conflict(
           "container '" + record.id() + "' is being made already: wait for it");
     }
     return entry;

@@ -63,7 +63,8 @@ final class DockerApi implements AutoCloseable {
     AgentException refusal(String what) {
       return switch (status) {
         case 404 -> new AgentException.NotFound(what, message());
-        case 400, 409 -> new AgentException.InvalidSpec(what + ": " + message());
+        case 400 -> new AgentException.InvalidSpec(what + ": " + message());
+        case 409 -> new AgentException.Conflict(what + ": " + message());
         default -> new AgentException.Internal("docker engine, " + what + ": " + message());
       };
     }

@@ -86,7 +86,7 @@ final class DockerContainer
   private Inspection requireRunning() {
     Inspection seen = require();
     if (!seen.status().alive()) {
-      throw new AgentException.InvalidSpec(what() + " does not run: start it first");
+      throw new AgentException.Conflict(what() + " does not run: start it first");
     }
     return seen;
   }

@@ -111,7 +111,7 @@ public abstract class CellContainer<R extends Record & LifeRecord<R>> implements
   }
 
   protected final AgentException notRunning() {
-    return new AgentException.InvalidSpec(
+    return new AgentException.Conflict(
         status() instanceof ContainerStatus.Paused
             ? "container %s is paused: unpause it first".formatted(id())
             : "container %s does not run: start it first".formatted(id()));
@@ -119,7 +119,7 @@ public abstract class CellContainer<R extends Record & LifeRecord<R>> implements
 
   /** For a removal that was not forced. */
   protected final AgentException stillRuns() {
-    return new AgentException.InvalidSpec(
+    return new AgentException.Conflict(
         "container %s is running: stop it first, or force the removal".formatted(id()));
   }
 }

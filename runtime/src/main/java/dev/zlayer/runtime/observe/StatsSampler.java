@@ -55,7 +55,7 @@ public final class StatsSampler {
   /**
    * The last sample, or a new one when it is too old to be true.
    *
-   * @throws AgentException.InvalidSpec the container does not run
+   * @throws AgentException.Conflict the container does not run
    */
   public StatsSample sampleOf(ContainerId id) {
     asked = clock.instant();
@@ -65,7 +65,7 @@ public final class StatsSampler {
       kept = sample(id);
     }
     return kept.orElseThrow(
-        () -> new AgentException.InvalidSpec("container '" + id + "' does not run"));
+        () -> new AgentException.Conflict("container '" + id + "' does not run"));
   }
 
   /** The last samples of all, without reading anything. */

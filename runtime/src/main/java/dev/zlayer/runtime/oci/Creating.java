@@ -45,7 +45,7 @@ final class Creating {
     try (var _ = shop.locks().lock(id.runtimeName())) {
       ContainerDir directory = shop.dirs().container(id.runtimeName());
       if (Files.exists(directory.recordFile())) {
-        throw new AgentException.InvalidSpec("container %s exists already".formatted(id));
+        throw new AgentException.Conflict("container %s exists already".formatted(id));
       }
       var cell = new Cell(directory, record);
       Undoing.make(cell, () -> make(cell, image), () -> dismantling.dismantle(cell));

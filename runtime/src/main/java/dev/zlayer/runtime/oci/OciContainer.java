@@ -189,7 +189,7 @@ final class OciContainer extends MonitoredContainer
     synchronized (shop.cells()) {
       for (Cell other : shop.cells().values()) {
         if (!other.equals(cell) && other.record().name().orElse(other.name()).equals(name)) {
-          throw new AgentException.InvalidSpec(
+          throw new AgentException.Conflict(
               "the name '%s' is taken by container %s".formatted(name, other.record().id()));
         }
       }

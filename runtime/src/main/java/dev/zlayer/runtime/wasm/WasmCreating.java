@@ -26,7 +26,7 @@ record WasmCreating(WasmShop shop, LocalImages images) {
     try (var _ = shop.locks().lock(id.runtimeName())) {
       ContainerDir directory = shop.dirs().wasmContainer(id.runtimeName());
       if (Files.exists(directory.recordFile())) {
-        throw new AgentException.InvalidSpec("container %s exists already".formatted(id));
+        throw new AgentException.Conflict("container %s exists already".formatted(id));
       }
       Digest module = module(id, spec, image.info().digest());
       var record =

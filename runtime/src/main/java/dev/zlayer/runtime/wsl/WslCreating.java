@@ -37,7 +37,7 @@ record WslCreating(WslShop shop) {
     try (var _ = shop.locks().lock(id.runtimeName())) {
       ContainerDir directory = shop.places().dirs().wslContainer(id.runtimeName());
       if (Files.exists(directory.recordFile())) {
-        throw new AgentException.InvalidSpec("container %s exists already".formatted(id));
+        throw new AgentException.Conflict("container %s exists already".formatted(id));
       }
       var cell =
           new Cell(

@@ -95,7 +95,7 @@ class NetworksIT {
     String bridge = networks.network("elsewhere").bridge();
 
     assertThatThrownBy(() -> networks.removeNetwork("elsewhere"))
-        .isInstanceOf(AgentException.InvalidSpec.class)
+        .isInstanceOf(AgentException.Conflict.class)
         .hasMessageContaining("in use by there");
     networks.detach("there");
     networks.removeNetwork("elsewhere");

@@ -139,7 +139,7 @@ class CompositeRuntimeTest {
     var composite = node.open();
     composite.create(ID, SPEC).start();
     assertThatThrownBy(() -> composite.create(ID, SPEC.withPlatform(WINDOWS)))
-        .isInstanceOf(AgentException.InvalidSpec.class)
+        .isInstanceOf(AgentException.Conflict.class)
         .hasMessageContaining("exists already");
     assertThat(composite.find(ID).orElseThrow().status().alive()).isTrue();
     assertThat(kept()).hasSize(1);
@@ -218,7 +218,7 @@ class CompositeRuntimeTest {
     Container found = composite.find(ID).orElseThrow();
     assertThatThrownBy(() -> found.remove(true)).isInstanceOf(AgentException.Network.class);
     assertThatThrownBy(() -> composite.create(ID, SPEC))
-        .isInstanceOf(AgentException.InvalidSpec.class);
+        .isInstanceOf(AgentException.Conflict.class);
     assertThat(node.troubles).contains("wsl: listing containers");
 
     node.delegate.down = false;

@@ -148,7 +148,7 @@ class DockerImagesIT {
         .satisfies(info -> assertThat(info.references()).contains(image, other));
     var container = runtime.create(ContainerId.of("test", "user", 1), ContainerSpec.of(other));
     assertThatThrownBy(() -> images.remove(other, false))
-        .isInstanceOf(AgentException.InvalidSpec.class)
+        .isInstanceOf(AgentException.Conflict.class)
         .hasMessageContaining(container.inspect().name());
     container.remove(true);
     assertThat(images.remove(other, false).deleted()).isEmpty();

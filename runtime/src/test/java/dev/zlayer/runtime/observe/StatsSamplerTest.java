@@ -70,7 +70,7 @@ class StatsSamplerTest {
         });
     assertThat(sampler.all()).isEmpty();
     assertThatThrownBy(() -> sampler.sampleOf(BOX))
-        .isInstanceOf(AgentException.InvalidSpec.class)
+        .isInstanceOf(AgentException.Conflict.class)
         .hasMessageContaining("does not run");
   }
 

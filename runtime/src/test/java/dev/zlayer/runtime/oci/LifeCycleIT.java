@@ -111,7 +111,7 @@ class LifeCycleIT extends OnStage {
     Container container = started("sleep 300", "TERM");
     container.start();
     assertThatThrownBy(() -> container.remove(false))
-        .isInstanceOf(AgentException.InvalidSpec.class)
+        .isInstanceOf(AgentException.Conflict.class)
         .hasMessageContaining("is running");
     container.remove(true);
     assertThat(container.await(WaitCondition.REMOVED, soon()).status())
@@ -192,7 +192,7 @@ class LifeCycleIT extends OnStage {
     ContainerId id = Stage.id();
     Container first = stage.runtime.create(id, Stage.spec("true"));
     assertThatThrownBy(() -> stage.runtime.create(id, Stage.spec("true")))
-        .isInstanceOf(AgentException.InvalidSpec.class)
+        .isInstanceOf(AgentException.Conflict.class)
         .hasMessageContaining("exists already");
     assertThat(first.status()).isInstanceOf(ContainerStatus.Created.class);
     first.remove(false);

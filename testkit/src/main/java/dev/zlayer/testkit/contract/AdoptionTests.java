@@ -67,7 +67,7 @@ interface AdoptionTests extends Harness {
     assertThat(adopted.spec()).isEqualTo(container.spec());
     var spec = spec(Workload.exitsWith(0));
     assertThatThrownBy(() -> current().create(container.id(), spec))
-        .isInstanceOf(AgentException.InvalidSpec.class);
+        .isInstanceOf(AgentException.Conflict.class);
   }
 
   @Test

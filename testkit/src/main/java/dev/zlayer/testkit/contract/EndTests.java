@@ -100,11 +100,11 @@ interface EndTests extends Harness {
   default void killingOneThatDoesNotRunIsRefused() throws InterruptedException {
     Container container = created(Workload.exitsWith(0));
     assertThatThrownBy(() -> container.kill(Signal.TERM))
-        .isInstanceOf(AgentException.InvalidSpec.class);
+        .isInstanceOf(AgentException.Conflict.class);
     container.start();
     ended(container);
     assertThatThrownBy(() -> container.kill(Signal.TERM))
-        .isInstanceOf(AgentException.InvalidSpec.class);
+        .isInstanceOf(AgentException.Conflict.class);
   }
 
   /** One stop that waits blocks neither reading nor a kill. */

@@ -76,11 +76,11 @@ interface ExecTests extends Harness {
   default void execNeedsARunningContainer() throws InterruptedException {
     Container container = created(Workload.exitsWith(0));
     assertThatThrownBy(() -> container.exec(ExecSpec.of("true")))
-        .isInstanceOf(AgentException.InvalidSpec.class);
+        .isInstanceOf(AgentException.Conflict.class);
     container.start();
     ended(container);
     assertThatThrownBy(() -> container.exec(ExecSpec.of("true")))
-        .isInstanceOf(AgentException.InvalidSpec.class);
+        .isInstanceOf(AgentException.Conflict.class);
   }
 
   @Test

@@ -74,7 +74,7 @@ interface LifeTests extends Harness {
     ContainerStatus before = first.status();
     ContainerSpec other = spec(Workload.exitsWith(1));
     assertThatThrownBy(() -> current().create(first.id(), other))
-        .isInstanceOf(AgentException.InvalidSpec.class);
+        .isInstanceOf(AgentException.Conflict.class);
     assertThat(first.status()).isEqualTo(before);
     Container found = current().find(first.id()).orElseThrow();
     assertThat(found.spec()).isEqualTo(first.spec()).isNotEqualTo(other);
@@ -145,8 +145,7 @@ interface LifeTests extends Harness {
   @Test
   default void removingIsRefusedWhileItRuns() throws InterruptedException {
     Container container = started(Workload.sleepsForever());
-    assertThatThrownBy(() -> container.remove(false))
-        .isInstanceOf(AgentException.InvalidSpec.class);
+    assertThatThrownBy(() -> container.remove(false)).isInstanceOf(AgentException.Conflict.class);
     assertThat(phase(container)).isEqualTo(Phase.RUNNING);
     container.remove(true);
     assertThat(phase(container)).isEqualTo(Phase.REMOVED);

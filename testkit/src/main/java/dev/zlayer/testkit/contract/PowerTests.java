@@ -51,8 +51,7 @@ interface PowerTests extends Harness {
     pausable.pause();
     assertThat(phase(container)).isEqualTo(Phase.PAUSED);
     assertThat(container.pid()).isNotEmpty();
-    assertThatThrownBy(() -> container.remove(false))
-        .isInstanceOf(AgentException.InvalidSpec.class);
+    assertThatThrownBy(() -> container.remove(false)).isInstanceOf(AgentException.Conflict.class);
     restart();
     Container adopted = current().find(container.id()).orElseThrow();
     assertThat(phase(adopted)).isEqualTo(Phase.PAUSED);
@@ -80,7 +79,7 @@ interface PowerTests extends Harness {
   default void pausingNeedsARunningContainer() throws InterruptedException {
     Container container = created(Workload.exitsWith(0));
     Pausable pausable = power(container, Pausable.class);
-    assertThatThrownBy(pausable::pause).isInstanceOf(AgentException.InvalidSpec.class);
+    assertThatThrownBy(pausable::pause).isInstanceOf(AgentException.Conflict.class);
   }
 
   @Test
@@ -91,7 +90,7 @@ interface PowerTests extends Harness {
     power(first, Renamable.class).rename(name);
     assertThat(first.inspect().name()).isEqualTo(name);
     Renamable other = power(second, Renamable.class);
-    assertThatThrownBy(() -> other.rename(name)).isInstanceOf(AgentException.InvalidSpec.class);
+    assertThatThrownBy(() -> other.rename(name)).isInstanceOf(AgentException.Conflict.class);
     assertThatThrownBy(() -> other.rename("a b")).isInstanceOf(AgentException.InvalidSpec.class);
     assertThat(second.inspect().name()).isNotEqualTo(name);
     restart();

@@ -155,7 +155,7 @@ final class FakeContainer implements Container, Pausable, Renamable, Updatable, 
       }
       world.note("remove", id());
       if (state.status().alive() && !force) {
-        throw new AgentException.InvalidSpec(
+        throw new AgentException.Conflict(
             "container '" + id() + "' is running: stop it first or force the removal");
       }
       failAt("remove");
@@ -247,12 +247,11 @@ final class FakeContainer implements Container, Pausable, Renamable, Updatable, 
       boolean taken =
           world.containers().values().stream()
               .anyMatch(other -> !other.id().equals(id()) && other.name().equals(name));
-      if (taken || !name.matches("[a-zA-Z0-9][a-zA-Z0-9_.-]*")) {
-        throw new AgentException.InvalidSpec(
-            "'"
-                + name
-                + "' cannot be a container's name: "
-                + (taken ? "it is taken" : "it is odd"));
+      if (taken) {
+        throw new AgentException.Conflict("the name '" + name + "' is taken");
+      }
+      if (!name.matches("[a-zA-Z0-9][a-zA-Z0-9_.-]*")) {
+        throw new AgentException.InvalidSpec("'" + name + "' cannot be a container's name");
       }
       state.rename(name);
     }
@@ -298,7 +297,7 @@ final class FakeContainer implements Container, Pausable, Renamable, Updatable, 
     FakeWorld.Held held = existing();
     if (!state.status().alive()) {
       held.close();
-      throw new AgentException.InvalidSpec("container '" + id() + "' does not run: start it first");
+      throw new AgentException.Conflict("container '" + id() + "' does not run: start it first");
     }
     return held;
   }

@@ -78,7 +78,7 @@ public final class FakeRuntime implements ContainerRuntime {
     try (var _ = world.lock()) {
       world.note("create", id);
       if (world.containers().containsKey(id)) {
-        throw new AgentException.InvalidSpec(
+        throw new AgentException.Conflict(
             "container '" + id + "' exists already: remove it first or choose another identity");
       }
       var state = new FakeState(world, id, spec);

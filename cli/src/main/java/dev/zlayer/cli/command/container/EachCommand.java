@@ -31,6 +31,11 @@ abstract class EachCommand extends AnswerCommand {
   /** Does it to one and returns the daemon's answer. */
   abstract Json one(DaemonClient client, Target target) throws InterruptedException;
 
+  /** Whether the answer says that something was done. */
+  boolean done(String name, Json answer) {
+    return true;
+  }
+
   @Override
   protected int run(DaemonClient client) throws Exception {
     var answers = new ArrayList<Json>();
@@ -40,7 +45,7 @@ abstract class EachCommand extends AnswerCommand {
             name -> {
               Json answer = one(client, Target.parse(name));
               answers.add(Json.object().put("target", name).put("answer", answer).build());
-              if (!quiet && !json) {
+              if (done(name, answer) && !quiet && !json) {
                 print(name);
               }
             });

@@ -26,4 +26,13 @@ public final class RemoveCommand extends EachCommand {
   Json one(DaemonClient client, Target target) throws InterruptedException {
     return client.delete(target.path(), Query.NONE.flag("force", force));
   }
+
+  @Override
+  boolean done(String name, Json answer) {
+    boolean removed = answer.at("removed").bool().orElse(true);
+    if (!removed) {
+      tell("container '%s' not found, nothing to remove".formatted(name));
+    }
+    return removed;
+  }
 }

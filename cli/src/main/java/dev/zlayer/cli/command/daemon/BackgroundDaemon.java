@@ -22,13 +22,13 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /** The daemon of a data directory as a process in the background, in a session of its own. */
 public final class BackgroundDaemon {
   private static final Duration START = Duration.ofSeconds(30);
   private static final Duration BETWEEN_LOOKS = Duration.ofMillis(50);
+  private static final Duration LOCK_NOTED = Duration.ofSeconds(1);
   private static final int LINES_OF_LOG = 10;
 
   private final Session session;
@@ -48,7 +48,14 @@ public final class BackgroundDaemon {
     return directory.daemonLog();
   }
 
-  /** Starts one and returns when it answers. */
+  /** Starts one when none answers; several callers at once end up with the same one. */
+  public void ensure(DaemonClient client, Consumer<String> tell) throws InterruptedException {
+    if (client.address().local() && !client.answers()) {
+      start(client, tell);
+    }
+  }
+
+  /** Starts one and returns when it, or one that somebody else started first, answers. */
   public void start(DaemonClient client, Consumer<String> tell) throws InterruptedException {
     if (!(client.address().http() instanceof HttpAddress.Unix(Path socket))) {
       throw new AgentException.InvalidSpec(
@@ -69,9 +76,9 @@ public final class BackgroundDaemon {
         Processes.start(Command.of(words(socket)).withEnv(variables()), log().toFile());
     Deadline deadline = Deadline.after(START);
     while (!client.answers()) {
-      if (process.waitFor(BETWEEN_LOOKS.toMillis(), TimeUnit.MILLISECONDS)
-          && process.exitValue() != 0) {
-        throw failed("exited at once", before);
+      Pauses.REAL.pause(BETWEEN_LOOKS);
+      if (!process.isAlive() && process.exitValue() != 0 && !another(process, deadline)) {
+        throw failed("exited during its start", before);
       }
       if (deadline.passed()) {
         throw failed("does not answer after " + START.toSeconds() + " s", before);
@@ -79,36 +86,69 @@ public final class BackgroundDaemon {
     }
   }
 
-  /** Asks it to end and waits for that; false when none runs. */
-  boolean stop(Duration patience) throws InterruptedException {
-    Optional<ProcessHandle> process = process();
-    if (process.isEmpty()) {
-      return false;
-    }
-    process.get().destroy();
-    Deadline deadline = Deadline.after(patience);
-    while (process.get().isAlive()) {
-      if (deadline.passed()) {
-        throw new AgentException.Timeout(
-            "waiting for the daemon (process " + process.get().pid() + ") to stop", patience);
+  /** Whether another daemon holds the directory; its pid is in the lock file soon after. */
+  private boolean another(Process own, Deadline deadline) throws InterruptedException {
+    Deadline noted = Deadline.after(LOCK_NOTED);
+    while (!noted.passed() && !deadline.passed()) {
+      if (serving(directory.lockFile()).filter(found -> found.pid() != own.pid()).isPresent()) {
+        return true;
       }
       Pauses.REAL.pause(BETWEEN_LOOKS);
     }
-    return true;
+    return false;
   }
 
-  /** The process that serves this directory, by the pid it left and that is still its own. */
-  Optional<ProcessHandle> process() {
+  /** Asks a daemon to end and waits for that. */
+  static void stop(ProcessHandle process, Duration patience) throws InterruptedException {
+    process.destroy();
+    Deadline deadline = Deadline.after(patience);
+    while (process.isAlive()) {
+      if (deadline.passed()) {
+        throw new AgentException.Timeout(
+            "waiting for the daemon (process " + process.pid() + ") to end", patience);
+      }
+      Pauses.REAL.pause(BETWEEN_LOOKS);
+    }
+  }
+
+  /**
+   * The process that listens at this address: the one that answers there, or, when it does not
+   * answer, the one that noted the socket beside its pid.
+   */
+  Optional<ProcessHandle> process(DaemonClient client) throws InterruptedException {
+    if (client.answers()) {
+      long pid = client.get("/info").at("pid").integer().orElse(-1L);
+      return ProcessHandle.of(pid).filter(BackgroundDaemon::serves);
+    }
+    return serving(directory.pidFile())
+        .filter(_ -> client.address().http().equals(new HttpAddress.Unix(notedSocket())));
+  }
+
+  /** Daemons of earlier versions noted their pid only. */
+  private Path notedSocket() {
     try {
-      long pid = Long.parseLong(Files.readString(directory.pidFile()).strip());
-      return ProcessHandle.of(pid).filter(ProcessHandle::isAlive).filter(this::serves);
+      return Files.readAllLines(directory.pidFile()).stream()
+          .skip(1)
+          .findFirst()
+          .map(Path::of)
+          .orElse(directory.socket());
+    } catch (IOException _) {
+      return directory.socket();
+    }
+  }
+
+  /** The daemon whose pid is the first line of a file. */
+  private static Optional<ProcessHandle> serving(Path file) {
+    try {
+      long pid = Long.parseLong(Files.readString(file).lines().findFirst().orElse("").strip());
+      return ProcessHandle.of(pid).filter(ProcessHandle::isAlive).filter(BackgroundDaemon::serves);
     } catch (IOException | NumberFormatException _) {
       return Optional.empty();
     }
   }
 
   /** A pid may have gone to another program since. */
-  private boolean serves(ProcessHandle process) {
+  private static boolean serves(ProcessHandle process) {
     return process
         .info()
         .arguments()

@@ -6,7 +6,6 @@ import dev.zlayer.daemon.config.ConfigReader;
 import dev.zlayer.daemon.config.Configured;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 
@@ -20,10 +19,11 @@ final class Configurations {
   static Configured read(Session session, Optional<String> file, Map<String, String> flags) {
     Path directory = Locations.configDir(session);
     Optional<Path> usual = Optional.of(directory.resolve(FILE)).filter(Files::exists);
-    Map<String, String> settings = new HashMap<>(session.env());
-    settings.putIfAbsent(
-        Locations.DATA_DIR, Locations.dataDir(session, Optional.empty()).data().toString());
-    settings.putIfAbsent(Locations.CONFIG_DIR, directory.toString());
-    return ConfigReader.read(file.map(session::resolve).or(() -> usual), settings, flags);
+    Map<String, String> defaults =
+        Map.of(
+            "data_dir", Locations.dataDir(session, Optional.empty()).data().toString(),
+            "config_dir", directory.toString());
+    return ConfigReader.read(
+        file.map(session::resolve).or(() -> usual), defaults, session.env(), flags);
   }
 }

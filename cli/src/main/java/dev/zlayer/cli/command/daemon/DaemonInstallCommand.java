@@ -1,12 +1,17 @@
 package dev.zlayer.cli.command.daemon;
 
 import dev.zlayer.cli.Session;
+import dev.zlayer.daemon.config.ConfigReader;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.error.Durations;
+import dev.zlayer.spec.bind.Shape;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -17,7 +22,8 @@ import picocli.CommandLine.Option;
     footer = {
       "",
       "Containers keep running when the unit is restarted: only the daemon process is stopped,",
-      "and the control groups below it are delegated to it."
+      "and the control groups below it are delegated to it. Settings in the environment",
+      "(ZLAYER_DATA_DIR ...) become part of the unit; write full paths."
     })
 public final class DaemonInstallCommand implements Callable<Integer> {
   private final Session session;
@@ -61,8 +67,39 @@ public final class DaemonInstallCommand implements Callable<Integer> {
           e);
     }
     session.err().println("wrote " + file);
+    if (!settings().isEmpty()) {
+      session
+          .err()
+          .println(
+              "with the settings of this environment: " + String.join(", ", settings().keySet()));
+    }
     session.err().println("next: systemctl daemon-reload && systemctl enable --now zlayer");
     return 0;
+  }
+
+  /** The settings of this environment, since systemd starts the daemon without it. */
+  private Map<String, String> settings() {
+    var settings = new TreeMap<String, String>();
+    for (Shape.Field field : ConfigReader.fields()) {
+      String variable = ConfigReader.variable(field.name());
+      session.variable(variable).ifPresent(value -> settings.put(variable, value));
+    }
+    return settings;
+  }
+
+  private String environment() {
+    return settings().entrySet().stream()
+        .map(
+            entry ->
+                "Environment=\"%s=%s\"%n"
+                    .formatted(
+                        entry.getKey(),
+                        entry
+                            .getValue()
+                            .replace("\\", "\\\\")
+                            .replace("\"", "\\\"")
+                            .replace("%", "%%")))
+        .collect(Collectors.joining());
   }
 
   private String unit() {
@@ -76,7 +113,7 @@ public final class DaemonInstallCommand implements Callable<Integer> {
     [Service]
     Type=notify
     NotifyAccess=all
-    ExecStart=%s serve%s
+    %sExecStart=%s serve%s
     Restart=always
     RestartSec=1s
     # containers belong to their own monitors and outlive the daemon
@@ -92,6 +129,9 @@ public final class DaemonInstallCommand implements Callable<Integer> {
     WantedBy=multi-user.target
     """
         .formatted(
-            String.join(" ", Launch.words()), options, Durations.parse(stopTimeout).toSeconds());
+            environment(),
+            String.join(" ", Launch.words()),
+            options,
+            Durations.parse(stopTimeout).toSeconds());
   }
 }

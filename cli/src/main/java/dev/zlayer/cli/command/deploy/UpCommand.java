@@ -57,9 +57,7 @@ public final class UpCommand extends AnswerCommand {
   protected int run(DaemonClient client) throws InterruptedException {
     var deployment = DeploymentFiles.load(session, Optional.ofNullable(file));
     String limit = Durations.print(Durations.parse(wait)).replace(" ", "");
-    if (client.address().local() && !client.answers()) {
-      BackgroundDaemon.of(session).start(client, this::tell);
-    }
+    BackgroundDaemon.of(session).ensure(client, this::tell);
     String path = "/deployments/" + Query.segment(deployment.name());
     Query query = Query.of("directory", deployment.directory());
     if (noWait) {

@@ -58,6 +58,7 @@ final class Foreground {
       Channel channel = client.connect(target.path() + "/attach/ws", query);
       Interaction.End end = new Interaction(session, channel, tty, true).run(true);
       if (end.detached()) {
+        release();
         session.err().println(farewell());
         return 0;
       }
@@ -157,6 +158,17 @@ final class Foreground {
       discard();
     }
     return code;
+  }
+
+  /** Nobody reads its output from here any more: the daemon need not wait for us at its end. */
+  private void release() throws InterruptedException {
+    if (remove) {
+      try {
+        client.post(target.path() + "/release", Query.NONE);
+      } catch (DaemonProblem | DaemonLost _) {
+        // it has ended, or is removed a little later
+      }
+    }
   }
 
   private void discard() throws InterruptedException {

@@ -5,6 +5,7 @@ import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.command.Advising;
 import dev.zlayer.cli.command.ClientCommand;
+import dev.zlayer.cli.command.daemon.BackgroundDaemon;
 import dev.zlayer.cli.command.image.Pulling;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
@@ -32,7 +33,9 @@ import picocli.CommandLine.Parameters;
       "  zlayer run --rm -v \"$PWD\":/src -w /src --memory 1g --cpus 2 maven mvn verify",
       "",
       "In the foreground, exits with the container's exit code; ^C is forwarded, ^P^Q detaches",
-      "from a terminal. With --detach, prints the container's name."
+      "from a terminal. With --detach, prints the container's name. Exits with 127 when the",
+      "program is not in the image and with 126 when it cannot be executed, as a shell does.",
+      "Starts a daemon in the background when none is running."
     })
 public final class RunCommand extends ClientCommand implements Advising {
   enum Pull {
@@ -44,6 +47,9 @@ public final class RunCommand extends ClientCommand implements Advising {
 
   /** So long the daemon leaves an ended one to us, who read its output and remove it. */
   private static final String LINGER = "30s";
+
+  /** After so long without a start the daemon takes it that nobody is here any more. */
+  private static final String START_WITHIN = "30s";
 
   @Option(
       names = {"-d", "--detach"},
@@ -120,6 +126,14 @@ public final class RunCommand extends ClientCommand implements Advising {
           "--cidfile '%s' already exists; remove it or choose another file".formatted(idFile));
     }
     Json body = body();
+    BackgroundDaemon.of(session)
+        .ensure(
+            client,
+            line -> {
+              if (!quiet) {
+                tell(line);
+              }
+            });
     fetch(client, ImageRef.parse(image));
     Json made = client.post("/containers", Query.NONE, body);
     String id = made.at("id").string().orElseThrow();
@@ -144,6 +158,7 @@ public final class RunCommand extends ClientCommand implements Advising {
             .put("start", detach)
             .put("rm", remove)
             .putIf("rm_after", Optional.of(LINGER).filter(_ -> remove && !detach))
+            .putIf("start_within", Optional.of(START_WITHIN).filter(_ -> remove && !detach))
             .put("directory", session.directory().toAbsolutePath().toString())
             .put("image", ImageRef.parse(image).familiar())
             .put("tty", tty)

@@ -82,6 +82,23 @@ class ContainerVerbsIT {
   }
 
   @Test
+  void aRenamedContainerHasItsNewNameOnlyAndTheOldOneIsFree() {
+    ok("run", "-d", "--name", "old", "bb:1", "sleep", "1000");
+    ok("rename", "old", "new");
+
+    assertThat(cli.run("inspect", "old").code()).isEqualTo(2);
+    ok("run", "-d", "--name", "old", "bb:1", "sleep", "1000");
+    assertThat(cli.run("run", "-d", "--name", "new", "bb:1", "true").err())
+        .contains("the name 'new' is taken");
+    assertThat(cli.run("rename", "old", "new").err()).contains("the name 'new' is taken");
+    assertThat(ok("exec", "new", "echo", "there")).isEqualTo("there\n");
+    ok("rm", "-f", "old");
+    assertThat(daemon.json("ps", "--json").items())
+        .extracting(one -> one.at("name").string().orElse(""))
+        .containsExactly("new");
+  }
+
+  @Test
   void theForegroundShowsBothStreamsAndReturnsTheCode() {
     CliFixture.Result result =
         cli.run(
@@ -110,7 +127,7 @@ class ContainerVerbsIT {
   void whatCannotStartIsToldAndLeavesNothing() {
     CliFixture.Result result = cli.run("run", "bb:1", "no-such-program");
 
-    assertThat(result.code()).isEqualTo(3);
+    assertThat(result.code()).isEqualTo(127);
     assertThat(result.err()).contains("no-such-program");
     assertThat(ok("ps", "--all", "--quiet")).isEmpty();
     assertThat(cli.run("run", "--pull", "never", "none:1").err()).contains("none:1");

@@ -77,6 +77,21 @@ class TerminalIT {
   }
 
   @Test
+  void oneThatIsRemovedAtItsEndIsRemovedAtOnceWhenEverybodyHasDetached() throws Exception {
+    try (var person =
+        at("run", "--rm", "-it", "--name", "left", "--network", "none", "bb:1", "sh")) {
+      person.type("echo rea''dy\r");
+      person.awaitText("ready");
+      person.type("\u0010\u0011");
+      assertThat(person.exitCode()).isZero();
+    }
+    daemon.ok("kill", "left");
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(10))
+        .until(() -> daemon.ok("ps", "--all", "--quiet").isEmpty());
+  }
+
+  @Test
   void aLiveViewShowsEachChangeAtOnce() throws Exception {
     Files.writeString(
         directory.resolve("slow.yml"),

@@ -3,6 +3,7 @@ package dev.zlayer.daemon.rest.view;
 import dev.zlayer.container.ContainerDetails;
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerStatus;
+import dev.zlayer.daemon.standalone.StandaloneContainers;
 import dev.zlayer.engine.health.HealthState;
 import dev.zlayer.oci.Digest;
 import java.net.InetAddress;
@@ -92,12 +93,7 @@ public record ContainerView(
   }
 
   private static String name(ContainerDetails details) {
-    if (!details.name().equals(details.id().runtimeName())) {
-      return details.name();
-    }
-    return details.id().deployment().equals(ContainerId.STANDALONE)
-        ? details.id().service()
-        : details.id().toString();
+    return StandaloneContainers.name(details);
   }
 
   private static Optional<Instant> started(ContainerStatus status) {

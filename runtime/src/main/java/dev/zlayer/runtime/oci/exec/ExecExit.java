@@ -7,6 +7,7 @@ import dev.zlayer.json.JsonText;
 import dev.zlayer.runtime.life.ExitNotes;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.OptionalInt;
 
 /**
  * Tells the exit of the command from a failure of the OCI runtime to run it, which speaks through
@@ -28,19 +29,27 @@ public final class ExecExit {
   }
 
   private static ExitStatus failure(String problem) {
+    OptionalInt code = notStarted(problem);
+    return code.isPresent()
+        ? new ExitStatus.Code(code.getAsInt())
+        : new ExitStatus.RuntimeError(problem);
+  }
+
+  /** 127 or 126 when an OCI runtime says that the program is absent or cannot be executed. */
+  public static OptionalInt notStarted(String problem) {
     String text = problem.toLowerCase(Locale.ROOT);
     boolean starting = text.contains("exec") || text.contains("chdir");
     if (starting && (text.contains("not found") || text.contains("no such file"))) {
-      return new ExitStatus.Code(text.contains("chdir") ? NOT_EXECUTABLE : NOT_FOUND);
+      return OptionalInt.of(text.contains("chdir") ? NOT_EXECUTABLE : NOT_FOUND);
     }
     if (starting
         && (text.contains("permission denied")
             || text.contains("not permitted")
             || text.contains("format error")
             || text.contains("is a directory"))) {
-      return new ExitStatus.Code(NOT_EXECUTABLE);
+      return OptionalInt.of(NOT_EXECUTABLE);
     }
-    return new ExitStatus.RuntimeError(problem);
+    return OptionalInt.empty();
   }
 
   private static Optional<String> error(String line) {
