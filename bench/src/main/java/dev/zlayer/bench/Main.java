@@ -3,6 +3,7 @@ package dev.zlayer.bench;
 import dev.zlayer.bench.work.Arena;
 import dev.zlayer.bench.work.DaemonWork;
 import dev.zlayer.bench.work.DiskWork;
+import dev.zlayer.bench.work.EndpointsWork;
 import dev.zlayer.bench.work.ExecWork;
 import dev.zlayer.bench.work.JobsWork;
 import dev.zlayer.bench.work.LogsWork;
@@ -36,6 +37,7 @@ public final class Main {
     WORKS.put("daemon", new DaemonWork());
     WORKS.put("disk", new DiskWork());
     WORKS.put("sleepers", new SleepersWork());
+    WORKS.put("endpoints", new EndpointsWork());
   }
 
   private Main() {}

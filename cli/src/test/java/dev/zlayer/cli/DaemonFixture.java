@@ -152,7 +152,8 @@ public final class DaemonFixture implements AutoCloseable {
 
   private void removeNetworks() throws InterruptedException {
     run("nft", "delete", "table", "ip", prefix);
-    run("nft", "delete", "table", "ip", prefix + "_doors");
+    run("nft", "delete", "table", "bridge", prefix);
+    run("nft", "delete", "table", "ip", prefix + "_endpoints");
     for (String line : run("ip", "-br", "link").stdout().lines().toList()) {
       String name = line.split("[ @]", 2)[0];
       if (name.startsWith(prefix)) {

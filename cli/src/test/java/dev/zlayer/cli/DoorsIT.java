@@ -86,6 +86,28 @@ class DoorsIT {
   }
 
   @Test
+  void anAddressThatCannotBeListenedOnIsNamed() throws Exception {
+    Path token = privately("token", TOKEN);
+    Map<String, String> mistakes =
+        Map.of(
+            "localhost.invalid:" + port,
+            "host 'localhost.invalid' cannot be resolved; write an address of this host",
+            "127.0.0.1:70000",
+            "port 70000 is above 65535");
+    for (var mistake : mistakes.entrySet()) {
+      Files.writeString(
+          directory.resolve("etc/zlayer.yml"),
+          "listen: %s\ntoken_file: %s\n".formatted(mistake.getKey(), token));
+      CliFixture.Result refused = from(Map.of(), "daemon", "start");
+      assertThat(refused.code()).as(refused.err()).isNotZero();
+      assertThat(refused.err())
+          .contains("listen = " + mistake.getKey() + ": " + mistake.getValue())
+          .doesNotContain("\tat ")
+          .doesNotContain("Exception");
+    }
+  }
+
+  @Test
   void aCertificateOfTheRightAuthorityOpensTheDoor() throws Exception {
     authority("ours");
     authority("theirs");

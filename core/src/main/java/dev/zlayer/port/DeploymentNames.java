@@ -1,6 +1,7 @@
 package dev.zlayer.port;
 
 import java.net.InetAddress;
+import java.util.List;
 
 /** Whoever answers the names of services inside the networks of deployments. */
 public interface DeploymentNames {
@@ -16,6 +17,16 @@ public interface DeploymentNames {
 
   /** The domain below which every deployment has one of its own. */
   String DOMAIN = "zlayer.internal";
+
+  /** Begins the key of a network that belongs to no deployment; its name follows. */
+  String NETWORK = "network:";
+
+  /** Knows the containers without a deployment. */
+  @FunctionalInterface
+  interface Containers {
+    /** Addresses of the containers of that name on a network; the name is in lower case. */
+    List<InetAddress> find(String network, String name);
+  }
 
   /**
    * Where a network is.

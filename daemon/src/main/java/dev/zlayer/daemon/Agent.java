@@ -128,7 +128,7 @@ public final class Agent implements AutoCloseable {
             : parts.start(
                 "the secret files", () -> SecretPlace.open(dirs.secretFiles(), key, runtime));
     var resolver = new EnvResolver(name -> Optional.ofNullable(env.get(name)), secrets);
-    this.translator = new ServiceTranslator(resolver, (_, _) -> Optional.empty(), secretFiles);
+    this.translator = new ServiceTranslator(resolver, new SharedContainers(runtime), secretFiles);
     var initializer =
         new InitRunner(
             runtime,
@@ -181,7 +181,7 @@ public final class Agent implements AutoCloseable {
                         RandomGenerator.getDefault()),
                     DeploymentConfig.forCores(Runtime.getRuntime().availableProcessors())));
     if (linux.isPresent()) {
-      parts.make("closing doors that nobody has", () -> closeDoors(linux.get().proxy()));
+      parts.make("the removal of orphaned endpoints", () -> removeOrphans(linux.get().proxy()));
     }
     this.standalone =
         parts.start(
@@ -207,8 +207,8 @@ public final class Agent implements AutoCloseable {
     return List.copyOf(all);
   }
 
-  /** Files of containers that are gone are of no use to anybody. */
-  private Proxy closeDoors(Proxy proxy) throws InterruptedException {
+  /** Endpoints of services that were removed while no agent could forget them. */
+  private Proxy removeOrphans(Proxy proxy) throws InterruptedException {
     proxy.retain(
         deployments.list().stream()
             .flatMap(deployment -> deployment.services().stream())

@@ -1,23 +1,33 @@
 package dev.zlayer.daemon;
 
+import dev.zlayer.container.ContainerDetails;
+import dev.zlayer.container.ContainerId;
+import dev.zlayer.container.NetworkSpec;
 import dev.zlayer.daemon.config.AgentConfig;
 import dev.zlayer.daemon.log.Log;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.DataDir;
 import dev.zlayer.host.probe.HostFacts;
 import dev.zlayer.image.ImageStore;
+import dev.zlayer.port.Container;
 import dev.zlayer.proxy.Proxy;
 import dev.zlayer.runtime.cni.DeploymentBridges;
+import dev.zlayer.runtime.cni.NamedNetwork;
 import dev.zlayer.runtime.cni.Networks;
 import dev.zlayer.runtime.oci.Faults;
 import dev.zlayer.runtime.oci.OciRuntime;
+import dev.zlayer.runtime.oci.OciSettings;
 import dev.zlayer.task.Pauses;
+import java.net.InetAddress;
 import java.nio.file.Files;
 import java.time.InstantSource;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** What only a node has that can run Linux containers: networks, doors of services, the runtime. */
+/**
+ * What only a node has that can run Linux containers: networks, endpoints of services, the runtime.
+ */
 record LinuxParts(Networks networks, Proxy proxy, DeploymentBridges bridges, OciRuntime oci) {
   /**
    * Starts them, or says why not and goes on without: a node without root or without the programs
@@ -28,7 +38,11 @@ record LinuxParts(Networks networks, Proxy proxy, DeploymentBridges bridges, Oci
       AgentConfig config, Parts parts, ImageStore images, HostFacts facts, Log log)
       throws InterruptedException {
     if (facts.obstacles().isEmpty()) {
-      return Optional.of(start(config, parts, images));
+      LinuxParts started = start(config, parts, images);
+      for (String problem : started.networks().firewallProblems()) {
+        log.warn(problem, Map.of());
+      }
+      return Optional.of(started);
     }
     String reasons = String.join("; ", facts.obstacles());
     if (config.ociRuntime().isPresent() || Files.exists(config.directories().ociState())) {
@@ -44,7 +58,12 @@ record LinuxParts(Networks networks, Proxy proxy, DeploymentBridges bridges, Oci
     DataDir dirs = config.directories();
     Networks networks = parts.start("the networks", () -> Networks.open(Settings.networks(config)));
     Proxy proxy =
-        parts.start("the doors of services", () -> Proxy.open(Settings.doors(config), Pauses.REAL));
+        parts.start(
+            "the endpoints of services",
+            () ->
+                Proxy.open(
+                    Settings.endpoints(config).withPublishers(networks::publisher), Pauses.REAL));
+    networks.serveNames(proxy);
     OciRuntime oci =
         parts.start(
             "the runtime of Linux containers",
@@ -55,9 +74,35 @@ record LinuxParts(Networks networks, Proxy proxy, DeploymentBridges bridges, Oci
                         images,
                         images.snapshots(),
                         networks,
-                        Settings.oci(config),
+                        Settings.oci(config).withNameServers(OciSettings.NameServers.WITH_OWN),
                         InstantSource.system(),
                         Faults.NONE)));
+    proxy.containers((network, name) -> addresses(oci, network, name));
     return new LinuxParts(networks, proxy, new DeploymentBridges(networks, proxy), oci);
+  }
+
+  /** Containers without a deployment are found by their names. */
+  private static List<InetAddress> addresses(OciRuntime oci, String network, String name) {
+    return oci.list().stream()
+        .filter(container -> container.id().deployment().equals(ContainerId.STANDALONE))
+        .filter(container -> container.status().alive() && on(container, network))
+        .flatMap(container -> address(container, name).stream())
+        .toList();
+  }
+
+  private static boolean on(Container container, String network) {
+    return container.spec().network().mode() instanceof NetworkSpec.Mode.Bridge(var named)
+        && named.orElse(NamedNetwork.DEFAULT).equals(network);
+  }
+
+  private static Optional<InetAddress> address(Container container, String name) {
+    try {
+      ContainerDetails details = container.inspect();
+      boolean meant =
+          container.id().service().equalsIgnoreCase(name) || details.name().equalsIgnoreCase(name);
+      return details.ip().filter(_ -> meant);
+    } catch (AgentException.NotFound _) {
+      return Optional.empty(); // removed meanwhile
+    }
   }
 }

@@ -45,12 +45,18 @@ final class NodeInfo {
         .put("overlayfs", facts.overlay())
         .put("parts", parts(facts, tools))
         .put("obstacles", facts.obstacles())
+        .put("warnings", warnings(agent))
         .putIf("oci_runtime", tools.map(all -> all.runtime().name()))
         .putIf("wsl", WslPart.info(agent.config()))
         .put("runtimes", agent.runtimes().stream().map(NodeInfo::runtime).toList())
         .put("containers", agent.runtime().list().size())
         .put("images", agent.runtime().images().list().size())
         .build();
+  }
+
+  /** What keeps containers from working fully, each with what to do. */
+  private static List<String> warnings(Agent agent) throws InterruptedException {
+    return agent.networks().isPresent() ? agent.networks().get().firewallProblems() : List.of();
   }
 
   private static Json runtime(ContainerRuntime runtime) {

@@ -51,10 +51,11 @@ final class Settings {
         .withPoolSize(config.networkPool());
   }
 
-  static ProxyConfig doors(AgentConfig config) {
+  static ProxyConfig endpoints(AgentConfig config) {
     NetworkConfig networks = networks(config);
-    return ProxyConfig.of(config.directories().doors(), networks.subnets()::contains)
-        .withTable(networks.prefix() + "_doors");
+    DataDir dirs = config.directories();
+    return ProxyConfig.of(dirs.endpoints(), dirs.formerEndpoints(), networks.subnets()::contains)
+        .withPrefix(networks.prefix());
   }
 
   /** Agents on other directories of one machine must not share bridges and tables. */

@@ -36,9 +36,7 @@ final class TcpSettings {
           "tls_client_ca needs the agent's own tls_certificate and tls_key");
     }
     String listen = config.listen().get();
-    int colon = listen.lastIndexOf(':');
-    String host = listen.substring(0, colon).replaceAll("^\\[|]$", "");
-    var address = new InetSocketAddress(host, Integer.parseInt(listen.substring(colon + 1)));
+    InetSocketAddress address = address(listen);
     if (tls.isEmpty() && !address.getAddress().isLoopbackAddress()) {
       throw new AgentException.Configuration(
           "listen = %s would send the token in the clear: set tls_certificate and tls_key"
@@ -51,6 +49,23 @@ final class TcpSettings {
             config.tlsClientCa().isPresent(),
             config.tokenFile().map(TcpSettings::token),
             config.hosts()));
+  }
+
+  private static InetSocketAddress address(String listen) {
+    int colon = listen.lastIndexOf(':');
+    String host = listen.substring(0, colon).replaceAll("^\\[|]$", "");
+    int port = Integer.parseInt(listen.substring(colon + 1));
+    if (port > 65_535) {
+      throw new AgentException.Configuration(
+          "listen = %s: port %d is above 65535".formatted(listen, port));
+    }
+    var address = new InetSocketAddress(host, port);
+    if (address.isUnresolved()) {
+      throw new AgentException.Configuration(
+          "listen = %s: host '%s' cannot be resolved; write an address of this host, e.g. 127.0.0.1:%d"
+              .formatted(listen, host, port));
+    }
+    return address;
   }
 
   private static SSLContext context(String certificate, AgentConfig config) {

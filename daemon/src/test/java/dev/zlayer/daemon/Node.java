@@ -96,7 +96,8 @@ final class Node implements AutoCloseable {
       }
     }
     run("nft", "delete", "table", "ip", prefix);
-    run("nft", "delete", "table", "ip", prefix + "_doors");
+    run("nft", "delete", "table", "bridge", prefix);
+    run("nft", "delete", "table", "ip", prefix + "_endpoints");
     run(
         "sh",
         "-c",

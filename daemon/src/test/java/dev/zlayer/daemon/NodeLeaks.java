@@ -35,7 +35,7 @@ record NodeLeaks(Node node) {
         .filter(file -> Character.isDigit(file.getFileName().toString().charAt(0)))
         .forEach(file -> found.add("address " + file));
     files(dirs.secretFiles()).forEach(file -> found.add("secret " + file));
-    for (String table : List.of(node.prefix, node.prefix + "_doors")) {
+    for (String table : List.of(node.prefix, node.prefix + "_endpoints")) {
       rules(table).forEach(rule -> found.add("rule of " + table + " " + rule));
     }
     return found;

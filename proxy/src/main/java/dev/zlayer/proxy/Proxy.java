@@ -4,6 +4,8 @@ import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ServiceKey;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.linux.Conntrack;
+import dev.zlayer.host.linux.PortOwner;
+import dev.zlayer.host.net.ConntrackFlush;
 import dev.zlayer.port.DeploymentNames;
 import dev.zlayer.port.Rotation;
 import dev.zlayer.proxy.dns.NameServerLoop;
@@ -12,66 +14,81 @@ import dev.zlayer.task.KeyedLock;
 import dev.zlayer.task.Pauses;
 import java.io.IOException;
 import java.net.InetAddress;
+import java.nio.file.Files;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
-import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.stream.Collectors;
 
 /**
- * The doors of all services and the name server of all deployments.
+ * The endpoints of all services and the name server of all deployments.
  *
- * <p>Doors are rules of the kernel wherever it can lead, so they go on while there is no agent, and
- * the next one begins with what the last one said. A change is one transaction: a new connection
- * meets the members before it or those after it, never none.
+ * <p>Endpoints are rules of the kernel wherever it can forward, so they keep working while there is
+ * no agent, and the next agent starts with what the last one stored. A change is one transaction: a
+ * new connection meets the members before it or those after it, never none.
+ *
+ * <p>A change is stored, applied, and only then taken for current. One that failed leaves its
+ * service unsettled: the next call about it applies everything again. Services are changed
+ * independently of each other; only the call of nft is one at a time.
  */
 public final class Proxy implements Rotation, DeploymentNames, AutoCloseable {
   private static final System.Logger LOG = System.getLogger(Proxy.class.getName());
-  private static final Duration LOOK_AGAIN = Duration.ofMillis(100);
-  private static final String ALL = "all";
+  private static final Duration POLL = Duration.ofMillis(100);
+  private static final String FILTER = "filter";
 
   private final ProxyConfig config;
   private final Pauses pauses;
-  private final DoorTable table;
+  private final EndpointTable table;
+  private final EndpointStore store;
   private final PacketFilter filter;
   private final NameServerLoop names;
-  private final HeldPorts held = new HeldPorts();
-  private final KeyedLock<String> lock = new KeyedLock<>();
+  private final PortReservations reservations = new PortReservations();
+  private final Map<Endpoint.Key, RelayLoop> relays = new ConcurrentHashMap<>();
+  private final Map<Endpoint.Port, ServiceKey> owners = new ConcurrentHashMap<>();
 
-  /** The rest is changed under the lock. */
-  private volatile Map<Door.Key, Door> doors = new LinkedHashMap<>();
+  /** An entry is changed by who holds the lock of its service. */
+  private final Map<ServiceKey, Published> services = new ConcurrentHashMap<>();
 
-  private final Map<Door.Key, RelayLoop> relays = new ConcurrentHashMap<>();
-  private final Map<ServiceKey, Members> services = new ConcurrentHashMap<>();
-  private final Map<String, Range> ranges = new TreeMap<>();
+  private final KeyedLock<ServiceKey> serviceLock = new KeyedLock<>();
+
+  /** What the kernel has; changed under the lock, like the table. */
+  private final Map<ServiceKey, Map<Endpoint.Key, Endpoint>> applied = new ConcurrentHashMap<>();
+
+  private final Map<String, Range> ranges = new ConcurrentHashMap<>();
+  private final KeyedLock<String> filterLock = new KeyedLock<>();
 
   private Proxy(ProxyConfig config, Pauses pauses, NameServerLoop names) {
     this.config = config;
     this.pauses = pauses;
-    this.table = new DoorTable(config.table());
+    this.table = new EndpointTable(config.table());
+    this.store = new EndpointStore(config.stateDirectory());
     this.filter = new PacketFilter(config);
     this.names = names;
   }
 
-  /** Begins with what the agent before left, and repairs the rules if somebody changed them. */
+  /** Starts with what the agent before stored, and repairs the rules if somebody changed them. */
   public static Proxy open(ProxyConfig config, Pauses pauses) throws InterruptedException {
-    DoorState before = DoorState.load(config.stateFile());
+    boolean former = Files.exists(config.formerState());
+    EndpointStore.State stored = new EndpointStore(config.stateDirectory()).load();
+    EndpointStore.State before = former ? EndpointStore.former(config.formerState()) : stored;
     NameServerLoop names;
     try {
       names = NameServerLoop.open(before.namePort(), config.resolvConf());
     } catch (IOException e) {
-      throw new AgentException.Network("cannot answer names: " + e.getMessage(), e);
+      throw new AgentException.Network("cannot start the name server: " + e.getMessage(), e);
     }
     var proxy = new Proxy(config, pauses, names);
     try {
       proxy.adopt(before);
+      if (former) {
+        proxy.migrate(before);
+      }
     } catch (RuntimeException | InterruptedException e) {
       proxy.close();
       throw e;
@@ -81,105 +98,121 @@ public final class Proxy implements Rotation, DeploymentNames, AutoCloseable {
 
   @Override
   public void update(Members service) throws InterruptedException {
-    DoorPlan plan = DoorPlan.of(service, config.bridged());
+    ServiceKey key = service.service();
+    EndpointPlan plan = EndpointPlan.of(service, config.bridged());
     var problems = new ArrayList<>(plan.problems());
-    try (var _ = lock.lock(ALL)) {
-      Set<InetAddress> before = led(service.service());
-      services.put(service.service(), service);
+    try (var _ = serviceLock.lock(key)) {
+      Published before = services.getOrDefault(key, Published.NONE);
       names.service(service);
-      var wanted = without(service.service());
-      for (Door door : plan.doors()) {
-        Optional<String> problem = occupied(door, wanted).or(() -> take(door));
+      var wanted = new LinkedHashMap<Endpoint.Key, Endpoint>();
+      for (Endpoint endpoint : plan.endpoints()) {
+        Optional<String> problem = claim(endpoint, before);
         if (problem.isEmpty()) {
-          wanted.put(door.key(), door);
-        } else if (!DoorPlan.optional(door, service.loopback())) {
-          problems.add("endpoint '%s': %s".formatted(door.endpoint(), problem.get()));
+          wanted.put(endpoint.key(), endpoint);
+        } else if (!EndpointPlan.optional(endpoint, service.loopback())) {
+          problems.add("endpoint '%s': %s".formatted(endpoint.name(), problem.get()));
         }
       }
-      apply(wanted);
-      forget(before, service.service());
+      apply(key, before, new Published(Optional.of(service), wanted));
     }
     if (!problems.isEmpty()) {
-      throw new AgentException.Configuration(
-          "%s: %s".formatted(service.service(), String.join("; ", problems)));
+      throw new AgentException.Configuration("%s: %s".formatted(key, String.join("; ", problems)));
     }
   }
 
   @Override
   public void drain(ContainerId member, Deadline deadline) throws InterruptedException {
-    Members service = services.get(new ServiceKey(member.deployment(), member.service()));
+    var key = new ServiceKey(member.deployment(), member.service());
     Optional<InetAddress> address =
-        service == null
-            ? Optional.empty()
-            : service.members().stream()
-                .filter(one -> one.id().equals(member))
-                .map(Member::address)
-                .findFirst();
+        services.getOrDefault(key, Published.NONE).members().stream()
+            .flatMap(known -> known.members().stream())
+            .filter(one -> one.id().equals(member))
+            .map(Member::address)
+            .findFirst();
     while (address.isPresent() && !deadline.passed() && connected(address.get())) {
-      pauses.pause(deadline.atMost(LOOK_AGAIN).left());
+      pauses.pause(deadline.atMost(POLL).left());
     }
   }
 
   @Override
   public void remove(ServiceKey service) throws InterruptedException {
-    try (var _ = lock.lock(ALL)) {
-      Set<InetAddress> before = led(service);
-      services.remove(service);
+    try (var _ = serviceLock.lock(service)) {
       names.remove(service);
-      apply(without(service));
-      forget(before, service);
+      Published before = services.get(service);
+      if (before != null) {
+        apply(service, before, Published.NONE);
+        services.remove(service);
+      }
     }
   }
 
-  /** Closes the doors of services that are none of these: those of an agent that ended badly. */
+  /** Removes the endpoints of services that are none of these: those of an agent that crashed. */
   public void retain(Collection<ServiceKey> known) throws InterruptedException {
-    try (var _ = lock.lock(ALL)) {
-      Set<ServiceKey> gone =
-          doors.values().stream().map(Door::service).collect(Collectors.toCollection(HashSet::new));
-      gone.removeAll(known);
-      for (ServiceKey service : gone) {
-        Set<InetAddress> before = led(service);
-        apply(without(service));
-        forget(before, service);
-      }
+    var others = new HashSet<>(services.keySet());
+    others.removeAll(new HashSet<>(known));
+    for (ServiceKey service : others) {
+      remove(service);
     }
   }
 
   @Override
   public void open(String deployment, Range range) throws InterruptedException {
-    try (var _ = lock.lock(ALL)) {
-      if (!range.equals(ranges.get(deployment))) {
-        var old = List.copyOf(ranges.values());
-        ranges.put(deployment, range);
-        names.range(deployment, range);
-        renew(old);
+    if (range.equals(ranges.get(deployment))) {
+      return;
+    }
+    try (var _ = filterLock.lock(FILTER)) {
+      Range old = ranges.get(deployment);
+      if (range.equals(old)) {
+        return;
       }
+      store.save(deployment, range);
+      ranges.remove(deployment); // a failure leaves it to be applied again
+      String change = (old == null ? "" : table.delete(old)) + table.add(range);
+      if (!filter.tried(change)) {
+        var all = new ArrayList<>(ranges.values());
+        all.add(range);
+        filter.run(table.whole(endpoints(applied.values()), all, names.port()));
+      }
+      ranges.put(deployment, range);
+      names.range(deployment, range);
     }
   }
 
   @Override
   public void close(String deployment) throws InterruptedException {
-    try (var _ = lock.lock(ALL)) {
-      var old = List.copyOf(ranges.values());
-      if (ranges.remove(deployment) != null) {
+    try (var _ = filterLock.lock(FILTER)) {
+      Range old = ranges.get(deployment);
+      if (old != null) {
+        store.remove(deployment);
+        if (!filter.tried(table.delete(old))) {
+          var rest = new LinkedHashMap<>(ranges);
+          rest.remove(deployment);
+          filter.run(table.whole(endpoints(applied.values()), rest.values(), names.port()));
+        }
+        ranges.remove(deployment);
         names.forget(deployment);
-        renew(old);
       }
     }
   }
 
-  /** What is open, for people: where, to whom, how many members. */
+  /** Who knows the containers without a deployment, whose names are served on named networks. */
+  public void containers(Containers containers) {
+    names.containers(containers);
+  }
+
+  /** What is forwarded, for people: from where, to whom, how many members. */
   public List<String> describe() {
-    return doors.values().stream()
+    return endpoints(applied.values()).stream()
         .map(
-            door ->
+            endpoint ->
                 "%s -> %s:%d (%s, %d members)"
                     .formatted(
-                        door.key(),
-                        door.service(),
-                        door.targetPort(),
-                        door.way().name().toLowerCase(java.util.Locale.ROOT),
-                        door.members().size()))
+                        endpoint.key(),
+                        endpoint.service(),
+                        endpoint.targetPort(),
+                        endpoint.forwarding().name().toLowerCase(Locale.ROOT),
+                        endpoint.members().size()))
+        .sorted()
         .toList();
   }
 
@@ -190,104 +223,115 @@ public final class Proxy implements Rotation, DeploymentNames, AutoCloseable {
     for (RelayLoop relay : relays.values()) {
       relay.close();
     }
-    held.close();
+    reservations.close();
   }
 
-  /** Takes away everything, rules too. */
+  /** Removes everything, the rules too. */
   public void destroy() throws InterruptedException {
     close();
     filter.run(table.delete());
-    try {
-      java.nio.file.Files.deleteIfExists(config.stateFile());
-    } catch (IOException e) {
-      throw new AgentException.Configuration(
-          "cannot delete %s: %s".formatted(config.stateFile(), e.getMessage()), e);
-    }
+    store.destroy();
+    EndpointStore.delete(config.formerState());
   }
 
-  private void adopt(DoorState before) throws InterruptedException {
-    try (var _ = lock.lock(ALL)) {
-      for (Door door : before.doors()) {
-        if (door.way() != Door.Way.RELAY) {
-          if (door.way() != Door.Way.DIRECT && !held.hold(door.key())) {
-            LOG.log(System.Logger.Level.WARNING, "{0} is used by another program", door.key());
+  private void adopt(EndpointStore.State before) throws InterruptedException {
+    try (var _ = filterLock.lock(FILTER)) {
+      store.save(names.port());
+      for (Endpoint endpoint : before.endpoints()) {
+        if (endpoint.forwarding() != Endpoint.Forwarding.RELAY) {
+          if (endpoint.ruled() && !reservations.reserve(endpoint.key())) {
+            LOG.log(
+                System.Logger.Level.WARNING,
+                "port {0} of {1} is in use by {2}",
+                endpoint.key(),
+                endpoint.service(),
+                holder(endpoint.key()));
           }
-          doors.put(door.key(), door);
+          owners.put(endpoint.key().number(), endpoint.service());
+          applied
+              .computeIfAbsent(endpoint.service(), _ -> new LinkedHashMap<>())
+              .put(endpoint.key(), endpoint);
         }
       }
+      applied.forEach(
+          (service, endpoints) ->
+              services.put(service, new Published(Optional.empty(), Map.copyOf(endpoints))));
       ranges.putAll(before.ranges());
       ranges.forEach(names::range);
-      save();
-      filter.run(table.whole(doors.values(), ranges.values(), names.port()));
+      filter.run(
+          EndpointTable.delete(config.formerTable())
+              + table.whole(endpoints(applied.values()), ranges.values(), names.port()));
     }
   }
 
-  private Map<Door.Key, Door> without(ServiceKey service) {
-    var rest = new LinkedHashMap<>(doors);
-    rest.values().removeIf(door -> door.service().equals(service));
-    return rest;
+  /** The old file is deleted last: until then the next agent begins anew. */
+  private void migrate(EndpointStore.State before) {
+    applied.forEach((service, endpoints) -> store.save(service, endpoints.values()));
+    before.ranges().forEach(store::save);
+    EndpointStore.delete(config.formerState());
   }
 
-  /** Where connections of the service may lead, also by what an agent before told the kernel. */
-  private Set<InetAddress> led(ServiceKey service) {
-    var addresses = new HashSet<InetAddress>();
-    doors.values().stream()
-        .filter(door -> door.service().equals(service))
-        .forEach(door -> addresses.addAll(door.members()));
-    Optional.ofNullable(services.get(service))
-        .ifPresent(known -> known.members().forEach(one -> addresses.add(one.address())));
-    return addresses;
-  }
-
-  private void forget(Set<InetAddress> before, ServiceKey service) throws InterruptedException {
-    var gone = new HashSet<>(before);
-    gone.removeAll(led(service));
-    Stale.forget(gone);
-  }
-
-  private static Optional<String> occupied(Door door, Map<Door.Key, Door> others) {
-    return others.values().stream()
-        .filter(other -> other.key().collides(door.key()))
-        .filter(other -> !other.service().equals(door.service()))
-        .map(other -> "port %d belongs to %s".formatted(door.key().port(), other.service()))
-        .findFirst();
-  }
-
-  /** Makes sure that the port is ours; tells why not. */
-  private Optional<String> take(Door door) {
-    Door before = doors.get(door.key());
-    if (before != null
-        && (before.way() != door.way() || before.targetPort() != door.targetPort())) {
-      release(before);
+  /** Makes sure that the port is ours; says why not. */
+  private Optional<String> claim(Endpoint endpoint, Published before) {
+    ServiceKey owner = owners.putIfAbsent(endpoint.key().number(), endpoint.service());
+    if (owner != null && !owner.equals(endpoint.service())) {
+      return Optional.of(
+          "port %d is already in use by %s; choose another port"
+              .formatted(endpoint.key().port(), owner));
+    }
+    Endpoint old = before.endpoints().get(endpoint.key());
+    if (old != null
+        && (old.forwarding() != endpoint.forwarding()
+            || old.targetPort() != endpoint.targetPort())) {
+      close(old.key());
     }
     boolean ours =
-        switch (door.way()) {
-          case KERNEL, REDIRECT -> held.hold(door.key());
-          case RELAY -> relay(door);
+        switch (endpoint.forwarding()) {
+          case KERNEL, REDIRECT -> reservations.reserve(endpoint.key());
+          case RELAY -> relay(endpoint);
           case DIRECT -> true;
         };
-    return ours
-        ? Optional.empty()
-        : Optional.of("port %d is used by another program".formatted(door.key().port()));
+    if (ours) {
+      return Optional.empty();
+    }
+    if (owner == null) {
+      owners.remove(endpoint.key().number());
+    }
+    return Optional.of(
+        "port %d is already in use by %s; stop it or choose another port"
+            .formatted(endpoint.key().port(), holder(endpoint.key())));
   }
 
-  private boolean relay(Door door) {
+  private String holder(Endpoint.Key key) {
+    return config
+        .publishers()
+        .find(key.protocol(), key.port())
+        .or(() -> PortOwner.find(key.protocol(), key.port()).map(PortOwner.Owner::toString))
+        .orElse("another program");
+  }
+
+  private boolean relay(Endpoint endpoint) {
     try {
-      RelayLoop relay = relays.get(door.key());
+      RelayLoop relay = relays.get(endpoint.key());
       if (relay == null) {
-        relay = RelayLoop.open(HeldPorts.address(door.key()), door.targetPort());
-        relays.put(door.key(), relay);
+        relay = RelayLoop.open(PortReservations.address(endpoint.key()), endpoint.targetPort());
+        relays.put(endpoint.key(), relay);
       }
-      relay.members(door.members());
+      relay.members(endpoint.members());
       return true;
     } catch (IOException _) {
       return false;
     }
   }
 
-  private void release(Door door) {
-    held.release(door.key());
-    RelayLoop relay = relays.remove(door.key());
+  private void release(Endpoint endpoint) {
+    close(endpoint.key());
+    owners.remove(endpoint.key().number(), endpoint.service());
+  }
+
+  private void close(Endpoint.Key key) {
+    reservations.release(key);
+    RelayLoop relay = relays.remove(key);
     if (relay != null) {
       try {
         relay.close();
@@ -297,31 +341,72 @@ public final class Proxy implements Rotation, DeploymentNames, AutoCloseable {
     }
   }
 
-  private void apply(Map<Door.Key, Door> wanted) throws InterruptedException {
-    Map<Door.Key, Door> before = doors;
-    if (wanted.equals(before)) {
-      return;
+  /** Called with the lock of the service. */
+  private void apply(ServiceKey service, Published before, Published after)
+      throws InterruptedException {
+    boolean done = false;
+    try {
+      if (!before.settled() || !before.endpoints().equals(after.endpoints())) {
+        store.save(service, after.endpoints().values());
+        write(service, after.endpoints(), before.settled());
+      }
+      services.put(service, after);
+      done = true;
+    } finally {
+      if (!done) {
+        services.put(service, before.failed(after));
+        after.without(before).forEach(this::release);
+        own(before.endpoints().keySet(), service);
+      }
     }
-    doors = wanted;
-    save();
-    if (!filter.tried(table.change(before, wanted))) {
-      filter.run(table.whole(wanted.values(), ranges.values(), names.port()));
-    }
-    before.values().stream().filter(door -> !wanted.containsKey(door.key())).forEach(this::release);
+    before.without(after).forEach(this::release);
+    own(after.endpoints().keySet(), service);
+    flush(before, after);
   }
 
-  private void renew(List<Range> old) throws InterruptedException {
-    save();
-    if (!filter.tried(table.names(ranges.values(), old, names.port()))) {
-      filter.run(table.whole(doors.values(), ranges.values(), names.port()));
+  /** A port that keeps one of two endpoints keeps its owner. */
+  private void own(Collection<Endpoint.Key> keys, ServiceKey service) {
+    keys.forEach(key -> owners.put(key.number(), service));
+  }
+
+  /** After a failure it is unknown what the kernel has: the whole table is written. */
+  private void write(ServiceKey service, Map<Endpoint.Key, Endpoint> wanted, boolean settled)
+      throws InterruptedException {
+    try (var _ = filterLock.lock(FILTER)) {
+      Map<Endpoint.Key, Endpoint> before = applied.getOrDefault(service, Map.of());
+      if (!settled || !filter.tried(table.change(before, wanted))) {
+        var all = new LinkedHashMap<>(applied);
+        all.put(service, wanted);
+        filter.run(table.whole(endpoints(all.values()), ranges.values(), names.port()));
+      }
+      if (wanted.isEmpty()) {
+        applied.remove(service);
+      } else {
+        applied.put(service, wanted);
+      }
     }
   }
 
-  private void save() {
-    DoorState.of(doors.values(), ranges, names.port()).save(config.stateFile());
+  /**
+   * New connections follow the rules by now. Connections of members that left are dropped;
+   * datagrams also when the member is only not ready any more, since they never end.
+   */
+  private static void flush(Published before, Published after) throws InterruptedException {
+    var left = new HashSet<>(before.addresses());
+    left.removeAll(after.addresses());
+    ConntrackFlush.servers(left);
+    for (Endpoint endpoint : after.endpoints().values()) {
+      if (endpoint.datagrams() && !endpoint.equals(before.endpoints().get(endpoint.key()))) {
+        ConntrackFlush.datagrams(Optional.empty(), endpoint.key().port(), endpoint.members());
+      }
+    }
   }
 
-  /** What the kernel does not tell is taken for connected: the caller's patience decides. */
+  private static List<Endpoint> endpoints(Collection<Map<Endpoint.Key, Endpoint>> services) {
+    return services.stream().flatMap(one -> one.values().stream()).toList();
+  }
+
+  /** What the kernel does not report counts as connected: the deadline decides. */
   private boolean connected(InetAddress member) {
     if (relays.values().stream().anyMatch(relay -> relay.connections(member) > 0)) {
       return true;

@@ -1,5 +1,7 @@
 package dev.zlayer.proxy;
 
+import dev.zlayer.task.Backoff;
+import dev.zlayer.task.Pauses;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -7,6 +9,7 @@ import java.net.StandardSocketOptions;
 import java.nio.ByteBuffer;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
+import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
@@ -17,20 +20,33 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Takes connections at a door and copies them to the member that has the fewest, for members that
- * the kernel cannot lead to. One that cannot be reached is passed over. A side that has ended is
- * passed on as such, and a slow reader slows the writer. It ends with the agent.
+ * Accepts connections at an endpoint and copies them to the member that has the fewest, for members
+ * that the kernel cannot forward to. One that cannot be reached is skipped. A side that was closed
+ * is closed on the other side too, and a slow reader slows the writer. It ends with the agent.
  */
 final class RelayLoop implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger(RelayLoop.class.getName());
   private static final int CONNECT_MILLIS = 3_000;
   private static final int MOST_CONNECTIONS = 4_096;
   private static final int BUFFER = 32 * 1024;
-  private static final int BACKLOG = 512;
+
+  /** As many as the system allows: the kernel cuts it to {@code net.core.somaxconn}. */
+  private static final int BACKLOG = Integer.MAX_VALUE;
+
+  private static final Backoff ACCEPT_AGAIN =
+      new Backoff(Duration.ofMillis(10), Duration.ofSeconds(1), 2.0);
+
+  /** Takes the next connection; a test lets it fail. */
+  @FunctionalInterface
+  interface Acceptor {
+    SocketChannel accept(ServerSocketChannel server) throws IOException;
+  }
 
   private record Target(InetAddress address, AtomicInteger open) {}
 
   private final ServerSocketChannel server;
+  private final Acceptor accepting;
+  private final Pauses pauses;
   private final int targetPort;
   private final Semaphore room = new Semaphore(MOST_CONNECTIONS);
   private final Map<InetAddress, AtomicInteger> open = new ConcurrentHashMap<>();
@@ -39,24 +55,31 @@ final class RelayLoop implements AutoCloseable {
   private final Thread acceptor;
   private volatile List<Target> targets = List.of();
 
-  private RelayLoop(ServerSocketChannel server, int targetPort) {
+  private RelayLoop(ServerSocketChannel server, int targetPort, Acceptor accepting, Pauses pauses) {
     this.server = server;
+    this.accepting = accepting;
+    this.pauses = pauses;
     this.targetPort = targetPort;
     this.acceptor = Thread.ofVirtual().name("relay-" + targetPort).start(this::accept);
   }
 
   static RelayLoop open(InetSocketAddress at, int targetPort) throws IOException {
+    return open(at, targetPort, ServerSocketChannel::accept, Pauses.REAL);
+  }
+
+  static RelayLoop open(InetSocketAddress at, int targetPort, Acceptor accepting, Pauses pauses)
+      throws IOException {
     ServerSocketChannel server = ServerSocketChannel.open();
     try {
       server.setOption(StandardSocketOptions.SO_REUSEADDR, true);
-      return new RelayLoop(server.bind(at, BACKLOG), targetPort);
+      return new RelayLoop(server.bind(at, BACKLOG), targetPort, accepting, pauses);
     } catch (IOException e) {
       server.close();
       throw e;
     }
   }
 
-  /** Who gets new connections; those that are not among them keep what they have. */
+  /** The members that get new connections; others keep those they have. */
   void members(List<InetAddress> members) {
     targets =
         members.stream()
@@ -91,18 +114,27 @@ final class RelayLoop implements AutoCloseable {
 
   private void accept() {
     try {
+      int failures = 0;
       while (true) {
         room.acquire();
         SocketChannel client;
         try {
-          client = server.accept();
+          client = accepting.accept(server);
         } catch (IOException e) {
           room.release();
           if (!server.isOpen()) {
             return;
           }
-          LOG.log(System.Logger.Level.WARNING, "a connection could not be taken", e);
+          retreat(failures++, e);
           continue;
+        }
+        if (failures > 0) {
+          LOG.log(
+              System.Logger.Level.INFO,
+              "the relay on port {0} accepts connections again after {1} failures",
+              Integer.toString(port()),
+              failures);
+          failures = 0;
         }
         sockets.add(client);
         accepted.incrementAndGet();
@@ -111,6 +143,18 @@ final class RelayLoop implements AutoCloseable {
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt(); // closed
     }
+  }
+
+  /** Out of descriptors the kernel fails at once, over and over: reported once, then waited for. */
+  private void retreat(int failures, IOException e) throws InterruptedException {
+    if (failures == 0) {
+      LOG.log(
+          System.Logger.Level.WARNING,
+          "the relay on port {0} cannot accept connections: {1}",
+          Integer.toString(port()),
+          e.getMessage());
+    }
+    pauses.pause(ACCEPT_AGAIN.delay(failures));
   }
 
   private void serve(SocketChannel client) {

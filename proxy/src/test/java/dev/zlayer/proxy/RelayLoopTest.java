@@ -9,10 +9,15 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.SocketException;
+import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -42,6 +47,58 @@ class RelayLoopTest {
     relay.close();
     first.close();
     second.close();
+  }
+
+  @Test
+  void outOfDescriptorsItBacksOffAndAcceptsAgain() throws Exception {
+    var failures = new AtomicInteger(12);
+    var pauses = new ConcurrentLinkedQueue<Duration>();
+    try (RelayLoop starved =
+        RelayLoop.open(
+            new InetSocketAddress(FIRST, 0),
+            first.getLocalPort(),
+            server -> {
+              if (failures.getAndDecrement() > 0) {
+                throw new IOException("Too many open files");
+              }
+              return server.accept();
+            },
+            pauses::add)) {
+      starved.members(List.of(FIRST));
+      try (var client = new Socket(FIRST, starved.port());
+          Socket member = first.accept()) {
+        member.getOutputStream().write('x');
+        assertThat(client.getInputStream().read()).isEqualTo('x');
+      }
+    }
+    assertThat(pauses).hasSize(12).allMatch(pause -> pause.compareTo(Duration.ofSeconds(1)) <= 0);
+    assertThat(pauses.stream().toList().getLast()).isEqualTo(Duration.ofSeconds(1));
+  }
+
+  @Test
+  void asManyConnectAtOnceAsTheSystemAllows() throws Exception {
+    relay.members(List.of());
+    var channels = new ArrayList<SocketChannel>();
+    try (RelayLoop busy =
+        RelayLoop.open(
+            new InetSocketAddress(FIRST, 0),
+            first.getLocalPort(),
+            _ -> {
+              LockSupport.park(); // as if it could not keep up
+              throw new IOException("closed");
+            },
+            _ -> {})) {
+      for (int number = 0; number < 800; number++) {
+        SocketChannel channel = SocketChannel.open();
+        channels.add(channel);
+        channel.socket().connect(new InetSocketAddress(FIRST, busy.port()), PATIENCE);
+      }
+      assertThat(channels).allMatch(SocketChannel::isConnected);
+    } finally {
+      for (SocketChannel channel : channels) {
+        channel.close();
+      }
+    }
   }
 
   @Test

@@ -22,6 +22,7 @@ public final class InfoText {
       line(text, "runtime", StatusText.text(runtime, "name") + platforms(runtime));
     }
     text.append('\n').append(parts(facts.at("parts").items())).append('\n');
+    facts.at("warnings").strings().forEach(one -> text.append("warning: " + one + "\n"));
     return text.append(verdict(facts)).toString();
   }
 

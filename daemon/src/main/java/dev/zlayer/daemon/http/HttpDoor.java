@@ -31,6 +31,9 @@ import org.eclipse.jetty.websocket.server.ServerWebSocketContainer;
 
 /** The listening sockets and the server behind them. */
 public final class HttpDoor implements AutoCloseable {
+  /** As many as the system allows: the kernel cuts it to {@code net.core.somaxconn}. */
+  static final int BACKLOG = Integer.MAX_VALUE;
+
   private static final int LARGEST_HEADERS = 32 << 10;
   private static final int FRAMES = 1 << 20;
   private static final Duration IDLE = Duration.ofSeconds(60);
@@ -68,6 +71,7 @@ public final class HttpDoor implements AutoCloseable {
           new UnixDomainServerConnector(server, 1, 1, new HttpConnectionFactory(http()));
       connector.setUnixDomainPath(socket.path());
       connector.setIdleTimeout(IDLE.toMillis());
+      connector.setAcceptQueueSize(BACKLOG);
       connector.setName("unix:" + socket.path());
       server.addConnector(connector);
       rules.put(

@@ -57,6 +57,7 @@ public record TcpDoor(
     connector.setHost(address.getHostString());
     connector.setPort(address.getPort());
     connector.setIdleTimeout(60_000);
+    connector.setAcceptQueueSize(HttpDoor.BACKLOG);
     connector.setName("tcp");
     return connector;
   }

@@ -9,6 +9,8 @@ import dev.zlayer.host.http.HttpAddress;
 import dev.zlayer.host.http.HttpClient;
 import dev.zlayer.host.http.HttpRequest;
 import dev.zlayer.host.http.HttpResponse;
+import dev.zlayer.host.process.Command;
+import dev.zlayer.host.process.Processes;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.spec.form.Doc;
@@ -72,6 +74,26 @@ class HttpDoorTest {
         new Router(routes()),
         HttpObserver.NONE,
         Log.silent());
+  }
+
+  /** The kernel shows the limit of a listening socket in the column of what waits to be sent. */
+  @Test
+  void asManyConnectAtOnceAsTheSystemAllows() throws Exception {
+    String address = door.address().orElseThrow();
+    String port = address.substring(address.lastIndexOf(':') + 1);
+    for (List<String> listening :
+        List.of(
+            List.of("ss", "-Hltn", "sport", "=", ":" + port),
+            List.of("ss", "-Hlx", "src", socket.toString()))) {
+      String line =
+          Processes.run(Command.of(listening), Deadline.after(Duration.ofSeconds(20)))
+              .stdout()
+              .strip();
+      int queue = listening.contains("-Hlx") ? 3 : 2;
+      assertThat(line.split("\\s+")[queue])
+          .as(line)
+          .isEqualTo(Files.readAllLines(Path.of("/proc/sys/net/core/somaxconn")).getFirst());
+    }
   }
 
   private List<Route> routes() {

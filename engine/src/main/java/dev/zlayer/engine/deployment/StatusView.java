@@ -141,7 +141,9 @@ final class StatusView {
   private static java.util.stream.Stream<Failure> failure(ServiceStatus service) {
     boolean failed =
         service.state() == ServiceState.FAILED || service.state() == ServiceState.CRASH_LOOP;
-    return failed ? service.lastError().stream() : rolledBack(service).stream();
+    return failed
+        ? service.lastError().stream()
+        : rolledBack(service).or(service::endpointError).stream();
   }
 
   /** What was still missing when the time was over. */

@@ -50,6 +50,10 @@ public final class ServiceLoop implements AutoCloseable {
   private Instant nextList = Instant.MIN;
   private Optional<Rotation.Members> told = Optional.empty();
   private Optional<Failure> trouble = Optional.empty();
+
+  /** Attempts to publish the members that failed one after the other. */
+  private int troubles;
+
   private Optional<Instant> tellAgain = Optional.empty();
   private int storeFailures;
   private volatile ServiceStatus status;
@@ -61,7 +65,7 @@ public final class ServiceLoop implements AutoCloseable {
     this.key = record.key();
     this.book = new ServiceBook(record, parts.shelf(), parts.random());
     this.work = new EffectLoop(parts, key, this::post);
-    this.status = new ServiceView(book, parts.clock().instant()).status(Optional.empty());
+    this.status = new ServiceView(book, parts.clock().instant()).status(Optional.empty(), 0);
     this.listening = parts.board().onChange(this::wake);
     this.thread = Thread.ofVirtual().name("service " + key).unstarted(this::run);
   }
@@ -330,7 +334,7 @@ public final class ServiceLoop implements AutoCloseable {
       tell(members.get(), now);
     }
     parts.board().publish(key.service(), view.signal(trouble.isEmpty()));
-    ServiceStatus fresh = view.status(trouble);
+    ServiceStatus fresh = view.status(trouble, troubles);
     if (!fresh.equals(status)) {
       status = fresh;
       parts.audience().changed(fresh);
@@ -341,10 +345,13 @@ public final class ServiceLoop implements AutoCloseable {
     try {
       parts.rotation().update(members);
       trouble = Optional.empty();
+      troubles = 0;
       tellAgain = Optional.empty();
     } catch (AgentException e) {
       trouble = Optional.of(Failure.of(e, now));
-      tellAgain = Optional.of(now.plus(RestartPolicy.patience(2, parts.random())));
+      troubles++;
+      tellAgain =
+          Optional.of(now.plus(RestartPolicy.patience(Math.min(2, troubles - 1), parts.random())));
     }
   }
 

@@ -13,6 +13,7 @@ import java.util.Optional;
  * @param ready replicas that take traffic
  * @param waitingFor what it waits for, in words: {@code db to be healthy}
  * @param rollout a change on its way, or the last one when it was taken back
+ * @param endpointError why an endpoint is not served, after a second attempt failed too
  * @param lastError of the service itself or of its latest replica that failed
  */
 public record ServiceStatus(
@@ -25,7 +26,8 @@ public record ServiceStatus(
     List<EndpointSpec> endpoints,
     Optional<String> waitingFor,
     Optional<RolloutStatus> rollout,
-    Optional<Failure> lastError) {
+    Optional<Failure> lastError,
+    Optional<Failure> endpointError) {
   public ServiceStatus {
     replicas = List.copyOf(replicas);
     endpoints = List.copyOf(endpoints);

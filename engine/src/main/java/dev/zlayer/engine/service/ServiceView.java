@@ -33,10 +33,18 @@ final class ServiceView {
     this.wanted = aim.slots();
   }
 
-  ServiceStatus status(Optional<Failure> trouble) {
+  /**
+   * What is shown.
+   *
+   * @param trouble why an endpoint is not served
+   * @param attempts to publish that failed one after the other; the first may only have come too
+   *     early, while another service still gives up the port
+   */
+  ServiceStatus status(Optional<Failure> trouble, int attempts) {
+    ServiceState state = state();
     return new ServiceStatus(
         record.key(),
-        state(),
+        state == ServiceState.RUNNING && attempts > 0 ? ServiceState.DEGRADED : state,
         record.aim(),
         wanted.size(),
         (int) book.lives.values().stream().filter(Live::ready).count(),
@@ -44,7 +52,8 @@ final class ServiceView {
         aim.spec().map(spec -> spec.networking().endpoints()).orElse(List.of()),
         aim.leaving() == Aim.Leaving.NO ? aim.waitingFor() : Optional.empty(),
         rollout(),
-        lastError(trouble));
+        lastError(trouble),
+        aim.leaving() == Aim.Leaving.NO && attempts > 1 ? trouble : Optional.empty());
   }
 
   private Optional<Failure> lastError(Optional<Failure> trouble) {

@@ -184,6 +184,31 @@ class DeploymentsTest {
   }
 
   @Test
+  void anEndpointWhosePortIsTakenFailsTheDeployment() {
+    shop.takenPorts.set(Integer.MAX_VALUE);
+    shop.up("web: {image: web:1}");
+
+    Settled settled = shop.settle();
+
+    assertThat(settled.outcome()).isEqualTo(Settled.Outcome.FAILED);
+    assertThat(settled.reason().orElseThrow().message())
+        .isEqualTo("port 80 is already in use by nginx (pid 7)");
+    assertThat(shop.runtime.list()).as("its containers keep running").hasSize(1);
+    shop.takenPorts.set(0);
+    shop.await(
+        () ->
+            shop.deployments.find(Shop.NAME).orElseThrow().state()
+                == DeploymentStatus.State.RUNNING);
+  }
+
+  @Test
+  void anEndpointThatIsServedByTheSecondAttemptIsNoFailure() {
+    shop.takenPorts.set(1);
+    shop.up("web: {image: web:1}");
+    stable();
+  }
+
+  @Test
   void runsAMigrationOnceForWhatItIs() {
     String web = "web: {image: web:%d, depends: [{service: migrate, condition: completed}]}\n";
     String job = "migrate: {rtype: job, image: migrate:%d, labels: {fake.exit: '0'}}";

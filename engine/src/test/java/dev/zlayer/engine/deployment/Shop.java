@@ -56,6 +56,9 @@ final class Shop implements AutoCloseable {
   /** How often a network cannot be removed. */
   final AtomicInteger stuckNetworks = new AtomicInteger();
 
+  /** How often an endpoint cannot be served. */
+  final AtomicInteger takenPorts = new AtomicInteger();
+
   JobExecutor jobs;
   CronLoop cron;
   Deployments deployments;
@@ -218,6 +221,9 @@ final class Shop implements AutoCloseable {
   private final class Rotations implements Rotation {
     @Override
     public void update(Members service) {
+      if (takenPorts.getAndDecrement() > 0) {
+        throw new AgentException.Configuration("port 80 is already in use by nginx (pid 7)");
+      }
       rotation.put(service.service(), service);
     }
 

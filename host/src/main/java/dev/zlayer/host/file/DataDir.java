@@ -191,8 +191,13 @@ public record DataDir(Path data, Path run) {
     return run.resolve("secrets");
   }
 
-  /** Which ports of the machine lead where. */
-  public Path doors() {
+  /** Which ports of this host are forwarded where, one file per service. */
+  public Path endpoints() {
+    return run.resolve("endpoints");
+  }
+
+  /** The same as a single file, by earlier versions. */
+  public Path formerEndpoints() {
     return run.resolve("doors.json");
   }
 }

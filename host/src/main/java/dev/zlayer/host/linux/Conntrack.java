@@ -8,9 +8,12 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -27,6 +30,12 @@ public final class Conntrack {
    * refused or reset is not ended in this sense.
    */
   private static final String ENDED = "TIME_WAIT";
+
+  /** First as the client sends, then as the server answers. */
+  private static final Pattern DATAGRAMS =
+      Pattern.compile(
+          "^ipv4 .* udp .*? dst=(?<asked>\\S+) sport=\\d+ dport=(?<port>\\d+) (?:\\S+"
+              + " )?src=(?<server>\\S+) ");
 
   private Conntrack() {}
 
@@ -67,6 +76,34 @@ public final class Conntrack {
         .filter(words -> !words[5].equals(ENDED))
         .map(words -> words[2].equals("tcp") ? words[5] : words[2])
         .collect(Collectors.toCollection(TreeSet::new));
+  }
+
+  /**
+   * Which addresses answer datagrams that clients send to a port; empty when this kernel does not
+   * tell.
+   *
+   * @param at the address that the clients ask, if it matters
+   */
+  public static Set<String> datagramServers(Optional<InetAddress> at, int port) throws IOException {
+    try (BufferedReader lines = Files.newBufferedReader(TABLE, StandardCharsets.US_ASCII)) {
+      return datagramServers(lines, at.map(InetAddress::getHostAddress), port);
+    } catch (NoSuchFileException _) {
+      return Set.of();
+    }
+  }
+
+  static Set<String> datagramServers(BufferedReader lines, Optional<String> at, int port)
+      throws IOException {
+    var servers = new TreeSet<String>();
+    for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+      Matcher match = DATAGRAMS.matcher(line);
+      if (match.find()
+          && Integer.parseInt(match.group("port")) == port
+          && at.map(match.group("asked")::equals).orElse(true)) {
+        servers.add(match.group("server"));
+      }
+    }
+    return servers;
   }
 
   /** The words of each line about a connection that this address answers. */

@@ -127,6 +127,19 @@ public final class Links {
     }
   }
 
+  /**
+   * Lets interfaces that this network namespace gets from now on ignore IPv6 router advertisements
+   * and redirects: a neighbour on the bridge could make itself their router.
+   */
+  static void refuseRouters() throws IOException {
+    for (String setting : List.of("accept_ra", "accept_redirects")) {
+      Path file = Path.of("/proc/sys/net/ipv6/conf/default", setting);
+      if (Files.exists(file)) { // a kernel without IPv6 has no such routers
+        Files.writeString(file, "0");
+      }
+    }
+  }
+
   private static int index(String name) {
     try (var call = Libc.call()) {
       return (int) INDEX.invokeExact(call.errno(), call.string(name));

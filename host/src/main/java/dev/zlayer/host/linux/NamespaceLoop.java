@@ -115,6 +115,7 @@ final class NamespaceLoop implements AutoCloseable {
     try (var call = Libc.call()) {
       call.check((int) UNSHARE.invokeExact(call.errno(), CLONE_NEWNET), "make a network namespace");
       Links.up("lo");
+      Links.refuseRouters();
       call.check(
           (int)
               MOUNT.invokeExact(

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.StringReader;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 class ConntrackTest {
@@ -30,6 +31,15 @@ class ConntrackTest {
     assertThat(Conntrack.sticky(table(), "10.0.0.2"))
         .containsExactly("ESTABLISHED", "SYN_RECV", "udp");
     assertThat(Conntrack.sticky(table(), "10.0.0.3")).isEmpty();
+  }
+
+  @Test
+  void findsWhoAnswersDatagramsToAPort() throws IOException {
+    assertThat(Conntrack.datagramServers(table(), Optional.empty(), 53))
+        .containsExactly("10.0.0.2");
+    assertThat(Conntrack.datagramServers(table(), Optional.of("10.0.0.1"), 53)).hasSize(1);
+    assertThat(Conntrack.datagramServers(table(), Optional.of("10.0.0.9"), 53)).isEmpty();
+    assertThat(Conntrack.datagramServers(table(), Optional.empty(), 9)).isEmpty();
   }
 
   private static BufferedReader table() {

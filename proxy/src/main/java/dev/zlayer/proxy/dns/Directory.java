@@ -40,6 +40,12 @@ final class Directory {
   private final Map<String, Range> ranges = new ConcurrentHashMap<>();
   private final Map<String, Map<String, List<Member>>> services = new ConcurrentHashMap<>();
 
+  private volatile DeploymentNames.Containers containers = (_, _) -> List.of();
+
+  void containers(DeploymentNames.Containers containers) {
+    this.containers = containers;
+  }
+
   void service(Members members) {
     services
         .computeIfAbsent(members.service().deployment(), _ -> new ConcurrentHashMap<>())
@@ -70,6 +76,9 @@ final class Directory {
   /** {@code name} without the dot at its end. */
   Finding find(String deployment, String name) {
     String text = lower(name);
+    if (deployment.startsWith(DeploymentNames.NETWORK)) {
+      return inNetwork(deployment, text);
+    }
     if (text.equals(DeploymentNames.DOMAIN)) {
       return UNKNOWN;
     }
@@ -79,7 +88,21 @@ final class Directory {
           ? known(deployment, text.substring(0, text.length() - own.length())).orElse(UNKNOWN)
           : UNKNOWN;
     }
-    return reverse(deployment, text).or(() -> known(deployment, text)).orElse(FOREIGN);
+    // "app" is ours, "cal.app" is somebody's: below the top nothing of ours may hide the world's
+    return text.indexOf('.') < 0
+        ? known(deployment, text).orElse(FOREIGN)
+        : reverse(deployment, text).orElse(FOREIGN);
+  }
+
+  /** Containers without a deployment, on a network that people named. */
+  private Finding inNetwork(String key, String name) {
+    List<InetAddress> found =
+        name.indexOf('.') < 0
+            ? containers.find(key.substring(DeploymentNames.NETWORK.length()), name)
+            : List.of();
+    return found.isEmpty()
+        ? reverse(key, name).orElse(FOREIGN)
+        : new Finding.Found(found.stream().filter(Inet4Address.class::isInstance).toList());
   }
 
   /** {@code service}, {@code role.service}, {@code number.service}, {@code number.role.service}. */

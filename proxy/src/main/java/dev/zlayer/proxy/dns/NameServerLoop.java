@@ -1,6 +1,7 @@
 package dev.zlayer.proxy.dns;
 
 import dev.zlayer.container.ServiceKey;
+import dev.zlayer.port.DeploymentNames;
 import dev.zlayer.port.DeploymentNames.Range;
 import dev.zlayer.port.Rotation.Members;
 import java.io.DataInputStream;
@@ -82,6 +83,11 @@ public final class NameServerLoop implements AutoCloseable {
 
   public int port() {
     return datagrams.getLocalPort();
+  }
+
+  /** Who knows the containers without a deployment. */
+  public void containers(DeploymentNames.Containers containers) {
+    directory.containers(containers);
   }
 
   public void service(Members members) {

@@ -69,7 +69,7 @@ class NameServerLoopTest {
     assertThat(addresses(ask("web"))).containsExactly("10.0.0.1");
     assertThat(addresses(ask("WEB"))).containsExactly("10.0.0.1");
     assertThat(addresses(ask("web.shop.zlayer.internal"))).containsExactly("10.0.0.1");
-    assertThat(addresses(ask("3.db"))).containsExactly("10.0.0.3");
+    assertThat(addresses(ask("3.db.shop.zlayer.internal"))).containsExactly("10.0.0.3");
     assertThat(ask("web").getHeader().getFlag(Flags.AA)).isTrue();
     assertThat(ask("web").getSection(Section.ANSWER).getFirst().getTTL()).isLessThanOrEqualTo(5);
   }
@@ -80,8 +80,8 @@ class NameServerLoopTest {
 
     assertThat(ask("web").getRcode()).isEqualTo(Rcode.NOERROR);
     assertThat(ask("web").getSection(Section.ANSWER)).isEmpty();
-    assertThat(ask("2.web").getRcode()).isEqualTo(Rcode.NOERROR);
-    assertThat(ask("7.web").getRcode()).isEqualTo(Rcode.NXDOMAIN);
+    assertThat(ask("2.web.shop.zlayer.internal").getRcode()).isEqualTo(Rcode.NOERROR);
+    assertThat(ask("7.web.shop.zlayer.internal").getRcode()).isEqualTo(Rcode.NXDOMAIN);
     assertThat(ask("web", Type.AAAA).getRcode()).isEqualTo(Rcode.NOERROR);
   }
 
@@ -114,6 +114,18 @@ class NameServerLoopTest {
 
     assertThat(addresses(ask("far"))).containsExactly("10.0.0.9");
     assertThat(addresses(askByStream("far"))).containsExactly("10.0.0.9");
+  }
+
+  @Test
+  void aServiceDoesNotHideATopLevelDomain() throws IOException {
+    Files.writeString(resolvConf, "nameserver 127.0.0.1#%d\n".formatted(upstream.port()));
+    server.service(service("internal", member("internal", 1, true)));
+
+    assertThat(addresses(ask("internal"))).containsExactly("10.0.0.1");
+    assertThat(ask("cal.internal").getHeader().getFlag(Flags.AA))
+        .as("answered by the other server, which does not know it either")
+        .isFalse();
+    assertThat(ask("cal.internal").getRcode()).isEqualTo(Rcode.SERVFAIL);
   }
 
   @Test

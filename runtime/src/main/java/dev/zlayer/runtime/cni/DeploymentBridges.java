@@ -16,7 +16,7 @@ import java.util.Optional;
  */
 public final class DeploymentBridges implements DeploymentNetworks {
   /** Networks that files name themselves do not begin so. */
-  private static final String PREFIX = "d_";
+  static final String PREFIX = "d_";
 
   private final Networks networks;
   private final DeploymentNames names;
@@ -29,12 +29,8 @@ public final class DeploymentBridges implements DeploymentNetworks {
   @Override
   public Network make(String deployment) throws InterruptedException {
     NamedNetwork network = networks.network(name(deployment));
-    Subnet subnet = network.subnet();
     InetAddress gateway = network.gateway();
-    names.open(
-        deployment,
-        new DeploymentNames.Range(
-            network.bridge(), subnet.host(0), subnet.prefixLength(), gateway));
+    names.open(deployment, network.range());
     return new Network(
         Optional.of(network.name()),
         List.of(gateway),

@@ -4,6 +4,7 @@ import dev.zlayer.container.ContainerDetails.PortBinding;
 import dev.zlayer.container.NetworkSpec.Port;
 import dev.zlayer.container.NetworkSpec.Protocol;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.linux.PortOwner;
 import dev.zlayer.task.Rollback;
 import java.io.Closeable;
 import java.io.IOException;
@@ -79,6 +80,12 @@ final class HostPorts implements AutoCloseable {
             return kept.isEmpty() ? null : List.copyOf(kept);
           });
     }
+  }
+
+  /** Who has published it; {@code protocol} is tcp or udp. */
+  Optional<String> holder(String protocol, int port) {
+    var key = new Key(Protocol.valueOf(protocol.toUpperCase(Locale.ROOT)), port);
+    return holdings.getOrDefault(key, List.of()).stream().map(Holding::owner).findFirst();
   }
 
   @Override
@@ -200,10 +207,18 @@ final class HostPorts implements AutoCloseable {
   }
 
   private static AgentException inUse(Key key, InetAddress ip) {
-    return failure(
-        key,
-        "in use by another program of this host, or %s is not an address of this host"
-            .formatted(ip.getHostAddress()));
+    String reason =
+        PortOwner.find(key.protocol().name().toLowerCase(Locale.ROOT), key.port())
+            .map(
+                owner ->
+                    owner.pid() == ProcessHandle.current().pid()
+                        ? "already in use by an endpoint of a deployment; choose another host port"
+                        : "already in use by %s; choose another host port".formatted(owner))
+            .orElseGet(
+                () ->
+                    "in use by another program of this host, or %s is not an address of this host"
+                        .formatted(ip.getHostAddress()));
+    return failure(key, reason);
   }
 
   private static void refuse(Key key, String reason) {

@@ -1,6 +1,7 @@
 package dev.zlayer.runtime.cni;
 
 import dev.zlayer.json.Json;
+import dev.zlayer.port.DeploymentNames;
 import java.net.InetAddress;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -15,6 +16,15 @@ public record NamedNetwork(String name, String bridge, Subnet subnet) {
   /** The machine's own address in it. */
   public InetAddress gateway() {
     return subnet.host(1);
+  }
+
+  /** Whether it is the network of a deployment, which the engine opens and closes. */
+  boolean ofDeployment() {
+    return name.startsWith(DeploymentBridges.PREFIX);
+  }
+
+  DeploymentNames.Range range() {
+    return new DeploymentNames.Range(bridge, subnet.host(0), subnet.prefixLength(), gateway());
   }
 
   /**

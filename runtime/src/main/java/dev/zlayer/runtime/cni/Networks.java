@@ -7,6 +7,7 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.host.linux.Environments;
 import dev.zlayer.host.linux.Links;
 import dev.zlayer.host.linux.Namespaces;
+import dev.zlayer.port.DeploymentNames;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.KeyedLock;
 import dev.zlayer.task.Rollback;
@@ -15,6 +16,7 @@ import java.net.InetAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -45,12 +47,14 @@ public final class Networks implements AutoCloseable {
   private final NetworkStore networks;
   private final Addresses addresses;
   private final Rules rules;
+  private final HostFirewall firewall;
   private final HostPorts ports = new HostPorts();
   private final ReleaseLoop releases;
   private final SlotMaker slots;
   private final KeyedLock<String> names = new KeyedLock<>();
   private final Map<String, Slot> held = new ConcurrentHashMap<>();
   private final Pools pools;
+  private volatile DeploymentNames serving = DeploymentNames.NONE;
 
   private Networks(NetworkConfig config, Consumer<String> steps)
       throws IOException, InterruptedException {
@@ -61,6 +65,7 @@ public final class Networks implements AutoCloseable {
     this.networks = NetworkStore.open(config);
     this.addresses = new Addresses(config.addresses());
     this.rules = new Rules(config);
+    this.firewall = new HostFirewall(config);
     List<SlotStore.Found> found = store.load();
     stopOrphans(found);
     this.releases = new ReleaseLoop(cni, store, addresses, steps);
@@ -160,6 +165,39 @@ public final class Networks implements AutoCloseable {
     cni.check(slot.target(), slot.chain(), slot.result());
   }
 
+  /** The container that has published a port; {@code protocol} is tcp or udp. */
+  public Optional<String> publisher(String protocol, int port) {
+    return ports.holder(protocol, port).map(name -> "container '%s'".formatted(name));
+  }
+
+  /** From now on this name server answers on all networks that belong to no deployment. */
+  public void serveNames(DeploymentNames server) throws InterruptedException {
+    serving = server;
+    for (NamedNetwork network : networks.all()) {
+      serve(network);
+    }
+  }
+
+  private void serve(NamedNetwork network) throws InterruptedException {
+    if (!network.ofDeployment()) {
+      serving.open(DeploymentNames.NETWORK + network.name(), network.range());
+    }
+  }
+
+  /** What the firewall of this host does to containers, each with what to do about it. */
+  public List<String> firewallProblems() throws InterruptedException {
+    var problems = new ArrayList<>(firewall.problems());
+    rules
+        .unguarded()
+        .ifPresent(
+            reason ->
+                problems.add(
+                    "containers with NET_RAW can pose as the gateway of their network, since nft"
+                        + " cannot filter bridges: "
+                        + reason));
+    return List.copyOf(problems);
+  }
+
   /** All networks that were ever used and not removed. */
   public List<NamedNetwork> networks() {
     return networks.all();
@@ -176,8 +214,13 @@ public final class Networks implements AutoCloseable {
 
   /** The network of that name; it is recorded now if it is new. */
   public NamedNetwork network(String name) throws InterruptedException {
+    boolean known = networks.find(name).isPresent();
     NamedNetwork network = networks.create(name);
     rules.include(networks::all);
+    if (!known) {
+      firewall.admit(); // Docker or ufw may have started since
+    }
+    serve(network);
     return network;
   }
 
@@ -202,6 +245,7 @@ public final class Networks implements AutoCloseable {
           "network '%s' is in use by %s: remove them first"
               .formatted(name, String.join(", ", users)));
     }
+    serving.close(DeploymentNames.NETWORK + name);
     pools.close(name);
     settle(Deadline.after(config.pluginTimeout()));
     try {
@@ -334,6 +378,7 @@ public final class Networks implements AutoCloseable {
       }
     }
     rules.replace(networks.all(), published);
+    firewall.admit();
     for (Addresses.Given stray : addresses.strays(connected)) {
       addresses.release(stray);
     }

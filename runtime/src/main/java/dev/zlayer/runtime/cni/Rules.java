@@ -1,7 +1,9 @@
 package dev.zlayer.runtime.cni;
 
 import dev.zlayer.container.ContainerDetails.PortBinding;
+import dev.zlayer.container.NetworkSpec.Protocol;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.net.ConntrackFlush;
 import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.CommandResult;
 import dev.zlayer.host.process.Processes;
@@ -15,6 +17,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -22,6 +25,7 @@ import java.util.stream.Collectors;
 
 /**
  * The nftables table of this agent: masquerading, published ports and the wall between networks.
+ * From outside, only what was published reaches a container; a route to its address is not enough.
  *
  * <p>It knows all that should be in the table. A change is one small transaction; when the kernel
  * refuses it, for instance because somebody flushed the rule set, the whole table is written anew
@@ -34,6 +38,7 @@ final class Rules {
   private final KeyedLock<String> lock = new KeyedLock<>();
   private List<NamedNetwork> networks = List.of();
   private Map<PortBinding, InetAddress> published = Map.of();
+  private volatile Optional<String> unguarded = Optional.empty();
 
   Rules(NetworkConfig config) {
     this.nft = config.nft();
@@ -73,6 +78,12 @@ final class Rules {
       wanted.putAll(added);
       change("add", added, wanted);
     }
+    // whoever kept sending while the port had no container, or another one, gets a new entry
+    for (PortBinding port : ports) {
+      if (port.protocol() == Protocol.UDP) {
+        ConntrackFlush.datagrams(address(port), port.hostPort(), Set.of(to));
+      }
+    }
   }
 
   /** Does nothing for ports that are not published. */
@@ -80,13 +91,15 @@ final class Rules {
     if (ports.isEmpty()) {
       return;
     }
+    var removed = new HashMap<PortBinding, InetAddress>();
     try (var _ = lock.lock(table)) {
-      var removed = new HashMap<>(published);
+      removed.putAll(published);
       removed.keySet().retainAll(Set.copyOf(ports));
       var wanted = new HashMap<>(published);
       wanted.keySet().removeAll(removed.keySet());
       change("delete", removed, wanted);
     }
+    ConntrackFlush.servers(Set.copyOf(removed.values()));
   }
 
   private void change(
@@ -106,6 +119,29 @@ final class Rules {
           "nft exited with %d while writing table %s: %s"
               .formatted(result.code(), table, firstLine(result)));
     }
+    CommandResult guarded = run(gateways(networks));
+    unguarded = guarded.success() ? Optional.empty() : Optional.of(firstLine(guarded));
+  }
+
+  /** Why containers may answer for the gateway of their network, if they may. */
+  Optional<String> unguarded() {
+    return unguarded;
+  }
+
+  /** Nobody on a bridge may say that the address of this host were its own. */
+  private String gateways(List<NamedNetwork> networks) {
+    return """
+    table bridge %1$s
+    delete table bridge %1$s
+    table bridge %1$s {
+      set gateways { type ipv4_addr; %2$s }
+      chain ports {
+        type filter hook prerouting priority -300; policy accept;
+        arp saddr ip @gateways drop
+      }
+    }
+    """
+        .formatted(table, elements(networks, network -> network.gateway().getHostAddress()));
   }
 
   /** nft marks the place of an error in the lines that follow the one that tells it. */
@@ -151,6 +187,7 @@ final class Rules {
       }
       chain prerouting {
         type nat hook prerouting priority dstnat; policy accept;
+        iifname != "lo" ip daddr 127.0.0.0/8 return
         fib daddr type local jump publish
       }
       chain output {
@@ -167,6 +204,7 @@ final class Rules {
         type filter hook forward priority filter; policy accept;
         ct status dnat accept
         ct state established,related accept
+        iifname != @bridges oifname @bridges drop
         iifname @bridges oifname @bridges iifname . oifname != @within drop
       }
     }
@@ -197,6 +235,10 @@ final class Rules {
     return networks.isEmpty()
         ? ""
         : networks.stream().map(element).collect(Collectors.joining(", ", "elements = { ", " };"));
+  }
+
+  private static Optional<InetAddress> address(PortBinding port) {
+    return Optional.of(port.hostIp()).filter(ip -> !ip.isAnyLocalAddress());
   }
 
   private static String quoted(String name) {

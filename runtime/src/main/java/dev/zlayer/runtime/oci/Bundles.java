@@ -113,10 +113,12 @@ final class Bundles {
     if (security.ipc() instanceof SecuritySpec.Namespace.Shared(var with)) {
       pids.put("ipc", Others.pid(shop, with));
     }
-    if (cell.record().spec().network().mode() instanceof NetworkSpec.Mode.Shared(var with)
-        && Others.networkOwner(shop, with).record().spec().network().mode()
-            instanceof NetworkSpec.Mode.None) {
-      pids.put("network", Others.pid(shop, Others.networkOwner(shop, with).record().id()));
+    if (cell.record().spec().network().mode() instanceof NetworkSpec.Mode.Shared(var with)) {
+      Cell owner = Others.networkOwner(shop, with);
+      long pid = Others.pid(shop, owner.record().id());
+      if (owner.record().spec().network().mode() instanceof NetworkSpec.Mode.None) {
+        pids.put("network", pid);
+      }
     }
     if (!pids.isEmpty()) {
       change(cell, BundleConfig.joining(config(cell), pids));
@@ -164,7 +166,8 @@ final class Bundles {
             network.hostname(),
             network.ip(),
             network.gateway(),
-            hostResolvConf());
+            hostResolvConf(cell.record().spec().network()),
+            shop.settings().nameServers().own());
     for (var text : texts.entrySet()) {
       Path file = directory.etc(Path.of(text.getKey()).getFileName().toString());
       if (network.sharedEtc().isEmpty()) {
@@ -177,9 +180,22 @@ final class Bundles {
     return binds;
   }
 
-  private String hostResolvConf() {
+  /**
+   * Where systemd-resolved listens on loopback, which containers cannot reach, it keeps the list of
+   * the servers that it asks itself.
+   */
+  private String hostResolvConf(NetworkSpec network) {
+    String usual = text(shop.settings().nameServers().resolvConf());
+    if (network.mode() instanceof NetworkSpec.Mode.Host || EtcFiles.reachable(usual)) {
+      return usual;
+    }
+    String behind = text(shop.settings().nameServers().resolvedConf());
+    return EtcFiles.reachable(behind) ? behind : usual;
+  }
+
+  private static String text(Path file) {
     try {
-      return Files.readString(shop.settings().resolvConf());
+      return Files.readString(file);
     } catch (IOException _) {
       return ""; // a host without name servers is a host whose containers have none
     }
@@ -204,7 +220,7 @@ final class Bundles {
           .orElseThrow(
               () ->
                   new AgentException.InvalidSpec(
-                      "container %s does not run, so its namespaces cannot be shared"
+                      "container '%s' is not running, so its namespaces cannot be shared; start it first"
                           .formatted(id)));
     }
 

@@ -11,6 +11,7 @@ import java.util.Optional;
  *
  * @param toolLimit bounds every single call of the OCI runtime and conmon
  * @param killLimit how long to wait for death after SIGKILL
+ * @param nameServers whom containers ask that name nobody
  * @param cdiDirectories where specs of devices such as GPUs are, later ones win
  * @param seccompProfile a profile for all containers that do not name one, instead of the default
  * @param volumeSync copies a named volume elsewhere, called with its name and its directory
@@ -19,16 +20,33 @@ public record OciSettings(
     OciTools.Choice tools,
     Duration toolLimit,
     Duration killLimit,
-    Path resolvConf,
+    NameServers nameServers,
     List<Path> cdiDirectories,
     Optional<Path> volumeSync,
     Optional<Path> seccompProfile) {
+  /**
+   * Where name servers are found.
+   *
+   * @param resolvConf those of this host
+   * @param resolvedConf those that systemd-resolved asks, used where it listens on loopback alone
+   * @param own whether a server of ours answers at the gateway of every network
+   */
+  public record NameServers(Path resolvConf, Path resolvedConf, boolean own) {
+    public static final NameServers OF_HOST =
+        new NameServers(
+            Path.of("/etc/resolv.conf"), Path.of("/run/systemd/resolve/resolv.conf"), false);
+
+    /** The same, and ours where the host has none that containers reach. */
+    public static final NameServers WITH_OWN =
+        new NameServers(OF_HOST.resolvConf(), OF_HOST.resolvedConf(), true);
+  }
+
   public static final OciSettings DEFAULT =
       new OciSettings(
           OciTools.Choice.AUTOMATIC,
           Duration.ofSeconds(30),
           Duration.ofSeconds(10),
-          Path.of("/etc/resolv.conf"),
+          NameServers.OF_HOST,
           List.of(Path.of("/etc/cdi"), Path.of("/var/run/cdi")),
           Optional.empty(),
           Optional.empty());
@@ -39,7 +57,7 @@ public record OciSettings(
 
   public OciSettings withTools(OciTools.Choice tools) {
     return new OciSettings(
-        tools, toolLimit, killLimit, resolvConf, cdiDirectories, volumeSync, seccompProfile);
+        tools, toolLimit, killLimit, nameServers, cdiDirectories, volumeSync, seccompProfile);
   }
 
   public OciSettings withVolumeSync(Path program) {
@@ -47,7 +65,7 @@ public record OciSettings(
         tools,
         toolLimit,
         killLimit,
-        resolvConf,
+        nameServers,
         cdiDirectories,
         Optional.of(program),
         seccompProfile);
@@ -55,11 +73,16 @@ public record OciSettings(
 
   public OciSettings withToolLimit(Duration toolLimit) {
     return new OciSettings(
-        tools, toolLimit, killLimit, resolvConf, cdiDirectories, volumeSync, seccompProfile);
+        tools, toolLimit, killLimit, nameServers, cdiDirectories, volumeSync, seccompProfile);
   }
 
   public OciSettings withSeccompProfile(Optional<Path> seccompProfile) {
     return new OciSettings(
-        tools, toolLimit, killLimit, resolvConf, cdiDirectories, volumeSync, seccompProfile);
+        tools, toolLimit, killLimit, nameServers, cdiDirectories, volumeSync, seccompProfile);
+  }
+
+  public OciSettings withNameServers(NameServers nameServers) {
+    return new OciSettings(
+        tools, toolLimit, killLimit, nameServers, cdiDirectories, volumeSync, seccompProfile);
   }
 }

@@ -133,7 +133,8 @@ record WslCreating(WslShop shop) {
             hostname(cell),
             Optional.empty(),
             Optional.empty(),
-            inside.resolvConf());
+            inside.resolvConf(),
+            false);
     var binds = new ArrayList<BundleInput.Bind>();
     for (var text : texts.entrySet()) {
       String name = Path.of(text.getKey()).getFileName().toString();

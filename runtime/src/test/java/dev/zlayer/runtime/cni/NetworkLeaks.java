@@ -139,6 +139,7 @@ public final class NetworkLeaks {
     }
     if (hasTable()) {
       run("nft", "delete", "table", "ip", config.prefix());
+      run("nft", "delete", "table", "bridge", config.prefix());
     }
   }
 

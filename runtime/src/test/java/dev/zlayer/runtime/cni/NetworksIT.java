@@ -8,6 +8,8 @@ import dev.zlayer.container.NetworkSpec.Mode;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.linux.Links;
 import dev.zlayer.host.linux.Namespaces;
+import dev.zlayer.host.process.Command;
+import dev.zlayer.host.process.Processes;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.TaskScope;
 import java.net.InetAddress;
@@ -46,6 +48,49 @@ class NetworksIT {
     inside.close();
     networks.close();
     leaks.destroy();
+  }
+
+  @Test
+  void aContainerCannotPoseAsTheGateway() throws Exception {
+    Attachment evil = networks.attach("evil", NetworkSpec.DEFAULT);
+    Attachment victim = networks.attach("victim", NetworkSpec.DEFAULT);
+    String gateway = victim.gateway().orElseThrow().getHostAddress();
+    assertThat(Inside.run(evil, "ip", "addr", "add", gateway + "/32", "dev", "eth0").success())
+        .isTrue();
+    String evilAddress =
+        Inside.run(evil, "ip", "-o", "link", "show", "eth0")
+            .stdout()
+            .strip()
+            .replaceAll("(?s).*link/ether (\\S+) .*", "$1");
+    assertThat(evilAddress).hasSize(17);
+
+    String replies = Inside.run(victim, arping(gateway)).stdout();
+    assertThat(replies).contains("reply from " + gateway).doesNotContainIgnoringCase(evilAddress);
+
+    assertThat(
+            Processes.run(
+                    Command.of("nft", "delete", "table", "bridge", config.prefix()),
+                    Deadline.after(Duration.ofSeconds(20)))
+                .success())
+        .isTrue();
+    assertThat(Inside.run(victim, arping(gateway)).stdout())
+        .as("the attack works without the filter")
+        .containsIgnoringCase(evilAddress);
+  }
+
+  private static String[] arping(String address) {
+    return new String[] {"busybox", "arping", "-b", "-c", "3", "-w", "5", "-I", "eth0", address};
+  }
+
+  @Test
+  void aContainerIgnoresRouterAdvertisements() throws Exception {
+    Attachment one = networks.attach("one", NetworkSpec.DEFAULT);
+    assertThat(Inside.run(one, "ls", "/proc/sys/net/ipv6/conf").stdout()).contains("eth0");
+    for (String setting : List.of("accept_ra", "accept_redirects")) {
+      assertThat(Inside.run(one, "cat", "/proc/sys/net/ipv6/conf/eth0/" + setting).stdout())
+          .as(setting)
+          .isEqualTo("0\n");
+    }
   }
 
   @Test

@@ -12,8 +12,12 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.Processes;
 import dev.zlayer.task.Deadline;
+import java.io.IOException;
+import java.net.DatagramPacket;
+import java.net.DatagramSocket;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
@@ -81,6 +85,36 @@ class PublishedPortsIT {
   }
 
   @Test
+  void aSteadySenderOfDatagramsMeetsTheReplacement() throws Exception {
+    int port = freePort();
+    var published = new Port(OptionalInt.of(port), 53, Protocol.UDP, Optional.empty());
+    Attachment first = networks.attach("first", NetworkSpec.DEFAULT.withPorts(published));
+    inside.udp(first, 53);
+    try (var socket = new DatagramSocket()) {
+      socket.connect(LOOPBACK, port);
+      socket.setSoTimeout(2_000);
+      assertThat(exchange(socket)).isEqualTo("ping");
+      networks.detach("first");
+      assertThat(exchange(socket)).isNotEqualTo("ping");
+      Attachment second = networks.attach("second", NetworkSpec.DEFAULT.withPorts(published));
+      inside.udp(second, 53);
+      assertThat(exchange(socket)).as("the same client on the same port").isEqualTo("ping");
+    }
+  }
+
+  private static String exchange(DatagramSocket socket) {
+    byte[] ping = "ping".getBytes(StandardCharsets.UTF_8);
+    var answer = new DatagramPacket(new byte[100], 100);
+    try {
+      socket.send(new DatagramPacket(ping, ping.length));
+      socket.receive(answer);
+      return new String(answer.getData(), 0, answer.getLength(), StandardCharsets.UTF_8);
+    } catch (IOException e) {
+      return e.getClass().getSimpleName();
+    }
+  }
+
+  @Test
   void ephemeralPortsAreChosenAndReported() throws Exception {
     Attachment web =
         networks.attach("web", NetworkSpec.DEFAULT.withPorts(ephemeral(80), ephemeral(81)));
@@ -132,7 +166,7 @@ class PublishedPortsIT {
                   networks.attach(
                       "web", NetworkSpec.DEFAULT.withPorts(tcp(server.getLocalPort(), 80))))
           .isInstanceOf(AgentException.Network.class)
-          .hasMessageContaining("port %d/tcp is in use", server.getLocalPort());
+          .hasMessageContaining("port %d/tcp is already in use by", server.getLocalPort());
     }
     leaks.assertNone();
   }

@@ -13,12 +13,15 @@ import dev.zlayer.runtime.cni.Inside;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** How containers are connected, seen from inside. */
 class NetworkingIT extends OnStage {
@@ -121,6 +124,20 @@ class NetworkingIT extends OnStage {
     } finally {
       container.remove(true);
       peer.remove(true);
+    }
+  }
+
+  @Test
+  void behindSystemdResolvedContainersAskTheServersThatItAsks(@TempDir Path other)
+      throws Exception {
+    Path loopback = Files.writeString(other.resolve("stub.conf"), "nameserver 127.0.0.53\n");
+    Path behind = Files.writeString(other.resolve("resolv.conf"), "nameserver 192.0.2.53\n");
+    var servers = new OciSettings.NameServers(loopback, behind, false);
+    try (Stage resolved =
+        Stage.open(
+            other.resolve("stage"), OciSettings.DEFAULT.withNameServers(servers), Faults.NONE)) {
+      assertThat(resolved.output(Stage.script("cat /etc/resolv.conf")))
+          .isEqualTo("nameserver 192.0.2.53");
     }
   }
 

@@ -33,6 +33,7 @@ public final class DaemonStartCommand extends ClientCommand {
     var daemon = BackgroundDaemon.of(session);
     daemon.start(client, this::say);
     say("daemon started at %s, log file %s".formatted(client.address().http(), daemon.log()));
+    client.get("/info").at("warnings").strings().forEach(one -> say("warning: " + one));
     return 0;
   }
 

@@ -2,6 +2,8 @@ package dev.zlayer.runtime.oci.config;
 
 import dev.zlayer.container.NetworkSpec;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.port.DeploymentNames;
+import dev.zlayer.runtime.cni.NamedNetwork;
 import java.net.InetAddress;
 import java.util.ArrayList;
 import java.util.List;
@@ -15,6 +17,9 @@ public final class EtcFiles {
 
   /** A name server of a network may be away for as long as an agent takes to restart. */
   private static final String PATIENCE = "options timeout:2 attempts:5";
+
+  /** So that {@code 1.reader.web} is asked for below the domain of the deployment first. */
+  private static final String REPLICAS = "options ndots:3";
 
   private EtcFiles() {}
 
@@ -72,15 +77,35 @@ public final class EtcFiles {
     return address;
   }
 
+  /** Whether a container in another network namespace can reach a name server of this list. */
+  public static boolean reachable(String hostResolvConf) {
+    return hostResolvConf
+        .lines()
+        .map(String::strip)
+        .anyMatch(line -> line.startsWith("nameserver") && !loopback(line));
+  }
+
   /**
    * Name servers as asked for, else the host's own, except those that listen on the host's loopback
    * and cannot be reached from another network namespace.
+   *
+   * @param own our server on the network of the container: it knows the others on a network that
+   *     people named, and asks for us where the host's servers cannot be reached
    */
-  public static String resolvConf(NetworkSpec network, String hostResolvConf) {
+  public static String resolvConf(
+      NetworkSpec network, String hostResolvConf, Optional<InetAddress> own) {
     boolean hostNetwork = network.mode() instanceof NetworkSpec.Mode.Host;
     var lines = new ArrayList<String>();
     List<String> host = hostResolvConf.lines().map(String::strip).toList();
-    if (network.dns().isEmpty()) {
+    boolean ours =
+        own.isPresent()
+            && network.dns().isEmpty()
+            && network.mode() instanceof NetworkSpec.Mode.Bridge(var name)
+            && (name.filter(text -> !text.equals(NamedNetwork.DEFAULT)).isPresent()
+                || !reachable(hostResolvConf));
+    if (ours) {
+      lines.add("nameserver " + own.get().getHostAddress());
+    } else if (network.dns().isEmpty()) {
       host.stream()
           .filter(line -> line.startsWith("nameserver"))
           .filter(line -> hostNetwork || !loopback(line))
@@ -94,10 +119,13 @@ public final class EtcFiles {
           .filter(line -> line.startsWith("search") || line.startsWith("domain"))
           .forEach(lines::add);
     }
-    if (!network.dns().isEmpty()) {
+    if (ours || !network.dns().isEmpty()) {
       lines.add(PATIENCE);
     }
     host.stream().filter(line -> line.startsWith("options")).forEach(lines::add);
+    if (network.dnsSearch().stream().anyMatch(name -> name.endsWith(DeploymentNames.DOMAIN))) {
+      lines.add(REPLICAS);
+    }
     return lines.isEmpty() ? "" : String.join("\n", lines) + "\n";
   }
 
@@ -112,13 +140,14 @@ public final class EtcFiles {
       String hostname,
       Optional<InetAddress> ip,
       Optional<InetAddress> gateway,
-      String hostResolvConf) {
+      String hostResolvConf,
+      boolean nameServer) {
     return Map.of(
         "/etc/hostname",
         hostname(hostname),
         "/etc/hosts",
         hosts(network, hostname, ip, gateway),
         "/etc/resolv.conf",
-        resolvConf(network, hostResolvConf));
+        resolvConf(network, hostResolvConf, gateway.filter(_ -> nameServer)));
   }
 }

@@ -16,10 +16,44 @@ class EtcFilesTest {
 
   @Test
   void serversOnTheHostsLoopbackAreOfNoUseElsewhere() {
-    assertThat(EtcFiles.resolvConf(NetworkSpec.DEFAULT, HOST))
+    assertThat(EtcFiles.resolvConf(NetworkSpec.DEFAULT, HOST, Optional.empty()))
         .isEqualTo("nameserver 192.0.2.1\nsearch lan\n");
-    assertThat(EtcFiles.resolvConf(NetworkSpec.of(new NetworkSpec.Mode.Host()), HOST))
+    assertThat(
+            EtcFiles.resolvConf(
+                NetworkSpec.of(new NetworkSpec.Mode.Host()), HOST, Optional.empty()))
         .contains("nameserver 127.0.0.53");
+  }
+
+  @Test
+  void ourServerIsUsedOnNamedNetworksAndWhereThereIsNoOther() {
+    Optional<InetAddress> ours = Optional.of(InetAddress.ofLiteral("10.0.0.1"));
+    NetworkSpec named = NetworkSpec.of(new NetworkSpec.Mode.Bridge(Optional.of("n")));
+    String loopbackOnly = "nameserver 127.0.0.53\n";
+
+    assertThat(EtcFiles.resolvConf(named, HOST, ours))
+        .startsWith("nameserver 10.0.0.1\n")
+        .doesNotContain("192.0.2.1");
+    assertThat(EtcFiles.resolvConf(NetworkSpec.DEFAULT, HOST, ours)).doesNotContain("10.0.0.1");
+    assertThat(EtcFiles.resolvConf(NetworkSpec.DEFAULT, loopbackOnly, ours))
+        .startsWith("nameserver 10.0.0.1\n");
+    assertThat(EtcFiles.reachable(loopbackOnly)).isFalse();
+    assertThat(EtcFiles.reachable(HOST)).isTrue();
+  }
+
+  @Test
+  void replicasAreFoundByTheirShortNames() {
+    var network =
+        new NetworkSpec(
+            new NetworkSpec.Mode.Bridge(Optional.of("n")),
+            Optional.empty(),
+            List.of(),
+            List.of(InetAddress.ofLiteral("10.0.0.1")),
+            List.of("shop.zlayer.internal"),
+            Map.of());
+    assertThat(EtcFiles.resolvConf(network, "options ndots:1\n", Optional.empty()))
+        .endsWith("options ndots:1\noptions ndots:3\n");
+    assertThat(EtcFiles.resolvConf(NetworkSpec.DEFAULT, HOST, Optional.empty()))
+        .doesNotContain("ndots");
   }
 
   @Test

@@ -11,34 +11,34 @@ import java.nio.channels.DatagramChannel;
 import java.nio.channels.NetworkChannel;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
-import java.util.HashMap;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Keeps other programs from ports that the kernel leads elsewhere: a socket that is bound and
- * listens to nothing. So a door without members refuses at once. Guarded by its owner.
+ * Keeps other programs from binding ports that the kernel forwards: a socket that is bound and does
+ * not listen. So an endpoint without members refuses at once. Each key has one user at a time.
  */
-final class HeldPorts implements AutoCloseable {
+final class PortReservations implements AutoCloseable {
   static final InetAddress ANY = InetAddress.ofLiteral("0.0.0.0");
   static final InetAddress LOOPBACK = InetAddress.ofLiteral("127.0.0.1");
 
-  private final Map<Door.Key, Closeable> held = new HashMap<>();
+  private final Map<Endpoint.Key, Closeable> reserved = new ConcurrentHashMap<>();
 
   /** False when another program has the port. */
-  boolean hold(Door.Key key) {
-    if (held.containsKey(key)) {
+  boolean reserve(Endpoint.Key key) {
+    if (reserved.containsKey(key)) {
       return true;
     }
     try {
-      held.put(key, bind(key));
+      reserved.put(key, bind(key));
       return true;
     } catch (IOException _) {
       return false;
     }
   }
 
-  void release(Door.Key key) {
-    Closeable socket = held.remove(key);
+  void release(Endpoint.Key key) {
+    Closeable socket = reserved.remove(key);
     if (socket != null) {
       close(socket);
     }
@@ -46,15 +46,15 @@ final class HeldPorts implements AutoCloseable {
 
   @Override
   public void close() {
-    held.values().forEach(HeldPorts::close);
-    held.clear();
+    reserved.values().forEach(PortReservations::close);
+    reserved.clear();
   }
 
-  static InetSocketAddress address(Door.Key key) {
+  static InetSocketAddress address(Endpoint.Key key) {
     return new InetSocketAddress(key.loopback() ? LOOPBACK : ANY, key.port());
   }
 
-  private static Closeable bind(Door.Key key) throws IOException {
+  private static Closeable bind(Endpoint.Key key) throws IOException {
     NetworkChannel channel =
         key.transport() == Transport.UDP
             ? DatagramChannel.open(StandardProtocolFamily.INET)
@@ -70,8 +70,8 @@ final class HeldPorts implements AutoCloseable {
     }
   }
 
-  /** Ended connections of a program that is gone block a plain bind for a minute, nobody else. */
-  private static Closeable lingering(Door.Key key) throws IOException {
+  /** Closed connections of a program that exited block a plain bind for a minute, nobody else. */
+  private static Closeable lingering(Endpoint.Key key) throws IOException {
     try (var channel = ServerSocketChannel.open(StandardProtocolFamily.INET)) {
       channel.setOption(StandardSocketOptions.SO_REUSEADDR, true);
       channel.bind(address(key), 1);
@@ -83,7 +83,7 @@ final class HeldPorts implements AutoCloseable {
     try {
       socket.close();
     } catch (IOException _) {
-      // nothing is left to be done with it
+      // the port is free either way
     }
   }
 }

@@ -7,7 +7,9 @@ import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.NetworkSpec;
 import dev.zlayer.container.ServiceKey;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.CommandResult;
+import dev.zlayer.host.process.Processes;
 import dev.zlayer.port.DeploymentNetworks;
 import dev.zlayer.port.Rotation.Member;
 import dev.zlayer.port.Rotation.Members;
@@ -20,10 +22,14 @@ import dev.zlayer.task.Deadline;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
 import java.io.IOException;
+import java.net.DatagramPacket;
+import java.net.DatagramSocket;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.PortUnreachableException;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -38,9 +44,9 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Real namespaces on the bridge of a deployment, real traffic through its doors. */
+/** Real namespaces on the bridge of a deployment, real traffic through its endpoints. */
 @Requires({Fact.ROOT, Fact.CNI, Fact.BUSYBOX})
-class DeploymentDoorsIT {
+class DeploymentEndpointsIT {
   private static final InetAddress LOOPBACK = InetAddress.ofLiteral("127.0.0.1");
   private static final ServiceKey WEB = new ServiceKey("shop", "web");
 
@@ -59,9 +65,12 @@ class DeploymentDoorsIT {
     leaks = new NetworkLeaks(config);
     networks = Networks.open(config);
     proxyConfig =
-        ProxyConfig.of(directory.resolve("doors.json"), config.subnets()::contains)
-            .withTable(config.prefix() + "_doors");
-    proxy = Proxy.open(proxyConfig, DeploymentDoorsIT::pause);
+        ProxyConfig.of(
+                directory.resolve("endpoints"),
+                directory.resolve("doors.json"),
+                config.subnets()::contains)
+            .withPrefix(config.prefix());
+    proxy = Proxy.open(proxyConfig, DeploymentEndpointsIT::pause);
     bridges = new DeploymentBridges(networks, proxy);
   }
 
@@ -91,7 +100,7 @@ class DeploymentDoorsIT {
 
     proxy.close(); // as if killed: nothing is taken away
     assertThat(answers(port)).containsExactly("two");
-    proxy = Proxy.open(proxyConfig, DeploymentDoorsIT::pause);
+    proxy = Proxy.open(proxyConfig, DeploymentEndpointsIT::pause);
     assertThat(answers(port)).containsExactly("two");
 
     proxy.update(members(port, member(1, one, false), member(2, two, false)));
@@ -131,7 +140,7 @@ class DeploymentDoorsIT {
   }
 
   @Test
-  void theKernelForgetsConnectionsOfMembersThatAreGone() throws Exception {
+  void theKernelForgetsConnectionsOfMembersThatLeft() throws Exception {
     int port = freePort();
     int client = freePort();
     Attachment one = attach("one", "shop");
@@ -164,7 +173,7 @@ class DeploymentDoorsIT {
     try (var held = connect(0, port)) {
       assertThat(greeting(held)).isEqualTo("one");
       proxy.close();
-      proxy = Proxy.open(proxyConfig, DeploymentDoorsIT::pause);
+      proxy = Proxy.open(proxyConfig, DeploymentEndpointsIT::pause);
       assertThat(open(one)).as("nobody knows yet").isNotEmpty();
       proxy.update(members(port, member(2, two, true)));
       assertThat(open(one)).isEmpty();
@@ -195,7 +204,7 @@ class DeploymentDoorsIT {
   }
 
   @Test
-  void datagramsAreLedToReadyMembers() throws Exception {
+  void datagramsAreForwardedToReadyMembers() throws Exception {
     int port = freePort();
     Attachment one = attach("one", "shop");
     Attachment two = attach("two", "shop");
@@ -214,12 +223,119 @@ class DeploymentDoorsIT {
   }
 
   @Test
+  void aSteadySenderOfDatagramsFollowsTheMembers() throws Exception {
+    int port = freePort();
+    Attachment one = attach("one", "shop");
+    Attachment two = attach("two", "shop");
+    inside.udp(one, 8080);
+    inside.udp(two, 8080);
+    EndpointSpec datagrams = endpoint(EndpointSpec.Protocol.UDP, port);
+    try (var socket = new DatagramSocket()) {
+      socket.connect(LOOPBACK, port);
+      socket.setSoTimeout(2_000);
+
+      proxy.update(udp(datagrams));
+      assertThat(exchange(socket)).as("nobody is there").isEqualTo("refused");
+      proxy.update(udp(datagrams, member(1, one, true)));
+      assertThat(exchange(socket)).isEqualTo("ping");
+      assertThat(datagramsTo(port)).allMatch(line -> line.contains(source(one)));
+
+      proxy.update(udp(datagrams, member(1, one, false), member(2, two, true)));
+      assertThat(exchange(socket)).isEqualTo("ping");
+      assertThat(datagramsTo(port)).isNotEmpty().allMatch(line -> line.contains(source(two)));
+
+      proxy.update(udp(datagrams, member(2, two, false)));
+      assertThat(exchange(socket)).isEqualTo("refused");
+    }
+  }
+
+  private static Members udp(EndpointSpec endpoint, Member... members) {
+    return new Members(WEB, List.of(endpoint), Reachability.NEVER, List.of(members));
+  }
+
+  private static String exchange(DatagramSocket socket) throws IOException {
+    byte[] ping = "ping".getBytes(StandardCharsets.UTF_8);
+    var answer = new DatagramPacket(new byte[100], 100);
+    try {
+      socket.send(new DatagramPacket(ping, ping.length));
+      socket.receive(answer);
+      return new String(answer.getData(), 0, answer.getLength(), StandardCharsets.UTF_8);
+    } catch (PortUnreachableException _) {
+      return "refused";
+    } catch (SocketTimeoutException _) {
+      return "no answer";
+    }
+  }
+
+  private static String source(Attachment member) {
+    return " src=" + member.ip().orElseThrow().getHostAddress() + " ";
+  }
+
+  private static List<String> datagramsTo(int port) throws IOException {
+    try (var lines = Files.lines(Path.of("/proc/net/nf_conntrack"))) {
+      return lines
+          .filter(line -> line.contains(" udp ") && line.contains(" dport=" + port + " "))
+          .toList();
+    }
+  }
+
+  @Test
+  void theTableOfEarlierVersionsIsReplacedWithoutClosingItsPorts() throws Exception {
+    int port = freePort();
+    Attachment one = attach("one", "shop");
+    inside.keep(one, 8080, "one");
+    proxy.update(members(port, member(1, one, true)));
+    proxy.destroy();
+    Path former = proxyConfig.formerState();
+    Files.writeString(
+        former,
+        """
+        {"version":1,"name_port":0,"ranges":[],"doors":[{"transport":"tcp","loopback":false,
+         "port":%d,"deployment":"shop","service":"web","endpoint":"http","target_port":8080,
+         "way":"kernel","members":["%s"]}]}
+        """
+            .formatted(port, one.ip().orElseThrow().getHostAddress()));
+    String old = config.prefix() + "_doors";
+    nft("add table ip " + old);
+    nft("add chain ip " + old + " output { type nat hook output priority -101; }");
+    nft(
+        "add rule ip %s output tcp dport %d dnat to %s:8080"
+            .formatted(old, port, one.ip().orElseThrow().getHostAddress()));
+    try (var held = connect(0, port)) {
+      assertThat(greeting(held)).isEqualTo("one");
+
+      proxy = Proxy.open(proxyConfig, DeploymentEndpointsIT::pause);
+
+      held.getOutputStream().write('x');
+      assertThat(held.getInputStream().read()).as("the connection is kept").isEqualTo('x');
+      try (var fresh = connect(0, port)) {
+        assertThat(greeting(fresh)).isEqualTo("one");
+      }
+    }
+    assertThat(Files.exists(former)).isFalse();
+    assertThat(nftSucceeds("list table ip " + old)).isFalse();
+    proxy.close();
+    proxy = Proxy.open(proxyConfig, DeploymentEndpointsIT::pause);
+    assertThat(proxy.describe()).singleElement().asString().contains("shop/web:8080");
+  }
+
+  private static void nft(String command) throws InterruptedException {
+    assertThat(nftSucceeds(command)).as(command).isTrue();
+  }
+
+  private static boolean nftSucceeds(String command) throws InterruptedException {
+    return Processes.run(Command.of("nft", command), Deadline.after(Duration.ofSeconds(20)))
+        .success();
+  }
+
+  @Test
   void aPortOfAnotherProgramOrServiceIsNotTaken() throws Exception {
     Attachment one = attach("one", "shop");
     try (var taken = new ServerSocket(0)) {
       assertThatThrownBy(() -> proxy.update(members(taken.getLocalPort(), member(1, one, true))))
           .isInstanceOf(AgentException.Configuration.class)
-          .hasMessageContaining("used by another program");
+          .hasMessageContaining(
+              "is already in use by java (pid " + ProcessHandle.current().pid() + ")");
     }
     int port = freePort();
     proxy.update(members(port, member(1, one, true)));
@@ -231,7 +347,7 @@ class DeploymentDoorsIT {
             List.of());
     assertThatThrownBy(() -> proxy.update(other))
         .isInstanceOf(AgentException.Configuration.class)
-        .hasMessageContaining("belongs to shop/web");
+        .hasMessageContaining("is already in use by shop/web");
   }
 
   @Test
@@ -243,12 +359,12 @@ class DeploymentDoorsIT {
     String address = one.ip().orElseThrow().getHostAddress();
 
     assertThat(lookUp(caller, "web").stdout()).contains(address);
-    assertThat(lookUp(caller, "1.web").stdout()).contains(address);
+    assertThat(lookUp(caller, "1.web.shop.zlayer.internal").stdout()).contains(address);
     assertThat(lookUp(caller, "web.shop.zlayer.internal").stdout()).contains(address);
     assertThat(lookUp(stranger, "web.shop.zlayer.internal").stdout()).doesNotContain(address);
 
     proxy.close();
-    proxy = Proxy.open(proxyConfig, DeploymentDoorsIT::pause);
+    proxy = Proxy.open(proxyConfig, DeploymentEndpointsIT::pause);
     proxy.update(members(freePort(), member(1, one, true)));
     assertThat(lookUp(caller, "web").stdout()).contains(address);
   }

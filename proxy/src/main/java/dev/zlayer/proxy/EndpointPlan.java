@@ -17,18 +17,18 @@ import java.util.Set;
 import java.util.function.Predicate;
 
 /**
- * Which doors a service has. Pure.
+ * Which endpoints of a service listen on this host, and where they forward to. Pure.
  *
- * @param problems why endpoints have none
+ * @param problems why endpoints are not served
  */
-record DoorPlan(List<Door> doors, List<String> problems) {
-  /** {@code bridged} tells addresses that the kernel can lead to. */
-  static DoorPlan of(Members service, Predicate<InetAddress> bridged) {
-    var doors = new ArrayList<Door>();
+record EndpointPlan(List<Endpoint> endpoints, List<String> problems) {
+  /** {@code bridged} holds for addresses that the kernel can forward to. */
+  static EndpointPlan of(Members service, Predicate<InetAddress> bridged) {
+    var endpoints = new ArrayList<Endpoint>();
     var problems = new ArrayList<String>();
-    Set<Door.Key> keys = new HashSet<>();
+    Set<Endpoint.Key> keys = new HashSet<>();
     for (EndpointSpec endpoint : service.endpoints()) {
-      Optional<Door.Key> key = key(service, endpoint);
+      Optional<Endpoint.Key> key = key(service, endpoint);
       if (key.isEmpty()) {
         continue;
       }
@@ -49,25 +49,30 @@ record DoorPlan(List<Door> doors, List<String> problems) {
               .filter(member -> chosen(endpoint, member.id()))
               .map(Member::address)
               .toList();
-      Door.Way way = way(endpoint, service.members(), bridged);
-      if (way == Door.Way.RELAY && key.get().transport() == Transport.UDP) {
+      Endpoint.Forwarding forwarding = forwarding(endpoint, service.members(), bridged);
+      if (forwarding == Endpoint.Forwarding.RELAY && key.get().transport() == Transport.UDP) {
         problems.add(
-            "endpoint '%s': datagrams are led to containers of the Linux runtime only"
+            "endpoint '%s': datagrams are forwarded to containers of the Linux runtime only"
                 .formatted(endpoint.name()));
         continue;
       }
-      doors.add(
-          new Door(
-              key.get(), service.service(), endpoint.name(), endpoint.containerPort(), way, ready));
+      endpoints.add(
+          new Endpoint(
+              key.get(),
+              service.service(),
+              endpoint.name(),
+              endpoint.containerPort(),
+              forwarding,
+              ready));
     }
-    return new DoorPlan(List.copyOf(doors), List.copyOf(problems));
+    return new EndpointPlan(List.copyOf(endpoints), List.copyOf(problems));
   }
 
   /** Empty when the endpoint is for the deployment's own network only. */
-  private static Optional<Door.Key> key(Members service, EndpointSpec endpoint) {
+  private static Optional<Endpoint.Key> key(Members service, EndpointSpec endpoint) {
     Transport transport = endpoint.protocol().transport();
     if (endpoint.expose() == Exposure.PUBLIC) {
-      return Optional.of(new Door.Key(transport, false, endpoint.port()));
+      return Optional.of(new Endpoint.Key(transport, false, endpoint.port()));
     }
     boolean asked =
         switch (service.loopback()) {
@@ -75,7 +80,9 @@ record DoorPlan(List<Door> doors, List<String> problems) {
           case NEVER -> false;
           case AUTO -> single(service.members());
         };
-    return asked ? Optional.of(new Door.Key(transport, true, endpoint.port())) : Optional.empty();
+    return asked
+        ? Optional.of(new Endpoint.Key(transport, true, endpoint.port()))
+        : Optional.empty();
   }
 
   /** The old and the new container of one replica are still one replica. */
@@ -87,7 +94,7 @@ record DoorPlan(List<Door> doors, List<String> problems) {
     boolean host = endpoint.host().filter(text -> !text.equals("*")).isPresent();
     boolean path = endpoint.path().filter(text -> !text.equals("/")).isPresent();
     return host || path
-        ? Optional.of("requests are not told apart by host or path yet, use a port of its own")
+        ? Optional.of("routing by host or path is not supported yet; use a port of its own")
         : Optional.empty();
   }
 
@@ -95,19 +102,21 @@ record DoorPlan(List<Door> doors, List<String> problems) {
     return endpoint.targetRole().map(role -> role.equals(member.role())).orElse(true);
   }
 
-  private static Door.Way way(
+  private static Endpoint.Forwarding forwarding(
       EndpointSpec endpoint, List<Member> members, Predicate<InetAddress> bridged) {
     if (members.isEmpty() || members.stream().map(Rotation.Member::address).allMatch(bridged)) {
-      return Door.Way.KERNEL;
+      return Endpoint.Forwarding.KERNEL;
     }
     if (members.stream().map(Rotation.Member::address).allMatch(InetAddress::isLoopbackAddress)) {
-      return endpoint.port() == endpoint.containerPort() ? Door.Way.DIRECT : Door.Way.REDIRECT;
+      return endpoint.port() == endpoint.containerPort()
+          ? Endpoint.Forwarding.DIRECT
+          : Endpoint.Forwarding.REDIRECT;
     }
-    return Door.Way.RELAY;
+    return Endpoint.Forwarding.RELAY;
   }
 
-  /** An internal door that nobody asked for by name is left out when its place is taken. */
-  static boolean optional(Door door, Reachability loopback) {
-    return door.key().loopback() && loopback == Reachability.AUTO;
+  /** An internal endpoint that was not asked for explicitly is left out when its port is taken. */
+  static boolean optional(Endpoint endpoint, Reachability loopback) {
+    return endpoint.key().loopback() && loopback == Reachability.AUTO;
   }
 }

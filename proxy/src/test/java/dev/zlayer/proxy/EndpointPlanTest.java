@@ -17,25 +17,25 @@ import java.util.Optional;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
 
-class DoorPlanTest {
+class EndpointPlanTest {
   private static final ServiceKey WEB = new ServiceKey("shop", "web");
   private static final Predicate<InetAddress> BRIDGED =
       address -> address.getHostAddress().startsWith("10.");
 
   @Test
-  void aPublicEndpointLeadsToItsReadyMembers() {
-    DoorPlan plan =
+  void aPublicEndpointForwardsToItsReadyMembers() {
+    EndpointPlan plan =
         plan(Reachability.NEVER, List.of(web(Exposure.PUBLIC)), one(1, true), one(2, false));
 
     assertThat(plan.problems()).isEmpty();
-    assertThat(plan.doors())
+    assertThat(plan.endpoints())
         .containsExactly(
-            new Door(
-                new Door.Key(Transport.TCP, false, 80),
+            new Endpoint(
+                new Endpoint.Key(Transport.TCP, false, 80),
                 WEB,
                 "http",
                 8080,
-                Door.Way.KERNEL,
+                Endpoint.Forwarding.KERNEL,
                 List.of(InetAddress.ofLiteral("10.0.0.1"))));
   }
 
@@ -44,12 +44,13 @@ class DoorPlanTest {
     List<EndpointSpec> internal = List.of(web(Exposure.INTERNAL));
     Member next = new Member(one(1, true).id().withGeneration(2), one(2, true).address(), true);
 
-    assertThat(plan(Reachability.NEVER, internal, one(1, true)).doors()).isEmpty();
-    assertThat(plan(Reachability.AUTO, internal, one(1, true), one(2, true)).doors()).isEmpty();
-    assertThat(plan(Reachability.AUTO, internal, one(1, true), next).doors())
-        .extracting(Door::key)
-        .containsExactly(new Door.Key(Transport.TCP, true, 80));
-    assertThat(plan(Reachability.ALWAYS, internal, one(1, true), one(2, true)).doors()).hasSize(1);
+    assertThat(plan(Reachability.NEVER, internal, one(1, true)).endpoints()).isEmpty();
+    assertThat(plan(Reachability.AUTO, internal, one(1, true), one(2, true)).endpoints()).isEmpty();
+    assertThat(plan(Reachability.AUTO, internal, one(1, true), next).endpoints())
+        .extracting(Endpoint::key)
+        .containsExactly(new Endpoint.Key(Transport.TCP, true, 80));
+    assertThat(plan(Reachability.ALWAYS, internal, one(1, true), one(2, true)).endpoints())
+        .hasSize(1);
   }
 
   @Test
@@ -62,19 +63,20 @@ class DoorPlanTest {
     EndpointSpec endpoint =
         endpoint(Protocol.TCP, Exposure.PUBLIC, Optional.empty(), Optional.of("reader"));
 
-    DoorPlan plan = plan(Reachability.NEVER, List.of(endpoint), one(1, true), reader);
+    EndpointPlan plan = plan(Reachability.NEVER, List.of(endpoint), one(1, true), reader);
 
-    assertThat(plan.doors().getFirst().members())
+    assertThat(plan.endpoints().getFirst().members())
         .containsExactly(InetAddress.ofLiteral("10.0.0.9"));
   }
 
   @Test
-  void whatTheKernelCannotLeadToIsRelayed() {
+  void whatTheKernelCannotForwardToIsRelayed() {
     Member foreign = new Member(one(1, true).id(), InetAddress.ofLiteral("172.17.0.2"), true);
     Member ofTheMachine = new Member(one(1, true).id(), InetAddress.ofLiteral("127.0.0.1"), true);
 
-    assertThat(way(web(Exposure.PUBLIC), foreign)).isEqualTo(Door.Way.RELAY);
-    assertThat(way(web(Exposure.PUBLIC), ofTheMachine)).isEqualTo(Door.Way.REDIRECT);
+    assertThat(forwarding(web(Exposure.PUBLIC), foreign)).isEqualTo(Endpoint.Forwarding.RELAY);
+    assertThat(forwarding(web(Exposure.PUBLIC), ofTheMachine))
+        .isEqualTo(Endpoint.Forwarding.REDIRECT);
     EndpointSpec udp = endpoint(Protocol.UDP, Exposure.PUBLIC, Optional.empty(), Optional.empty());
     assertThat(plan(Reachability.NEVER, List.of(udp), foreign).problems())
         .singleElement()
@@ -87,23 +89,23 @@ class DoorPlanTest {
     EndpointSpec routed =
         endpoint(Protocol.HTTP, Exposure.PUBLIC, Optional.of("/api"), Optional.empty());
 
-    DoorPlan plan =
+    EndpointPlan plan =
         plan(
             Reachability.NEVER,
             List.of(routed, web(Exposure.PUBLIC), web(Exposure.PUBLIC)),
             one(1, true));
 
-    assertThat(plan.doors()).hasSize(1);
+    assertThat(plan.endpoints()).hasSize(1);
     assertThat(plan.problems()).hasSize(2).allMatch(text -> text.startsWith("endpoint 'http': "));
   }
 
-  private static Door.Way way(EndpointSpec endpoint, Member member) {
-    return plan(Reachability.NEVER, List.of(endpoint), member).doors().getFirst().way();
+  private static Endpoint.Forwarding forwarding(EndpointSpec endpoint, Member member) {
+    return plan(Reachability.NEVER, List.of(endpoint), member).endpoints().getFirst().forwarding();
   }
 
-  private static DoorPlan plan(
+  private static EndpointPlan plan(
       Reachability loopback, List<EndpointSpec> endpoints, Member... members) {
-    return DoorPlan.of(new Members(WEB, endpoints, loopback, List.of(members)), BRIDGED);
+    return EndpointPlan.of(new Members(WEB, endpoints, loopback, List.of(members)), BRIDGED);
   }
 
   private static Member one(int number, boolean ready) {

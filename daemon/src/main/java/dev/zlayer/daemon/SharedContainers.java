@@ -1,0 +1,35 @@
+package dev.zlayer.daemon;
+
+import dev.zlayer.container.ContainerId;
+import dev.zlayer.daemon.rest.References;
+import dev.zlayer.engine.translate.ContainerNames;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.port.ContainerRuntime;
+import java.util.Optional;
+
+/**
+ * Finds the container that {@code container:NAME} means: within a deployment a service of its own,
+ * else any container by what people call it.
+ */
+final class SharedContainers implements ContainerNames {
+  private final References references;
+
+  SharedContainers(ContainerRuntime runtime) {
+    this.references = new References(runtime);
+  }
+
+  @Override
+  public Optional<ContainerId> find(String deployment, String name) {
+    return deployment.equals(ContainerId.STANDALONE)
+        ? container(name)
+        : container(deployment + "/" + name).or(() -> container(name));
+  }
+
+  private Optional<ContainerId> container(String reference) {
+    try {
+      return Optional.of(references.find(reference).id());
+    } catch (AgentException.NotFound _) {
+      return Optional.empty();
+    }
+  }
+}

@@ -1,0 +1,145 @@
+package dev.zlayer.runtime.cni;
+
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.process.Command;
+import dev.zlayer.host.process.CommandResult;
+import dev.zlayer.host.process.Processes;
+import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
+import dev.zlayer.task.Deadline;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * The firewall of this host besides ours. The kernel asks every table, so what another one drops is
+ * dropped whatever ours says. Docker and ufw drop by the policy of chains of iptables: there we
+ * insert rules that accept our bridges, which our own table has filtered already. Other firewalls
+ * own their rules and write them anew at every reload: for those we say what to do.
+ */
+public final class HostFirewall {
+  private static final Set<String> FAMILIES = Set.of("ip", "inet");
+  private static final Set<String> HOOKS = Set.of("forward", "input");
+
+  private final NetworkConfig config;
+
+  public HostFirewall(NetworkConfig config) {
+    this.config = config;
+  }
+
+  /** Accepts our bridges where iptables drops by policy; does nothing the second time. */
+  void admit() throws InterruptedException {
+    for (List<String> rule : missing()) {
+      var command = new ArrayList<>(List.of("iptables", "-w", "5", "-I"));
+      command.addAll(rule);
+      run(command);
+    }
+  }
+
+  /** What still drops packets of containers, each with what to do about it. */
+  public List<String> problems() throws InterruptedException {
+    var problems = new ArrayList<String>();
+    for (List<String> rule : missing()) {
+      problems.add(
+          "iptables drops packets of containers: run 'iptables -I %s', or restart the daemon"
+              .formatted(String.join(" ", rule)));
+    }
+    for (Json item : chains()) {
+      Json chain = item.at("chain");
+      String family = text(chain, "family");
+      String table = text(chain, "table");
+      String name = text(chain, "name");
+      boolean iptables = family.equals("ip") && table.equals("filter");
+      boolean drops =
+          FAMILIES.contains(family)
+              && HOOKS.contains(text(chain, "hook"))
+              && text(chain, "policy").equals("drop");
+      if (drops && !iptables && !table.equals("firewalld") && !accepts(family, table, name)) {
+        problems.add(
+            "the nftables chain %1$s %2$s %3$s drops packets of containers: run 'nft insert rule %1$s %2$s %3$s iifname \"%4$s*\" accept'"
+                    .formatted(family, table, name, config.prefix())
+                + (text(chain, "hook").equals("forward") ? " and the same with oifname" : ""));
+      }
+    }
+    if (firewalld() && !trusted()) {
+      problems.add(
+          "firewalld rejects packets of containers: run 'firewall-cmd --permanent --zone=trusted --add-source=%s' and 'firewall-cmd --reload'"
+              .formatted(config.subnets()));
+    }
+    return List.copyOf(problems);
+  }
+
+  /** Rules that iptables needs and does not have. */
+  private List<List<String>> missing() throws InterruptedException {
+    String bridges = config.prefix() + "+";
+    var missing = new ArrayList<List<String>>();
+    if (drops("FORWARD")) {
+      missing.add(List.of("FORWARD", "-i", bridges, "-j", "ACCEPT"));
+      missing.add(List.of("FORWARD", "-o", bridges, "-j", "ACCEPT"));
+    }
+    if (drops("INPUT")) {
+      // names, which are redirected to the name server on loopback; nothing else
+      missing.add(
+          List.of("INPUT", "-i", bridges, "-m", "conntrack", "--ctstate", "DNAT", "-j", "ACCEPT"));
+    }
+    var absent = new ArrayList<List<String>>();
+    for (List<String> rule : missing) {
+      var command = new ArrayList<>(List.of("iptables", "-w", "5", "-C"));
+      command.addAll(rule);
+      if (!run(command).success()) {
+        absent.add(rule);
+      }
+    }
+    return absent;
+  }
+
+  private boolean drops(String chain) throws InterruptedException {
+    // asked of nft first: the mere question makes iptables write its tables
+    boolean there =
+        run(List.of(config.nft(), "list", "chain", "ip", "filter", chain)).success()
+            || run(List.of("iptables", "--version")).stdout().contains("legacy");
+    if (!there) {
+      return false;
+    }
+    CommandResult listed = run(List.of("iptables", "-w", "5", "-S", chain));
+    return listed.success()
+        && listed.stdout().lines().anyMatch(line -> line.equals("-P " + chain + " DROP"));
+  }
+
+  private List<Json> chains() throws InterruptedException {
+    CommandResult listed = run(List.of(config.nft(), "-j", "list", "chains"));
+    return listed.success() && !listed.stdout().isBlank()
+        ? JsonText.parse(listed.stdout()).at("nftables").items()
+        : List.of();
+  }
+
+  private boolean accepts(String family, String table, String chain) throws InterruptedException {
+    return run(List.of(config.nft(), "list", "chain", family, table, chain))
+        .stdout()
+        .contains("iifname \"" + config.prefix() + "*\" accept");
+  }
+
+  private boolean firewalld() throws InterruptedException {
+    return run(List.of(config.nft(), "list", "chain", "inet", "firewalld", "filter_FORWARD"))
+        .success();
+  }
+
+  private boolean trusted() throws InterruptedException {
+    return run(List.of(config.nft(), "list", "table", "inet", "firewalld"))
+        .stdout()
+        .contains(config.subnets().toString());
+  }
+
+  private CommandResult run(List<String> command) throws InterruptedException {
+    try {
+      return Processes.run(Command.of(command), Deadline.after(config.pluginTimeout()));
+    } catch (AgentException.Configuration _) {
+      // a host without iptables has no rules of iptables
+      return new CommandResult(127, new byte[0], new byte[0]);
+    }
+  }
+
+  private static String text(Json json, String member) {
+    return json.at(member).string().orElse("");
+  }
+}
