@@ -3,6 +3,7 @@ package dev.zlayer.cli;
 import dev.zlayer.cli.client.DaemonLost;
 import dev.zlayer.cli.client.DaemonProblem;
 import dev.zlayer.cli.command.Group;
+import dev.zlayer.cli.terminal.OutputClosed;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.error.Blame;
 import dev.zlayer.spec.problem.Nearest;
@@ -187,6 +188,12 @@ public final class Cli {
         trace(ours);
       }
       return ours.blame().exitCode();
+    }
+    if (error instanceof OutputClosed closed) {
+      if (!closed.pipe()) {
+        session.err().println("zlayer: " + closed.getMessage());
+      }
+      return closed.exitCode();
     }
     if (error instanceof InterruptedException) {
       session.err().println("zlayer: interrupted");

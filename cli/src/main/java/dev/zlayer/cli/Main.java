@@ -1,5 +1,6 @@
 package dev.zlayer.cli;
 
+import dev.zlayer.cli.terminal.OutputClosed;
 import java.util.Arrays;
 
 /** The door of the process: the only caller of {@code System.exit}. */
@@ -11,9 +12,17 @@ public final class Main {
       Training.run();
       return;
     }
-    Session session = Session.ofThisProcess();
-    int code = new Cli(session).run(arguments);
-    session.flush();
-    System.exit(code);
+    System.exit(run(Session.ofThisProcess(), arguments));
+  }
+
+  private static int run(Session session, String[] arguments) {
+    int code = OutputClosed.EXIT_CODE;
+    try {
+      code = new Cli(session).run(arguments);
+      session.flush();
+      return code;
+    } catch (OutputClosed closed) {
+      return code != 0 ? code : closed.exitCode(); // the reason could perhaps not be written
+    }
   }
 }

@@ -1,6 +1,7 @@
 package dev.zlayer.cli;
 
 import dev.zlayer.cli.print.TerminalText;
+import dev.zlayer.cli.terminal.OutputClosed;
 import dev.zlayer.cli.terminal.RealTerminal;
 import dev.zlayer.cli.terminal.Terminal;
 import dev.zlayer.host.linux.Terminals;
@@ -44,10 +45,14 @@ public record Session(
   static Session ofThisProcess() {
     return new Session(
         new PrintStream(
-            new BufferedOutputStream(new FileOutputStream(FileDescriptor.out), 8192),
+            new BufferedOutputStream(
+                OutputClosed.checked(new FileOutputStream(FileDescriptor.out)), 64 << 10),
             false,
             StandardCharsets.UTF_8),
-        new PrintStream(new FileOutputStream(FileDescriptor.err), true, StandardCharsets.UTF_8),
+        new PrintStream(
+            OutputClosed.checked(new FileOutputStream(FileDescriptor.err)),
+            true,
+            StandardCharsets.UTF_8),
         System.in,
         System.getenv(),
         Path.of("").toAbsolutePath(),

@@ -48,6 +48,18 @@ public final class CliFixture {
         Terminal.NONE);
   }
 
+  /** The same with the bytes as they are. */
+  public record Bytes(int code, byte[] out, byte[] err) {}
+
+  public Bytes bytes(String... arguments) {
+    var out = new ByteArrayOutputStream();
+    var err = new ByteArrayOutputStream();
+    Session session = session(new byte[0], out, err);
+    int code = new Cli(session).run(arguments);
+    session.flush();
+    return new Bytes(code, out.toByteArray(), err.toByteArray());
+  }
+
   public Result runWithInput(byte[] input, String... arguments) {
     var out = new ByteArrayOutputStream();
     var err = new ByteArrayOutputStream();

@@ -119,6 +119,11 @@ public final class DaemonClient implements AutoCloseable {
             : request.with("Content-Type", type).withBody(new HttpRequest.Body.Bytes(body)));
   }
 
+  /** The output behind a path that gives logs. */
+  public OutputFrames output(String path, Query query) throws InterruptedException {
+    return new OutputFrames(download(path, query.and("format", "frames")));
+  }
+
   public ServerEvents events(Query query) throws InterruptedException {
     return new ServerEvents(checked(request("GET", "/events", query, EVENTS), Deadline.none()));
   }

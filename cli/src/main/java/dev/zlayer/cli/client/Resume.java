@@ -2,6 +2,7 @@ package dev.zlayer.cli.client;
 
 import java.time.Instant;
 import java.util.Optional;
+import java.util.function.Consumer;
 
 /**
  * How far a log was read, so that a second reading of it begins where the first one was cut off.
@@ -23,6 +24,16 @@ public final class Resume {
   /** Call before the log is read again. */
   public void again() {
     toPass = last.isPresent() ? shown : -1;
+  }
+
+  /** Passes on what is new; {@code waiting} is called when nothing more is there at the moment. */
+  public void passNew(OutputFrames frames, Consumer<Output> to, Runnable waiting)
+      throws InterruptedException {
+    for (var record = frames.next(waiting); record.isPresent(); record = frames.next(waiting)) {
+      if (isNew(record.get())) {
+        to.accept(record.get());
+      }
+    }
   }
 
   /** Whether a record is new; counts it if so. */

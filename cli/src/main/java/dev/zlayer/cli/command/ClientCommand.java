@@ -6,11 +6,13 @@ import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.cli.client.DaemonLost;
 import dev.zlayer.cli.client.DaemonProblem;
 import dev.zlayer.cli.client.Reconnecting;
+import dev.zlayer.cli.terminal.OutputClosed;
 import dev.zlayer.error.AgentException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
@@ -34,7 +36,27 @@ public abstract class ClientCommand implements Callable<Integer> {
   @Override
   public final Integer call() throws Exception {
     try (DaemonClient client = open()) {
+      return streams() ? untilOutputCloses(client) : run(client);
+    }
+  }
+
+  /** Whether it goes on printing what happens; then it ends with the one who reads that. */
+  protected boolean streams() {
+    return false;
+  }
+
+  private int untilOutputCloses(DaemonClient client) throws Exception {
+    Thread self = Thread.currentThread();
+    var closed = new AtomicBoolean();
+    Runnable end =
+        () -> {
+          closed.set(true);
+          self.interrupt();
+        };
+    try (var _ = session.screen().onOutputClosed(end)) {
       return run(client);
+    } catch (InterruptedException e) {
+      throw closed.get() ? new OutputClosed() : e;
     }
   }
 

@@ -88,8 +88,21 @@ public final class LogPrinter {
     }
 
     public void print(Output piece) {
+      put(piece);
+      flush();
+    }
+
+    /** Prints it with the next {@link #flush}. */
+    public void put(Output piece) {
       synchronized (LogPrinter.this) {
         (piece.stderr() ? stderr : stdout).print(this, piece);
+      }
+    }
+
+    public void flush() {
+      synchronized (LogPrinter.this) {
+        out.flush();
+        err.flush();
       }
     }
 
@@ -98,6 +111,7 @@ public final class LogPrinter {
       synchronized (LogPrinter.this) {
         stdout.end(this);
         stderr.end(this);
+        flush();
       }
     }
 
@@ -135,7 +149,7 @@ public final class LogPrinter {
       if (!piece.partial()) {
         endLine(source);
       } else if (source.name.isEmpty()) {
-        flush();
+        write();
       } else if (waiting.size() >= LONGEST_LINE) {
         endLine(source);
       }
@@ -151,14 +165,13 @@ public final class LogPrinter {
       }
       waiting.write('\n');
       begun = false;
-      flush();
+      write();
     }
 
-    private void flush() {
+    private void write() {
       byte[] bytes = waiting.toByteArray();
       waiting.reset();
       to.write(bytes, 0, bytes.length);
-      to.flush();
     }
 
     void end(Source source) {
@@ -171,7 +184,7 @@ public final class LogPrinter {
         waiting.writeBytes(PLAIN);
       }
       if (waiting.size() > 0) {
-        flush();
+        write();
       }
     }
   }

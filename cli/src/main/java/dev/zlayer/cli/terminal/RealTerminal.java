@@ -40,4 +40,9 @@ public final class RealTerminal implements Terminal {
   public Undo onSignal(String name, Runnable action) {
     return Signals.handle(name, action);
   }
+
+  @Override
+  public Undo onOutputClosed(Runnable action) {
+    return OutputWatchLoop.start(action);
+  }
 }

@@ -22,6 +22,9 @@ public interface Terminal {
   /** Calls {@code action} on that signal (INT, WINCH ...) instead of what usually happens. */
   Undo onSignal(String name, Runnable action);
 
+  /** Calls {@code action} once nobody reads standard output any more, until closed. */
+  Undo onOutputClosed(Runnable action);
+
   /** No terminal, no signals: for tests and for runs that nobody watches. */
   Terminal NONE =
       new Terminal() {
@@ -37,6 +40,11 @@ public interface Terminal {
 
         @Override
         public Undo onSignal(String name, Runnable action) {
+          return () -> {};
+        }
+
+        @Override
+        public Undo onOutputClosed(Runnable action) {
           return () -> {};
         }
       };

@@ -111,7 +111,7 @@ public final class ContainerInsideResource implements Resource {
   private Answer logs(Call call) {
     Container container = container(call);
     return LogLines.answer(
-        call, redaction, () -> container.logs(LogLines.query(call, clock.instant())));
+        call, redaction, () -> standalone.logs(container, LogLines.query(call, clock.instant())));
   }
 
   private Answer exec(Call call) throws InterruptedException {

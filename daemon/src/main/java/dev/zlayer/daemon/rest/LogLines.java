@@ -4,15 +4,20 @@ import dev.zlayer.container.LogQuery;
 import dev.zlayer.container.LogRecord;
 import dev.zlayer.daemon.http.Answer;
 import dev.zlayer.daemon.http.Call;
+import dev.zlayer.daemon.http.ProblemDocument;
 import dev.zlayer.daemon.http.Route;
 import dev.zlayer.daemon.rest.stream.ExecLines;
 import dev.zlayer.engine.secret.RedactingLogReader;
 import dev.zlayer.engine.secret.Redaction;
+import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
 import dev.zlayer.port.LogReader;
 import dev.zlayer.spec.form.Doc;
 import java.io.BufferedOutputStream;
+import java.io.DataOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.time.Instant;
 import java.util.Locale;
@@ -32,6 +37,9 @@ final class LogLines {
       @Doc("True when no line end follows it; absent otherwise.") Optional<Boolean> partial) {}
 
   private static final int BUFFER = 64 << 10;
+  private static final int STDERR = 1;
+  private static final int PARTIAL = 2;
+  private static final int PROBLEM = 4;
 
   private LogLines() {}
 
@@ -43,7 +51,10 @@ final class LogLines {
         .with("until", "Up to this time, or that long ago.")
         .withFlag("stdout", "Standard output; true when absent.")
         .withFlag("stderr", "Standard error; true when absent.")
-        .with("format", "raw for the bytes alone.")
+        .with(
+            "format",
+            "raw for the bytes alone; frames for binary records: seconds (8 bytes), nanoseconds"
+                + " (4), flags (1: stderr 1, partial 2, problem 4), length (4), content.")
         .streams(Line.class, "Lines, long or unfinished ones in parts.");
   }
 
@@ -78,11 +89,44 @@ final class LogLines {
             buffered.flush();
           });
     }
+    if (call.query("format").filter("frames"::equals).isPresent()) {
+      return new Answer.Bytes(
+          "application/vnd.zlayer.output", Map.of(), out -> frames(call, reader, out));
+    }
     return new Answer.Lines(
         out -> {
           out.flush();
           pass(reader, out::flush, line -> out.add(json(line)));
         });
+  }
+
+  /** For callers that want every byte fast; what fails on the way is the last frame. */
+  private static void frames(Call call, LogReader reader, OutputStream to)
+      throws IOException, InterruptedException {
+    var out = new DataOutputStream(new BufferedOutputStream(to, BUFFER));
+    out.flush();
+    try {
+      pass(
+          reader,
+          out::flush,
+          line -> {
+            int stream = line.stream() == LogRecord.Stream.STDERR ? STDERR : 0;
+            frame(out, line.time(), stream | (line.partial() ? PARTIAL : 0), line.bytes());
+          });
+    } catch (AgentException e) {
+      byte[] problem = JsonText.bytes(ProblemDocument.of(e).json(call.id()));
+      frame(out, Instant.EPOCH, PROBLEM, problem);
+    }
+    out.flush();
+  }
+
+  private static void frame(DataOutputStream out, Instant time, int flags, byte[] content)
+      throws IOException {
+    out.writeLong(time.getEpochSecond());
+    out.writeInt(time.getNano());
+    out.writeByte(flags);
+    out.writeInt(content.length);
+    out.write(content);
   }
 
   /** Where a line goes. */

@@ -23,6 +23,9 @@ final class KeeperLoop implements AutoCloseable {
   /** A run that lasted this long was a good one, and failures are counted anew. */
   private static final Duration GOOD_RUN = Duration.ofSeconds(10);
 
+  /** How long a container that is read is left before its readers are counted again. */
+  private static final Duration BETWEEN_READERS = Duration.ofSeconds(1);
+
   private final Container container;
   private final AfterExit rules;
   private final Book book;
@@ -34,6 +37,9 @@ final class KeeperLoop implements AutoCloseable {
   /** What is known and noted of the container beyond the runtime. */
   interface Book {
     boolean stoppedByHand();
+
+    /** Whether somebody is reading its output. */
+    boolean read();
 
     void ended(Outcome outcome);
 
@@ -102,6 +108,9 @@ final class KeeperLoop implements AutoCloseable {
           }
           case AfterExit.Step.Remove(Duration after) -> {
             boolean _ = released.await(after.toMillis(), TimeUnit.MILLISECONDS);
+            while (book.read()) {
+              pauses.pause(BETWEEN_READERS);
+            }
             container.remove(true);
             book.removed();
             log.info("removed after its end", facts(outcome));

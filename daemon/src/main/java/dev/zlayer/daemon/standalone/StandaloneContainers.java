@@ -4,6 +4,8 @@ import dev.zlayer.container.ContainerDetails;
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.container.ContainerStatus;
+import dev.zlayer.container.LogQuery;
+import dev.zlayer.container.LogRecord;
 import dev.zlayer.container.Outcome;
 import dev.zlayer.daemon.log.Log;
 import dev.zlayer.engine.state.Change;
@@ -13,6 +15,7 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.ContainerRuntime;
+import dev.zlayer.port.LogReader;
 import dev.zlayer.port.Renamable;
 import dev.zlayer.spec.service.RestartPolicySpec;
 import dev.zlayer.task.KeyedLock;
@@ -30,6 +33,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.regex.Pattern;
 
 /** Makes, starts, stops and keeps containers that belong to no deployment. */
@@ -50,6 +54,7 @@ public final class StandaloneContainers implements AutoCloseable {
   private final KeyedLock<ContainerId> locks = new KeyedLock<>();
   private final KeyedLock<String> names = new KeyedLock<>();
   private final Map<ContainerId, KeeperLoop> keepers = new ConcurrentHashMap<>();
+  private final Map<ContainerId, Integer> readers = new ConcurrentHashMap<>();
   private volatile boolean closing;
 
   /**
@@ -238,6 +243,32 @@ public final class StandaloneContainers implements AutoCloseable {
     }
   }
 
+  /** Output of a container, which is not removed after its exit before this is closed. */
+  public LogReader logs(Container container, LogQuery query) {
+    LogReader reader = container.logs(query);
+    readers.merge(container.id(), 1, Integer::sum);
+    var open = new AtomicBoolean(true);
+    return new LogReader() {
+      @Override
+      public Optional<LogRecord> next() throws InterruptedException {
+        return reader.next();
+      }
+
+      @Override
+      public Optional<LogRecord> next(Runnable waiting) throws InterruptedException {
+        return reader.next(waiting);
+      }
+
+      @Override
+      public void close() {
+        reader.close();
+        if (open.getAndSet(false)) {
+          readers.computeIfPresent(container.id(), (_, count) -> count > 1 ? count - 1 : null);
+        }
+      }
+    };
+  }
+
   private boolean stoppedByHand(ContainerId id) {
     return closing || store.find(STOPPED, id.path()).isPresent();
   }
@@ -273,6 +304,11 @@ public final class StandaloneContainers implements AutoCloseable {
     @Override
     public boolean stoppedByHand() {
       return StandaloneContainers.this.stoppedByHand(container.id());
+    }
+
+    @Override
+    public boolean read() {
+      return readers.containsKey(container.id());
     }
 
     @Override

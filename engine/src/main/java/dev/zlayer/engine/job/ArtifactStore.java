@@ -6,6 +6,7 @@ import dev.zlayer.host.file.PrivatePlace;
 import dev.zlayer.port.Archivable;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -57,23 +58,52 @@ final class ArtifactStore {
   Attempt.Artifact keep(ExecutionId id, int attempt, int index, String path, Archivable container)
       throws InterruptedException {
     String name = "%d-%d.tar".formatted(attempt, index);
+    try {
+      write(id, name, out -> container.copyOut(path, out));
+      return new Attempt.Artifact(path, name, Files.size(path(id, name)));
+    } catch (IOException e) {
+      throw cannotKeep(path, e);
+    }
+  }
+
+  /** Writes a file of an execution. */
+  @FunctionalInterface
+  interface Content {
+    void writeTo(OutputStream out) throws IOException, InterruptedException;
+  }
+
+  /** Keeps a file that is dropped together with the artifacts of its execution. */
+  void keep(ExecutionId id, String name, Content content) throws InterruptedException {
+    try {
+      write(id, name, content);
+    } catch (IOException e) {
+      throw cannotKeep(name, e);
+    }
+  }
+
+  /** Where a file of an execution is. */
+  Path path(ExecutionId id, String name) {
+    return directory.resolve(id.text()).resolve(name);
+  }
+
+  private AgentException cannotKeep(String what, IOException e) {
+    return new AgentException.Configuration(
+        "cannot keep %s: %s: check the space in %s".formatted(what, e, directory), e);
+  }
+
+  private void write(ExecutionId id, String name, Content content)
+      throws IOException, InterruptedException {
     Path place = directory.resolve(id.text());
     Path part = place.resolve(name + ".part");
-    try {
-      PrivatePlace.directory(directory);
-      Files.createDirectories(place);
-      try (var out = Files.newOutputStream(part)) {
-        container.copyOut(path, out);
-      } catch (AgentException e) {
-        Files.delete(part); // retention does not count what nobody can fetch
-        throw e;
-      }
-      publish(place, part, place.resolve(name));
-      return new Attempt.Artifact(path, name, Files.size(place.resolve(name)));
-    } catch (IOException e) {
-      throw new AgentException.Configuration(
-          "cannot keep %s: %s: check the space in %s".formatted(path, e, directory), e);
+    PrivatePlace.directory(directory);
+    Files.createDirectories(place);
+    try (var out = Files.newOutputStream(part)) {
+      content.writeTo(out);
+    } catch (AgentException | IOException e) {
+      Files.deleteIfExists(part); // retention does not count what nobody can fetch
+      throw e;
     }
+    publish(place, part, place.resolve(name));
   }
 
   private void publish(Path place, Path part, Path file) throws IOException {

@@ -8,7 +8,7 @@ import java.util.Optional;
 /**
  * What a run reports of its end: how the process ended, or what kept it from running.
  *
- * @param log the kept output as {@link OutputCodec} writes it
+ * @param log the kept output as {@link OutputCodec} writes it, unless it is long and in a file
  */
 @SuppressWarnings("ArrayRecordComponent") // output is bytes, never compared
 record AttemptEnd(

@@ -1,7 +1,5 @@
 package dev.zlayer.engine.job;
 
-import dev.zlayer.container.LogQuery;
-import dev.zlayer.container.LogRecord;
 import dev.zlayer.container.Outcome;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Archivable;
@@ -17,9 +15,11 @@ import java.util.Optional;
  */
 final class Harvest {
   private final ArtifactStore artifacts;
+  private final JobLogStore logs;
 
   Harvest(ArtifactStore artifacts) {
     this.artifacts = artifacts;
+    this.logs = new JobLogStore(artifacts);
   }
 
   AttemptEnd of(
@@ -30,30 +30,21 @@ final class Harvest {
       throws InterruptedException {
     JobSpec job = definition.map(JobDefinition::job).orElse(JobDefaults.SPEC);
     List<String> notes = new ArrayList<>();
-    var capture = new OutputCapture(job.maxLogSize().bytes());
-    capture(container, capture, notes);
+    JobLogStore.Kept output = output(execution, job, container, notes);
     List<Attempt.Artifact> kept =
         outcome.isPresent() ? artifacts(execution, job, container, notes) : List.of();
-    List<LogRecord> lines = capture.lines();
-    return new AttemptEnd(
-        outcome,
-        Optional.empty(),
-        lines.isEmpty() ? new byte[0] : OutputCodec.write(lines),
-        capture.output(),
-        kept,
-        notes);
+    return new AttemptEnd(outcome, Optional.empty(), output.log(), output.output(), kept, notes);
   }
 
-  private static void capture(Container container, OutputCapture capture, List<String> notes)
+  private JobLogStore.Kept output(
+      Execution execution, JobSpec job, Container container, List<String> notes)
       throws InterruptedException {
-    try (var reader = container.logs(LogQuery.ALL)) {
-      Optional<LogRecord> line = reader.next();
-      while (line.isPresent()) {
-        capture.add(line.get());
-        line = reader.next();
-      }
+    try {
+      return logs.keep(
+          execution.id(), execution.attempt().number(), job.maxLogSize().bytes(), container);
     } catch (AgentException e) {
       notes.add("output: " + e.getMessage());
+      return JobLogStore.Kept.NOTHING;
     }
   }
 

@@ -21,6 +21,7 @@ public final class JobExecutor implements AutoCloseable {
   private final ExecutionView view = new ExecutionView();
   private final JobLoop loop;
   private final ArtifactStore artifacts;
+  private final JobLogStore logs;
 
   /** An execution that waits, and how many get their turn before it. */
   public record Queued(int position, Execution execution) {}
@@ -28,6 +29,7 @@ public final class JobExecutor implements AutoCloseable {
   private JobExecutor(JobParts parts, JobConfig config, List<JobDefinition> jobs) {
     this.parts = parts;
     this.artifacts = new ArtifactStore(parts.artifacts());
+    this.logs = new JobLogStore(artifacts);
     var ledger = new Ledger();
     var book = new JobBook(config, new ExecutionIds(parts.random()), ledger);
     jobs.stream()
@@ -177,9 +179,8 @@ public final class JobExecutor implements AutoCloseable {
   }
 
   private LogReader kept(ExecutionId id, int attempt, LogQuery query) {
-    byte[] log =
-        parts.store().find(Ledger.LOGS, Ledger.logKey(id, attempt)).orElseGet(() -> new byte[0]);
-    return new KeptLogReader(OutputCodec.read(log), query);
+    Optional<byte[]> log = parts.store().find(Ledger.LOGS, Ledger.logKey(id, attempt));
+    return logs.open(id, attempt, log, query);
   }
 
   /** A kept path as a tar archive. */

@@ -1,71 +1,82 @@
 package dev.zlayer.engine.job;
 
 import dev.zlayer.container.LogRecord;
+import dev.zlayer.port.LogReader;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Deque;
-import java.util.List;
 
 /**
  * Keeps the first and the last half of a limited number of bytes of output, whatever its length,
- * with a mark where something was left out.
+ * with a mark where something was left out. Reads the output twice, so that it need not be held:
+ * once for its size, and once to write what is kept of it.
  */
 final class OutputCapture {
+  private final long limit;
   private final long half;
-  private final List<LogRecord> head = new ArrayList<>();
-  private final Deque<LogRecord> tail = new ArrayDeque<>();
-  private long headBytes;
-  private long tailBytes;
-  private long total;
+  private final long total;
+  private final long records;
+  private long kept;
 
-  OutputCapture(long limit) {
+  /** Reads all of it, without keeping anything yet. */
+  OutputCapture(long limit, LogReader reader) throws InterruptedException {
+    this.limit = limit;
     this.half = Math.max(1, limit / 2);
+    long bytes = 0;
+    long size = 1;
+    for (var record = reader.next(); record.isPresent(); record = reader.next()) {
+      bytes += record.get().length();
+      size += OutputCodec.size(record.get());
+    }
+    this.total = bytes;
+    this.records = size;
   }
 
-  void add(LogRecord line) {
-    total += size(line);
-    if (tail.isEmpty() && headBytes + size(line) <= half) {
-      head.add(line);
-      headBytes += size(line);
-      return;
-    }
-    LogRecord kept = size(line) <= half ? line : cut(line);
-    tail.add(kept);
-    tailBytes += size(kept);
-    while (tailBytes > half) {
-      tailBytes -= size(tail.remove());
+  /** How many bytes {@link #write} may write; 0 when there is no output. */
+  long size() {
+    return total == 0 ? 0 : records;
+  }
+
+  /** Reads it again from its beginning. */
+  void write(LogReader reader, OutputCodec.Writer out) throws IOException, InterruptedException {
+    long at = 0;
+    boolean marked = false;
+    kept = 0;
+    for (var next = reader.next(); next.isPresent(); next = reader.next()) {
+      LogRecord record = next.get();
+      long end = at + record.length();
+      if (total > limit && end > half) {
+        boolean tooLong = record.length() > half && end > total - half;
+        if (total - at > half && !tooLong) {
+          at = end;
+          continue;
+        }
+        if (total - at > half) {
+          record = cut(record, (int) (total - half - at));
+        }
+        if (!marked) {
+          marked = true;
+          out.write(mark(record, total - kept - Math.min(half, total - at)));
+        }
+      }
+      out.write(record);
+      kept += record.length();
+      at = end;
     }
   }
 
   Attempt.Output output() {
-    return new Attempt.Output(headBytes + tailBytes, total);
+    return new Attempt.Output(kept, total);
   }
 
-  List<LogRecord> lines() {
-    var lines = new ArrayList<>(head);
-    long missing = total - headBytes - tailBytes;
-    if (missing > 0) {
-      LogRecord next = tail.isEmpty() ? head.getLast() : tail.getFirst();
-      byte[] mark =
-          "[... %d bytes left out ...]".formatted(missing).getBytes(StandardCharsets.UTF_8);
-      lines.add(new LogRecord(next.time(), LogRecord.Stream.STDERR, mark, false));
-    }
-    lines.addAll(tail);
-    return lines;
+  private static LogRecord mark(LogRecord next, long missing) {
+    byte[] mark = "[... %d bytes left out ...]".formatted(missing).getBytes(StandardCharsets.UTF_8);
+    return new LogRecord(next.time(), LogRecord.Stream.STDERR, mark, false);
   }
 
   /** The end of a line that alone is too long. */
-  private LogRecord cut(LogRecord line) {
-    byte[] bytes = line.bytes();
-    int from = (int) Math.max(0, bytes.length - half + 1);
-    return new LogRecord(
-        line.time(), line.stream(), Arrays.copyOfRange(bytes, from, bytes.length), line.partial());
-  }
-
-  /** With the line end. */
-  private static long size(LogRecord line) {
-    return line.bytes().length + (line.partial() ? 0L : 1L);
+  private static LogRecord cut(LogRecord record, int from) {
+    byte[] end = Arrays.copyOfRange(record.bytes(), from, record.bytes().length);
+    return new LogRecord(record.time(), record.stream(), end, record.partial());
   }
 }

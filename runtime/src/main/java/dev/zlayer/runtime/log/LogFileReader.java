@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  * longer than the log is large continues with the oldest generation that is left.
  */
 public final class LogFileReader implements LogReader {
-  private static final int BUFFER = 256 << 10;
+  private static final int BUFFER = 64 << 10;
 
   /** For short logs, which most jobs have; still more than any line that conmon writes. */
   private static final int SMALL_BUFFER = 32 << 10;
@@ -52,6 +52,9 @@ public final class LogFileReader implements LogReader {
 
   /** Which of the parts that were there at first is read now. */
   private int part;
+
+  /** The writer has left the current part; it is read to its end once more. */
+  private boolean leaving;
 
   private boolean finished;
   private volatile boolean closed;
@@ -74,7 +77,7 @@ public final class LogFileReader implements LogReader {
     var reader = new LogFileReader(files, query, end, clock);
     try {
       if (query.follow()) {
-        reader.registrations.add(watch.watch(files.directory(), reader.wake::release));
+        reader.registrations.add(watch.watch(files.directory(), reader::changed));
         reader.registrations.add(end.onEnd(reader.wake::release));
       }
       reader.seek();
@@ -127,6 +130,22 @@ public final class LogFileReader implements LogReader {
     wake.release();
     registrations.forEach(DirectoryWatchLoop.Registration::close);
     parts.forEach(LogPart::close);
+  }
+
+  /**
+   * Opens generations as they come and not only when they are read: one that is open can be read
+   * however long ago it was deleted, so a reader that is slow loses nothing.
+   */
+  private void changed() {
+    try {
+      LogPart last = parts.peekLast();
+      while (last != null && !closed && findNext(last)) {
+        last = parts.peekLast();
+      }
+    } catch (IOException _) {
+      // the thread that reads meets it too, and says so
+    }
+    wake.release();
   }
 
   /** The next record that is there already; null when there is none or all is finished. */
@@ -201,9 +220,13 @@ public final class LogFileReader implements LogReader {
       return false;
     }
     if (parts.size() == 1) {
-      // conmon left this one, but may have written to it since we looked: look once more
       return query.follow() && findNext(part);
     }
+    if (!leaving) {
+      leaving = true; // what was written before the next one came is there now
+      return true;
+    }
+    leaving = false;
     parts.remove();
     part.close();
     scanner = scannerOf(parts.getFirst(), 0);
@@ -212,7 +235,10 @@ public final class LogFileReader implements LogReader {
   }
 
   /** Adds the generation after the last one we know, once conmon writes another file. */
-  private boolean findNext(LogPart last) throws IOException {
+  private synchronized boolean findNext(LogPart last) throws IOException {
+    if (!last.equals(parts.peekLast())) {
+      return true; // the other thread was faster
+    }
     Object key = last.generation().key();
     if (LogFiles.key(files.current()).map(key::equals).orElse(true)) {
       return false;
@@ -228,6 +254,9 @@ public final class LogFileReader implements LogReader {
       if (generation.number() > number || number == Long.MAX_VALUE) {
         try {
           parts.add(LogPart.open(generation));
+          if (closed) {
+            parts.forEach(LogPart::close);
+          }
           return true;
         } catch (NoSuchFileException _) {
           // rotated out at this moment

@@ -34,6 +34,11 @@ public final class AttachCommand extends ClientCommand {
   }
 
   @Override
+  protected boolean streams() {
+    return true;
+  }
+
+  @Override
   protected int run(DaemonClient client) throws InterruptedException {
     Target target = Target.parse(name);
     Json details = client.get(target.path());

@@ -52,6 +52,11 @@ public final class EventsCommand extends AnswerCommand {
   }
 
   @Override
+  protected boolean streams() {
+    return true;
+  }
+
+  @Override
   protected int run(DaemonClient client) throws InterruptedException {
     last = since;
     List<Json> events;

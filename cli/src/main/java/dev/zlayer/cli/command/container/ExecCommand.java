@@ -81,6 +81,11 @@ public final class ExecCommand extends ClientCommand {
   }
 
   @Override
+  protected boolean streams() {
+    return true;
+  }
+
+  @Override
   protected int run(DaemonClient client) throws InterruptedException {
     Target target = Target.parse(container);
     Map<String, String> variables = Variables.parse(session, env);

@@ -85,6 +85,11 @@ public final class LogsCommand extends ClientCommand {
   }
 
   @Override
+  protected boolean streams() {
+    return follow;
+  }
+
+  @Override
   protected int run(DaemonClient client) throws InterruptedException {
     Instant now = Instant.now();
     var wish =

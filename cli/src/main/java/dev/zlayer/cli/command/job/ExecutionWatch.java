@@ -2,8 +2,7 @@ package dev.zlayer.cli.command.job;
 
 import dev.zlayer.cli.Session;
 import dev.zlayer.cli.client.DaemonClient;
-import dev.zlayer.cli.client.JsonLines;
-import dev.zlayer.cli.client.Output;
+import dev.zlayer.cli.client.OutputFrames;
 import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.client.Reconnecting;
 import dev.zlayer.cli.client.Resume;
@@ -80,15 +79,12 @@ final class ExecutionWatch {
         reconnecting.run(
             () -> {
               resume.again();
-              try (JsonLines lines =
-                  client.stream("/executions/" + Query.segment(id) + "/logs", query)) {
-                for (Optional<Json> line = lines.next(); line.isPresent(); line = lines.next()) {
-                  Output output = Output.of(line.get());
-                  if (resume.isNew(output)) {
-                    printer.print(output);
-                  }
-                }
+              try (OutputFrames frames =
+                  client.output("/executions/" + Query.segment(id) + "/logs", query)) {
+                resume.passNew(frames, printer::put, printer::flush);
                 return true;
+              } finally {
+                printer.flush();
               }
             });
     assert complete;

@@ -43,6 +43,11 @@ public final class JobLogsCommand extends ClientCommand {
   }
 
   @Override
+  protected boolean streams() {
+    return follow;
+  }
+
+  @Override
   protected int run(DaemonClient client) throws InterruptedException {
     String id = Executions.find(client, name).at("id").string().orElse(name);
     Query query = Query.NONE.flag("follow", follow).andIf("attempt", Optional.ofNullable(attempt));

@@ -71,6 +71,11 @@ public final class JobRunCommand extends AnswerCommand {
   }
 
   @Override
+  protected boolean streams() {
+    return true;
+  }
+
+  @Override
   protected int run(DaemonClient client) throws InterruptedException {
     JobName name = JobName.parse(job);
     Json created = client.post("/jobs" + name.path() + "/executions", Query.NONE, request());

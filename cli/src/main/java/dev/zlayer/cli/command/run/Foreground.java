@@ -5,8 +5,7 @@ import dev.zlayer.cli.client.Channel;
 import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.cli.client.DaemonLost;
 import dev.zlayer.cli.client.DaemonProblem;
-import dev.zlayer.cli.client.JsonLines;
-import dev.zlayer.cli.client.Output;
+import dev.zlayer.cli.client.OutputFrames;
 import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.client.Reconnecting;
 import dev.zlayer.cli.client.Resume;
@@ -14,9 +13,9 @@ import dev.zlayer.cli.client.Target;
 import dev.zlayer.cli.command.container.Interaction;
 import dev.zlayer.cli.print.LogPrinter;
 import dev.zlayer.cli.print.Outcomes;
+import dev.zlayer.cli.terminal.OutputClosed;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
-import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
@@ -53,6 +52,41 @@ final class Foreground {
 
   /** With standard input, and a terminal on demand. */
   int attached(boolean tty) throws InterruptedException {
+    return whileRead(() -> attach(tty));
+  }
+
+  /** Only watched: its log is what is shown, so a restart of the daemon loses nothing. */
+  int watched() throws InterruptedException {
+    return whileRead(this::watch);
+  }
+
+  /** Nobody reads its output any more: it ends, as a program in a pipeline does. */
+  private int whileRead(Reconnecting.Work<Integer> work) throws InterruptedException {
+    try {
+      return work.run();
+    } catch (OutputClosed | InterruptedException e) {
+      end();
+      throw e;
+    }
+  }
+
+  private void end() {
+    boolean ended = false;
+    while (!ended) {
+      try {
+        if (remove) {
+          discard();
+        } else {
+          send("KILL");
+        }
+        ended = true;
+      } catch (InterruptedException _) {
+        // the watch of the output interrupts once, perhaps only after a write has failed
+      }
+    }
+  }
+
+  private int attach(boolean tty) throws InterruptedException {
     Query query = Query.of("stdin", true).and("logs", true).and("start", true);
     try {
       Channel channel = client.connect(target.path() + "/attach/ws", query);
@@ -75,8 +109,7 @@ final class Foreground {
     }
   }
 
-  /** Only watched: its log is what is shown, so a restart of the daemon loses nothing. */
-  int watched() throws InterruptedException {
+  private int watch() throws InterruptedException {
     try (var _ = session.screen().onSignal("INT", () -> signal("INT"));
         var _ = session.screen().onSignal("TERM", () -> signal("TERM"))) {
       try {
@@ -115,14 +148,11 @@ final class Foreground {
               resume.again();
               Query query =
                   Query.of("follow", true).andIf("since", resume.since().map(Object::toString));
-              try (JsonLines lines = client.stream(target.path() + "/logs", query)) {
-                for (Optional<Json> line = lines.next(); line.isPresent(); line = lines.next()) {
-                  Output output = Output.of(line.get());
-                  if (resume.isNew(output)) {
-                    printer.print(output);
-                  }
-                }
+              try (OutputFrames frames = client.output(target.path() + "/logs", query)) {
+                resume.passNew(frames, printer::put, printer::flush);
                 return true;
+              } finally {
+                printer.flush();
               }
             });
     assert complete;
@@ -145,11 +175,17 @@ final class Foreground {
               "%nzlayer: the process ignores this signal; end it with 'zlayer kill %s'%n", name);
     }
     try {
+      send(signal);
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void send(String signal) throws InterruptedException {
+    try {
       client.post(target.path() + "/kill", Query.of("signal", signal));
     } catch (DaemonProblem | DaemonLost | AgentException _) {
       // it has ended; whoever waits for it says how
-    } catch (InterruptedException _) {
-      Thread.currentThread().interrupt();
     }
   }
 

@@ -51,6 +51,12 @@ public final class RunCommand extends ClientCommand implements Advising {
   /** After so long without a start the daemon takes it that nobody is here any more. */
   private static final String START_WITHIN = "30s";
 
+  /**
+   * How far a slow reader of the output, such as a compressor, may be behind before the oldest is
+   * lost. What nobody waits for has the usual limit.
+   */
+  private static final long FOREGROUND_LOG = 3L << 30;
+
   @Option(
       names = {"-d", "--detach"},
       description = "Run in the background")
@@ -117,6 +123,11 @@ public final class RunCommand extends ClientCommand implements Advising {
   }
 
   @Override
+  protected boolean streams() {
+    return !detach;
+  }
+
+  @Override
   protected int run(DaemonClient client) throws InterruptedException, IOException {
     if (tty && !detach && !session.keyboard()) {
       throw new AgentException.InvalidSpec("standard input is not a terminal; omit -t");
@@ -161,6 +172,10 @@ public final class RunCommand extends ClientCommand implements Advising {
             .putIf("start_within", Optional.of(START_WITHIN).filter(_ -> remove && !detach))
             .put("directory", session.directory().toAbsolutePath().toString())
             .put("image", ImageRef.parse(image).familiar())
+            .putIf(
+                "logs",
+                Optional.of(Json.object().put("max_size_bytes", FOREGROUND_LOG).build())
+                    .filter(_ -> !detach))
             .put("tty", tty)
             .put("stdin_open", interactive)
             .putIf("platform", Optional.ofNullable(platform).map(RunCommand::platform));
