@@ -5,6 +5,7 @@ import dev.zlayer.bench.work.DaemonWork;
 import dev.zlayer.bench.work.DiskWork;
 import dev.zlayer.bench.work.EndpointsWork;
 import dev.zlayer.bench.work.ExecWork;
+import dev.zlayer.bench.work.ImportWork;
 import dev.zlayer.bench.work.JobsWork;
 import dev.zlayer.bench.work.LogsWork;
 import dev.zlayer.bench.work.MicroWork;
@@ -36,6 +37,7 @@ public final class Main {
     WORKS.put("logs", new LogsWork());
     WORKS.put("daemon", new DaemonWork());
     WORKS.put("disk", new DiskWork());
+    WORKS.put("import", new ImportWork());
     WORKS.put("sleepers", new SleepersWork());
     WORKS.put("endpoints", new EndpointsWork());
   }

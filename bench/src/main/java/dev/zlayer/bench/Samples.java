@@ -24,6 +24,10 @@ public record Samples(List<Double> values) {
     return quantile(0.95);
   }
 
+  public double p99() {
+    return quantile(0.99);
+  }
+
   /** The nearest value; with an even number the median is the lower one of the middle. */
   private double quantile(double share) {
     if (values.isEmpty()) {

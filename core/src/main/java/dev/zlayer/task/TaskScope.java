@@ -9,9 +9,9 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * Fan-out that cannot leak: every task runs on its own virtual thread, and {@link #close} returns
- * only when all of them have ended. The first failure interrupts the others and is what {@link
- * #join} throws; failures that follow are attached to it as suppressed.
+ * Fan-out that cannot leak: every task runs on its own thread, and {@link #close} returns only when
+ * all of them have ended. The first failure interrupts the others and is what {@link #join} throws;
+ * failures that follow are attached to it as suppressed.
  *
  * <pre>{@code
  * try (var scope = new TaskScope("pull")) {
@@ -25,6 +25,7 @@ import java.util.concurrent.atomic.AtomicReference;
 public final class TaskScope implements AutoCloseable {
   private final String name;
   private final Semaphore permits;
+  private final Thread.Builder builder;
   private final List<Thread> threads = new ArrayList<>();
   private final AtomicReference<Throwable> failure = new AtomicReference<>();
   private volatile boolean closing;
@@ -35,8 +36,18 @@ public final class TaskScope implements AutoCloseable {
 
   /** At most {@code parallelism} tasks run at a time; the others wait for their turn. */
   public TaskScope(String name, int parallelism) {
+    this(name, parallelism, Thread.ofVirtual());
+  }
+
+  private TaskScope(String name, int parallelism, Thread.Builder builder) {
     this.name = name;
     this.permits = new Semaphore(parallelism, true);
+    this.builder = builder;
+  }
+
+  /** For few tasks that compute, or block in native calls: virtual threads would starve others. */
+  public static TaskScope ofPlatformThreads(String name) {
+    return new TaskScope(name, Integer.MAX_VALUE, Thread.ofPlatform().daemon());
   }
 
   /** A handle for the result; meaningful after {@link #join} returned. */
@@ -57,7 +68,7 @@ public final class TaskScope implements AutoCloseable {
               }
             });
     Thread thread =
-        Thread.ofVirtual()
+        builder
             .name(name + "-" + threads.size())
             .unstarted(
                 () -> {

@@ -15,6 +15,7 @@ import dev.zlayer.image.store.Leases;
 import dev.zlayer.oci.ImageRef;
 import dev.zlayer.port.ImageDetails.Layer;
 import dev.zlayer.tar.TarException;
+import dev.zlayer.task.BlockingPool;
 import dev.zlayer.task.TaskScope;
 import java.io.IOException;
 import java.io.InputStream;
@@ -32,7 +33,10 @@ record ImageFiles(Shelf shelf, ImagesConfig config) {
   List<ImageRecord> load(InputStream tar) throws InterruptedException {
     return loading(
         lease ->
-            adoptAll(new LoadArchive(shelf.content(), lease).read(tar, config.platform()), lease));
+            adoptAll(
+                BlockingPool.STREAMS.call(
+                    () -> new LoadArchive(shelf.content(), lease).read(tar, config.platform())),
+                lease));
   }
 
   private List<ImageRecord> adoptAll(List<LoadArchive.Loaded> images, Leases.Lease lease)
@@ -105,17 +109,20 @@ record ImageFiles(Shelf shelf, ImagesConfig config) {
           byte[] magic = archive.readNBytes(ModuleFile.MAGIC.length);
           archive.unread(magic);
           if (Arrays.equals(magic, ModuleFile.MAGIC)) {
-            Descriptor module = NewImage.ofModule(shelf.content(), lease, archive);
+            Descriptor module =
+                BlockingPool.STREAMS.call(() -> NewImage.ofModule(shelf.content(), lease, archive));
             return adopt(module, List.of(as), lease);
           }
           Descriptor manifest =
-              NewImage.ofRoot(
-                  shelf.content(),
-                  lease,
-                  archive,
-                  config.platform(),
-                  config.clock().instant(),
-                  config.layerLimits().bytes());
+              BlockingPool.STREAMS.call(
+                  () ->
+                      NewImage.ofRoot(
+                          shelf.content(),
+                          lease,
+                          archive,
+                          config.platform(),
+                          config.clock().instant(),
+                          config.layerLimits().bytes()));
           return adopt(manifest, List.of(as), lease);
         });
   }

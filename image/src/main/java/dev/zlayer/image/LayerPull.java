@@ -67,7 +67,7 @@ record LayerPull(Shelf shelf, KeyedLock<Digest> busy, Semaphore slots) {
     try (Ingest ingest = shelf.content().ingest(layer.digest(), layer.bytes())) {
       life = ingest.restarts();
       InputStream arriving = ingest.follow();
-      try (var scope = new TaskScope("layer-" + layer.digest().brief())) {
+      try (var scope = TaskScope.ofPlatformThreads("layer-" + layer.digest().brief())) {
         scope.fork(() -> download(from, ingest, report));
         scope.fork(() -> unpackArriving(diffId, arriving, report, failure));
         scope.join();

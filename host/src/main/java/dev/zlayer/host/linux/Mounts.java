@@ -1,5 +1,6 @@
 package dev.zlayer.host.linux;
 
+import dev.zlayer.task.BlockingPool;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
@@ -90,11 +91,16 @@ public final class Mounts {
   }
 
   private static void unmount(Path target, int flags) throws ErrnoException {
+    BlockingPool.FILES.complete(() -> unmountNow(target, flags));
+  }
+
+  private static boolean unmountNow(Path target, int flags) throws ErrnoException {
     try (var kernel = new KernelCalls()) {
       String raw = KernelCalls.raw(target.toAbsolutePath());
       if (kernel.call(Syscall.UMOUNT2, kernel.first(raw).address(), flags, 0, 0) < 0) {
         throw kernel.failure("unmount", raw);
       }
+      return true;
     }
   }
 

@@ -1,5 +1,6 @@
 package dev.zlayer.host.linux;
 
+import dev.zlayer.task.BlockingPool;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -63,8 +64,14 @@ public final class RootedDirectory implements AutoCloseable {
   public static void removeTree(Path tree) throws IOException {
     Path absolute = tree.toAbsolutePath();
     Path parent = Objects.requireNonNull(absolute.getParent(), "the root cannot be removed");
-    try (var directory = open(parent)) {
-      directory.root().remove(KernelCalls.raw(absolute.getFileName()));
+    try {
+      BlockingPool.FILES.complete(
+          () -> {
+            try (var directory = open(parent)) {
+              directory.root().remove(KernelCalls.raw(absolute.getFileName()));
+              return true;
+            }
+          });
     } catch (ErrnoException e) {
       if (e.errno() != ErrnoException.ENOENT) {
         throw e;

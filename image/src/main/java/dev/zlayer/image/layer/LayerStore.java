@@ -6,6 +6,7 @@ import dev.zlayer.host.linux.RootedDirectory;
 import dev.zlayer.oci.Digest;
 import dev.zlayer.tar.TarException;
 import dev.zlayer.tar.TarReader;
+import dev.zlayer.task.BlockingPool;
 import dev.zlayer.task.KeyedLock;
 import dev.zlayer.task.TaskScope;
 import java.io.IOException;
@@ -90,7 +91,11 @@ public final class LayerStore {
       busy.add(growing);
       try {
         retire(diffId); // it lost its content in a crash, if it is there at all
-        grow(growing, diffId, blob, compressedBytesRead);
+        BlockingPool.STREAMS.call(
+            () -> {
+              grow(growing, diffId, blob, compressedBytesRead);
+              return true;
+            });
         Files.move(growing, home(diffId), StandardCopyOption.ATOMIC_MOVE);
       } catch (IOException e) {
         throw translated(e, diffId);
@@ -135,9 +140,13 @@ public final class LayerStore {
     if (!due) {
       return;
     }
-    try (var root = RootedDirectory.open(directory)) {
-      root.sync();
-    }
+    BlockingPool.FILES.complete(
+        () -> {
+          try (var root = RootedDirectory.open(directory)) {
+            root.sync();
+            return true;
+          }
+        });
     for (Path mark : marks) {
       Files.deleteIfExists(mark);
     }
@@ -182,7 +191,7 @@ public final class LayerStore {
       throws IOException, InterruptedException {
     Path tree = Files.createDirectories(growing.resolve(TREE));
     Files.setPosixFilePermissions(tree, PosixFilePermissions.fromString("rwxr-xr-x"));
-    try (var scope = new TaskScope("unpack " + diffId.brief());
+    try (var scope = TaskScope.ofPlatformThreads("unpack " + diffId.brief());
         var root = RootedDirectory.open(tree);
         var implied = new LayerFacts.PathWriter(growing.resolve(IMPLIED));
         var times = new PathJournal(growing.resolve("times"))) {

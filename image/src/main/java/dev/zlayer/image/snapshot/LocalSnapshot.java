@@ -4,6 +4,7 @@ import dev.zlayer.host.linux.ErrnoException;
 import dev.zlayer.host.linux.Mounts;
 import dev.zlayer.host.linux.RootedDirectory;
 import dev.zlayer.oci.Digest;
+import dev.zlayer.task.BlockingPool;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -58,7 +59,11 @@ final class LocalSnapshot implements Snapshot {
       throw new NoSuchFileException("snapshot " + key + " was removed");
     }
     if (facts.overlay() && !Mounts.mounted(root())) {
-      overlays.mount(home, facts.layers());
+      BlockingPool.FILES.complete(
+          () -> {
+            overlays.mount(home, facts.layers());
+            return true;
+          });
     }
   }
 

@@ -4,6 +4,7 @@ import dev.zlayer.host.linux.Mounts;
 import dev.zlayer.host.linux.RootedDirectory;
 import dev.zlayer.image.layer.LayerStore;
 import dev.zlayer.oci.Digest;
+import dev.zlayer.task.BlockingPool;
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
@@ -58,7 +59,11 @@ final class LocalSnapshots implements Snapshots {
     try {
       Files.createDirectory(growing);
       if (overlay) {
-        new OverlayRoots(layers).prepare(growing, diffIdsBottomFirst);
+        BlockingPool.FILES.complete(
+            () -> {
+              new OverlayRoots(layers).prepare(growing, diffIdsBottomFirst);
+              return true;
+            });
       } else {
         new CopiedRoots(layers).prepare(growing, diffIdsBottomFirst);
       }
