@@ -4,6 +4,7 @@ import dev.zlayer.container.ExecSpec;
 import dev.zlayer.container.FileChange;
 import dev.zlayer.container.PathStat;
 import dev.zlayer.container.ProcessTable;
+import dev.zlayer.container.TerminalSize;
 import dev.zlayer.daemon.http.Answer;
 import dev.zlayer.daemon.http.Call;
 import dev.zlayer.daemon.http.Route;
@@ -26,6 +27,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.function.Supplier;
 
 /** What is inside containers: processes, files, output. */
@@ -80,6 +82,8 @@ public final class ContainerInsideResource implements Resource {
         Route.get("/containers/{ref}/exec/ws", "Talk to a process.", this::execSocket)
             .withRequired("command", "Program and arguments, one parameter each.")
             .withFlag("tty", "With a terminal.")
+            .withNumber("rows", "Size of the terminal when it starts, with columns.")
+            .withNumber("columns", "Size of the terminal when it starts, with rows.")
             .withFlag("stdin", "Its input comes from here; true when absent.")
             .with("user", "As whom it runs.")
             .with("working_directory", "Where it starts.")
@@ -126,7 +130,8 @@ public final class ContainerInsideResource implements Resource {
             wanted.user(),
             wanted.privileged(),
             false,
-            false));
+            false,
+            Optional.empty()));
   }
 
   private static void requireCommand(List<String> command) {
@@ -149,7 +154,19 @@ public final class ContainerInsideResource implements Resource {
             call.query("user"),
             call.flag("privileged", false),
             terminal,
-            terminal || call.flag("stdin", true)));
+            terminal || call.flag("stdin", true),
+            size(call)));
+  }
+
+  private static Optional<TerminalSize> size(Call call) {
+    OptionalInt rows = call.number("rows");
+    OptionalInt columns = call.number("columns");
+    if (rows.isPresent() != columns.isPresent()) {
+      throw new AgentException.InvalidSpec("a size needs both rows and columns");
+    }
+    return rows.isPresent()
+        ? Optional.of(new TerminalSize(rows.getAsInt(), columns.getAsInt()))
+        : Optional.empty();
   }
 
   private static Map<String, String> env(Call call) {

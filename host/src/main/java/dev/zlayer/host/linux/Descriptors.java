@@ -50,26 +50,28 @@ final class Descriptors {
 
   /** Another one for the same thing, whose number is not below {@code floor}. */
   static Descriptor copy(Descriptor descriptor, int floor) throws ErrnoException {
-    try (var kernel = new KernelCalls()) {
+    try (var using = descriptor.use();
+        var kernel = new KernelCalls()) {
       return made(
           kernel,
-          kernel.call(Syscall.FCNTL, descriptor.number(), F_DUPFD_CLOEXEC, floor, 0),
-          "descriptor " + descriptor.number());
+          kernel.call(Syscall.FCNTL, using.number(), F_DUPFD_CLOEXEC, floor, 0),
+          "descriptor " + using.number());
     }
   }
 
   /** What a file holds from its beginning, wherever those who share it stand in it. */
   static byte[] contents(Descriptor file, int limit) throws IOException {
     byte[] bytes = new byte[0];
-    try (var kernel = new KernelCalls()) {
+    try (var using = file.use();
+        var kernel = new KernelCalls()) {
       MemorySegment buffer = kernel.listing();
       while (bytes.length < limit) {
         long wanted = Math.min(limit - bytes.length, KernelCalls.LISTING_BYTES);
         long count =
             kernel.call(
-                Syscall.PREAD64, file.number(), buffer.address(), wanted, (long) bytes.length);
+                Syscall.PREAD64, using.number(), buffer.address(), wanted, (long) bytes.length);
         if (count < 0) {
-          throw kernel.failure("read", "descriptor " + file.number());
+          throw kernel.failure("read", "descriptor " + using.number());
         }
         if (count == 0) {
           break;

@@ -10,6 +10,7 @@ public final class ErrnoException extends IOException {
   public static final int ESRCH = 3;
   public static final int EINTR = 4;
   public static final int ENXIO = 6;
+  public static final int EBADF = 9;
   public static final int EAGAIN = 11;
   public static final int EACCES = 13;
   public static final int EBUSY = 16;
@@ -27,6 +28,7 @@ public final class ErrnoException extends IOException {
   public static final int ELOOP = 40;
   public static final int ENODATA = 61;
   public static final int EOPNOTSUPP = 95;
+  public static final int ESTALE = 116;
   public static final int EDQUOT = 122;
 
   private static final Map<Integer, String> TEXTS =
@@ -36,6 +38,7 @@ public final class ErrnoException extends IOException {
           Map.entry(ESRCH, "no such process"),
           Map.entry(EINTR, "interrupted"),
           Map.entry(ENXIO, "not a regular file"),
+          Map.entry(EBADF, "it is closed"),
           Map.entry(EAGAIN, "try again"),
           Map.entry(EACCES, "permission denied"),
           Map.entry(EBUSY, "device or resource busy"),
@@ -52,6 +55,7 @@ public final class ErrnoException extends IOException {
           Map.entry(ENOTEMPTY, "directory not empty"),
           Map.entry(ELOOP, "too many symbolic links"),
           Map.entry(ENODATA, "no such attribute"),
+          Map.entry(ESTALE, "it is not what it was"),
           Map.entry(EDQUOT, "disk quota exceeded"),
           Map.entry(EOPNOTSUPP, "not supported by the file system"));
 

@@ -73,11 +73,13 @@ public final class Fifo implements AutoCloseable {
 
   /** Waits for that process to write; blocks the operating system's thread, so keep it short. */
   public Answer await(PidFd writer, int millis) throws IOException {
-    try (var call = Libc.call()) {
+    try (var own = descriptor.use();
+        var other = writer.descriptor().use();
+        var call = Libc.call()) {
       MemorySegment entries = call.allocate(2 * ENTRY);
-      entries.set(ValueLayout.JAVA_INT, 0, descriptor.number());
+      entries.set(ValueLayout.JAVA_INT, 0, own.number());
       entries.set(ValueLayout.JAVA_SHORT, 4, POLLIN);
-      entries.set(ValueLayout.JAVA_INT, ENTRY, writer.descriptor().number());
+      entries.set(ValueLayout.JAVA_INT, ENTRY, other.number());
       entries.set(ValueLayout.JAVA_SHORT, ENTRY + 4, POLLIN);
       int count = (int) POLL.invokeExact(call.errno(), entries, 2L, millis);
       if (count < 0 && call.errnoValue() == ErrnoException.EINTR) {

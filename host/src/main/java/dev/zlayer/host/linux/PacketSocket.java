@@ -81,8 +81,9 @@ public final class PacketSocket {
   }
 
   private static void shutdown(Descriptor socket, int how) throws IOException {
-    try (var call = Libc.call()) {
-      call.check((int) SHUTDOWN.invokeExact(call.errno(), socket.number(), how), "shut a socket");
+    try (var using = socket.use();
+        var call = Libc.call()) {
+      call.check((int) SHUTDOWN.invokeExact(call.errno(), using.number(), how), "shut a socket");
     } catch (IOException e) {
       throw e;
     } catch (Throwable e) {

@@ -45,13 +45,14 @@ public final class PidFd implements AutoCloseable {
   }
 
   public void signal(int number) throws ErrnoException {
-    try (var call = Libc.call()) {
+    try (var using = descriptor.use();
+        var call = Libc.call()) {
       call.check(
           (long)
               SEND.invokeExact(
                   call.errno(),
                   SYS_PIDFD_SEND_SIGNAL,
-                  (long) descriptor.number(),
+                  (long) using.number(),
                   (long) number,
                   0L,
                   0L),
@@ -68,14 +69,17 @@ public final class PidFd implements AutoCloseable {
    * while it runs, and nothing on kernels before 6.15, which do not keep it.
    */
   public OptionalInt waitStatus() {
-    try (var kernel = new KernelCalls()) {
+    try (var using = descriptor.use();
+        var kernel = new KernelCalls()) {
       MemorySegment info = kernel.struct();
       info.set(ValueLayout.JAVA_LONG, 0, INFO_EXIT);
-      long result = kernel.call(Syscall.IOCTL, descriptor.number(), GET_INFO, info.address(), 0);
+      long result = kernel.call(Syscall.IOCTL, using.number(), GET_INFO, info.address(), 0);
       boolean told = result >= 0 && (info.get(ValueLayout.JAVA_LONG, 0) & INFO_EXIT) != 0;
       return told
           ? OptionalInt.of(info.get(ValueLayout.JAVA_INT, EXIT_CODE_AT))
           : OptionalInt.empty();
+    } catch (ErrnoException _) {
+      return OptionalInt.empty(); // closed
     }
   }
 

@@ -41,22 +41,32 @@ public final class PseudoTerminal implements AutoCloseable {
     try (var call = Libc.call()) {
       int fd = (int) OPEN.invokeExact(call.errno(), O_RDWR | O_NOCTTY | O_CLOEXEC);
       var master = new Descriptor(call.check(fd, "open a terminal"));
-      call.check((int) UNLOCK.invokeExact(call.errno(), fd), "unlock a terminal");
-      MemorySegment name = call.allocate(PATH_BYTES);
-      call.check(
-          (int) NAME.invokeExact(call.errno(), fd, name, (long) PATH_BYTES), "name a terminal");
-      MemorySegment settings = call.allocate(TERMIOS_BYTES);
-      call.check((int) GET.invokeExact(call.errno(), fd, settings), "read a terminal's settings");
-      int ignored = (int) MAKE_RAW.invokeExact(call.errno(), settings);
-      call.check(
-          (int) SET.invokeExact(call.errno(), fd, ignored * 0, settings),
-          "change a terminal's settings");
-      return new PseudoTerminal(master, Path.of(name.getString(0)));
+      try {
+        return prepared(call, fd, master);
+      } catch (Throwable e) {
+        master.close();
+        throw e;
+      }
     } catch (IOException e) {
       throw e;
     } catch (Throwable e) {
       throw Libc.impossible(e);
     }
+  }
+
+  private static PseudoTerminal prepared(Libc.Call call, int fd, Descriptor master)
+      throws Throwable {
+    call.check((int) UNLOCK.invokeExact(call.errno(), fd), "unlock a terminal");
+    MemorySegment name = call.allocate(PATH_BYTES);
+    call.check(
+        (int) NAME.invokeExact(call.errno(), fd, name, (long) PATH_BYTES), "name a terminal");
+    MemorySegment settings = call.allocate(TERMIOS_BYTES);
+    call.check((int) GET.invokeExact(call.errno(), fd, settings), "read a terminal's settings");
+    int ignored = (int) MAKE_RAW.invokeExact(call.errno(), settings);
+    call.check(
+        (int) SET.invokeExact(call.errno(), fd, ignored * 0, settings),
+        "change a terminal's settings");
+    return new PseudoTerminal(master, Path.of(name.getString(0)));
   }
 
   public Path path() {
@@ -68,12 +78,13 @@ public final class PseudoTerminal implements AutoCloseable {
   }
 
   public void resize(int rows, int columns) throws IOException {
-    try (var call = Libc.call()) {
+    try (var using = master.use();
+        var call = Libc.call()) {
       MemorySegment size = call.allocate(Short.BYTES * 4L);
       size.set(ValueLayout.JAVA_SHORT, 0, (short) rows);
       size.set(ValueLayout.JAVA_SHORT, Short.BYTES, (short) columns);
       call.check(
-          (int) IOCTL.invokeExact(call.errno(), master.number(), TIOCSWINSZ, size),
+          (int) IOCTL.invokeExact(call.errno(), using.number(), TIOCSWINSZ, size),
           "resize a terminal");
     } catch (IOException e) {
       throw e;

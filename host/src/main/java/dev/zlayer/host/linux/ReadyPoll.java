@@ -71,12 +71,13 @@ final class ReadyPoll implements AutoCloseable {
 
   /** Blocks until descriptors are ready and returns their keys; empty after {@link #wake}. */
   List<Long> next() throws IOException {
-    try (var call = Libc.call();
+    try (var using = poll.use();
+        var call = Libc.call();
         var arena = Arena.ofConfined()) {
       MemorySegment events = arena.allocate((long) EVENT_BYTES * EVENTS, Long.BYTES);
       int count;
       do {
-        count = (int) WAIT.invokeExact(call.errno(), poll.number(), events, EVENTS, -1);
+        count = (int) WAIT.invokeExact(call.errno(), using.number(), events, EVENTS, -1);
       } while (count < 0 && call.errnoValue() == ErrnoException.EINTR);
       call.check(count, "epoll");
       var keys = new ArrayList<Long>();
@@ -106,12 +107,14 @@ final class ReadyPoll implements AutoCloseable {
   }
 
   private void control(int operation, int events, Descriptor target, long key) throws IOException {
-    try (var call = Libc.call()) {
+    try (var own = poll.use();
+        var using = target.use();
+        var call = Libc.call()) {
       MemorySegment event = call.allocate(Long.BYTES * 2L);
       event.set(ValueLayout.JAVA_INT, 0, events);
       event.set(ValueLayout.JAVA_LONG_UNALIGNED, DATA_AT, key);
       call.check(
-          (int) CONTROL.invokeExact(call.errno(), poll.number(), operation, target.number(), event),
+          (int) CONTROL.invokeExact(call.errno(), own.number(), operation, using.number(), event),
           "epoll");
     } catch (IOException e) {
       throw e;

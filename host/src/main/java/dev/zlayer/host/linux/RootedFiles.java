@@ -44,9 +44,10 @@ public final class RootedFiles {
   /** Where a path inside leads on the host right now; empty when it leads nowhere. */
   public static Optional<Path> resolve(Path root, String path) throws IOException {
     try (Descriptor directory = openRoot(root);
-        Descriptor file = openIn(directory, path, O_PATH | O_CLOEXEC)) {
+        Descriptor file = openIn(directory, path, O_PATH | O_CLOEXEC);
+        var using = file.use()) {
       return Optional.of(
-          java.nio.file.Files.readSymbolicLink(Path.of("/proc/self/fd/" + file.number())));
+          java.nio.file.Files.readSymbolicLink(Path.of("/proc/self/fd/" + using.number())));
     } catch (ErrnoException e) {
       if (e.errno() == ErrnoException.ENOENT || e.errno() == ErrnoException.ENOTDIR) {
         return Optional.empty();
@@ -69,11 +70,12 @@ public final class RootedFiles {
 
   /** Only a regular file: to open a device of an image would do something to the host. */
   private static Descriptor reopen(Descriptor held, String path) throws IOException {
-    String place = "/proc/self/fd/" + held.number();
-    if (!java.nio.file.Files.isRegularFile(Path.of(place))) {
-      throw new IOException(path + " in the image is not a regular file");
-    }
-    try (var call = Libc.call()) {
+    try (var using = held.use();
+        var call = Libc.call()) {
+      String place = "/proc/self/fd/" + using.number();
+      if (!java.nio.file.Files.isRegularFile(Path.of(place))) {
+        throw new IOException(path + " in the image is not a regular file");
+      }
       long name = call.string(place).address();
       long flags = O_NONBLOCK | O_CLOEXEC;
       return new Descriptor(
@@ -85,7 +87,8 @@ public final class RootedFiles {
   }
 
   private static Descriptor openIn(Descriptor root, String path, long flags) throws ErrnoException {
-    try (var call = Libc.call()) {
+    try (var using = root.use();
+        var call = Libc.call()) {
       var how = call.allocate(24);
       how.set(ValueLayout.JAVA_LONG, 0, flags);
       how.set(ValueLayout.JAVA_LONG, 16, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
@@ -94,7 +97,7 @@ public final class RootedFiles {
           (int)
               call.check(
                   Syscall.OPENAT2.invoke(
-                      call.errno(), root.number(), name, how.address(), 24, 0, 0),
+                      call.errno(), using.number(), name, how.address(), 24, 0, 0),
                   "open " + path + " in the image"));
     }
   }

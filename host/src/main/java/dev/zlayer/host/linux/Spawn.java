@@ -39,18 +39,21 @@ final class Spawn {
       List<Descriptor> descriptors)
       throws IOException {
     var opened = new ArrayList<Descriptor>();
+    var used = new ArrayList<Descriptor.Use>();
     try {
-      var sources = new ArrayList<Descriptor>();
       for (Descriptor descriptor : descriptors) {
-        if (descriptor.number() >= descriptors.size()) {
-          sources.add(descriptor);
-        } else { // the child would overwrite it with another one before its turn
+        used.add(descriptor.use());
+        if (used.getLast().number() < descriptors.size()) {
+          // the child would overwrite it with another one before its turn
           opened.add(Descriptors.copy(descriptor, descriptors.size()));
-          sources.add(opened.getLast());
+          used.removeLast().close();
+          used.add(opened.getLast().use());
         }
       }
-      return Functions.start(arguments, environment, directory, sources);
+      List<Integer> numbers = used.stream().map(Descriptor.Use::number).toList();
+      return Functions.start(arguments, environment, directory, numbers);
     } finally {
+      used.forEach(Descriptor.Use::close);
       opened.forEach(Descriptor::close);
     }
   }
@@ -127,7 +130,7 @@ final class Spawn {
         List<String> arguments,
         List<String> environment,
         Optional<Path> directory,
-        List<Descriptor> descriptors)
+        List<Integer> descriptors)
         throws IOException {
       try (var call = Libc.call()) {
         MemorySegment actions = call.allocate(ACTIONS_BYTES);
@@ -160,17 +163,14 @@ final class Spawn {
     }
 
     private static void fill(
-        Libc.Call call,
-        MemorySegment actions,
-        Optional<Path> directory,
-        List<Descriptor> descriptors)
+        Libc.Call call, MemorySegment actions, Optional<Path> directory, List<Integer> descriptors)
         throws Throwable {
       if (directory.isPresent()) {
         MemorySegment path = call.string(directory.get().toString());
         check((int) ADD_CHDIR.invokeExact(call.errno(), actions, path), "prepare");
       }
       for (int i = 0; i < descriptors.size(); i++) {
-        int source = descriptors.get(i).number();
+        int source = descriptors.get(i);
         check((int) ADD_DUP2.invokeExact(call.errno(), actions, source, i), "prepare");
       }
       check((int) ADD_CLOSE_FROM.invokeExact(call.errno(), actions, descriptors.size()), "prepare");

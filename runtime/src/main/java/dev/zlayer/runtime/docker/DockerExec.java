@@ -67,7 +67,13 @@ final class DockerExec implements ExecSession {
         HttpRequest.of("POST", "/exec/" + exec + "/start")
             .withJson(
                 JsonText.print(
-                    Json.object().put("Detach", false).put("Tty", spec.terminal()).build()));
+                    Json.object()
+                        .put("Detach", false)
+                        .put("Tty", spec.terminal())
+                        .putIf(
+                            "ConsoleSize",
+                            spec.size().map(size -> List.of(size.rows(), size.columns())))
+                        .build()));
     try {
       return switch (api.upgrade(start)) {
         case Upgraded.Accepted(_, Duplex connection) ->
@@ -94,6 +100,7 @@ final class DockerExec implements ExecSession {
         .put("Privileged", spec.privileged())
         .putIf("User", spec.user())
         .putIf("WorkingDir", spec.workdir())
+        .putIf("ConsoleSize", spec.size().map(size -> List.of(size.rows(), size.columns())))
         .build();
   }
 

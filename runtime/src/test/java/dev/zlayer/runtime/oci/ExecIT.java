@@ -7,6 +7,7 @@ import dev.zlayer.container.ExecSpec;
 import dev.zlayer.container.ExitStatus;
 import dev.zlayer.container.ProcessSpec;
 import dev.zlayer.container.Signal;
+import dev.zlayer.container.TerminalSize;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Attachable;
 import dev.zlayer.port.Container;
@@ -15,6 +16,8 @@ import dev.zlayer.task.TaskScope;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -90,7 +93,8 @@ class ExecIT extends OnStage {
             Optional.empty(),
             true,
             false,
-            false);
+            false,
+            Optional.empty());
     assertThat(Runs.exec(container, spec)).doesNotContain("a80425fb").contains("ffff");
   }
 
@@ -108,6 +112,46 @@ class ExecIT extends OnStage {
       assertThat(session.await(soon()).success()).isTrue();
     }
     assertThat(Runs.exec(container, "cat")).isEmpty();
+  }
+
+  @Test
+  void aTerminalHasItsSizeFromTheStart() throws Exception {
+    var spec = ExecSpec.of("stty", "size").withTerminal(new TerminalSize(44, 123));
+    try (var session = container.exec(spec)) {
+      assertThat(new String(session.stdout().readAllBytes(), StandardCharsets.UTF_8).strip())
+          .isEqualTo("44 123");
+      assertThat(session.await(soon())).isEqualTo(new ExitStatus.Code(0));
+    }
+  }
+
+  @Test
+  void sessionsLeaveNoDescriptors() throws Exception {
+    Runs.exec(container, "true");
+    terminal();
+    long before = descriptors();
+    for (int i = 0; i < 10; i++) {
+      terminal();
+      Runs.exec(container, "true");
+    }
+    // the last thread that copies may still be about to close its own
+    Awaitility.await().untilAsserted(() -> assertThat(descriptors()).isLessThanOrEqualTo(before));
+  }
+
+  private void terminal() throws Exception {
+    var session = container.exec(ExecSpec.of("true").withTerminal());
+    try (session) {
+      session.stdout().readAllBytes();
+      session.await(soon());
+    }
+    assertThatThrownBy(() -> session.stdin().write("late".getBytes(StandardCharsets.UTF_8)))
+        .isInstanceOf(java.io.IOException.class)
+        .hasMessageContaining("closed");
+  }
+
+  private static long descriptors() throws Exception {
+    try (var open = Files.list(Path.of("/proc/self/fd"))) {
+      return open.count();
+    }
   }
 
   @Test

@@ -220,7 +220,8 @@ class WslIT {
                           Optional.empty(),
                           false,
                           true,
-                          false)))
+                          false,
+                          Optional.empty())))
           .isInstanceOf(AgentException.Unsupported.class)
           .hasMessageContaining("a terminal");
     } finally {

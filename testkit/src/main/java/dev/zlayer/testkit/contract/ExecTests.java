@@ -148,7 +148,8 @@ interface ExecTests extends Harness {
         Optional.empty(),
         false,
         false,
-        false);
+        false,
+        Optional.empty());
   }
 
   /** Both streams are read at the same time, so that neither can fill up. */

@@ -7,6 +7,7 @@ import dev.zlayer.cli.client.Output;
 import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.client.Target;
 import dev.zlayer.cli.command.ClientCommand;
+import dev.zlayer.cli.terminal.Terminal;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.error.Blame;
 import dev.zlayer.json.Json;
@@ -112,6 +113,11 @@ public final class ExecCommand extends ClientCommand {
             .andIf("user", Optional.ofNullable(user))
             .andIf("working_directory", Optional.ofNullable(workdir))
             .flag("privileged", privileged);
+    var size = tty ? session.screen().size() : Optional.<Terminal.Size>empty();
+    query =
+        query
+            .andIf("rows", size.map(Terminal.Size::rows))
+            .andIf("columns", size.map(Terminal.Size::columns));
     var channel = client.connect(target.path() + "/exec/ws", query);
     Interaction.End end = new Interaction(session, channel, tty, false).run(true);
     return end.code().orElse(Blame.OUTSIDE.exitCode());

@@ -122,11 +122,11 @@ public final class Attachment implements ExecSession {
   @Override
   public void close() {
     try {
-      PacketSocket.end(socket);
-      stdout.input().close();
-      stderr.input().close();
+      PacketSocket.end(socket); // wakes the thread that reads, which closes it
     } catch (IOException _) {
       // the container may have ended and closed its side first
     }
+    stdout.close();
+    stderr.close();
   }
 }

@@ -27,6 +27,16 @@ public final class BytePipe {
     }
   }
 
+  /** Ends both sides. */
+  public void close() {
+    end();
+    try {
+      input.close();
+    } catch (IOException _) {
+      // it is closed either way
+    }
+  }
+
   public void end() {
     try {
       pipe.sink().close();

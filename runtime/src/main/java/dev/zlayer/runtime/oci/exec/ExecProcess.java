@@ -27,6 +27,14 @@ public final class ExecProcess {
     }
     var members = new LinkedHashMap<>(process.members());
     members.put("terminal", Json.of(spec.terminal()));
+    members.remove("consoleSize");
+    spec.size()
+        .filter(_ -> spec.terminal())
+        .ifPresent(
+            size ->
+                members.put(
+                    "consoleSize",
+                    Json.object().put("height", size.rows()).put("width", size.columns()).build()));
     members.put("args", Json.of(spec.command()));
     members.put("env", Json.of(env(process.at("env").strings(), spec)));
     spec.workdir()

@@ -44,7 +44,7 @@ public final class Execs {
       Command command = runtime.exec(container, files.process(), files.pid(), files.log());
       ExecSession session =
           process.at("terminal").bool().orElse(false)
-              ? onTerminal(command, files)
+              ? onTerminal(command, files, process.at("consoleSize"))
               : onPipes(command, files, stdin);
       steps.accept("exec.started");
       return session;
@@ -91,9 +91,15 @@ public final class Execs {
     return new PipeSession(new Exec(started, files));
   }
 
-  private static ExecSession onTerminal(Command command, Exec.ExecDir files) throws IOException {
+  private static ExecSession onTerminal(Command command, Exec.ExecDir files, Json size)
+      throws IOException {
     PseudoTerminal terminal = PseudoTerminal.open();
     try {
+      if (!size.isNull()) { // the runtime copies it when it starts
+        terminal.resize(
+            size.at("height").integer().orElse(0L).intValue(),
+            size.at("width").integer().orElse(0L).intValue());
+      }
       Process started = Processes.startOn(terminal.path(), command);
       return new TerminalSession(new Exec(started, files), terminal);
     } catch (IOException | RuntimeException e) {

@@ -1,8 +1,6 @@
 package dev.zlayer.runtime.oci.exec;
 
 import dev.zlayer.container.ExitStatus;
-import dev.zlayer.container.Signal;
-import dev.zlayer.host.linux.ProcessIdentity;
 import dev.zlayer.host.linux.PseudoTerminal;
 import dev.zlayer.port.ExecSession;
 import dev.zlayer.task.Deadline;
@@ -16,25 +14,22 @@ import java.io.UncheckedIOException;
  * whose size it copies whenever it is told that it changed.
  */
 final class TerminalSession implements ExecSession {
-  private static final Signal WINDOW_CHANGED = Signal.parse("WINCH");
-
   private final Exec exec;
   private final PseudoTerminal terminal;
   private final BytePipe output;
-  private volatile boolean heard;
-  private volatile boolean resized;
+  private final ResizeLoop sizes;
 
   TerminalSession(Exec exec, PseudoTerminal terminal) throws IOException {
     this.exec = exec;
     this.terminal = terminal;
     this.output = new BytePipe();
+    this.sizes = new ResizeLoop(exec.runtime().pid());
     DescriptorCopyLoop.start(
         "exec-terminal",
         terminal.master(),
         new DescriptorCopyLoop.Sink() {
           @Override
           public void received(byte[] bytes, int length) throws IOException {
-            repeatEarlySize();
             output.write(bytes, 0, length);
           }
 
@@ -74,27 +69,9 @@ final class TerminalSession implements ExecSession {
   public void resize(int rows, int columns) {
     try {
       terminal.resize(rows, columns);
-      resized = true;
-      tellSize();
+      sizes.changed();
     } catch (IOException e) {
       throw new UncheckedIOException("cannot resize the terminal", e);
-    }
-  }
-
-  /** Before anything is printed, the runtime may not yet have been there to pass a size on. */
-  private void repeatEarlySize() throws IOException {
-    if (!heard) {
-      heard = true;
-      if (resized) {
-        tellSize();
-      }
-    }
-  }
-
-  private void tellSize() throws IOException {
-    var runtime = ProcessIdentity.of(exec.runtime().pid());
-    if (runtime.isPresent()) {
-      runtime.get().signal(WINDOW_CHANGED.number());
     }
   }
 
@@ -105,6 +82,12 @@ final class TerminalSession implements ExecSession {
 
   @Override
   public void close() {
-    exec.end();
+    sizes.close();
+    try {
+      exec.end(); // whoever reads or writes the terminal is woken by the end of its other side
+    } finally {
+      terminal.close();
+      output.close();
+    }
   }
 }
