@@ -82,6 +82,21 @@ public final class TarReader {
     }
   }
 
+  /** Which parts of the member that {@link #next} returned last {@link #content} gives. */
+  public List<TarRange> parts() {
+    SparseMap map = sparse;
+    if (map == null) {
+      return List.of(new TarRange(0, stored));
+    }
+    List<TarRange> parts = new ArrayList<>();
+    for (int i = 0; i < map.offsets().length; i++) {
+      if (map.lengths()[i] > 0) {
+        parts.add(new TarRange(map.offsets()[i], map.lengths()[i]));
+      }
+    }
+    return parts;
+  }
+
   private void range(long offset, long length, Sink sink) throws IOException, InterruptedException {
     for (long done = 0; done < length; ) {
       int got = in.read(buffer, 0, (int) Math.min(BUFFER, length - done));

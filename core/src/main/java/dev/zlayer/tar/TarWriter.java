@@ -6,6 +6,7 @@ import java.io.OutputStream;
 import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -28,20 +29,59 @@ public final class TarWriter {
 
   /** Begins a member; for a file exactly {@link TarMember#size} bytes of content have to follow. */
   public void begin(TarMember member) throws IOException {
+    long size = member.kind().hasContent() ? member.size() : 0;
+    begin(member, size, records(member, member.name(), size));
+    missing = size;
+  }
+
+  /**
+   * Begins a file of which only these parts have to follow, one after the other; the rest are
+   * holes. They are in rising order and inside the file. Written in GNU's sparse format 1.0, unless
+   * the parts are all of the file.
+   */
+  public void begin(TarMember member, List<TarRange> parts) throws IOException {
+    long stored = parts.stream().mapToLong(TarRange::length).sum();
+    if (stored == member.size()) {
+      begin(member);
+      return;
+    }
+    byte[] map = map(member, parts);
+    long size = map.length + stored;
+    var records = new ByteArrayOutputStream();
+    record(records, "GNU.sparse.major", raw("1"));
+    record(records, "GNU.sparse.minor", raw("0"));
+    record(records, "GNU.sparse.name", raw(member.name()));
+    record(records, "GNU.sparse.realsize", raw(Long.toString(member.size())));
+    records.write(records(member, "", size));
+    begin(member, size, records.toByteArray());
+    out.write(map);
+    missing = stored;
+  }
+
+  private void begin(TarMember member, long size, byte[] records) throws IOException {
     if (missing > 0) {
       throw new IllegalStateException(missing + " bytes of the member before are missing");
     }
     pad();
-    byte[] records = records(member);
-    long size = member.kind().hasContent() ? member.size() : 0;
     if (records.length > 0) {
       out.write(header(member, "PaxHeaders/member", 'x', records.length));
       out.write(records);
       out.write(new byte[rest(records.length)]);
     }
     out.write(header(member, member.name(), type(member.kind()), size));
-    missing = size;
     padding = rest(size);
+  }
+
+  /** Numbers on lines of their own, in whole blocks: how many parts, then where each is. */
+  private static byte[] map(TarMember member, List<TarRange> parts) {
+    var lines = new StringBuilder();
+    lines.append(parts.size() + 1).append('\n');
+    for (TarRange part : parts) {
+      lines.append(part.offset()).append('\n').append(part.length()).append('\n');
+    }
+    lines.append(member.size()).append("\n0\n"); // the file may end in a hole
+    byte[] bytes = raw(lines.toString());
+    return Arrays.copyOf(bytes, bytes.length + rest(bytes.length));
   }
 
   public void content(byte[] bytes, int from, int length) throws IOException {
@@ -88,17 +128,17 @@ public final class TarWriter {
     return block;
   }
 
-  private static byte[] records(TarMember member) throws IOException {
+  private static byte[] records(TarMember member, String name, long size) throws IOException {
     var records = new ByteArrayOutputStream();
-    if (!plain(member.name())) {
-      record(records, "path", raw(member.name()));
+    if (!plain(name)) {
+      record(records, "path", raw(name));
     }
     if (!plain(member.linkName())) {
       record(records, "linkpath", raw(member.linkName()));
     }
     number(records, "uid", member.user(), MAX_ID);
     number(records, "gid", member.group(), MAX_ID);
-    number(records, "size", member.kind().hasContent() ? member.size() : 0, MAX_SIZE);
+    number(records, "size", size, MAX_SIZE);
     TarMember.TarTime modified = member.modified();
     if (modified.nanos() != 0 || modified.seconds() != fits(modified.seconds(), MAX_SIZE)) {
       record(records, "mtime", raw(decimal(modified)));

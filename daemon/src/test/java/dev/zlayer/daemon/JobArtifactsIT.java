@@ -46,4 +46,30 @@ class JobArtifactsIT {
       assertThat(place.toFile().list()).as("nothing half").hasSize(1);
     }
   }
+
+  @Test
+  void neitherDepthNorHolesNorSizeKeepAJobFromEnding() throws Exception {
+    String file =
+        """
+        deep:
+          {IMAGE, job: {artifacts: [/deep, /holes, /big], max_artifact_size: 2Mi},
+           command: [sh, -c, 'head -c %d /dev/zero > /big;
+             dd of=/holes bs=1 count=0 seek=200G 2>/dev/null;
+             mkdir -p /deep/%s']}
+        """
+            .formatted(BYTES, "d/".repeat(700));
+    try (JobNode jobs = JobNode.open(new Node(), file)) {
+      String id = jobs.begin("deep");
+      Json end = jobs.end(id);
+
+      assertThat(end.at("status").string()).as(end.toString()).contains("completed");
+      assertThat(end.at("attempts").items().getFirst().at("notes").strings())
+          .singleElement()
+          .satisfies(
+              note -> assertThat(note).startsWith("/big: ").contains("max_artifact_size", "2Mi"));
+      List<Json> kept = jobs.rest().get("/executions/" + id + "/artifacts").json().items();
+      assertThat(kept.stream().map(one -> one.at("path").string().orElse("")))
+          .containsExactly("/deep", "/holes");
+    }
+  }
 }

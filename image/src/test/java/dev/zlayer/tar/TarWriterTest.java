@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.zlayer.tar.TarMember.TarTime;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -52,6 +53,29 @@ class TarWriterTest {
     byte[] value = {0, '\n', '=', (byte) 0xff};
     TarMember back = readBack(file("a", 0, new TarTime(0, 0), Map.of("user.x", value)));
     assertThat(back.attributes().get("user.x")).isEqualTo(value);
+  }
+
+  @Test
+  void holesComeBackAsHoles() throws Exception {
+    var parts = List.of(new TarRange(4096, 2), new TarRange(9L << 30, 1));
+    var time = new TarTime(1, 0);
+    var member =
+        new TarMember(
+            TarKind.FILE, "n".repeat(200), "", 0644, 0, 0, 10L << 30, time, time, 0, 0, Map.of());
+    writer.begin(member, parts);
+    writer.content(new byte[] {1, 2}, 0, 2);
+    writer.content(new byte[] {3}, 0, 1);
+    writer.begin(file("next", 0, time, Map.of()));
+    writer.content(new byte[3], 0, 3);
+    writer.finish();
+
+    var reader = new TarReader(new ByteArrayInputStream(out.toByteArray()));
+    assertThat(reader.next()).contains(member);
+    assertThat(reader.parts()).isEqualTo(parts);
+    var content = new ByteArrayOutputStream();
+    reader.content((_, data, from, length) -> content.write(data, from, length));
+    assertThat(content.toByteArray()).containsExactly(1, 2, 3);
+    assertThat(reader.next().map(TarMember::name)).contains("next");
   }
 
   @Test

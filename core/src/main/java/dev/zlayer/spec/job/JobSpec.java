@@ -30,6 +30,9 @@ public record JobSpec(
     @Doc("Paths in the container that are kept with the result.")
         @Text(pattern = "/.*", write = "an absolute path")
         List<String> artifacts,
+    @Doc("Size of one artifact's archive; a larger one is not kept. Holes of files do not count.")
+        @Default("1Gi")
+        ByteSize maxArtifactSize,
     @Doc("Output kept per run; the middle of longer output is dropped.") @Default("1Mi")
         ByteSize maxLogSize,
     @Doc("How long results are kept.") @Default("{}") RetentionSpec retention) {}

@@ -21,6 +21,8 @@ import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.port.ProcessListing;
 import dev.zlayer.spec.form.Default;
 import dev.zlayer.spec.form.Doc;
+import dev.zlayer.spec.value.ByteSize;
+import dev.zlayer.tar.LimitedOutput;
 import java.time.InstantSource;
 import java.util.Base64;
 import java.util.LinkedHashMap;
@@ -102,6 +104,7 @@ public final class ContainerInsideResource implements Resource {
             .givesMany(ContainerView.PortView.class),
         Route.get("/containers/{ref}/archive", "Copy files out.", this::copyOut)
             .withRequired("path", "A file or directory inside.")
+            .with("max_size", "Size at which copying fails, e.g. 10Gi; 100Gi when absent.")
             .givesType(Call.TAR, "The file or directory."),
         Route.head("/containers/{ref}/archive", "What is at a path.", this::stat)
             .withRequired("path", "A file or directory inside.")
@@ -212,8 +215,11 @@ public final class ContainerInsideResource implements Resource {
   private Answer copyOut(Call call) {
     Archivable files = files(call);
     String path = call.required("path");
+    ByteSize limit = call.query("max_size").map(ByteSize::parse).orElse(LimitedOutput.DEFAULT);
     return new Answer.Bytes(
-        Call.TAR, Map.of(STAT, header(files.stat(path))), out -> files.copyOut(path, out));
+        Call.TAR,
+        Map.of(STAT, header(files.stat(path))),
+        out -> files.copyOut(path, new LimitedOutput(out, limit, "raise max_size")));
   }
 
   private Answer stat(Call call) {

@@ -4,6 +4,8 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.AtomicFile;
 import dev.zlayer.host.file.PrivatePlace;
 import dev.zlayer.port.Archivable;
+import dev.zlayer.spec.value.ByteSize;
+import dev.zlayer.tar.LimitedOutput;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -55,11 +57,22 @@ final class ArtifactStore {
   }
 
   /** Copies a path out of a container; keeping it again replaces it. */
-  Attempt.Artifact keep(ExecutionId id, int attempt, int index, String path, Archivable container)
+  Attempt.Artifact keep(
+      ExecutionId id,
+      int attempt,
+      int index,
+      String path,
+      Archivable container,
+      ByteSize maxArtifactSize)
       throws InterruptedException {
     String name = "%d-%d.tar".formatted(attempt, index);
     try {
-      write(id, name, out -> container.copyOut(path, out));
+      write(
+          id,
+          name,
+          out ->
+              container.copyOut(
+                  path, new LimitedOutput(out, maxArtifactSize, "raise max_artifact_size")));
       return new Attempt.Artifact(path, name, Files.size(path(id, name)));
     } catch (IOException e) {
       throw cannotKeep(path, e);
@@ -97,13 +110,14 @@ final class ArtifactStore {
     Path part = place.resolve(name + ".part");
     PrivatePlace.directory(directory);
     Files.createDirectories(place);
-    try (var out = Files.newOutputStream(part)) {
-      content.writeTo(out);
-    } catch (AgentException | IOException e) {
+    try {
+      try (var out = Files.newOutputStream(part)) {
+        content.writeTo(out);
+      }
+      publish(place, part, place.resolve(name));
+    } finally {
       Files.deleteIfExists(part); // retention does not count what nobody can fetch
-      throw e;
     }
-    publish(place, part, place.resolve(name));
   }
 
   private void publish(Path place, Path part, Path file) throws IOException {

@@ -28,11 +28,35 @@ final class Harvest {
       Container container,
       Optional<Outcome> outcome)
       throws InterruptedException {
+    return of(execution, definition, container, outcome, true);
+  }
+
+  /** Copying artifacts was stopped: it does not begin again. */
+  AttemptEnd withoutArtifacts(
+      Execution execution,
+      Optional<JobDefinition> definition,
+      Container container,
+      Optional<Outcome> outcome)
+      throws InterruptedException {
+    return of(execution, definition, container, outcome, false);
+  }
+
+  private AttemptEnd of(
+      Execution execution,
+      Optional<JobDefinition> definition,
+      Container container,
+      Optional<Outcome> outcome,
+      boolean withArtifacts)
+      throws InterruptedException {
     JobSpec job = definition.map(JobDefinition::job).orElse(JobDefaults.SPEC);
     List<String> notes = new ArrayList<>();
     JobLogStore.Kept output = output(execution, job, container, notes);
-    List<Attempt.Artifact> kept =
-        outcome.isPresent() ? artifacts(execution, job, container, notes) : List.of();
+    List<Attempt.Artifact> kept = List.of();
+    if (outcome.isPresent() && withArtifacts) {
+      kept = artifacts(execution, job, container, notes);
+    } else if (!withArtifacts && !job.artifacts().isEmpty()) {
+      notes.add("artifacts: not kept, the execution was stopped while they were copied");
+    }
     return new AttemptEnd(outcome, Optional.empty(), output.log(), output.output(), kept, notes);
   }
 
@@ -60,7 +84,7 @@ final class Harvest {
       }
       try {
         int attempt = execution.attempt().number();
-        kept.add(artifacts.keep(execution.id(), attempt, i, path, archive));
+        kept.add(artifacts.keep(execution.id(), attempt, i, path, archive, job.maxArtifactSize()));
       } catch (AgentException e) {
         notes.add(path + ": " + e.getMessage());
       }

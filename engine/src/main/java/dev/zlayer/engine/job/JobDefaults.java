@@ -22,6 +22,7 @@ final class JobDefaults {
           Map.of(),
           List.of(),
           List.of(),
+          new ByteSize(1L << 30),
           new ByteSize(1 << 20),
           new RetentionSpec(
               Duration.ofHours(1), Duration.ofHours(24), 1000, new ByteSize(1L << 30)));

@@ -56,6 +56,7 @@ final class JobRun {
   private final int attempt;
   private final ContainerId container;
   private volatile Effect.@Nullable Why halt;
+  private boolean collecting;
 
   JobRun(
       JobParts parts,
@@ -88,13 +89,22 @@ final class JobRun {
 
   void run() {
     try {
-      AttemptEnd end = halt == null ? carryOut() : endForcibly();
+      AttemptEnd end = attempted();
       desk.ended(execution.id(), attempt, end);
       boolean _ = Thread.interrupted();
       // what cannot be removed now is tried again when the loop tidies
       remove(container);
     } catch (InterruptedException _) {
       // the agent ends: the container goes on, and the next process of the agent with it
+    }
+  }
+
+  /** Whatever is thrown on the way ends the attempt: without an end it would run for ever. */
+  private AttemptEnd attempted() throws InterruptedException {
+    try {
+      return halt == null ? carryOut() : endForcibly();
+    } catch (RuntimeException | Error e) {
+      return AttemptEnd.failed(new AgentException.Internal("a run failed: " + e, e));
     }
   }
 
@@ -106,6 +116,7 @@ final class JobRun {
       }
       Outcome outcome = awaitEnd(made);
       parts.initializer().deliver(made, this::tell);
+      collecting = true;
       return harvest.of(execution, definition, made, Optional.of(outcome));
     } catch (InterruptedException _) {
       return endForcibly();
@@ -209,7 +220,9 @@ final class JobRun {
         Duration grace =
             halt == Effect.Why.CANCELLED ? made.get().spec().stop().grace() : Duration.ZERO;
         Optional<Outcome> outcome = made.get().stop(grace);
-        return harvest.of(execution, definition, made.get(), outcome);
+        return collecting
+            ? harvest.withoutArtifacts(execution, definition, made.get(), outcome)
+            : harvest.of(execution, definition, made.get(), outcome);
       } catch (AgentException.NotFound _) {
         return AttemptEnd.neverRan();
       } catch (AgentException _) {

@@ -2,6 +2,7 @@ package dev.zlayer.engine.s3;
 
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Archivable;
+import dev.zlayer.tar.LimitedOutput;
 import dev.zlayer.tar.TarMember;
 import dev.zlayer.tar.TarReader;
 import dev.zlayer.task.TaskScope;
@@ -95,6 +96,11 @@ final class Pushing {
 
   private void file(TarMember member, TarReader tar, String key)
       throws IOException, InterruptedException {
+    if (member.size() > LimitedOutput.DEFAULT.bytes() - bytes) {
+      // an object has no holes, so that a file which takes no room here takes all of it there
+      throw new AgentException.InvalidSpec(
+          "more than %s to push to %s".formatted(LimitedOutput.DEFAULT, key));
+    }
     try (var upload = new Upload(store, key, member.size())) {
       var written = new long[1];
       tar.content(

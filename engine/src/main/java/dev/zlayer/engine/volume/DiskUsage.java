@@ -1,69 +1,67 @@
 package dev.zlayer.engine.volume;
 
+import dev.zlayer.host.linux.FileStat;
+import dev.zlayer.host.linux.OpenDirectory;
+import dev.zlayer.host.linux.RootedDirectory;
+import dev.zlayer.host.linux.TreeWalk;
+import dev.zlayer.task.BlockingPool;
 import dev.zlayer.task.Deadline;
 import java.io.IOException;
-import java.nio.file.FileVisitResult;
-import java.nio.file.FileVisitor;
-import java.nio.file.Files;
-import java.nio.file.LinkOption;
+import java.io.InterruptedIOException;
 import java.nio.file.Path;
-import java.nio.file.SimpleFileVisitor;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.util.HashSet;
 import java.util.Set;
 
 /**
  * Adds up the files below a directory until time runs out; a file with several names counts once.
+ * Owned by one thread.
  */
-final class DiskUsage {
+final class DiskUsage implements TreeWalk.Visitor {
+  private record Inode(long device, long number) {}
+
+  private final Deadline deadline;
+  private final Set<Inode> linked = new HashSet<>();
   private long bytes;
   private long files;
   private boolean complete = true;
 
-  private DiskUsage() {}
+  private DiskUsage(Deadline deadline) {
+    this.deadline = deadline;
+  }
 
   static VolumeInfo.Size of(Path directory, Deadline deadline) throws IOException {
-    var usage = new DiskUsage();
-    Files.walkFileTree(directory, usage.visitor(deadline));
+    var usage = new DiskUsage(deadline);
+    try {
+      BlockingPool.FILES.call(
+          () -> {
+            try (var root = RootedDirectory.open(directory)) {
+              TreeWalk.below(root.root(), usage);
+              return true;
+            }
+          });
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+      throw new InterruptedIOException("interrupted while adding up " + directory);
+    }
     return new VolumeInfo.Size(usage.bytes, usage.files, usage.complete);
   }
 
-  private FileVisitor<Path> visitor(Deadline deadline) {
-    Set<Object> seen = new HashSet<>();
-    return new SimpleFileVisitor<>() {
-      @Override
-      public FileVisitResult visitFile(Path file, BasicFileAttributes facts) throws IOException {
-        if (deadline.passed()) {
-          complete = false;
-          return FileVisitResult.TERMINATE;
-        }
-        if (single(file) || seen.add(String.valueOf(facts.fileKey()))) {
-          bytes += facts.size();
-          files++;
-        }
-        return FileVisitResult.CONTINUE;
-      }
-
-      // what vanishes while we look, or cannot be read, is not counted
-      @Override
-      public FileVisitResult visitFileFailed(Path file, IOException e) {
-        complete = false;
-        return FileVisitResult.CONTINUE;
-      }
-
-      @Override
-      public FileVisitResult postVisitDirectory(
-          Path directory, @org.jspecify.annotations.Nullable IOException e) {
-        return FileVisitResult.CONTINUE;
-      }
-    };
+  @Override
+  public void entry(OpenDirectory parent, TreeWalk.Place at) {
+    FileStat stat = at.stat();
+    if (inTime() && (stat.links() <= 1 || linked.add(new Inode(stat.device(), stat.inode())))) {
+      bytes += stat.size();
+      files++;
+    }
   }
 
-  private static boolean single(Path file) {
-    try {
-      return Files.getAttribute(file, "unix:nlink", LinkOption.NOFOLLOW_LINKS).equals(1);
-    } catch (IOException | RuntimeException _) {
-      return true;
-    }
+  @Override
+  public boolean enter(OpenDirectory directory, TreeWalk.Place at) {
+    return inTime();
+  }
+
+  private boolean inTime() {
+    complete &= !deadline.passed();
+    return complete;
   }
 }

@@ -7,6 +7,7 @@ import dev.zlayer.container.FileChange;
 import dev.zlayer.container.PathStat;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Archivable;
+import dev.zlayer.spec.value.ByteSize;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -21,6 +22,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 class JobArtifactsTest {
   private static final ExecutionId ID = new ExecutionId("01m7eskbgp88aw4d3w8p2acch3");
+
+  private static final ByteSize LIMIT = ByteSize.parse("1Mi");
 
   @TempDir Path directory;
 
@@ -57,7 +60,7 @@ class JobArtifactsTest {
   void keepsAndDropsPaths() throws Exception {
     var store = new ArtifactStore(directory);
 
-    Attempt.Artifact kept = store.keep(ID, 1, 0, "/out", new Tree());
+    Attempt.Artifact kept = store.keep(ID, 1, 0, "/out", new Tree(), LIMIT);
 
     assertThat(kept.bytes()).isEqualTo("tar of /out".length());
     try (InputStream in = store.open(ID, kept)) {
@@ -70,10 +73,21 @@ class JobArtifactsTest {
   }
 
   @Test
+  void whatGrowsOverTheLimitIsNotKept() {
+    var store = new ArtifactStore(directory);
+
+    assertThatThrownBy(() -> store.keep(ID, 1, 0, "/out", new Tree(), ByteSize.parse("8")))
+        .isInstanceOf(AgentException.InvalidSpec.class)
+        .hasMessageContaining("max_artifact_size");
+
+    assertThat(directory.resolve(ID.text())).isEmptyDirectory();
+  }
+
+  @Test
   void whatIsCutOffIsNotTakenForTheWhole() throws Exception {
     var store = new ArtifactStore(directory);
 
-    assertThatThrownBy(() -> store.keep(ID, 1, 0, "/nothing", new Tree()))
+    assertThatThrownBy(() -> store.keep(ID, 1, 0, "/nothing", new Tree(), LIMIT))
         .isInstanceOf(AgentException.NotFound.class);
 
     assertThat(directory.resolve(ID.text())).isEmptyDirectory();
@@ -99,7 +113,7 @@ class JobArtifactsTest {
           }
         };
 
-    new ArtifactStore(directory, disk).keep(ID, 1, 0, "/out", new Tree());
+    new ArtifactStore(directory, disk).keep(ID, 1, 0, "/out", new Tree(), LIMIT);
 
     assertThat(steps).containsExactly("file 1-0.tar.part", "directory " + ID, "directory ");
   }
@@ -108,8 +122,8 @@ class JobArtifactsTest {
   void whatBelongsToNoExecutionIsDropped() throws Exception {
     var store = new ArtifactStore(directory);
     var forgotten = new ExecutionId("01m7eskbgp88aw4d3w8p2acch4");
-    store.keep(ID, 1, 0, "/out", new Tree());
-    store.keep(forgotten, 1, 0, "/out", new Tree());
+    store.keep(ID, 1, 0, "/out", new Tree(), LIMIT);
+    store.keep(forgotten, 1, 0, "/out", new Tree(), LIMIT);
 
     Files.createDirectory(directory.resolve("lost+found"));
     store.dropUnless(ID::equals);

@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.zlayer.container.ExitStatus;
 import dev.zlayer.container.Signal;
+import dev.zlayer.engine.init.InitObserver;
+import dev.zlayer.engine.init.Initializer;
+import dev.zlayer.port.Container;
 import dev.zlayer.testkit.FakeClock;
 import java.time.Duration;
 import java.util.Map;
@@ -31,6 +34,29 @@ class JobExecutorTest extends JobFixture {
     assertThat(store.events(0, 100).events())
         .extracting(event -> event.event().kind())
         .containsExactly("job.pending", "job.initializing", "job.running", "job.completed");
+  }
+
+  @Test
+  void anErrorEndsTheExecutionWithItsReason() throws InterruptedException {
+    initializer =
+        new Initializer() {
+          @Override
+          public void run(Request request, InitObserver observer) {}
+
+          @Override
+          public void deliver(Container ended, InitObserver observer) {
+            throw new StackOverflowError("too deep");
+          }
+        };
+    open(ONE);
+
+    Execution done = ended(trigger("one", Map.of("exit", "0")));
+
+    assertThat(done.status())
+        .isInstanceOfSatisfying(
+            ExecutionStatus.Failed.class,
+            failed -> assertThat(failed.reason()).contains("StackOverflowError: too deep"));
+    Awaitility.await().until(() -> runtime.list().isEmpty());
   }
 
   @Test

@@ -235,6 +235,11 @@ public final class OpenDirectory {
     return new OpenDirectory(kernel, open(entry(name), O_PATH | Syscall.O_DIRECTORY, 0, "enter"));
   }
 
+  /** Opens the directory above, wherever that is now; to be closed as one that was entered. */
+  OpenDirectory parent() throws ErrnoException {
+    return new OpenDirectory(kernel, open("..", O_PATH | Syscall.O_DIRECTORY, 0, "enter"));
+  }
+
   /** Only for what {@link #enter} gave. */
   public void close() {
     kernel.closeDescriptor(descriptor);

@@ -2,6 +2,8 @@ package dev.zlayer.host.linux;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 
 /** A regular file held open, to be written and given its metadata, or to be copied from. */
@@ -97,6 +99,23 @@ public final class OpenFile implements AutoCloseable {
       copyRange(source, at, end);
       at = source.seek(end, SEEK_DATA, length);
     }
+  }
+
+  /** Part of a file that holds data; what is between such parts is a hole. */
+  public record Range(long offset, long length) {}
+
+  /**
+   * The parts of the first {@code length} bytes that hold data, in rising order; whatever comes
+   * after so many parts is one more.
+   */
+  public List<Range> data(long length, int limit) throws ErrnoException {
+    List<Range> parts = new ArrayList<>();
+    for (long at = seek(0, SEEK_DATA, length); at < length; ) {
+      long end = parts.size() < limit ? seek(at, SEEK_HOLE, length) : length;
+      parts.add(new Range(at, end - at));
+      at = seek(end, SEEK_DATA, length);
+    }
+    return parts;
   }
 
   @Override

@@ -7,6 +7,8 @@ import dev.zlayer.host.linux.OpenDirectory;
 import dev.zlayer.host.linux.RootedDirectory;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayDeque;
+import java.util.Deque;
 
 /**
  * The tree of one layer while it grows: parents that the archive did not list, and entries that
@@ -54,23 +56,38 @@ final class LayerTree {
 
   /** The directory at that path, made with its parents when it is not there. */
   OpenDirectory directory(String path) throws IOException {
+    Deque<String> missing = new ArrayDeque<>();
+    for (String at = path; !there(at); at = EntryPath.ofClean(at).parent()) {
+      missing.push(at);
+    }
+    for (String way : missing) {
+      implied(way);
+    }
+    return root.directory(path);
+  }
+
+  private boolean there(String path) throws IOException {
     try {
-      return root.directory(path);
+      root.directory(path);
+      return true;
     } catch (ErrnoException e) {
-      if (e.errno() != ErrnoException.ENOENT && e.errno() != ErrnoException.ENOTDIR) {
+      boolean absent = e.errno() == ErrnoException.ENOENT || e.errno() == ErrnoException.ENOTDIR;
+      if (!absent || path.isEmpty()) {
         throw e;
       }
+      return false;
     }
+  }
+
+  private void implied(String path) throws IOException {
     EntryPath split = EntryPath.ofClean(path);
-    OpenDirectory parent = directory(split.parent());
-    boolean made = parent.find(split.name()).map(FileStat::whiteout).orElse(true);
-    if (made) {
+    OpenDirectory parent = root.directory(split.parent());
+    if (parent.find(split.name()).map(FileStat::whiteout).orElse(true)) {
       makeDirectory(parent, split.name());
       parent.permissions(split.name(), IMPLIED_PERMISSIONS);
       implied.made(path);
       impliedMade++;
     }
-    return root.directory(path);
   }
 
   /**

@@ -5,8 +5,12 @@ import dev.zlayer.host.linux.FileStat;
 import dev.zlayer.host.linux.OpenDirectory;
 import dev.zlayer.host.linux.OpenFile;
 import dev.zlayer.host.linux.RootedDirectory;
+import dev.zlayer.host.linux.TreeCursor;
+import dev.zlayer.host.linux.TreeWalk;
 import java.io.IOException;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -15,8 +19,6 @@ import java.util.Set;
 
 /** Copies one layer over a tree, doing what overlayfs would only show. Owned by one thread. */
 final class LayerCopy {
-  private static final int MAX_DEPTH = 1024;
-
   /** Where the first of several links to an inode was made. */
   private record Place(String directory, String name) {}
 
@@ -36,7 +38,9 @@ final class LayerCopy {
       clear(target.root());
     }
     FileStat before = target.root().stat(OpenDirectory.SELF);
-    children(source.root(), target.root(), "", 0);
+    try (var made = new TreeCursor(target.root())) {
+      TreeWalk.below(source.root(), copying(made));
+    }
     if (implied.contains("")) {
       target.root().times(OpenDirectory.SELF, Metadata.times(before));
     } else {
@@ -44,62 +48,60 @@ final class LayerCopy {
     }
   }
 
-  private void children(OpenDirectory from, OpenDirectory to, String path, int depth)
-      throws IOException, InterruptedException {
-    if (depth > MAX_DEPTH) {
-      throw new IOException(
-          "a directory is more than %d levels deep: too deep to be copied".formatted(MAX_DEPTH));
-    }
-    from.visit(
-        name -> {
-          if (Thread.interrupted()) {
-            throw new InterruptedException("copying a layer was interrupted");
-          }
-          FileStat stat = from.stat(name);
-          if (stat.whiteout()) {
-            removeIfThere(to, name);
-          } else if (stat.kind() == FileKind.DIRECTORY) {
-            directory(from, to, name, path.isEmpty() ? name : path + "/" + name, depth);
-          } else {
-            removeIfThere(to, name);
-            other(from, to, name, stat, path);
-          }
-        });
+  private TreeWalk.Visitor copying(TreeCursor to) {
+    return new TreeWalk.Visitor() {
+      /** How the entered directories were before, where they were. */
+      private final Deque<Optional<FileStat>> before = new ArrayDeque<>();
+
+      @Override
+      public void entry(OpenDirectory from, TreeWalk.Place at) throws IOException {
+        removeIfThere(to.directory(), at.name());
+        if (!at.stat().whiteout()) {
+          other(from, to.directory(), at.name(), at.stat(), at.path());
+        }
+      }
+
+      @Override
+      public boolean enter(OpenDirectory entered, TreeWalk.Place at) throws IOException {
+        before.push(directory(entered, to.directory(), at.name()));
+        to.enter(at.name());
+        return true;
+      }
+
+      @Override
+      public void leave(OpenDirectory from, TreeWalk.Place at) throws IOException {
+        to.leave();
+        Optional<FileStat> was = before.pop();
+        if (was.isPresent() && implied.contains(at.path())) {
+          to.directory().times(at.name(), Metadata.times(was.get()));
+        } else {
+          Metadata.copy(from, at.name(), to.directory(), at.name());
+        }
+      }
+    };
   }
 
-  private void directory(OpenDirectory from, OpenDirectory to, String name, String path, int depth)
-      throws IOException, InterruptedException {
-    OpenDirectory below = from.enter(name);
-    try {
-      Optional<FileStat> before = to.find(name);
-      if (before.isPresent()
-          && (before.get().kind() != FileKind.DIRECTORY || Metadata.opaque(below))) {
-        removeIfThere(to, name);
-        before = Optional.empty();
-      }
-      if (before.isEmpty()) {
-        to.makeDirectory(name);
-      }
-      OpenDirectory made = to.enter(name);
-      try {
-        children(below, made, path, depth + 1);
-      } finally {
-        made.close();
-      }
-      if (before.isPresent() && implied.contains(path)) {
-        to.times(name, Metadata.times(before.get()));
-      } else {
-        Metadata.copy(from, name, to, name);
-      }
-    } finally {
-      below.close();
+  /** Makes a directory unless there is one that stays; returns what that one was like. */
+  private Optional<FileStat> directory(OpenDirectory from, OpenDirectory to, String name)
+      throws IOException {
+    Optional<FileStat> before = to.find(name);
+    if (before.isPresent()
+        && (before.get().kind() != FileKind.DIRECTORY || Metadata.opaque(from))) {
+      removeIfThere(to, name);
+      before = Optional.empty();
     }
+    if (before.isEmpty()) {
+      to.makeDirectory(name);
+    }
+    return before;
   }
 
   private void other(OpenDirectory from, OpenDirectory to, String name, FileStat stat, String path)
       throws IOException {
     if (stat.links() > 1) {
-      Place first = linked.putIfAbsent(stat.inode(), new Place(path, name));
+      int slash = path.lastIndexOf('/');
+      var here = new Place(slash < 0 ? "" : path.substring(0, slash), name);
+      Place first = linked.putIfAbsent(stat.inode(), here);
       if (first != null) {
         to.makeLink(name, target.directory(first.directory()), first.name());
         return;

@@ -6,8 +6,11 @@ import dev.zlayer.host.linux.FileKind;
 import dev.zlayer.host.linux.FileStat;
 import dev.zlayer.host.linux.OpenDirectory;
 import dev.zlayer.host.linux.RootedDirectory;
+import dev.zlayer.host.linux.TreeWalk;
+import dev.zlayer.task.BlockingPool;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashSet;
@@ -38,11 +41,16 @@ public final class OverlayChanges implements AutoCloseable {
    */
   public static List<FileChange> list(Path upper, List<Path> lowers)
       throws IOException, InterruptedException {
+    return BlockingPool.FILES.call(() -> listNow(upper, lowers));
+  }
+
+  private static List<FileChange> listNow(Path upper, List<Path> lowers)
+      throws IOException, InterruptedException {
     try (var compared = new OverlayChanges(RootedDirectory.open(upper))) {
       for (Path lower : lowers) {
         compared.lowers.add(RootedDirectory.open(lower));
       }
-      compared.directory(compared.upper.root(), "", false);
+      compared.compare();
       compared.changes.sort(Comparator.comparing(FileChange::path));
       return List.copyOf(compared.changes);
     }
@@ -54,46 +62,65 @@ public final class OverlayChanges implements AutoCloseable {
     upper.close();
   }
 
-  /**
-   * @param fresh nothing below was there before
-   */
-  private void directory(OpenDirectory directory, String path, boolean fresh)
-      throws IOException, InterruptedException {
-    var present = new HashSet<String>();
-    directory.visit(
-        name -> {
-          present.add(name);
-          entry(directory, name, path.isEmpty() ? name : path + "/" + name, fresh);
+  private void compare() throws IOException, InterruptedException {
+    if (opaque(upper.root())) {
+      hidden("", upper.root());
+    }
+    // per entered directory: whether nothing below was there before
+    var fresh = new ArrayDeque<Boolean>(List.of(false));
+    TreeWalk.below(
+        upper.root(),
+        new TreeWalk.Visitor() {
+          @Override
+          public void entry(OpenDirectory parent, TreeWalk.Place at) throws IOException {
+            OverlayChanges.this.entry(at, fresh.getFirst());
+          }
+
+          @Override
+          public boolean enter(OpenDirectory directory, TreeWalk.Place at)
+              throws IOException, InterruptedException {
+            fresh.push(!entered(directory, at, fresh.getFirst()));
+            return true;
+          }
+
+          @Override
+          public void leave(OpenDirectory parent, TreeWalk.Place at) {
+            fresh.pop();
+          }
         });
-    if (!fresh && directory.attributes(OpenDirectory.SELF).containsKey(OPAQUE)) {
-      hidden(path, present);
+  }
+
+  private void entry(TreeWalk.Place at, boolean fresh) throws IOException {
+    String path = at.path();
+    boolean before = !fresh && before(path).isPresent();
+    if (!at.stat().whiteout()) {
+      add(path, before ? FileChange.Kind.MODIFIED : FileChange.Kind.ADDED);
+    } else if (before) {
+      add(path, FileChange.Kind.DELETED);
     }
   }
 
-  private void entry(OpenDirectory parent, String name, String path, boolean fresh)
+  /** Whether it was a directory before. */
+  private boolean entered(OpenDirectory directory, TreeWalk.Place at, boolean fresh)
       throws IOException, InterruptedException {
-    FileStat stat = parent.stat(name);
-    if (stat.whiteout()) {
-      if (!fresh && before(path).isPresent()) {
-        add(path, FileChange.Kind.DELETED);
-      }
-      return;
-    }
+    String path = at.path();
     Optional<FileStat> before = fresh ? Optional.empty() : before(path);
     add(path, before.isPresent() ? FileChange.Kind.MODIFIED : FileChange.Kind.ADDED);
-    if (stat.kind() == FileKind.DIRECTORY) {
-      OpenDirectory below = parent.enter(name);
-      try {
-        boolean replaced = before.map(old -> old.kind() != FileKind.DIRECTORY).orElse(true);
-        directory(below, path, replaced);
-      } finally {
-        below.close();
-      }
+    boolean kept = before.isPresent() && before.get().kind() == FileKind.DIRECTORY;
+    if (kept && opaque(directory)) {
+      hidden(path, directory);
     }
+    return kept;
+  }
+
+  private static boolean opaque(OpenDirectory directory) throws IOException {
+    return directory.attributes(OpenDirectory.SELF).containsKey(OPAQUE);
   }
 
   /** A directory was deleted and made anew: what it had and has not any more is deleted. */
-  private void hidden(String path, Set<String> present) throws IOException, InterruptedException {
+  private void hidden(String path, OpenDirectory anew) throws IOException, InterruptedException {
+    Set<String> present = new HashSet<>();
+    anew.visit(present::add);
     Set<String> gone = new HashSet<>();
     for (RootedDirectory lower : lowers) {
       Optional<OpenDirectory> directory = find(lower, path);

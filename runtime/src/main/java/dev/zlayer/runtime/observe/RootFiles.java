@@ -11,6 +11,7 @@ import dev.zlayer.host.linux.RootedDirectory;
 import dev.zlayer.tar.TarException;
 import dev.zlayer.tar.TarReader;
 import dev.zlayer.tar.TarWriter;
+import dev.zlayer.task.BlockingPool;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -32,14 +33,17 @@ public final class RootFiles {
    * Something that is mounted while the container runs: a directory or a file of the host.
    *
    * @param destination the path inside, such as {@code /data}
+   * @param readOnly the container cannot write to it, nor may anybody through the container
    */
-  public record Bind(String destination, Path source) {}
+  public record Bind(String destination, Path source, boolean readOnly) {}
 
   private final Path root;
+  private final boolean readOnly;
   private final List<Bind> binds;
 
-  private RootFiles(Path root, List<Bind> binds) {
+  private RootFiles(Path root, boolean readOnly, List<Bind> binds) {
     this.root = root;
+    this.readOnly = readOnly;
     this.binds =
         binds.stream()
             .sorted(Comparator.comparingInt((Bind bind) -> bind.destination().length()).reversed())
@@ -48,12 +52,13 @@ public final class RootFiles {
 
   /** Of a container that runs: everything mounted in it is seen, memory file systems included. */
   public static RootFiles running(long pid) {
-    return new RootFiles(ContainerRoot.of(pid), List.of());
+    // where it is mounted read-only, the kernel refuses to write
+    return new RootFiles(ContainerRoot.of(pid), false, List.of());
   }
 
   /** Of one that does not run; {@code root} has to be mounted. */
-  public static RootFiles stopped(Path root, List<Bind> binds) {
-    return new RootFiles(root, binds);
+  public static RootFiles stopped(Path root, boolean readOnly, List<Bind> binds) {
+    return new RootFiles(root, readOnly, binds);
   }
 
   /** What is at a path; a link as last name is told, not followed. */
@@ -102,6 +107,7 @@ public final class RootFiles {
   public void copyIn(String directory, InputStream in) throws InterruptedException {
     InnerPath parsed = InnerPath.parse(directory);
     var followed = new InnerPath(parsed.whole(), "");
+    requireWritable(followed);
     withInterrupt(
         followed,
         (rooted, at) -> {
@@ -128,13 +134,15 @@ public final class RootFiles {
 
   /** Does something at a path, below the root or below what is mounted in it. */
   private <T> T withInterrupt(InnerPath path, Work<T> work) throws InterruptedException {
+    return BlockingPool.STREAMS.call(() -> here(path, work));
+  }
+
+  private <T> T here(InnerPath path, Work<T> work) throws InterruptedException {
     String whole = path.whole();
     try {
-      for (Bind bind : binds) {
-        String destination = InnerPath.parse(bind.destination() + "/").parent();
-        if (whole.equals(destination) || whole.startsWith(destination + "/")) {
-          return below(bind, destination, path, work);
-        }
+      Optional<Bind> bind = bind(whole);
+      if (bind.isPresent()) {
+        return below(bind.get(), destination(bind.get()), path, work);
       }
       try (var rooted = RootedDirectory.openWithMounts(root)) {
         return work.with(rooted, path);
@@ -144,6 +152,29 @@ public final class RootFiles {
     } catch (IOException e) {
       throw new AgentException.Internal(
           "cannot copy '/%s': %s".formatted(InnerPath.readable(whole), e.getMessage()), e);
+    }
+  }
+
+  /** The innermost of those that a path is in. */
+  private Optional<Bind> bind(String whole) {
+    return binds.stream()
+        .filter(
+            bind -> whole.equals(destination(bind)) || whole.startsWith(destination(bind) + "/"))
+        .findFirst();
+  }
+
+  private static String destination(Bind bind) {
+    return InnerPath.parse(bind.destination() + "/").parent();
+  }
+
+  private void requireWritable(InnerPath path) {
+    Optional<Bind> bind = bind(path.whole());
+    if (bind.map(Bind::readOnly).orElse(readOnly)) {
+      throw new AgentException.InvalidSpec(
+          "cannot write to '/%s': %s is read-only in this container"
+              .formatted(
+                  InnerPath.readable(path.whole()),
+                  bind.map(Bind::destination).orElse("the root file system")));
     }
   }
 

@@ -5,21 +5,28 @@ import dev.zlayer.host.linux.FileKind;
 import dev.zlayer.host.linux.FileStat;
 import dev.zlayer.host.linux.OpenDirectory;
 import dev.zlayer.host.linux.OpenFile;
+import dev.zlayer.host.linux.TreeWalk;
 import dev.zlayer.tar.TarKind;
 import dev.zlayer.tar.TarMember;
+import dev.zlayer.tar.TarRange;
 import dev.zlayer.tar.TarWriter;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 
 /**
  * Writes an entry and all below it to an archive. Every directory is entered by its descriptor and
- * every file is described by what was opened, so nothing that is swapped meanwhile leads out.
- * Sockets and what the kernel shows in /proc and the like are left out, as are files that vanish.
+ * every file is described by what was opened, so nothing that is swapped meanwhile leads out. Holes
+ * stay holes. Sockets and what the kernel shows in /proc and the like are left out, as are files
+ * that vanish.
  */
 final class TreeArchive {
   private static final int BUFFER = 128 << 10;
+
+  /** More parts between holes than any honest file has; what follows is copied with its holes. */
+  private static final int MAX_PARTS = 100_000;
 
   private record Inode(long device, long number) {}
 
@@ -37,36 +44,18 @@ final class TreeArchive {
   /** Adds a directory that is open already, and what is in it. */
   void addContent(OpenDirectory directory, String as) throws IOException, InterruptedException {
     begin(directory, OpenDirectory.SELF, directory.stat(OpenDirectory.SELF), as + "/", "");
-    children(directory, as);
+    if (!directory.kernelFileSystem()) {
+      below(directory, as.isEmpty() ? "" : as + "/");
+    }
   }
 
   /** Adds an entry of a directory under another name. */
   void add(OpenDirectory parent, String name, String as) throws IOException, InterruptedException {
-    if (Thread.interrupted()) {
-      throw new InterruptedException("copying was interrupted");
+    FileStat stat = parent.stat(name);
+    if (stat.kind() != FileKind.DIRECTORY) {
+      entry(parent, name, stat, as);
+      return;
     }
-    try {
-      FileStat stat = parent.stat(name);
-      switch (stat.kind()) {
-        case DIRECTORY -> directory(parent, name, as);
-        case FILE -> file(parent, name, as);
-        case SYMLINK -> begin(parent, name, stat, as, parent.readSymlink(name));
-        case FIFO, CHARACTER_DEVICE, BLOCK_DEVICE -> begin(parent, name, stat, as, "");
-        case SOCKET -> {} // an archive cannot hold it
-      }
-    } catch (ErrnoException e) {
-      // it vanished or became something else since it was listed
-      if (e.errno() != ErrnoException.ENOENT
-          && e.errno() != ErrnoException.ENOTDIR
-          && e.errno() != ErrnoException.ELOOP
-          && e.errno() != ErrnoException.ENXIO) {
-        throw e;
-      }
-    }
-  }
-
-  private void directory(OpenDirectory parent, String name, String as)
-      throws IOException, InterruptedException {
     OpenDirectory directory = parent.enter(name);
     try {
       addContent(directory, as);
@@ -75,14 +64,44 @@ final class TreeArchive {
     }
   }
 
-  private void children(OpenDirectory directory, String as)
+  private void below(OpenDirectory directory, String prefix)
       throws IOException, InterruptedException {
-    if (!directory.kernelFileSystem()) {
-      directory.visit(child -> add(directory, child, as.isEmpty() ? child : as + "/" + child));
+    TreeWalk.below(
+        directory,
+        new TreeWalk.Visitor() {
+          @Override
+          public void entry(OpenDirectory parent, TreeWalk.Place at)
+              throws IOException, InterruptedException {
+            TreeArchive.this.entry(parent, at.name(), at.stat(), prefix + at.path());
+          }
+
+          @Override
+          public boolean enter(OpenDirectory entered, TreeWalk.Place at) throws IOException {
+            begin(entered, OpenDirectory.SELF, at.stat(), prefix + at.path() + "/", "");
+            return !entered.kernelFileSystem();
+          }
+        });
+  }
+
+  private void entry(OpenDirectory parent, String name, FileStat stat, String as)
+      throws IOException, InterruptedException {
+    try {
+      switch (stat.kind()) {
+        case FILE -> file(parent, name, as);
+        case SYMLINK -> begin(parent, name, stat, as, parent.readSymlink(name));
+        case FIFO, CHARACTER_DEVICE, BLOCK_DEVICE -> begin(parent, name, stat, as, "");
+        case SOCKET -> {} // an archive cannot hold it
+        case DIRECTORY -> throw new IllegalArgumentException("directories are walked");
+      }
+    } catch (ErrnoException e) {
+      if (!TreeWalk.vanished(e)) {
+        throw e;
+      }
     }
   }
 
-  private void file(OpenDirectory parent, String name, String as) throws IOException {
+  private void file(OpenDirectory parent, String name, String as)
+      throws IOException, InterruptedException {
     try (OpenFile file = parent.openFile(name)) {
       FileStat stat = file.stat();
       var inode = new Inode(stat.device(), stat.inode());
@@ -91,21 +110,30 @@ final class TreeArchive {
         tar.begin(member(TarKind.HARD_LINK, stat, as, first, Map.of()));
         return;
       }
-      tar.begin(member(TarKind.FILE, stat, as, "", file.attributes()));
-      content(file, stat.size());
+      List<TarRange> parts =
+          file.data(stat.size(), MAX_PARTS).stream()
+              .map(part -> new TarRange(part.offset(), part.length()))
+              .toList();
+      tar.begin(member(TarKind.FILE, stat, as, "", file.attributes()), parts);
+      for (TarRange part : parts) {
+        content(file, part.offset(), part.offset() + part.length());
+      }
     }
   }
 
   /** As much as the header says, whatever the file does meanwhile. */
-  private void content(OpenFile file, long size) throws IOException {
-    long at = 0;
-    while (at < size) {
+  private void content(OpenFile file, long from, long end)
+      throws IOException, InterruptedException {
+    for (long at = from; at < end; ) {
+      if (Thread.interrupted()) {
+        throw new InterruptedException("copying was interrupted");
+      }
       int got = file.read(at, buffer);
       if (got == 0) {
         Arrays.fill(buffer, (byte) 0);
         got = buffer.length;
       }
-      int part = (int) Math.min(got, size - at);
+      int part = (int) Math.min(got, end - at);
       tar.content(buffer, 0, part);
       at += part;
     }

@@ -11,6 +11,8 @@ import dev.zlayer.host.linux.RootedDirectory;
 import dev.zlayer.tar.TarMember;
 import dev.zlayer.tar.TarReader;
 import java.io.IOException;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -127,20 +129,31 @@ final class TreeUnpack {
 
   /** The directory at a path, made with its parents where there is none. */
   private OpenDirectory directory(String path) throws IOException {
-    try {
-      return root.directory(path);
-    } catch (ErrnoException e) {
-      if (e.errno() != ErrnoException.ENOENT) {
-        throw e;
+    Deque<String> missing = new ArrayDeque<>();
+    for (String at = path; !there(at); at = split(at).parent()) {
+      missing.push(at);
+    }
+    for (String way : missing) {
+      InnerPath split = split(way);
+      OpenDirectory parent = root.directory(split.parent());
+      if (parent.find(split.name()).isEmpty()) {
+        parent.makeDirectory(split.name());
+        parent.permissions(split.name(), 0755);
       }
     }
-    InnerPath split = split(path);
-    OpenDirectory parent = directory(split.parent());
-    if (parent.find(split.name()).isEmpty()) {
-      parent.makeDirectory(split.name());
-      parent.permissions(split.name(), 0755);
-    }
     return root.directory(path);
+  }
+
+  private boolean there(String path) throws IOException {
+    try {
+      root.directory(path);
+      return true;
+    } catch (ErrnoException e) {
+      if (e.errno() != ErrnoException.ENOENT || path.isEmpty()) {
+        throw e;
+      }
+      return false;
+    }
   }
 
   /** The directory of a new entry, in which nothing has its name any more. */

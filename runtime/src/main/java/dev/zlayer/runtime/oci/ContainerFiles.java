@@ -32,7 +32,7 @@ final class ContainerFiles {
     try {
       return pid.isPresent() && cell.status().alive()
           ? RootFiles.running(pid.getAsLong())
-          : RootFiles.stopped(shop.roots().mount(cell.name()), binds());
+          : stopped();
     } catch (IOException e) {
       throw cannotRead(e);
     }
@@ -58,14 +58,21 @@ final class ContainerFiles {
     }
   }
 
-  private List<RootFiles.Bind> binds() throws IOException {
+  private RootFiles stopped() throws IOException {
+    Json config = new Bundles(shop).config(cell);
+    boolean readOnly = config.at("root").at("readonly").bool().orElse(false);
+    return RootFiles.stopped(shop.roots().mount(cell.name()), readOnly, binds(config));
+  }
+
+  private static List<RootFiles.Bind> binds(Json config) {
     var binds = new ArrayList<RootFiles.Bind>();
-    for (Json mount : new Bundles(shop).config(cell).at("mounts").items()) {
+    for (Json mount : config.at("mounts").items()) {
       if (mount.at("type").string().filter("bind"::equals).isPresent()) {
         binds.add(
             new RootFiles.Bind(
                 mount.at("destination").string().orElse(""),
-                Path.of(mount.at("source").string().orElse(""))));
+                Path.of(mount.at("source").string().orElse("")),
+                mount.at("options").strings().contains("ro")));
       }
     }
     return binds;

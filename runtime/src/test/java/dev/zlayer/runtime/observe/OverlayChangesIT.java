@@ -38,7 +38,7 @@ class OverlayChangesIT {
 
   @AfterEach
   void unmount() throws Exception {
-    sh("umount merged");
+    sh("umount merged; rm -rf upper"); // JUnit takes minutes for a deep tree
   }
 
   private void sh(String script) throws Exception {
@@ -55,6 +55,17 @@ class OverlayChangesIT {
   void nothingIsToldOfAContainerThatOnlyRead() throws Exception {
     sh("cat merged/etc/a >/dev/null");
     assertThat(changes()).isEmpty();
+  }
+
+  @Test
+  void aTreeDeeperThanTheStackIsCompared() throws Exception {
+    String hundred = "d/".repeat(100);
+    sh(
+        "cd merged/kept; i=0; while [ $i -lt 1500 ]; do mkdir -p %s; cd %s; i=$((i + 100)); done"
+            .formatted(hundred, hundred));
+    assertThat(changes())
+        .hasSize(1501)
+        .contains(new FileChange("/kept" + "/d".repeat(1500), ADDED));
   }
 
   @Test

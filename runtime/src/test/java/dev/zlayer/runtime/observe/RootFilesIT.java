@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 import dev.zlayer.container.LogSpec;
 import dev.zlayer.container.PathStat;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.linux.RootedDirectory;
 import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.Processes;
 import dev.zlayer.task.Deadline;
@@ -48,10 +49,13 @@ class RootFilesIT {
   @AfterEach
   void close() throws Exception {
     box.close();
+    // JUnit takes minutes for a deep tree
+    RootedDirectory.removeTree(root.resolve("data"));
+    RootedDirectory.removeTree(root.resolve("etc"));
   }
 
   private RootFiles stopped() {
-    return RootFiles.stopped(root, List.of());
+    return RootFiles.stopped(root, false, List.of());
   }
 
   @Test
@@ -141,9 +145,10 @@ class RootFilesIT {
     RootFiles files =
         RootFiles.stopped(
             root,
+            false,
             List.of(
-                new RootFiles.Bind("/data", volume),
-                new RootFiles.Bind("/etc/hosts", directory.resolve("hosts"))));
+                new RootFiles.Bind("/data", volume, false),
+                new RootFiles.Bind("/etc/hosts", directory.resolve("hosts"), true)));
     assertThat(files.stat("/data/row").size()).isEqualTo(1);
     assertThat(files.stat("/etc/hosts").size()).isEqualTo(9);
     assertThat(files.stat("/etc/motd").size()).isEqualTo(6);
@@ -151,6 +156,66 @@ class RootFilesIT {
     assertThat(list(copyOut(files, "/etc/hosts"))).containsExactly("hosts");
     files.copyIn("/data", new ByteArrayInputStream(copyOut(stopped(), "/etc/motd")));
     assertThat(volume.resolve("motd")).hasContent("inside");
+  }
+
+  @Test
+  void whatIsMountedReadOnlyIsNotWritten() throws Exception {
+    Path volume = Files.createDirectory(directory.resolve("volume"));
+    Files.writeString(volume.resolve("motd"), "of the host");
+    byte[] incoming = copyOut(stopped(), "/etc/motd");
+    RootFiles files =
+        RootFiles.stopped(root, true, List.of(new RootFiles.Bind("/data", volume, true)));
+    for (String target : List.of("/data", "/data/", "/etc/../data", "/etc")) {
+      assertThatThrownBy(() -> files.copyIn(target, new ByteArrayInputStream(incoming)))
+          .isInstanceOf(AgentException.InvalidSpec.class)
+          .hasMessageContaining("read-only");
+    }
+    assertThat(volume.resolve("motd")).hasContent("of the host");
+  }
+
+  @Test
+  void aTreeDeeperThanTheStackIsCopied() throws Exception {
+    nest(1500);
+    byte[] tar = copyOut(stopped(), "/data/deep");
+    assertThat(list(tar)).hasSize(1502).contains("deep" + "/d".repeat(1500) + "/end");
+    stopped().copyIn("/etc", new ByteArrayInputStream(tar));
+    assertThat(list(copyOut(stopped(), "/etc/deep"))).hasSize(1502);
+  }
+
+  @Test
+  void whatNoPathCanNameIsRefusedAndNotLeftOut() throws Exception {
+    nest(5000);
+    assertThatThrownBy(() -> copyOut(stopped(), "/data/deep"))
+        .isInstanceOf(AgentException.InvalidSpec.class)
+        .hasMessageContaining("too long");
+  }
+
+  private void nest(int depth) throws Exception {
+    String hundred = "d/".repeat(100);
+    sh(
+        "mkdir -p %1$s/data/deep; cd %1$s/data/deep; i=0;".formatted(root)
+            + " while [ $i -lt %d ]; do mkdir -p %s; cd -P %s; i=$((i + 100)); done; : >end"
+                .formatted(depth, hundred, hundred));
+  }
+
+  @Test
+  void holesTakeNoRoomInAnArchiveNorAfterIt() throws Exception {
+    sh(
+        "cd %s/data && truncate -s 200G holes && printf mid | dd of=holes bs=1 seek=5G conv=notrunc"
+            .formatted(root));
+    byte[] tar = copyOut(stopped(), "/data/holes");
+    assertThat(tar).hasSizeLessThan(1 << 20);
+    stopped().copyIn("/etc", new ByteArrayInputStream(tar));
+    assertThat(sh("cd %s/etc; stat -c '%%s' holes; du -k holes | cut -f1".formatted(root)).lines())
+        .satisfiesExactly(
+            size -> assertThat(size).isEqualTo("" + (200L << 30)),
+            used -> assertThat(Long.parseLong(used)).isLessThan(1024));
+    assertThat(sh("dd if=%s/etc/holes bs=1 skip=5G count=3 2>/dev/null".formatted(root)))
+        .isEqualTo("mid");
+    // another program reads it the same
+    Path elsewhere = Files.createDirectory(directory.resolve("elsewhere"));
+    Processes.check(Command.of("tar", "-C", elsewhere + "", "-xf", "-").withInput(tar), LONG);
+    assertThat(Files.size(elsewhere.resolve("holes"))).isEqualTo(200L << 30);
   }
 
   /** A directory and a link to a secret of the host take turns under one name while copying. */

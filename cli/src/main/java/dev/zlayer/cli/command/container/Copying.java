@@ -77,7 +77,8 @@ final class Copying {
     String directory = into ? path : path.substring(0, Math.max(0, path.lastIndexOf('/')));
     String as = into ? name : path.substring(path.lastIndexOf('/') + 1);
     Process tar =
-        Processes.start(Command.of("tar", "-C", parent(source).toString(), "-cf", "-", "--", name));
+        Processes.start(
+            Command.of("tar", "-C", parent(source).toString(), "-cSf", "-", "--", name));
     tar.getOutputStream().close();
     client.upload(
         "PUT",

@@ -13,8 +13,6 @@ import java.util.Optional;
 
 /** Passes a tar stream on with another name for what is at its top. */
 final class TopName {
-  private static final byte[] ZEROS = new byte[8192];
-
   private TopName() {}
 
   static void change(InputStream in, OutputStream out, String name) throws IOException {
@@ -24,35 +22,23 @@ final class TopName {
     var writer = new TarWriter(out);
     for (Optional<TarMember> member = reader.next(); member.isPresent(); member = reader.next()) {
       TarMember renamed = renamed(member.get(), raw);
-      writer.begin(renamed);
       if (renamed.kind() == TarKind.FILE) {
-        content(reader, writer, renamed.size());
+        writer.begin(renamed, reader.parts()); // holes stay holes
+        content(reader, writer);
+      } else {
+        writer.begin(renamed);
       }
     }
     writer.finish();
     in.transferTo(OutputStream.nullOutputStream()); // so that whoever writes ends in peace
   }
 
-  /** Holes come as what they are read as. */
-  private static void content(TarReader reader, TarWriter writer, long size) throws IOException {
-    var written = new long[1];
+  private static void content(TarReader reader, TarWriter writer) throws IOException {
     try {
-      reader.content(
-          (offset, data, from, length) -> {
-            fill(writer, offset - written[0]);
-            writer.content(data, from, length);
-            written[0] = offset + length;
-          });
+      reader.content((_, data, from, length) -> writer.content(data, from, length));
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new AgentException.Internal("copying was interrupted", e);
-    }
-    fill(writer, size - written[0]);
-  }
-
-  private static void fill(TarWriter writer, long count) throws IOException {
-    for (long left = count; left > 0; left -= ZEROS.length) {
-      writer.content(ZEROS, 0, (int) Math.min(left, ZEROS.length));
     }
   }
 
