@@ -13,12 +13,16 @@ import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
+import java.util.function.IntSupplier;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import run.endive.runtime.ByteArrayMemory;
 import run.endive.runtime.Instance;
 import run.endive.runtime.Memory;
+import run.endive.runtime.TableInstance;
 import run.endive.wasi.WasiExitException;
 import run.endive.wasm.types.MemoryLimits;
+import run.endive.wasm.types.Table;
 
 /**
  * Runs a module once, on a thread of its own: compiled code looks for an interrupt in every loop,
@@ -26,6 +30,9 @@ import run.endive.wasm.types.MemoryLimits;
  */
 final class ModuleLoop {
   private static final Signal ABORT = Signal.parse("ABRT");
+
+  /** A number and two references. */
+  private static final int TABLE_ENTRY_BYTES = 20;
 
   /** Why it was interrupted. */
   private sealed interface Order {
@@ -38,17 +45,21 @@ final class ModuleLoop {
   private final Guest guest;
   private final ModuleStreams streams;
   private final long memoryLimit;
+  private final LongSupplier room;
   private final Consumer<ExitStatus> ended;
   private final Thread thread;
   private final Reply<Boolean> ready = new Reply<>();
   private final CountDownLatch go = new CountDownLatch(1);
   private final AtomicReference<@Nullable Order> order = new AtomicReference<>();
   private volatile @Nullable Memory memory;
+  private volatile long tableBytes; // written by the module's thread alone
   private volatile long usedNanos;
   private volatile boolean dropped;
 
   /**
    * @param streams the standard streams that the guest has
+   * @param memoryLimit for its memories and tables together
+   * @param room how many bytes all modules together may still take
    * @param ended is told the end on the module's thread, as its last deed
    */
   ModuleLoop(
@@ -57,12 +68,14 @@ final class ModuleLoop {
       Guest guest,
       ModuleStreams streams,
       long memoryLimit,
+      LongSupplier room,
       long stackBytes,
       Consumer<ExitStatus> ended) {
     this.program = program;
     this.guest = guest;
     this.streams = streams;
     this.memoryLimit = memoryLimit;
+    this.room = room;
     this.ended = ended;
     this.thread =
         Thread.ofPlatform()
@@ -117,7 +130,7 @@ final class ModuleLoop {
 
   long memoryBytes() {
     Memory used = memory;
-    return used == null ? 0 : (long) used.pages() * Memory.PAGE_SIZE;
+    return tableBytes + (used == null ? 0 : (long) used.pages() * Memory.PAGE_SIZE);
   }
 
   private void run() {
@@ -128,6 +141,7 @@ final class ModuleLoop {
               .withImportValues(guest.calls())
               .withMachineFactory(program.machines())
               .withMemoryFactory(new MemoryMaker()::make)
+              .withTableFactory(LimitedTable::new)
               .withInitialize(false)
               .build();
     } catch (RuntimeException | LinkageError | OutOfMemoryError e) {
@@ -192,6 +206,55 @@ final class ModuleLoop {
   private static String reason(Throwable thrown) {
     String text = thrown.getMessage();
     return text == null ? thrown.getClass().getSimpleName() : text;
+  }
+
+  /** Counts as memory of the module, however often it grows. */
+  private final class LimitedTable extends TableInstance {
+    LimitedTable(Table table, int initial) {
+      super(affordable(table), initial);
+      tableBytes += entries(table.limits().min());
+    }
+
+    @Override
+    public int grow(int count, int value, Instance instance) {
+      return paid(count, () -> super.grow(count, value, instance));
+    }
+
+    @Override
+    public int growWithRef(int count, Object value, Instance instance) {
+      return paid(count, () -> super.growWithRef(count, value, instance));
+    }
+
+    /** Growing fails as the language has it: with -1. */
+    private int paid(int count, IntSupplier growing) {
+      if (count < 0 || !affordable(count)) {
+        return -1;
+      }
+      int before = growing.getAsInt();
+      if (before >= 0) {
+        tableBytes += entries(count);
+      }
+      return before;
+    }
+  }
+
+  private Table affordable(Table table) {
+    if (!affordable(table.limits().min())) {
+      throw new IllegalStateException(
+          "a table of %d entries is more than its memory limit of %d KiB leaves"
+              .formatted(table.limits().min(), memoryLimit / 1024));
+    }
+    return table;
+  }
+
+  /** While a table grows the old one is still there. */
+  private boolean affordable(long count) {
+    long bytes = entries(count);
+    return bytes <= memoryLimit - memoryBytes() && bytes + tableBytes <= room.getAsLong();
+  }
+
+  private static long entries(long count) {
+    return count * TABLE_ENTRY_BYTES;
   }
 
   /** Gives all memories of the module together no more than its limit. */

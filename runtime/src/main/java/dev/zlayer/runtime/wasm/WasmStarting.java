@@ -44,6 +44,7 @@ record WasmStarting(WasmShop shop) {
               guest,
               streams,
               record.spec().resources().memoryBytes().orElse(shop.settings().memoryBytes()),
+              () -> shop.settings().allMemoryBytes() - used(),
               shop.settings().stackBytes(),
               status -> end(cell, streams, status));
       try {
@@ -72,12 +73,16 @@ record WasmStarting(WasmShop shop) {
             status, started, Optional.of(started.filter(begin -> begin.isAfter(now)).orElse(now))));
   }
 
+  /** By the memories and tables of all modules that run. */
+  private long used() {
+    return shop.cells().values().stream()
+        .flatMap(cell -> cell.loop().stream())
+        .mapToLong(ModuleLoop::memoryBytes)
+        .sum();
+  }
+
   private void requireRoom() {
-    long used =
-        shop.cells().values().stream()
-            .flatMap(cell -> cell.loop().stream())
-            .mapToLong(ModuleLoop::memoryBytes)
-            .sum();
+    long used = used();
     if (used > shop.settings().allMemoryBytes()) {
       throw new IllegalStateException(
           "the modules that run use %d MiB, and the agent has %d MiB for all of them"

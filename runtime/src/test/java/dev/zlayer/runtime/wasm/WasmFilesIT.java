@@ -9,16 +9,19 @@ import dev.zlayer.container.Mount;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.oci.ImageRef;
 import dev.zlayer.port.Container;
+import dev.zlayer.task.TaskScope;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
 import dev.zlayer.testkit.wasm.WasmMaker;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -224,6 +227,39 @@ class WasmFilesIT {
     assertThat(linked.subList(1, 3))
         .isEqualTo(List.of("Operation not permitted", "Operation not permitted"));
     assertThat(inside.resolve("mine")).doesNotExist();
+  }
+
+  /** Somebody who shares the volume swaps a directory for a link to one of the host. */
+  @Test
+  void aLinkSwappedMeanwhileLeadsNowhereElse() throws Exception {
+    Path real = Files.createDirectory(inside.resolve("real"));
+    Files.writeString(real.resolve("secret"), "harmless");
+    Path link = Files.createSymbolicLink(inside.resolve("link"), outside);
+    Path swapped = inside.resolve("swapped");
+    var words = new ArrayList<String>();
+    for (int i = 0; i < 400; i++) {
+      words.addAll(List.of("read", "/data/swapped/secret", "write", "/data/swapped/new"));
+    }
+    var done = new AtomicBoolean();
+    List<String> answers;
+    try (var scope = new TaskScope("swap")) {
+      scope.fork(
+          () -> {
+            while (!done.get()) {
+              Files.move(real, swapped, StandardCopyOption.ATOMIC_MOVE);
+              Files.move(swapped, real, StandardCopyOption.ATOMIC_MOVE);
+              Files.move(link, swapped, StandardCopyOption.ATOMIC_MOVE);
+              Files.move(swapped, link, StandardCopyOption.ATOMIC_MOVE);
+            }
+            return true;
+          });
+      answers = run(false, words.toArray(String[]::new));
+      done.set(true);
+      scope.join();
+    }
+    assertThat(answers).hasSize(800).doesNotContain("secret");
+    assertThat(outside.resolve("new")).doesNotExist();
+    assertThat(outside.resolve("secret")).hasContent("secret");
   }
 
   @Test

@@ -185,6 +185,44 @@ class WasmProgramIT {
     assertThat(exhausted.lines().getLast()).contains("stack");
   }
 
+  /** Tables are memory too: the module grows one until it is refused, and says how far it came. */
+  @Test
+  void tablesCountAgainstTheMemoryLimit() throws InterruptedException {
+    ImageRef image =
+        stage.image(
+            "tables",
+            WasmMaker.ofText(
+                """
+                (module
+                  (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
+                  (memory (export "memory") 1)
+                  (table $t 1 funcref)
+                  (func (export "_start")
+                    (block $refused
+                      (loop $more
+                        (br_if $refused
+                          (i32.eq (table.grow $t (ref.null func) (i32.const 50000)) (i32.const -1)))
+                        (br $more)))
+                    (call $exit (i32.div_u (table.size $t) (i32.const 50000)))))
+                """));
+    var limited = WasmStage.spec(image).withResources(Resources.DEFAULT.withMemory(8 << 20));
+    var ended = stage.run(limited);
+    assertThat(ended.outcome().status().exitCode().orElseThrow())
+        .as(ended.lines().toString())
+        .isBetween(3, 9);
+
+    ImageRef large =
+        stage.image(
+            "large",
+            WasmMaker.ofText("(module (table 9000000 funcref) (func (export \"_start\")))"));
+    Container container =
+        stage.create(WasmStage.spec(large).withResources(Resources.DEFAULT.withMemory(8 << 20)));
+    assertThatThrownBy(container::start)
+        .isInstanceOf(AgentException.StartFailed.class)
+        .hasMessageContaining("a table of 9000000 entries");
+    container.remove(false);
+  }
+
   /** The buffer would be as large as the module says, whatever memory it has. */
   @Test
   void aGreedyReadTakesNothingFromTheAgent() throws InterruptedException {

@@ -13,11 +13,9 @@ import java.util.Set;
 
 /**
  * One directory of the host as a file system of its own. The WASI layer resolves names by their
- * text and lets the system follow links, which may lead anywhere; here every name is followed link
- * by link, and what would leave the directory is not there.
- *
- * <p>A module can neither make nor move symbolic links, so two of them on one volume cannot change
- * a name between our look and its use.
+ * text and lets the system follow links, which may lead anywhere; here the kernel resolves every
+ * name below the directory ({@link JailRoot}), and what would leave it is not there, also when a
+ * container that shares the volume swaps a directory for a link meanwhile.
  */
 final class JailFileSystem extends FileSystem {
   private final JailProvider provider;

@@ -1,15 +1,17 @@
 package dev.zlayer.runtime.wasm.wasi;
 
+import dev.zlayer.host.linux.Beneath.Held;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.channels.FileChannel;
 import java.nio.channels.SeekableByteChannel;
 import java.nio.file.AccessMode;
+import java.nio.file.AtomicMoveNotSupportedException;
 import java.nio.file.CopyOption;
 import java.nio.file.DirectoryStream;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileStore;
 import java.nio.file.FileSystem;
-import java.nio.file.FileSystemLoopException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
@@ -23,9 +25,7 @@ import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.FileAttributeView;
 import java.nio.file.attribute.FileTime;
 import java.nio.file.spi.FileSystemProvider;
-import java.util.ArrayDeque;
 import java.util.Arrays;
-import java.util.Deque;
 import java.util.HashSet;
 import java.util.Iterator;
 import java.util.Map;
@@ -34,16 +34,16 @@ import org.jspecify.annotations.Nullable;
 
 /** Does to files of the host what a module asks for, within one directory. */
 final class JailProvider extends FileSystemProvider {
-  private static final int MOST_LINKS = 40;
+  private static final int ATTEMPTS = 100;
 
   private final JailFileSystem jail;
-  private final Path root;
+  private final JailRoot names;
   private final boolean readOnly;
   private final Refusal refusal;
 
   JailProvider(JailFileSystem jail, Path root, boolean readOnly, Refusal refusal) {
     this.jail = jail;
-    this.root = root;
+    this.names = new JailRoot(jail, root, refusal);
     this.readOnly = readOnly;
     this.refusal = refusal;
   }
@@ -54,59 +54,9 @@ final class JailProvider extends FileSystemProvider {
 
   /** The same file without links on the way. */
   JailPath real(JailPath path) throws IOException {
-    Path found = host(path, true);
-    if (!Files.exists(found, LinkOption.NOFOLLOW_LINKS)) {
-      throw new NoSuchFileException(path.toString());
+    try (Held file = names.file(path)) {
+      return names.inside(path, file.place());
     }
-    return new JailPath(jail, jail.top().name().resolve(root.relativize(found)));
-  }
-
-  /**
-   * Where a name leads on the host: every part is looked at, and a link is followed only to where
-   * it leads inside.
-   */
-  private Path host(Path path, boolean followLast) throws IOException {
-    Deque<String> left = new ArrayDeque<>();
-    for (Path part : JailPath.name(path)) {
-      left.add(part.toString());
-    }
-    Path at = root;
-    int links = 0;
-    while (!left.isEmpty()) {
-      String part = left.removeFirst();
-      if (part.equals("..")) {
-        at = at.equals(root) ? root : parent(at);
-      } else if (!part.isEmpty() && !part.equals(".")) {
-        Path next = at.resolve(part);
-        boolean follow = followLast || !left.isEmpty();
-        if (follow && Files.isSymbolicLink(next)) {
-          if (++links > MOST_LINKS) {
-            throw new FileSystemLoopException(path.toString());
-          }
-          unfold(Files.readSymbolicLink(next), at, left);
-        } else {
-          at = next;
-        }
-      }
-    }
-    return at;
-  }
-
-  /** Puts the parts of a link's target in front, unless it leads out. */
-  private void unfold(Path target, Path from, Deque<String> left) throws IOException {
-    Path there = from.resolve(target).normalize();
-    if (target.isAbsolute() || !there.startsWith(root)) {
-      refusal.of(Refusal.ACCESS, target.toString(), "the link leads out of the directory");
-      throw new NoSuchFileException(target.toString());
-    }
-    for (int i = target.getNameCount() - 1; i >= 0; i--) {
-      left.addFirst(target.getName(i).toString());
-    }
-  }
-
-  private static Path parent(Path path) {
-    Path parent = path.getParent();
-    return parent == null ? path : parent;
   }
 
   private void requireWritable(Path path) throws IOException {
@@ -131,15 +81,52 @@ final class JailProvider extends FileSystemProvider {
     if (writes) {
       requireWritable(path);
     }
-    Path file = host(path, true);
-    // opening a pipe waits for its other end, and nothing could end that wait
-    if (Files.exists(file, LinkOption.NOFOLLOW_LINKS)
-        && !Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
-      throw refusal.of(Refusal.NOT_PERMITTED, path.toString(), "only files can be opened");
+    boolean creates =
+        options.contains(StandardOpenOption.CREATE)
+            || options.contains(StandardOpenOption.CREATE_NEW);
+    for (int attempt = 0; ; attempt++) {
+      try {
+        return options.contains(StandardOpenOption.CREATE_NEW)
+            ? create(path, options, attributes)
+            : open(path, options);
+      } catch (NoSuchFileException e) {
+        if (!creates || refusal.pending()) {
+          throw e;
+        }
+      }
+      try {
+        return create(path, options, attributes);
+      } catch (FileAlreadyExistsException e) {
+        if (attempt == ATTEMPTS) { // somebody makes and removes it all the time
+          throw e;
+        }
+      }
     }
-    var all = new HashSet<OpenOption>(options);
-    all.add(LinkOption.NOFOLLOW_LINKS);
-    return FileChannel.open(file, all, attributes);
+  }
+
+  private FileChannel open(Path path, Set<? extends OpenOption> options) throws IOException {
+    try (Held file = names.file(path)) {
+      // opening a pipe waits for its other end, and nothing could end that wait
+      if (!Files.isRegularFile(file.path())) {
+        throw refusal.of(Refusal.NOT_PERMITTED, path.toString(), "only files can be opened");
+      }
+      var meant = new HashSet<OpenOption>(options);
+      meant.remove(StandardOpenOption.CREATE);
+      meant.remove(LinkOption.NOFOLLOW_LINKS); // what is held is reached through one
+      return FileChannel.open(file.path(), meant);
+    }
+  }
+
+  private FileChannel create(
+      Path path, Set<? extends OpenOption> options, FileAttribute<?>... attributes)
+      throws IOException {
+    try (Held entry = names.entry(path)) {
+      var meant = new HashSet<OpenOption>(options);
+      meant.add(StandardOpenOption.CREATE_NEW);
+      meant.add(StandardOpenOption.WRITE);
+      meant.add(LinkOption.NOFOLLOW_LINKS);
+      return FileChannel.open(entry.path(), meant, attributes);
+    }
   }
 
   @Override
@@ -153,7 +140,10 @@ final class JailProvider extends FileSystemProvider {
   @SuppressWarnings("StreamResourceLeak") // whoever closes the stream returned closes this one
   public DirectoryStream<Path> newDirectoryStream(
       Path directory, DirectoryStream.Filter<? super Path> filter) throws IOException {
-    DirectoryStream<Path> entries = Files.newDirectoryStream(host(directory, true));
+    DirectoryStream<Path> entries;
+    try (Held held = names.file(directory)) {
+      entries = Files.newDirectoryStream(held.path());
+    }
     Iterator<Path> paths = entries.iterator();
     return new DirectoryStream<>() {
       @Override
@@ -181,7 +171,9 @@ final class JailProvider extends FileSystemProvider {
   @Override
   public void createDirectory(Path directory, FileAttribute<?>... attributes) throws IOException {
     requireWritable(directory);
-    Files.createDirectory(host(directory, false), attributes);
+    try (Held entry = names.entry(directory)) {
+      Files.createDirectory(entry.path(), attributes);
+    }
   }
 
   @Override
@@ -197,14 +189,18 @@ final class JailProvider extends FileSystemProvider {
     if (!(existing instanceof JailPath other) || !other.jail().equals(jail)) {
       throw refusal.of(Refusal.OTHER_DEVICE, link.toString(), "it is in another directory");
     }
-    Path from = plain(existing);
-    Files.createLink(host(link, false), from);
+    try (Held from = plain(existing);
+        Held to = names.entry(link)) {
+      Files.createLink(to.path(), from.path());
+    }
   }
 
   @Override
   public void delete(Path path) throws IOException {
     requireWritable(path);
-    Files.delete(inside(host(path, false), path));
+    try (Held entry = names.entry(path)) {
+      Files.delete(entry.path());
+    }
   }
 
   /**
@@ -213,11 +209,15 @@ final class JailProvider extends FileSystemProvider {
    */
   @Override
   public Path readSymbolicLink(Path link) throws IOException {
-    Path found = host(link, false);
-    Deque<String> rest = new ArrayDeque<>();
-    unfold(Files.readSymbolicLink(found), parent(found), rest);
-    Path target = parent(found).resolve(String.join("/", rest)).normalize();
-    return new JailPath(jail, jail.top().name().resolve(root.relativize(target)));
+    try (Held entry = names.entry(link)) {
+      Path target = Files.readSymbolicLink(entry.path());
+      Path there = entry.place().resolve(target).normalize();
+      if (target.isAbsolute() || !there.startsWith(names.root())) {
+        refusal.of(Refusal.ACCESS, target.toString(), "the link leads out of the directory");
+        throw new NoSuchFileException(target.toString());
+      }
+      return names.inside(link, there);
+    }
   }
 
   @Override
@@ -230,36 +230,32 @@ final class JailProvider extends FileSystemProvider {
     JailProvider other = target instanceof JailPath path ? path.jail().provider() : this;
     requireWritable(source);
     other.requireWritable(target);
-    Path from = inside(plain(source), source);
-    // a move keeps all attributes, and the system's own provider refuses to be told so
-    CopyOption[] meant =
-        Arrays.stream(options)
-            .filter(option -> option != StandardCopyOption.COPY_ATTRIBUTES)
-            .toArray(CopyOption[]::new);
-    Files.move(from, other.inside(other.host(target, false), target), meant);
+    try (Held from = plain(source);
+        Held to = other.names.entry(target)) {
+      // renamed or not at all: copying would follow what is swapped meanwhile
+      Files.move(from.path(), to.path(), StandardCopyOption.ATOMIC_MOVE);
+    } catch (AtomicMoveNotSupportedException _) {
+      throw refusal.of(Refusal.OTHER_DEVICE, source.toString(), "it is on another file system");
+    }
   }
 
   /** A name that is not a link itself: those stay where they are. */
-  private Path plain(Path path) throws IOException {
-    Path found = host(path, false);
-    if (Files.isSymbolicLink(found)) {
+  private Held plain(Path path) throws IOException {
+    Held entry = names.entry(path);
+    if (Files.isSymbolicLink(entry.path())) {
+      entry.close();
       throw refusal.of(
           Refusal.NOT_PERMITTED, path.toString(), "a module cannot move or copy symbolic links");
     }
-    return found;
-  }
-
-  private Path inside(Path found, Path path) throws IOException {
-    if (found.equals(root)) {
-      throw refusal.of(
-          Refusal.NOT_PERMITTED, path.toString(), "the directory itself stays as it is");
-    }
-    return found;
+    return entry;
   }
 
   @Override
   public boolean isSameFile(Path one, Path other) throws IOException {
-    return Files.isSameFile(host(one, true), host(other, true));
+    try (Held first = names.file(one);
+        Held second = names.file(other)) {
+      return Files.isSameFile(first.path(), second.path());
+    }
   }
 
   @Override
@@ -274,8 +270,9 @@ final class JailProvider extends FileSystemProvider {
 
   @Override
   public void checkAccess(Path path, AccessMode... modes) throws IOException {
-    Path found = host(path, true);
-    found.getFileSystem().provider().checkAccess(found, modes);
+    try (Held file = names.file(path)) {
+      file.path().getFileSystem().provider().checkAccess(file.path(), modes);
+    }
   }
 
   @Override
@@ -303,7 +300,7 @@ final class JailProvider extends FileSystemProvider {
 
     @Override
     public BasicFileAttributes readAttributes() throws IOException {
-      return view().readAttributes();
+      return JailProvider.this.readAttributes(path, BasicFileAttributes.class, links());
     }
 
     @Override
@@ -311,26 +308,38 @@ final class JailProvider extends FileSystemProvider {
         @Nullable FileTime modified, @Nullable FileTime accessed, @Nullable FileTime created)
         throws IOException {
       requireWritable(path);
-      view().setTimes(modified, accessed, created);
+      try (Held found = names.found(path, follow)) {
+        LinkOption[] links = JailRoot.reached(path, follow);
+        var facts = Files.readAttributes(found.path(), BasicFileAttributes.class, links);
+        if (facts.isOther()) { // opening a pipe waits for its other end
+          throw refusal.of(Refusal.NOT_PERMITTED, path.toString(), "only of files");
+        }
+        Files.getFileAttributeView(found.path(), BasicFileAttributeView.class, links)
+            .setTimes(modified, accessed, created);
+      }
     }
 
-    private BasicFileAttributeView view() throws IOException {
-      return Files.getFileAttributeView(
-          host(path, follow), BasicFileAttributeView.class, LinkOption.NOFOLLOW_LINKS);
+    private LinkOption[] links() {
+      return follow ? new LinkOption[0] : new LinkOption[] {LinkOption.NOFOLLOW_LINKS};
     }
   }
 
   @Override
   public <A extends BasicFileAttributes> A readAttributes(
       Path path, Class<A> type, LinkOption... options) throws IOException {
-    return Files.readAttributes(host(path, follows(options)), type, LinkOption.NOFOLLOW_LINKS);
+    boolean follow = follows(options);
+    try (Held found = names.found(path, follow)) {
+      return Files.readAttributes(found.path(), type, JailRoot.reached(path, follow));
+    }
   }
 
   @Override
   public Map<String, Object> readAttributes(Path path, String attributes, LinkOption... options)
       throws IOException {
-    return Files.readAttributes(
-        host(path, follows(options)), attributes, LinkOption.NOFOLLOW_LINKS);
+    boolean follow = follows(options);
+    try (Held found = names.found(path, follow)) {
+      return Files.readAttributes(found.path(), attributes, JailRoot.reached(path, follow));
+    }
   }
 
   @Override

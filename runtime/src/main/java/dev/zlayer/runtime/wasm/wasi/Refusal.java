@@ -20,6 +20,10 @@ final class Refusal {
     return new AccessDeniedException(path, null, reason);
   }
 
+  boolean pending() {
+    return number != NONE;
+  }
+
   /** The number of the refusal since the last call, if there was one. */
   int take() {
     int taken = number;
