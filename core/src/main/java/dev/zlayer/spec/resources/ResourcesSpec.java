@@ -22,7 +22,8 @@ public record ResourcesSpec(
     @Doc("Memory that is kept for it when memory is short.") Optional<ByteSize> memoryReservation,
     @Doc("How readily memory is swapped.") @Range(min = 0, max = 100)
         Optional<Integer> memorySwappiness,
-    @Doc("How readily it is killed when memory is short.") @Range(min = -1000, max = 1000)
+    @Doc("How readily it is killed when memory is short; 0 when absent.")
+        @Range(min = -1000, max = 1000)
         Optional<Integer> oomScoreAdj,
     @Doc("Never kill it when memory is short.") Optional<Boolean> oomKillDisable,
     @Doc("Weight when disks are busy.") @Range(min = 10, max = 1000)

@@ -46,7 +46,7 @@ public record SecuritySpec(
             pattern = "(net\\.|fs\\.mqueue\\.|kernel\\.(shm|msg|sem))[a-zA-Z0-9_./-]*",
             write = "a setting that containers have of their own: net.*, fs.mqueue.*, kernel.shm*")
         Map<String, String> sysctls,
-    @Doc("Limits per process; -1 is no limit.")
+    @Doc("Limits per process; -1 is no limit. nofile is 1024:524288 when absent.")
         @Keys(
             pattern =
                 "cpu|fsize|data|stack|core|rss|nproc|nofile|memlock|as|locks|sigpending|msgqueue"

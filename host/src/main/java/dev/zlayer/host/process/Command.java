@@ -8,7 +8,8 @@ import java.util.Optional;
 /**
  * A program call: argument list (never a shell line), environment and what it reads.
  *
- * @param env added to the inherited environment
+ * @param env added to what it inherits
+ * @param inheritsAll it gets the whole environment of this process, not only what any program needs
  * @param input given on standard input, which is closed after it
  * @param outputLimit bytes of each stream that are kept; what is over it is drained and dropped
  */
@@ -18,7 +19,8 @@ public record Command(
     Map<String, String> env,
     Optional<Path> directory,
     byte[] input,
-    int outputLimit) {
+    int outputLimit,
+    boolean inheritsAll) {
   private static final int DEFAULT_OUTPUT_LIMIT = 4 << 20;
   private static final byte[] NO_INPUT = {};
 
@@ -32,19 +34,25 @@ public record Command(
   }
 
   public static Command of(List<String> arguments) {
-    return new Command(arguments, Map.of(), Optional.empty(), NO_INPUT, DEFAULT_OUTPUT_LIMIT);
+    return new Command(
+        arguments, Map.of(), Optional.empty(), NO_INPUT, DEFAULT_OUTPUT_LIMIT, false);
   }
 
   public Command withEnv(Map<String, String> env) {
-    return new Command(arguments, env, directory, input, outputLimit);
+    return new Command(arguments, env, directory, input, outputLimit, inheritsAll);
   }
 
   public Command withInput(byte[] input) {
-    return new Command(arguments, env, directory, input, outputLimit);
+    return new Command(arguments, env, directory, input, outputLimit, inheritsAll);
   }
 
   public Command in(Path directory) {
-    return new Command(arguments, env, Optional.of(directory), input, outputLimit);
+    return new Command(arguments, env, Optional.of(directory), input, outputLimit, inheritsAll);
+  }
+
+  /** For programs that act for the one who set the environment: credentials and the like. */
+  public Command inheritingAll() {
+    return new Command(arguments, env, directory, input, outputLimit, true);
   }
 
   /** The program's name, for messages. */

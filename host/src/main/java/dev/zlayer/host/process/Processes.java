@@ -12,12 +12,22 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 
 /** Runs programs to their end, and starts those that go on. */
 public final class Processes {
   /** Meant for the agent alone: runc would wait for its container to be ready on that socket. */
   private static final List<String> SERVICE_MANAGER =
       List.of("NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_FDS", "LISTEN_PID");
+
+  /**
+   * What programs need to find others, their files and their language. The rest of the agent's
+   * environment may hold secrets, and containers see what their monitor and runtime were given.
+   */
+  private static final Pattern COMMON =
+      Pattern.compile(
+          "PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TZ|TERM|TMPDIR|XDG_RUNTIME_DIR"
+              + "|DBUS_SESSION_BUS_ADDRESS");
 
   private Processes() {}
 
@@ -95,13 +105,21 @@ public final class Processes {
     arguments.addAll(command.arguments());
     var wrapped =
         new Command(
-            arguments, command.env(), command.directory(), command.input(), command.outputLimit());
+            arguments,
+            command.env(),
+            command.directory(),
+            command.input(),
+            command.outputLimit(),
+            command.inheritsAll());
     return launch(builder(wrapped), command);
   }
 
   static ProcessBuilder builder(Command command) {
     var builder = new ProcessBuilder(command.arguments());
     SERVICE_MANAGER.forEach(builder.environment()::remove);
+    if (!command.inheritsAll() && File.separatorChar == '/') {
+      builder.environment().keySet().removeIf(name -> !COMMON.matcher(name).matches());
+    }
     builder.environment().putAll(command.env());
     command.directory().ifPresent(directory -> builder.directory(directory.toFile()));
     return builder;

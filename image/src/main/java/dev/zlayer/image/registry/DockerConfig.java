@@ -128,7 +128,8 @@ public final class DockerConfig implements Credentials {
     CommandResult result =
         Processes.run(
             Command.of(helperPrefix + helper, "get")
-                .withInput(key.getBytes(StandardCharsets.UTF_8)),
+                .withInput(key.getBytes(StandardCharsets.UTF_8))
+                .inheritingAll(),
             Deadline.after(HELPER_TIME));
     if (!result.success()) {
       if (result.stdout().contains("credentials not found")) {

@@ -63,7 +63,8 @@ public record WslDistribution(String program, String name, Quoting quoting) {
         Map.of(),
         Optional.empty(),
         command.input(),
-        command.outputLimit());
+        command.outputLimit(),
+        command.inheritsAll());
   }
 
   private String quoted(String word) {

@@ -56,7 +56,12 @@ public enum Compression {
   private static byte[] zstd(byte[] bytes) {
     var command =
         new Command(
-            List.of("zstd", "-q", "-c"), Map.of(), Optional.empty(), bytes, Integer.MAX_VALUE);
+            List.of("zstd", "-q", "-c"),
+            Map.of(),
+            Optional.empty(),
+            bytes,
+            Integer.MAX_VALUE,
+            false);
     try {
       return Processes.check(command, Deadline.after(Duration.ofMinutes(1))).stdoutBytes();
     } catch (InterruptedException e) {

@@ -73,7 +73,8 @@ public final class BackgroundDaemon {
     tell.accept("starting a daemon on " + directory.data());
     long before = lengthOfLog();
     Process process =
-        Processes.start(Command.of(words(socket)).withEnv(variables()), log().toFile());
+        Processes.start(
+            Command.of(words(socket)).withEnv(variables()).inheritingAll(), log().toFile());
     Deadline deadline = Deadline.after(START);
     while (!client.answers()) {
       Pauses.REAL.pause(BETWEEN_LOOKS);

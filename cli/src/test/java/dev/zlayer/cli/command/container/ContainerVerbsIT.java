@@ -5,16 +5,19 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.zlayer.cli.CliFixture;
 import dev.zlayer.cli.DaemonFixture;
 import dev.zlayer.cli.print.Amounts;
+import dev.zlayer.host.linux.RootedDirectory;
 import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.Processes;
 import dev.zlayer.json.Json;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
@@ -203,6 +206,102 @@ class ContainerVerbsIT {
     assertThat(cli.run("cp", "files:/none", ".").code()).isEqualTo(2);
     assertThat(cli.run("cp", "none", "files:/tmp").err()).contains("no such file");
     assertThat(cli.run("cp", "a", "b").err()).contains("CONTAINER:PATH");
+  }
+
+  @Test
+  void deepTreesAndHolesAreCopiedAndReadOnlyMountsAreNotWritten() throws Exception {
+    Path host = Files.createDirectories(directory.resolve("host"));
+    Files.writeString(host.resolve("file"), "of the host");
+    Files.writeString(directory.resolve("file"), "overwritten");
+    String script =
+        "dd of=/holes bs=1 count=0 seek=50G 2>/dev/null; mkdir -p /deep/" + "d/".repeat(700);
+    ok(
+        "run",
+        "-d",
+        "--name",
+        "deep",
+        "--network",
+        "none",
+        "-v",
+        host + ":/mnt:ro",
+        "bb:1",
+        "sh",
+        "-c",
+        script);
+    cli.run("wait", "deep");
+
+    ok("cp", "deep:/deep", "copied");
+    assertThat(directory.resolve("copied" + "/d".repeat(700))).isDirectory();
+    ok("cp", "deep:/holes", "copied/holes");
+    assertThat(directory.resolve("copied/holes")).hasSize(50L << 30);
+    RootedDirectory.removeTree(directory.resolve("copied")); // JUnit takes minutes for it
+
+    CliFixture.Result refused = cli.run("cp", "file", "deep:/mnt/file");
+    assertThat(refused.code()).isEqualTo(2);
+    assertThat(refused.err()).contains("/mnt is read-only");
+    assertThat(host.resolve("file")).hasContent("of the host");
+  }
+
+  /** No variable, descriptor or limit of the daemon reaches a container or what keeps it. */
+  @Test
+  void childrenInheritNothingOfTheAgent() throws Exception {
+    String pid = daemon.json("daemon", "status", "--json").at("pid").integer().orElseThrow() + "";
+    Path agent = Path.of("/proc", pid);
+    assertThat(environment(agent)).as("there is something to inherit").contains("ZLAYER_DATA_DIR=");
+    Files.writeString(agent.resolve("oom_score_adj"), "300");
+    String look =
+        "env; echo fds $(ls /proc/self/fd); echo oom $(cat /proc/self/oom_score_adj);"
+            + " echo files $(ulimit -n) $(ulimit -Hn); echo end";
+    ok("run", "-d", "--name", "clean", "bb:1", "sh", "-c", look + "; sleep 300");
+    Awaitility.await().until(() -> ok("logs", "clean").contains("end"));
+
+    for (String seen : List.of(ok("logs", "clean"), ok("exec", "clean", "sh", "-c", look))) {
+      assertThat(seen)
+          .doesNotContain("ZLAYER_")
+          .containsPattern("(?m)^fds 0 1 2 3$")
+          .contains("oom 0\n", "files 1024 524288\n");
+    }
+    List<ProcessHandle> monitors =
+        ProcessHandle.allProcesses()
+            .filter(process -> process.info().command().orElse("").endsWith("/conmon"))
+            .filter(process -> commandLine(process).contains(directory.toString()))
+            .toList();
+    assertThat(monitors).isNotEmpty();
+    List<String> own = descriptors(agent);
+    assertThat(own).anyMatch(target -> target.startsWith("socket:"));
+    for (ProcessHandle monitor : monitors) {
+      Path conmon = Path.of("/proc", monitor.pid() + "");
+      assertThat(environment(conmon)).doesNotContain("ZLAYER_");
+      assertThat(descriptors(conmon)).doesNotContainAnyElementsOf(own);
+    }
+  }
+
+  private static String environment(Path process) throws IOException {
+    return Files.readString(process.resolve("environ")).replace('\0', '\n');
+  }
+
+  private static String commandLine(ProcessHandle process) {
+    try {
+      return Files.readString(Path.of("/proc", process.pid() + "", "cmdline"));
+    } catch (IOException _) {
+      return ""; // it has ended
+    }
+  }
+
+  /** What can be told from others of its kind: sockets, pipes and files of the daemon. */
+  private static List<String> descriptors(Path process) throws IOException {
+    var targets = new ArrayList<String>();
+    try (var open = Files.newDirectoryStream(process.resolve("fd"))) {
+      for (Path descriptor : open) {
+        try {
+          targets.add(Files.readSymbolicLink(descriptor).toString());
+        } catch (IOException _) {
+          // closed since it was listed
+        }
+      }
+    }
+    targets.removeIf(target -> target.startsWith("anon_inode:") || target.startsWith("/dev/"));
+    return targets;
   }
 
   @Test

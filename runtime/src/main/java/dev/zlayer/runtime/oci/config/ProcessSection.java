@@ -32,6 +32,9 @@ final class ProcessSection {
           "sigpending",
           "stack");
 
+  private static final long FILES_SOFT = 1024;
+  private static final long FILES_HARD = 524_288;
+
   private ProcessSection() {}
 
   static Json of(BundleInput input) {
@@ -54,12 +57,15 @@ final class ProcessSection {
             .put(
                 "noNewPrivileges",
                 input.spec().security().noNewPrivileges() && !input.spec().security().privileged());
-    input
-        .spec()
-        .resources()
-        .oomScoreAdjust()
-        .ifPresent(score -> section.put("oomScoreAdj", oomScore(score, input.host())));
+    section.put("oomScoreAdj", oomScore(input.spec().resources(), input.host()));
     return section.build();
+  }
+
+  /** By default it is the kernel's standard, not that of the agent, which is killed last. */
+  private static int oomScore(Resources resources, HostFacts host) {
+    return resources.oomScoreAdjust().isPresent()
+        ? oomScore(resources.oomScoreAdjust().getAsInt(), host)
+        : host.canRaiseLimits() ? 0 : Math.max(0, host.oomScore());
   }
 
   static Json user(User user) {
@@ -115,6 +121,7 @@ final class ProcessSection {
 
   private static List<Json> limits(Resources resources, HostFacts host) {
     Map<String, Json> limits = new LinkedHashMap<>();
+    limits.put("nofile", limit("nofile", files(host), host));
     resources.ulimits().entrySet().stream()
         .sorted(Map.Entry.comparingByKey())
         .forEach(
@@ -127,6 +134,14 @@ final class ProcessSection {
               limits.put(name, limit(name, entry.getValue(), host));
             });
     return List.copyOf(limits.values());
+  }
+
+  /** As Docker has it on a host with systemd, whatever the agent has for itself. */
+  private static Resources.Ulimit files(HostFacts host) {
+    long own = host.hardLimits().getOrDefault("nofile", -1L);
+    boolean enough = host.canRaiseLimits() || Long.compareUnsigned(FILES_HARD, own) <= 0;
+    long hard = enough ? FILES_HARD : own;
+    return new Resources.Ulimit(Math.min(FILES_SOFT, hard), hard);
   }
 
   private static Json limit(String name, Resources.Ulimit limit, HostFacts host) {
