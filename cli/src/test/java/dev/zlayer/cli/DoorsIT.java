@@ -145,14 +145,25 @@ class DoorsIT {
     Map<String, String> env = Map.of("ZLAYER_SOCKET", socket.toString());
     assertThat(stranger.zlayer("daemon", env, "ps").code()).isZero();
     assertThat(stranger.zlayer(String.valueOf(Stranger.USER), env, "ps").stderr())
-        .contains("no permission to talk to the daemon", "join the group");
+        .contains("permission denied on", "the group that owns the socket");
 
     Map<String, String> looking =
         Map.of("ZLAYER_SOCKET", directory.resolve("look.sock").toString());
     assertThat(from(looking, "ps").code()).isZero();
     CliFixture.Result refused = from(looking, "volume", "prune");
-    assertThat(refused.err()).contains("for looking only");
+    assertThat(refused.err()).contains("the read-only socket does not offer this");
     assertThat(refused.code()).isEqualTo(2);
+    daemon.withBusybox("bb:1");
+    daemon.ok("run", "-d", "--name", "web", "--network", "none", "bb:1", "sleep", "1000");
+    assertThat(from(looking, "inspect", "web").code()).isZero();
+    for (String[] secret :
+        new String[][] {
+          {"cp", "web:/etc/hostname", "-"}, {"image", "save", "bb:1", "-o", "image.tar"}
+        }) {
+      CliFixture.Result denied = from(looking, secret);
+      assertThat(denied.code()).as(denied.err()).isEqualTo(2);
+      assertThat(denied.err()).contains("the read-only socket does not offer this");
+    }
   }
 
   @Test

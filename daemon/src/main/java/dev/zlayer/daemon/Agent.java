@@ -1,5 +1,6 @@
 package dev.zlayer.daemon;
 
+import dev.zlayer.container.ContainerStatus;
 import dev.zlayer.daemon.config.AgentConfig;
 import dev.zlayer.daemon.log.Log;
 import dev.zlayer.daemon.metrics.EventMeterLoop;
@@ -22,6 +23,7 @@ import dev.zlayer.engine.secret.SealKey;
 import dev.zlayer.engine.secret.SecretStore;
 import dev.zlayer.engine.service.ServiceStatus;
 import dev.zlayer.engine.state.Change;
+import dev.zlayer.engine.state.Event;
 import dev.zlayer.engine.state.SqliteStateStore;
 import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.engine.state.StoreConfig;
@@ -32,19 +34,27 @@ import dev.zlayer.engine.volume.VolumeStore;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.DataDir;
 import dev.zlayer.host.file.DirectoryLock;
+import dev.zlayer.host.file.DiskReserve;
 import dev.zlayer.host.file.PrivatePlace;
 import dev.zlayer.image.ImageStore;
+import dev.zlayer.json.Json;
+import dev.zlayer.port.Container;
 import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.port.DeploymentNetworks;
 import dev.zlayer.port.Rotation;
 import dev.zlayer.proxy.Proxy;
 import dev.zlayer.runtime.cni.Networks;
 import dev.zlayer.runtime.composite.CompositeRuntime;
+import dev.zlayer.runtime.composite.FileDispatchRecords;
+import dev.zlayer.runtime.composite.Reports;
 import dev.zlayer.runtime.docker.DockerRuntime;
 import dev.zlayer.runtime.oci.OciRuntime;
 import dev.zlayer.runtime.wasm.WasmRuntime;
 import dev.zlayer.runtime.wasm.WasmSettings;
 import dev.zlayer.task.Pauses;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -73,6 +83,9 @@ public final class Agent implements AutoCloseable {
   private final Parts parts;
   private final ImageStore images;
   private final StateStore store;
+  private final FileDispatchRecords dispatch;
+  private final DiskReserve reserve;
+  private final boolean stateReset;
   private final Optional<LinuxParts> linux;
   private final List<ContainerRuntime> runtimes;
   private final Metrics metrics = new Metrics();
@@ -100,6 +113,8 @@ public final class Agent implements AutoCloseable {
         });
     DirectoryLock _ =
         parts.start("the lock of the data directory", () -> DirectoryLock.take(dirs.lockFile()));
+    this.reserve = parts.make("the reserve of the disk", () -> DiskReserve.open(dirs.reserve()));
+    boolean emptied = emptied(dirs.stateFile());
     this.store =
         parts.start(
             "the state store",
@@ -108,7 +123,9 @@ public final class Agent implements AutoCloseable {
                     dirs.stateFile(), StoreConfig.DEFAULT.withEvents(config.events())));
     this.images =
         parts.start("the image store", () -> ImageStore.open(dirs, Settings.images(config, clock)));
-    this.linux = LinuxParts.start(config, parts, images, NodeInfo.facts(env), log);
+    this.dispatch =
+        parts.make("the records of containers", () -> FileDispatchRecords.open(dirs.dispatch()));
+    this.linux = LinuxParts.start(config, parts, images, dispatch, NodeInfo.facts(env), log);
     Rotation rotation = linux.<Rotation>map(LinuxParts::proxy).orElse(Rotation.NONE);
     DeploymentNetworks bridges =
         linux.<DeploymentNetworks>map(LinuxParts::bridges).orElse(DeploymentNetworks.SHARED);
@@ -116,7 +133,10 @@ public final class Agent implements AutoCloseable {
     this.runtime =
         new MeteredRuntime(
             parts.make(
-                "the choice of runtimes", () -> CompositeRuntime.open(runtimes, dirs.dispatch())),
+                "the choice of runtimes",
+                () ->
+                    new AdmittingRuntime(
+                        CompositeRuntime.open(runtimes, dispatch, Reports.LOGGED), this::obstacle)),
             metrics);
     SealKey key = parts.make("the key of the secrets", () -> SealKey.open(dirs.secretKey()));
     this.secrets = parts.make("the secrets", () -> SecretStore.open(store, key, clock));
@@ -187,6 +207,8 @@ public final class Agent implements AutoCloseable {
         parts.start(
             "the standalone containers",
             () -> StandaloneContainers.open(runtime, telling, clock, Pauses.REAL, log));
+    this.stateReset = emptied;
+    reportDamages(clock, log);
     EventMeterLoop _ =
         parts.start("the figures", () -> new EventMeterLoop(store, jobs::find, metrics, log));
   }
@@ -307,7 +329,58 @@ public final class Agent implements AutoCloseable {
     var parts = new LinkedHashMap<String, String>();
     parts.put("state", trouble(() -> store.commit(new Change(List.of(), List.of()))));
     parts.put("containers", trouble(runtime::list));
+    parts.put("creates", obstacle().orElse("ok"));
     return new Health(parts.values().stream().allMatch("ok"::equals), parts);
+  }
+
+  /** Why no container can be made at the moment. */
+  private Optional<String> obstacle() {
+    return dispatch.full().or(reserve::shortage);
+  }
+
+  /** Space that is set aside for removals. */
+  DiskReserve reserve() {
+    return reserve;
+  }
+
+  /** What could not be read and is therefore unknown; each with what happened to it. */
+  List<String> damages() {
+    var all = new ArrayList<String>();
+    if (stateReset) {
+      all.add("state.db was empty at the start: deployments, jobs and secrets of before are lost");
+    }
+    for (Container container : runtime.list()) {
+      if (container.status() instanceof ContainerStatus.Unknown(String reason)) {
+        all.add("container %s: %s".formatted(container.id(), reason));
+      }
+    }
+    return all;
+  }
+
+  /** A store without content where there was one: the key of its secrets is still there. */
+  private boolean emptied(Path file) {
+    try {
+      return Files.exists(file)
+          && Files.size(file) == 0
+          && Files.exists(config.directories().secretKey());
+    } catch (IOException e) {
+      throw new AgentException.Configuration(
+          "%s cannot be read: %s".formatted(file, e.getMessage()), e);
+    }
+  }
+
+  /** Damage is an event as well, so that whoever watches the node learns of it. */
+  private void reportDamages(InstantSource clock, Log log) {
+    for (String damage : damages()) {
+      log.warn("damaged", Map.of("what", damage));
+      store.commit(
+          Change.of(
+              new Event(
+                  clock.instant(),
+                  "agent.damaged",
+                  "agent",
+                  Json.object().put("what", damage).build())));
+    }
   }
 
   private static String trouble(Supplier<?> attempt) {

@@ -2,6 +2,7 @@ package dev.zlayer.daemon;
 
 import dev.zlayer.daemon.config.AgentConfig;
 import dev.zlayer.daemon.config.Configured;
+import dev.zlayer.daemon.http.Action;
 import dev.zlayer.daemon.http.HttpDoor;
 import dev.zlayer.daemon.http.Route;
 import dev.zlayer.daemon.http.Router;
@@ -43,8 +44,23 @@ public final class Daemon implements AutoCloseable {
     return new Daemon(configured, env, log);
   }
 
-  private static List<Route> routes(List<Resource> resources) {
-    return resources.stream().flatMap(resource -> resource.routes().stream()).toList();
+  private List<Route> routes(List<Resource> resources) {
+    return resources.stream()
+        .flatMap(resource -> resource.routes().stream())
+        .map(route -> route.frees() ? route.with(this::withReserve) : route)
+        .toList();
+  }
+
+  /** A full disk must not keep anybody from freeing some of it. */
+  private Action withReserve(Action action) {
+    return call -> {
+      agent.reserve().release();
+      try {
+        return action.answer(call);
+      } finally {
+        agent.reserve().restore();
+      }
+    };
   }
 
   private List<Resource> resources(Configured configured, Map<String, String> env) {

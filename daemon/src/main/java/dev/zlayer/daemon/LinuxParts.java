@@ -14,6 +14,7 @@ import dev.zlayer.proxy.Proxy;
 import dev.zlayer.runtime.cni.DeploymentBridges;
 import dev.zlayer.runtime.cni.NamedNetwork;
 import dev.zlayer.runtime.cni.Networks;
+import dev.zlayer.runtime.life.Identities;
 import dev.zlayer.runtime.oci.Faults;
 import dev.zlayer.runtime.oci.OciRuntime;
 import dev.zlayer.runtime.oci.OciSettings;
@@ -35,10 +36,15 @@ record LinuxParts(Networks networks, Proxy proxy, DeploymentBridges bridges, Oci
    * it is an error.
    */
   static Optional<LinuxParts> start(
-      AgentConfig config, Parts parts, ImageStore images, HostFacts facts, Log log)
+      AgentConfig config,
+      Parts parts,
+      ImageStore images,
+      Identities identities,
+      HostFacts facts,
+      Log log)
       throws InterruptedException {
     if (facts.obstacles().isEmpty()) {
-      LinuxParts started = start(config, parts, images);
+      LinuxParts started = start(config, parts, images, identities);
       for (String problem : started.networks().firewallProblems()) {
         log.warn(problem, Map.of());
       }
@@ -53,7 +59,8 @@ record LinuxParts(Networks networks, Proxy proxy, DeploymentBridges bridges, Oci
     return Optional.empty();
   }
 
-  private static LinuxParts start(AgentConfig config, Parts parts, ImageStore images)
+  private static LinuxParts start(
+      AgentConfig config, Parts parts, ImageStore images, Identities identities)
       throws InterruptedException {
     DataDir dirs = config.directories();
     Networks networks = parts.start("the networks", () -> Networks.open(Settings.networks(config)));
@@ -76,7 +83,8 @@ record LinuxParts(Networks networks, Proxy proxy, DeploymentBridges bridges, Oci
                         networks,
                         Settings.oci(config).withNameServers(OciSettings.NameServers.WITH_OWN),
                         InstantSource.system(),
-                        Faults.NONE)));
+                        Faults.NONE,
+                        identities)));
     proxy.containers((network, name) -> addresses(oci, network, name));
     return new LinuxParts(networks, proxy, new DeploymentBridges(networks, proxy), oci);
   }

@@ -49,6 +49,7 @@ final class NodeInfo {
         .putIf("oci_runtime", tools.map(all -> all.runtime().name()))
         .putIf("wsl", WslPart.info(agent.config()))
         .put("runtimes", agent.runtimes().stream().map(NodeInfo::runtime).toList())
+        .put("damages", agent.damages())
         .put("containers", agent.runtime().list().size())
         .put("images", agent.runtime().images().list().size())
         .build();

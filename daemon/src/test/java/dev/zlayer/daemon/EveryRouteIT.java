@@ -207,7 +207,10 @@ class EveryRouteIT {
         assertThat(talk.receive()).isNotNull();
       }
     }
+    rest.post("/containers/one/release").expect(204);
     rest.post("/containers/one/rename?name=two").expect(204);
+    rest.post("/containers/two/rename?name=two").expect(409);
+    rest.get("/executions?limit=-1").expect(400);
     rest.post("/containers/two/restart?grace=0s").expect(204);
     rest.post("/containers/two/kill?signal=KILL").expect(204);
     assertThat(rest.post("/containers/two/wait").expect(200).json().at("code").integer())

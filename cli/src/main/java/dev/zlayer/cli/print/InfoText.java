@@ -21,6 +21,9 @@ public final class InfoText {
     for (Json runtime : facts.at("runtimes").items()) {
       line(text, "runtime", StatusText.text(runtime, "name") + platforms(runtime));
     }
+    for (String damage : facts.at("damages").strings()) {
+      line(text, "damaged", damage);
+    }
     text.append('\n').append(parts(facts.at("parts").items())).append('\n');
     facts.at("warnings").strings().forEach(one -> text.append("warning: " + one + "\n"));
     return text.append(verdict(facts)).toString();

@@ -25,7 +25,8 @@ public record AgentConfig(
     @Doc("The socket that commands use; zlayer.sock in run_dir when absent.")
         Optional<String> socket,
     @Doc("Whose members may use the socket besides its owner.") Optional<String> socketGroup,
-    @Doc("A further socket for looking only.") Optional<String> readOnlySocket,
+    @Doc("A further socket that only reads: statuses, logs and events.")
+        Optional<String> readOnlySocket,
     @Doc("Address and port for other machines; needs token_file or tls_client_ca.")
         @Text(pattern = "[^\\s]+:[0-9]{1,5}", write = "an address and a port, 127.0.0.1:7878")
         Optional<String> listen,

@@ -73,15 +73,14 @@ public final class Call {
   public Optional<String> query(String name) {
     List<String> values = wire.query(name);
     if (values.size() > 1) {
-      throw new AgentException.InvalidSpec("the parameter '" + name + "' is given twice");
+      throw Refusal.malformed("the parameter '" + name + "' is given twice");
     }
     return values.stream().findFirst().filter(value -> !value.isEmpty());
   }
 
   public String required(String name) {
     return query(name)
-        .orElseThrow(
-            () -> new AgentException.InvalidSpec("the parameter '" + name + "' is absent"));
+        .orElseThrow(() -> Refusal.malformed("the parameter '" + name + "' is absent"));
   }
 
   public List<String> queries(String name) {
@@ -98,7 +97,7 @@ public final class Call {
       case "", "true", "1" -> true;
       case "false", "0" -> false;
       default ->
-          throw new AgentException.InvalidSpec(
+          throw Refusal.malformed(
               "the parameter '%s' is true or false, not '%s'".formatted(name, values.getFirst()));
     };
   }
@@ -106,11 +105,16 @@ public final class Call {
   public OptionalInt number(String name) {
     Optional<String> text = query(name);
     try {
-      return text.isEmpty() ? OptionalInt.empty() : OptionalInt.of(Integer.parseInt(text.get()));
-    } catch (NumberFormatException e) {
-      throw new AgentException.InvalidSpec(
-          "the parameter '%s' is a number, not '%s'".formatted(name, text.orElse("")), e);
+      OptionalInt number =
+          text.isEmpty() ? OptionalInt.empty() : OptionalInt.of(Integer.parseInt(text.get()));
+      if (number.orElse(0) >= 0) {
+        return number;
+      }
+    } catch (NumberFormatException _) {
+      // said below
     }
+    throw Refusal.malformed(
+        "the parameter '%s' is a whole number from 0, not '%s'".formatted(name, text.orElse("")));
   }
 
   public Optional<Duration> duration(String name) {
@@ -128,11 +132,10 @@ public final class Call {
     }
     try {
       return text.contains("T") ? Instant.parse(text) : now.minus(Durations.parse(text));
-    } catch (DateTimeParseException e) {
-      throw new AgentException.InvalidSpec(
+    } catch (DateTimeParseException _) {
+      throw Refusal.malformed(
           "the parameter '%s' is a time such as 2026-01-31T12:00:00Z or 10m ago, not '%s'"
-              .formatted(name, text),
-          e);
+              .formatted(name, text));
     }
   }
 

@@ -29,6 +29,9 @@ final class Front extends Handler.Abstract {
   /** Also found without the prefix, where probes and scrapers look for them. */
   private static final Set<String> SHORT = Set.of("ping", "health", "metrics");
 
+  private static final Set<String> METHODS =
+      Set.of("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH");
+
   private final Router router;
   private final Threshold threshold;
   private final HttpObserver observer;
@@ -59,10 +62,15 @@ final class Front extends Handler.Abstract {
       } catch (InterruptedException | IOException | RuntimeException e) {
         fail(e, request, response, callback, id);
       }
-      timing.end(request.getMethod(), template, response.getStatus());
+      timing.end(label(request.getMethod()), template, response.getStatus());
       note(request, response, id);
     }
     return true;
+  }
+
+  /** Anybody can make up methods, and each label is kept for good. */
+  private static String label(String method) {
+    return METHODS.contains(method) ? method : "other";
   }
 
   private void note(Request request, Response response, String id) {

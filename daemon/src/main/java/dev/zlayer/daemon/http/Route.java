@@ -3,6 +3,7 @@ package dev.zlayer.daemon.http;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.UnaryOperator;
 
 /**
  * One line of the route table: what is asked how, what for, and who answers. The OpenAPI document
@@ -10,6 +11,9 @@ import java.util.Optional;
  *
  * @param template below {@code /api/v1}; {@code {name}} stands for one segment, {@code {name*}} for
  *     the rest
+ * @param viewable the read-only socket may have it, too: it changes nothing and gives out neither
+ *     secrets nor files; said of each route, so that a new one is not by accident
+ * @param frees it frees space on the disk, so the reserve is released for it
  */
 public record Route(
     String method,
@@ -18,6 +22,8 @@ public record Route(
     List<Parameter> parameters,
     Optional<Body> body,
     List<Result> results,
+    boolean viewable,
+    boolean frees,
     Action action) {
   public Route {
     parameters = List.copyOf(parameters);
@@ -33,6 +39,21 @@ public record Route(
   /** What comes back when all is well; a list of the type when {@code many}. */
   public record Result(
       int status, String mediaType, Optional<Class<?>> type, boolean many, String doc) {}
+
+  /** A question that the read-only socket answers, too. */
+  public static Route view(String template, String summary, Action action) {
+    Route route = get(template, summary, action);
+    return new Route(
+        route.method,
+        template,
+        summary,
+        List.of(),
+        Optional.empty(),
+        List.of(),
+        true,
+        false,
+        action);
+  }
 
   public static Route get(String template, String summary, Action action) {
     return of("GET", template, summary, action);
@@ -55,7 +76,8 @@ public record Route(
   }
 
   private static Route of(String method, String template, String summary, Action action) {
-    return new Route(method, template, summary, List.of(), Optional.empty(), List.of(), action);
+    return new Route(
+        method, template, summary, List.of(), Optional.empty(), List.of(), false, false, action);
   }
 
   /** Adds a text parameter. */
@@ -78,7 +100,7 @@ public record Route(
   private Route with(Parameter parameter) {
     var all = new ArrayList<>(parameters);
     all.add(parameter);
-    return new Route(method, template, summary, all, body, results, action);
+    return new Route(method, template, summary, all, body, results, viewable, frees, action);
   }
 
   public Route takes(Class<? extends Record> type) {
@@ -90,7 +112,8 @@ public record Route(
   }
 
   private Route takes(Body body) {
-    return new Route(method, template, summary, parameters, Optional.of(body), results, action);
+    return new Route(
+        method, template, summary, parameters, Optional.of(body), results, viewable, frees, action);
   }
 
   public Route gives(Class<?> type) {
@@ -125,12 +148,25 @@ public record Route(
   private Route gives(Result result) {
     var all = new ArrayList<>(results);
     all.add(result);
-    return new Route(method, template, summary, parameters, body, all, action);
+    return new Route(method, template, summary, parameters, body, all, viewable, frees, action);
   }
 
-  /** Changes nothing, so that a read-only door may have it. */
-  boolean readOnly() {
-    boolean upgrade = results.stream().anyMatch(result -> result.status() == 101);
-    return (method.equals("GET") || method.equals("HEAD")) && !upgrade;
+  /** Frees space on the disk. */
+  public Route freeing() {
+    return new Route(method, template, summary, parameters, body, results, viewable, true, action);
+  }
+
+  /** The same with something around its action. */
+  public Route with(UnaryOperator<Action> around) {
+    return new Route(
+        method,
+        template,
+        summary,
+        parameters,
+        body,
+        results,
+        viewable,
+        frees,
+        around.apply(action));
   }
 }

@@ -49,8 +49,8 @@ final class Threshold {
   }
 
   void admit(Request request, Route route) {
-    if (rules(request).readOnly() && !route.readOnly()) {
-      throw Refusal.forbidden("this door is for looking only");
+    if (rules(request).readOnly() && !route.viewable()) {
+      throw Refusal.forbidden("the read-only socket does not offer this");
     }
   }
 

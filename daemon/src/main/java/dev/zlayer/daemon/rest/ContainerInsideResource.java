@@ -77,7 +77,7 @@ public final class ContainerInsideResource implements Resource {
   @Override
   public List<Route> routes() {
     return List.of(
-        LogLines.parameters(Route.get("/containers/{ref}/logs", "What it printed.", this::logs)),
+        LogLines.parameters(Route.view("/containers/{ref}/logs", "What it printed.", this::logs)),
         Route.post("/containers/{ref}/exec", "Run a process and read its output.", this::exec)
             .takes(Exec.class)
             .streams(ExecLine.class, "Output, and at last type exit with the code."),
@@ -97,10 +97,11 @@ public final class ContainerInsideResource implements Resource {
             .withFlag("logs", "Begin with what it printed before.")
             .withFlag("start", "Start it first.")
             .upgrades("Frames as described under terminals."),
-        Route.get("/containers/{ref}/top", "Its processes.", this::top).gives(ProcessTable.class),
-        Route.get("/containers/{ref}/changes", "What differs from its image.", this::changes)
+        Route.view("/containers/{ref}/top", "Its processes.", this::top).gives(ProcessTable.class),
+        Route.view("/containers/{ref}/changes", "What differs from its image.", this::changes)
             .givesMany(FileChange.class),
-        Route.get("/containers/{ref}/ports", "Its published ports as they really are.", this::ports)
+        Route.view(
+                "/containers/{ref}/ports", "Its published ports as they really are.", this::ports)
             .givesMany(ContainerView.PortView.class),
         Route.get("/containers/{ref}/archive", "Copy files out.", this::copyOut)
             .withRequired("path", "A file or directory inside.")

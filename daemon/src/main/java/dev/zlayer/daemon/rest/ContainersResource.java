@@ -70,7 +70,7 @@ public final class ContainersResource implements Resource {
   @Override
   public List<Route> routes() {
     return List.of(
-        Route.get("/containers", "List containers.", this::list)
+        Route.view("/containers", "List containers.", this::list)
             .withFlag("all", "Those that do not run, too.")
             .with("deployment", "Only of this deployment.")
             .with("service", "Only of this service or job.")
@@ -78,21 +78,24 @@ public final class ContainersResource implements Resource {
         Route.post("/containers", "Make a container without a deployment.", this::create)
             .takes(CreateContainer.class)
             .creates(Made.class),
-        Route.get("/containers/{ref}", "Show one container with all there is.", this::inspect)
+        Route.view("/containers/{ref}", "Show one container with all there is.", this::inspect)
             .gives(InspectView.class),
         Route.delete("/containers/{ref}", "Remove a container; once more is fine.", this::remove)
+            .freeing()
             .withFlag("force", "End it first if it runs; one that does not exist is no error.")
             .gives(Removed.class)
             .givesNothing(),
         Route.post("/containers/{ref}/start", "Start; a running one stays as it is.", this::start)
             .givesNothing(),
         Route.post("/containers/{ref}/stop", "End it with its signal, then by force.", this::stop)
+            .freeing()
             .with("grace", "How long it may take to end by itself; its own setting when absent.")
             .gives(OutcomeView.class),
         Route.post("/containers/{ref}/restart", "Stop and start.", this::restart)
             .with("grace", "How long it may take to end by itself.")
             .givesNothing(),
         Route.post("/containers/{ref}/kill", "Send a signal.", this::kill)
+            .freeing()
             .with("signal", "By name or number; KILL when absent.")
             .givesNothing(),
         Route.post("/containers/{ref}/pause", "Freeze its processes.", this::pause).givesNothing(),

@@ -56,7 +56,8 @@ public final class DeploymentsResource implements Resource {
   @Override
   public List<Route> routes() {
     return List.of(
-        Route.get("/deployments", "List deployments.", _ -> list()).givesMany(DeploymentView.class),
+        Route.view("/deployments", "List deployments.", _ -> list())
+            .givesMany(DeploymentView.class),
         Route.put("/deployments/{name}", "Make a file true; the same once more is fine.", this::up)
             .with("directory", "Where relative paths of the file begin; absolute.")
             .with("wait", "How long to wait for it, as lines of progress or for the result.")
@@ -67,12 +68,12 @@ public final class DeploymentsResource implements Resource {
             .with("directory", "Where relative paths of the file begin; absolute.")
             .takes(YAML, "A deployment file.")
             .gives(DeploymentDiff.class),
-        Route.get("/deployments/{name}", "Show a deployment.", this::show)
+        Route.view("/deployments/{name}", "Show a deployment.", this::show)
             .gives(DeploymentView.class),
         Route.get("/deployments/{name}/spec", "The file that is wanted now.", this::spec)
             .with("revision", "An earlier one.")
             .givesType(YAML, "As it was given."),
-        Route.get("/deployments/{name}/revisions", "The files that were wanted.", this::revisions)
+        Route.view("/deployments/{name}/revisions", "The files that were wanted.", this::revisions)
             .givesMany(RevisionView.class),
         Route.post("/deployments/{name}/rollback", "Want an earlier file again.", this::rollback)
             .withNumber("revision", "Which; the one before the newest when absent.")
@@ -80,13 +81,14 @@ public final class DeploymentsResource implements Resource {
             .gives(DeploymentView.class)
             .streams(ProgressLine.class, "When asked for lines."),
         Route.delete("/deployments/{name}", "Take a deployment away.", this::down)
+            .freeing()
             .withFlag("volumes", "With its volumes.")
             .with("wait", "How long to wait until it is gone.")
             .givesNothing()
             .streams(ProgressLine.class, "When asked for lines."),
-        Route.get("/deployments/{name}/services", "Its services.", this::services)
+        Route.view("/deployments/{name}/services", "Its services.", this::services)
             .givesMany(DeploymentView.ServiceView.class),
-        Route.get("/deployments/{name}/services/{service}", "Show a service.", this::service)
+        Route.view("/deployments/{name}/services/{service}", "Show a service.", this::service)
             .gives(DeploymentView.ServiceView.class),
         Route.post("/deployments/{name}/services/{service}/scale", "Set replicas.", this::scale)
             .takes(Scale.class)
@@ -100,6 +102,7 @@ public final class DeploymentsResource implements Resource {
                 "/deployments/{name}/services/{service}/stop",
                 "Want no replica of it until it is started.",
                 call -> act(() -> deployments.stop(key(call))))
+            .freeing()
             .givesNothing(),
         Route.post(
                 "/deployments/{name}/services/{service}/restart",

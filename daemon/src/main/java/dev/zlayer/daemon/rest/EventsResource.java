@@ -56,7 +56,7 @@ public final class EventsResource implements Resource {
   @Override
   public List<Route> routes() {
     return List.of(
-        Route.get("/events", "What happened.", this::events)
+        Route.view("/events", "What happened.", this::events)
             .withNumber(
                 "since",
                 "Those after this number, 0 when absent; missed and oldest tell when some are kept"

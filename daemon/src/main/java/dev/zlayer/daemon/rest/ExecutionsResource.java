@@ -43,27 +43,28 @@ public final class ExecutionsResource implements Resource {
   @Override
   public List<Route> routes() {
     return List.of(
-        Route.get("/executions", "List executions, the newest first.", this::list)
+        Route.view("/executions", "List executions, the newest first.", this::list)
             .with("job", "Only of this job, as deployment/job.")
             .with("status", "Only with this status.")
             .withNumber("limit", "At most so many; 100 when absent.")
             .givesMany(ExecutionView.class),
-        Route.get("/executions/{id}", "Show an execution.", this::show).gives(ExecutionView.class),
-        Route.get("/executions/{id}/wait", "Wait for its end.", this::await)
+        Route.view("/executions/{id}", "Show an execution.", this::show).gives(ExecutionView.class),
+        Route.view("/executions/{id}/wait", "Wait for its end.", this::await)
             .with("timeout", "How long to wait; for ever when absent.")
             .gives(ExecutionView.class),
         LogLines.parameters(
-            Route.get("/executions/{id}/logs", "What it printed.", this::logs)
+            Route.view("/executions/{id}/logs", "What it printed.", this::logs)
                 .withNumber("attempt", "Which try, counted from 1; the last when absent.")),
         Route.post("/executions/{id}/cancel", "End it; ended already is fine.", this::cancel)
+            .freeing()
             .gives(ExecutionView.class),
-        Route.get("/executions/{id}/artifacts", "List the files it left.", this::artifacts)
+        Route.view("/executions/{id}/artifacts", "List the files it left.", this::artifacts)
             .withNumber("attempt", "Which try; the last when absent.")
             .givesMany(ExecutionView.ArtifactView.class),
         Route.get("/executions/{id}/artifacts/{path*}", "Fetch files it left.", this::artifact)
             .withNumber("attempt", "Which try; the last when absent.")
             .givesType(Call.TAR, "The file or directory."),
-        Route.get("/queue", "Executions that wait, in the order of their turn.", this::queue)
+        Route.view("/queue", "Executions that wait, in the order of their turn.", this::queue)
             .givesMany(Waiting.class));
   }
 

@@ -110,24 +110,26 @@ public final class ImagesResource implements Resource {
   @Override
   public List<Route> routes() {
     return List.of(
-        Route.get("/images", "List images.", this::list).givesMany(ImageView.class),
+        Route.view("/images", "List images.", this::list).givesMany(ImageView.class),
         Route.post("/images/pull", "Fetch an image.", this::pull)
             .takes(Pull.class)
             .streams(PullLines.Line.class, "Progress, and at last the image as type result."),
-        Route.get("/images/inspect", "Show an image with its configuration.", this::inspect)
+        Route.view("/images/inspect", "Show an image with its configuration.", this::inspect)
             .withRequired("ref", "Which image.")
             .gives(ImageView.Details.class),
-        Route.get("/images/history", "How its layers came to be.", this::history)
+        Route.view("/images/history", "How its layers came to be.", this::history)
             .withRequired("ref", "Which image.")
             .givesMany(ImageView.Step.class),
         Route.post("/images/tag", "Give an image a further name.", this::tag)
             .takes(Tag.class)
             .givesNothing(),
         Route.delete("/images", "Remove a name, and the image with its last one.", this::remove)
+            .freeing()
             .withRequired("ref", "Which image.")
             .withFlag("force", "Also when containers use it.")
             .gives(ImageRemoval.class),
         Route.post("/images/prune", "Remove what nothing uses.", this::prune)
+            .freeing()
             .takes(Prune.class)
             .gives(ImageRemoval.class),
         Route.post("/images/load", "Read images from an archive.", this::load)

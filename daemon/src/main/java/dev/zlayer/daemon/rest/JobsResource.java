@@ -80,14 +80,14 @@ public final class JobsResource implements Resource {
   @Override
   public List<Route> routes() {
     return List.of(
-        Route.get("/jobs", "List jobs and schedules.", this::list)
+        Route.view("/jobs", "List jobs and schedules.", this::list)
             .with("deployment", "Only of this deployment.")
             .givesMany(JobView.class),
-        Route.get("/jobs/{deployment}/{job}", "Show a job.", this::show).gives(JobView.class),
+        Route.view("/jobs/{deployment}/{job}", "Show a job.", this::show).gives(JobView.class),
         Route.post("/jobs/{deployment}/{job}/executions", "Run a job.", this::run)
             .takes(Run.class)
             .creates(Begun.class),
-        Route.get("/cron", "List schedules.", this::schedules)
+        Route.view("/cron", "List schedules.", this::schedules)
             .with("deployment", "Only of this deployment.")
             .givesMany(CronStatus.class),
         Route.post("/cron/{deployment}/{job}/run", "Run it now, whatever its schedule.", this::now)

@@ -52,12 +52,13 @@ public final class SecretsResource implements Resource {
   @Override
   public List<Route> routes() {
     return List.of(
-        Route.get("/secrets", "List secrets without their values.", _ -> list())
+        Route.view("/secrets", "List secrets without their values.", _ -> list())
             .givesMany(SecretView.class),
         owned(Route.put("/secrets/{name}", "Set a secret.", this::set))
             .takes("application/octet-stream", "The value, as it is.")
             .gives(SecretView.class),
-        owned(Route.delete("/secrets/{name}", "Remove a secret.", this::remove)).givesNothing());
+        owned(Route.delete("/secrets/{name}", "Remove a secret.", this::remove).freeing())
+            .givesNothing());
   }
 
   private static Route owned(Route route) {

@@ -90,12 +90,12 @@ public final class StatsResource implements Resource {
   @Override
   public List<Route> routes() {
     return List.of(
-        Route.get("/containers/{ref}/stats", "What one container uses, at once.", this::one)
+        Route.view("/containers/{ref}/stats", "What one container uses, at once.", this::one)
             .withFlag("rate", RATE)
             .withFlag("stream", "A line each second.")
             .gives(StatsView.class)
             .streams(StatsView.class, "With stream."),
-        Route.get("/stats", "What all running containers use, at once.", this::all)
+        Route.view("/stats", "What all running containers use, at once.", this::all)
             .withFlag("rate", RATE)
             .withFlag("stream", "All of them each second, one line each.")
             .givesMany(StatsView.class)

@@ -66,21 +66,24 @@ public final class StorageResource implements Resource {
   @Override
   public List<Route> routes() {
     return List.of(
-        Route.get("/volumes", "List volumes.", this::list)
+        Route.view("/volumes", "List volumes.", this::list)
             .withFlag("size", "With their sizes, as far as a few seconds reach.")
             .givesMany(VolumeView.class),
-        Route.get("/volumes/{name}", "Show a volume with its size.", this::inspect)
+        Route.view("/volumes/{name}", "Show a volume with its size.", this::inspect)
             .gives(VolumeView.class),
         Route.delete("/volumes/{name}", "Remove a volume that no container mounts.", this::remove)
+            .freeing()
             .givesNothing(),
         Route.post(
                 "/volumes/prune", "Remove volumes that nobody wants.", _ -> list(volumes.prune()))
+            .freeing()
             .givesMany(VolumeView.class),
-        Route.get("/networks", "List networks.", _ -> networks()).givesMany(NetworkView.class),
+        Route.view("/networks", "List networks.", _ -> networks()).givesMany(NetworkView.class),
         Route.delete(
                 "/networks/{name}",
                 "Remove a network that no container is on.",
                 this::removeNetwork)
+            .freeing()
             .givesNothing());
   }
 

@@ -46,30 +46,31 @@ public final class SystemResource implements Resource {
   @Override
   public List<Route> routes() {
     return List.of(
-        Route.get(
+        Route.view(
                 "/ping", "Answers OK; the cheapest question.", _ -> Answer.text(Call.TEXT, "OK\n"))
             .givesType(Call.TEXT, "OK"),
-        Route.get(
+        Route.view(
                 "/health/live", "Whether the agent is alive.", _ -> Answer.text(Call.TEXT, "OK\n"))
             .givesType(Call.TEXT, "OK"),
-        Route.get("/health/ready", "Whether every part works; 503 when one does not.", _ -> ready())
+        Route.view(
+                "/health/ready", "Whether every part works; 503 when one does not.", _ -> ready())
             .gives(Health.class),
-        Route.get(
+        Route.view(
                 "/version", "Which build this is.", _ -> Answer.json(ViewJson.of(Version.CURRENT)))
             .gives(Version.class),
-        Route.get("/info", "What this node is and has.", _ -> Answer.json(info.look()))
+        Route.view("/info", "What this node is and has.", _ -> Answer.json(info.look()))
             .givesType(Call.JSON, "Facts about the host, the runtimes and the agent."),
-        Route.get(
+        Route.view(
                 "/config",
                 "What is in force and where it came from.",
                 _ -> Answer.json(configured.json()))
             .givesType(Call.JSON, "Every key with its value and source."),
-        Route.get(
+        Route.view(
                 "/metrics",
                 "Figures for Prometheus.",
                 _ -> Answer.text(Metrics.type(), metrics.get()))
             .givesType(Metrics.type(), "The text format."),
-        Route.get(
+        Route.view(
                 "/openapi.json", "This interface, described.", _ -> Answer.json(description.get()))
             .givesType(Call.JSON, "An OpenAPI 3.1 document."));
   }

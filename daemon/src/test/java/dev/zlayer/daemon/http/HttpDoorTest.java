@@ -28,8 +28,11 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -42,6 +45,7 @@ class HttpDoorTest {
   @TempDir private Path directory;
   private Path socket;
   private Path looking;
+  private final Methods methods = new Methods();
   private HttpDoor door;
   private final CountDownLatch interrupted = new CountDownLatch(1);
 
@@ -65,6 +69,24 @@ class HttpDoorTest {
         List.of("agent.example"));
   }
 
+  /** Keeps the methods that would become labels. */
+  private static final class Methods implements HttpObserver {
+    final Set<String> seen = ConcurrentHashMap.newKeySet();
+
+    @Override
+    public Timing begin() {
+      return new Timing() {
+        @Override
+        public void end(String method, String template, int status) {
+          seen.add(method);
+        }
+
+        @Override
+        public void close() {}
+      };
+    }
+  }
+
   private HttpDoor open(Optional<TcpDoor> tcp) {
     return HttpDoor.open(
         List.of(
@@ -72,7 +94,7 @@ class HttpDoorTest {
             new HttpDoor.UnixSocket(looking, Optional.empty(), true)),
         tcp,
         new Router(routes()),
-        HttpObserver.NONE,
+        methods,
         Log.silent());
   }
 
@@ -98,7 +120,7 @@ class HttpDoorTest {
 
   private List<Route> routes() {
     return List.of(
-        Route.get("/ping", "Ping.", _ -> Answer.text(Call.TEXT, "OK")),
+        Route.view("/ping", "Ping.", _ -> Answer.text(Call.TEXT, "OK")),
         Route.post("/echo", "Echo.", call -> Answer.json(Json.of(call.body(Body.class).word()))),
         Route.get("/things/special", "Literal.", _ -> Answer.text(Call.TEXT, "special")),
         Route.get("/things/{name}", "Variable.", call -> Answer.text(Call.TEXT, call.path("name"))),
@@ -137,6 +159,14 @@ class HttpDoorTest {
                       throw new AgentException.Network("the wire broke");
                     })),
         Route.get("/forever", "Waits.", _ -> new Answer.Later(this::waiting)));
+  }
+
+  @Test
+  void methodsThatSomebodyMadeUpAreOneLabel() throws Exception {
+    for (String method : List.of("GET", "PROPFIND", "XA", "XB")) {
+      Seen _ = ask(new HttpAddress.Unix(socket), HttpRequest.of(method, "/api/v1/ping"));
+    }
+    Awaitility.await().until(() -> methods.seen.equals(Set.of("GET", "other")));
   }
 
   private Answer waiting() throws InterruptedException {
@@ -271,6 +301,9 @@ class HttpDoorTest {
     assertThat(
             ask(address, HttpRequest.of("POST", "/api/v1/echo").withJson("{\"word\":\"x\"}"))
                 .status())
+        .isEqualTo(403);
+    assertThat(ask(address, HttpRequest.get("/api/v1/things/x")).status())
+        .as("only what says so is offered")
         .isEqualTo(403);
   }
 

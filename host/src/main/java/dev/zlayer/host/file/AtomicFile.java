@@ -1,7 +1,9 @@
 package dev.zlayer.host.file;
 
 import java.io.IOException;
+import java.io.OutputStream;
 import java.nio.ByteBuffer;
+import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -33,18 +35,26 @@ public final class AtomicFile {
 
   private AtomicFile() {}
 
+  /** Writes the content of a file, piece by piece. */
+  @FunctionalInterface
+  public interface Content {
+    void write(OutputStream out) throws IOException;
+  }
+
   public static void write(Path file, byte[] content) throws IOException {
+    write(file, out -> out.write(content));
+  }
+
+  /** For content that is better not held as a whole. */
+  public static void write(Path file, Content content) throws IOException {
     Uninterrupted.run(() -> replace(file, content));
   }
 
-  private static void replace(Path file, byte[] content) throws IOException {
+  private static void replace(Path file, Content content) throws IOException {
     Path temporary = Files.createTempFile(parent(file), ".", ".tmp");
     try {
       try (var channel = FileChannel.open(temporary, StandardOpenOption.WRITE)) {
-        ByteBuffer buffer = ByteBuffer.wrap(content);
-        while (buffer.hasRemaining()) {
-          channel.write(buffer);
-        }
+        content.write(Channels.newOutputStream(channel));
         channel.force(true);
       }
       Files.move(temporary, file, StandardCopyOption.ATOMIC_MOVE);

@@ -51,6 +51,11 @@ public record DataDir(Path data, Path run) {
     return data.resolve("lock");
   }
 
+  /** Space for removals on a full disk. */
+  public Path reserve() {
+    return data.resolve("reserve");
+  }
+
   public Path images() {
     return data.resolve("images");
   }

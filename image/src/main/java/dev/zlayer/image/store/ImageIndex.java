@@ -2,10 +2,13 @@ package dev.zlayer.image.store;
 
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.AtomicFile;
+import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
 import dev.zlayer.oci.Digest;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.time.DateTimeException;
 import java.time.Instant;
 import java.util.HashMap;
@@ -18,6 +21,8 @@ import java.util.function.UnaryOperator;
  * wait.
  */
 public final class ImageIndex {
+  private static final System.Logger LOG = System.getLogger(ImageIndex.class.getName());
+
   private final Path file;
   private final Map<Digest, Instant> used = new HashMap<>();
   private volatile IndexState state;
@@ -31,12 +36,29 @@ public final class ImageIndex {
     if (!Files.exists(file)) {
       return new ImageIndex(file, IndexState.EMPTY);
     }
+    Json json;
     try {
-      return new ImageIndex(file, IndexJson.read(Files.readAllBytes(file)));
+      json = JsonText.parse(Files.readAllBytes(file));
+    } catch (AgentException.InvalidSpec e) {
+      return aside(file, e);
+    }
+    try {
+      return new ImageIndex(file, IndexJson.read(json));
     } catch (AgentException.InvalidSpec | DateTimeException | IllegalArgumentException e) {
       throw new AgentException.Configuration(
           "the image index %s cannot be read: %s".formatted(file, e.getMessage()), e);
     }
+  }
+
+  /** Containers have their layers without it, and images can be pulled again. */
+  private static ImageIndex aside(Path file, Exception damage) throws IOException {
+    Path aside = file.resolveSibling(file.getFileName() + ".damaged");
+    Files.move(file, aside, StandardCopyOption.REPLACE_EXISTING);
+    LOG.log(
+        System.Logger.Level.ERROR,
+        "the image index was damaged and is now %s, no image has a name any more: %s"
+            .formatted(aside, damage.getMessage()));
+    return new ImageIndex(file, IndexState.EMPTY);
   }
 
   public IndexState state() {

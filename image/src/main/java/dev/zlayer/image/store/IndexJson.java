@@ -75,8 +75,7 @@ final class IndexJson {
   }
 
   /** Throws {@link AgentException.InvalidSpec} for everything that we did not write. */
-  static IndexState read(byte[] bytes) {
-    Json json = JsonText.parse(bytes);
+  static IndexState read(Json json) {
     long version = json.at("version").integer().orElse(0L);
     if (version != VERSION) {
       throw new AgentException.InvalidSpec(

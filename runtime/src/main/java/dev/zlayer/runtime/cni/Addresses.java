@@ -2,6 +2,7 @@ package dev.zlayer.runtime.cni;
 
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -28,7 +29,11 @@ final class Addresses {
       for (Path file : children(network)) {
         String ip = file.getFileName().toString();
         if (!ip.isEmpty() && Character.isDigit(ip.charAt(0))) {
-          given.add(new Given(network.getFileName().toString(), ip, owner(file)));
+          try {
+            given.add(new Given(network.getFileName().toString(), ip, owner(file)));
+          } catch (NoSuchFileException _) {
+            // given back while we read, by a plugin that a killed agent had started
+          }
         }
       }
     }
@@ -86,6 +91,8 @@ final class Addresses {
     }
     try (var files = Files.list(directory)) {
       return files.sorted(Comparator.naturalOrder()).toList();
+    } catch (NoSuchFileException _) {
+      return List.of();
     }
   }
 }

@@ -10,6 +10,7 @@ import dev.zlayer.task.KeyedLock;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -22,6 +23,7 @@ import java.util.stream.IntStream;
 /** The networks of this agent, one file each, so that a network keeps its bridge and range. */
 final class NetworkStore {
   private static final Pattern NAME = Pattern.compile("[a-z0-9][a-z0-9_-]{0,63}");
+  private static final System.Logger LOG = System.getLogger(NetworkStore.class.getName());
   private static final int VERSION = 1;
   private static final String SUFFIX = ".json";
 
@@ -43,8 +45,18 @@ final class NetworkStore {
     var store = new NetworkStore(directory, config.prefix(), config.subnets());
     try (var files = Files.list(directory)) {
       for (Path file : files.filter(file -> file.toString().endsWith(SUFFIX)).toList()) {
-        NamedNetwork network = read(file);
-        store.networks.put(network.name(), network);
+        try {
+          NamedNetwork network = read(file);
+          store.networks.put(network.name(), network);
+        } catch (IOException | AgentException | IllegalArgumentException e) {
+          // its containers keep their addresses; the network is made anew when it is used again
+          Path aside = file.resolveSibling(file.getFileName() + ".damaged");
+          Files.move(file, aside, StandardCopyOption.REPLACE_EXISTING);
+          LOG.log(
+              System.Logger.Level.ERROR,
+              "network %s cannot be read and was moved to %s: %s"
+                  .formatted(file.getFileName(), aside, e.getMessage()));
+        }
       }
     }
     return store;

@@ -7,15 +7,19 @@ import dev.zlayer.host.file.AtomicFile;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.json.RecordJson;
-import java.io.ByteArrayOutputStream;
+import dev.zlayer.runtime.life.Identities;
+import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.stream.Stream;
 
@@ -24,7 +28,7 @@ import java.util.stream.Stream;
  * thus costs no file of its own. What an earlier process wrote is never added to but written anew
  * at the first change, so that nothing is glued to a line that a crash has torn.
  */
-public final class FileDispatchRecords implements DispatchRecords {
+public final class FileDispatchRecords implements DispatchRecords, Identities {
   private static final System.Logger LOG = System.getLogger(FileDispatchRecords.class.getName());
   private static final String SUFFIX = ".json";
   private static final String DROPPED = "dropped";
@@ -32,11 +36,19 @@ public final class FileDispatchRecords implements DispatchRecords {
   /** How much may be added, besides as much again, before all is written anew. */
   private static final int MOST_ADDED = 256 * 1024;
 
+  /** What may be recorded of one container and of all, in bytes. */
+  private static final int LARGEST = 256 << 10;
+
+  private static final long LARGEST_SUM = 8L << 20;
+
   private final Path file;
   private final ReentrantLock lock = new ReentrantLock();
 
   /** By name; what the file says. Guarded by the lock, as is all below. */
   private final Map<String, DispatchRecord> kept = new LinkedHashMap<>();
+
+  /** How long each of them is as a line. */
+  private final Map<String, Integer> sizes = new HashMap<>();
 
   /** Whether this process wrote the file, then of this length and by now of that. */
   private boolean ours;
@@ -81,9 +93,13 @@ public final class FileDispatchRecords implements DispatchRecords {
   /** What cannot be read is passed over: its container is found again through its runtime. */
   private void read() throws IOException {
     if (Files.exists(file)) {
-      var text = new String(Files.readAllBytes(file), StandardCharsets.UTF_8);
-      for (String line : text.lines().toList()) {
-        take(line);
+      // line by line and with whatever bytes damage has left: the file may be larger than the heap
+      try (var lines =
+          new BufferedReader(
+              new InputStreamReader(Files.newInputStream(file), StandardCharsets.UTF_8))) {
+        for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+          take(line);
+        }
       }
     }
   }
@@ -93,13 +109,24 @@ public final class FileDispatchRecords implements DispatchRecords {
       Json json = JsonText.parse(line);
       Optional<String> dropped = json.at(DROPPED).string();
       if (dropped.isPresent()) {
-        kept.remove(dropped.get());
+        put(dropped.get(), Optional.empty(), 0);
       } else {
         DispatchRecord record = RecordJson.read(json, DispatchRecord.class);
-        kept.put(record.id().runtimeName(), record);
+        put(record.id().runtimeName(), Optional.of(record), line.length());
       }
     } catch (AgentException.InvalidSpec e) {
       LOG.log(System.Logger.Level.ERROR, "cannot read all of " + file + ": " + e.getMessage());
+    }
+  }
+
+  @Override
+  public Optional<Identities.Identity> find(String runtimeName) {
+    lock.lock();
+    try {
+      return Optional.ofNullable(kept.get(runtimeName))
+          .map(record -> new Identities.Identity(record.id(), record.spec()));
+    } finally {
+      lock.unlock();
     }
   }
 
@@ -137,21 +164,61 @@ public final class FileDispatchRecords implements DispatchRecords {
   private Change change(String name, Optional<DispatchRecord> next) throws IOException {
     lock.lock();
     try {
+      int size = next.map(FileDispatchRecords::size).orElse(0);
+      if (next.isPresent()) {
+        requireRoom(next.get().id(), size);
+      }
       if (next.isEmpty() && !kept.containsKey(name)) {
         return Change.NONE;
       } else if (!ours || length > 2 * whole + MOST_ADDED) {
-        replace(name, next);
+        replace(name, next, size);
         return Change.REPLACED;
       } else if (next.isEmpty() && kept.size() == 1) {
         clear();
       } else {
         add(next.map(RecordJson::write).orElseGet(() -> dropped(name)));
       }
-      put(kept, name, next);
+      put(name, next, size);
       return Change.ADDED;
     } finally {
       lock.unlock();
     }
+  }
+
+  /** Everything here is kept in memory, and read at the next start: it has to fit. */
+  private void requireRoom(ContainerId id, int size) {
+    if (size > LARGEST) {
+      throw new AgentException.InvalidSpec(
+          "container %s is described by %d bytes, mostly environment, labels and arguments; at most %d are possible"
+              .formatted(id, size, LARGEST));
+    }
+    full()
+        .ifPresent(
+            problem -> {
+              throw new AgentException.Busy(problem);
+            });
+  }
+
+  /** Why no further container can be recorded. */
+  public Optional<String> full() {
+    lock.lock();
+    try {
+      return total() > LARGEST_SUM
+          ? Optional.of(
+              "the descriptions of all containers have more than %d bytes: remove some containers"
+                  .formatted(LARGEST_SUM))
+          : Optional.empty();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private static int size(DispatchRecord record) {
+    return bytes(RecordJson.write(record)).length;
+  }
+
+  private long total() {
+    return sizes.values().stream().mapToLong(Integer::longValue).sum();
   }
 
   private void add(Json json) throws IOException {
@@ -166,21 +233,33 @@ public final class FileDispatchRecords implements DispatchRecords {
     length = 0;
   }
 
-  private void replace(String name, Optional<DispatchRecord> next) throws IOException {
+  private void replace(String name, Optional<DispatchRecord> next, int size) throws IOException {
     var after = new LinkedHashMap<>(kept);
-    put(after, name, next);
-    var lines = new ByteArrayOutputStream();
-    after.values().forEach(record -> lines.writeBytes(bytes(RecordJson.write(record))));
-    AtomicFile.write(file, lines.toByteArray());
+    next.ifPresentOrElse(record -> after.put(name, record), () -> after.remove(name));
+    var written = new AtomicLong();
+    AtomicFile.write(
+        file,
+        out -> {
+          for (DispatchRecord record : after.values()) {
+            byte[] line = bytes(RecordJson.write(record));
+            out.write(line);
+            written.addAndGet(line.length);
+          }
+        });
     ours = true;
-    whole = lines.size();
+    whole = written.get();
     length = whole;
-    put(kept, name, next);
+    put(name, next, size);
   }
 
-  private static void put(
-      Map<String, DispatchRecord> records, String name, Optional<DispatchRecord> next) {
-    next.ifPresentOrElse(record -> records.put(name, record), () -> records.remove(name));
+  private void put(String name, Optional<DispatchRecord> next, int size) {
+    if (next.isPresent()) {
+      kept.put(name, next.get());
+      sizes.put(name, size);
+    } else {
+      kept.remove(name);
+      sizes.remove(name);
+    }
   }
 
   private static Json dropped(String name) {

@@ -40,6 +40,8 @@ public record ContainerRecord(
     Optional<Processes> processes,
     Optional<Outcome> outcome)
     implements LifeRecord<ContainerRecord> {
+  private static final Digest UNKNOWN_IMAGE = Digest.parse("sha256:" + "0".repeat(64));
+
   public ContainerRecord {
     command = List.copyOf(command);
     gpus = List.copyOf(gpus);
@@ -65,6 +67,28 @@ public record ContainerRecord(
         List.of(),
         Phase.CREATING,
         0,
+        Optional.empty(),
+        Optional.empty(),
+        Optional.empty());
+  }
+
+  /**
+   * Of a container whose own record cannot be read: what others know of it. It may run, so nothing
+   * is started until it was removed.
+   */
+  public static ContainerRecord unreadable(ContainerId id, ContainerSpec spec, Instant createdAt) {
+    return new ContainerRecord(
+        LifeRecord.VERSION,
+        id,
+        spec,
+        Optional.empty(),
+        createdAt,
+        UNKNOWN_IMAGE,
+        List.of(),
+        spec.stop().signal().orElse(Signal.TERM),
+        List.of(),
+        Phase.RUNNING,
+        1,
         Optional.empty(),
         Optional.empty(),
         Optional.empty());

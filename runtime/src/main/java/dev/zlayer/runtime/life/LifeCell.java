@@ -27,13 +27,13 @@ public abstract class LifeCell<R extends Record & LifeRecord<R>> implements EndS
   private final RecordFile<R> file;
 
   protected LifeCell(ContainerDir directory, R record) {
-    this.name = record.id().runtimeName();
+    this.name = directory.path().getFileName().toString();
     this.directory = directory;
     this.file = new RecordFile<>(directory.recordFile());
     this.view = new Watched<>(new View<>(record, false, 0, false, Optional.empty()));
   }
 
-  /** The record of a directory; one of another version is an error, and left as it is. */
+  /** The record of a directory; one that a later build wrote is an error, and left as it is. */
   protected static <R extends Record & LifeRecord<R>> Optional<R> load(
       ContainerDir directory, Class<R> type) throws IOException {
     return RecordFile.read(directory.recordFile(), type);

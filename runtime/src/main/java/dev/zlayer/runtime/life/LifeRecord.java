@@ -11,7 +11,7 @@ import java.util.OptionalLong;
 
 /** What every record of a container tells, whatever runs it. */
 public interface LifeRecord<R extends LifeRecord<R>> {
-  /** Of what is written; records of this and the one before are read. */
+  /** Of what is written; all earlier ones are read, see {@link RecordVersions}. */
   int VERSION = 2;
 
   ContainerId id();

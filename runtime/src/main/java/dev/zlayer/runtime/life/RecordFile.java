@@ -45,15 +45,14 @@ final class RecordFile<R extends Record> {
     this.file = file;
   }
 
-  /** Empty without a file; one of another version is an error. */
+  /** Empty without a file; one of an earlier version is brought up to date. */
   static <R extends Record> Optional<R> read(Path file, Class<R> type) throws IOException {
     if (!Files.exists(file)) {
       return Optional.empty();
     }
     byte[] bytes = Files.readAllBytes(file);
     List<byte[]> lines = lines(bytes);
-    Json.Obj whole = parse(file, lines, 0);
-    checkVersion(file, whole);
+    Json.Obj whole = RecordVersions.upgrade(file, parse(file, lines, 0));
     boolean cut = bytes[bytes.length - 1] != '\n';
     for (int i = 1; i < lines.size(); i++) {
       boolean last = i == lines.size() - 1;
@@ -96,14 +95,6 @@ final class RecordFile<R extends Record> {
       throw new IOException("%s, line %d: not an object".formatted(file, index + 1));
     } catch (AgentException.InvalidSpec e) {
       throw new IOException("%s, line %d: %s".formatted(file, index + 1, e.getMessage()), e);
-    }
-  }
-
-  private static void checkVersion(Path file, Json whole) throws IOException {
-    long found = whole.at("version").integer().orElse(0L);
-    if (found != LifeRecord.VERSION) {
-      throw new IOException(
-          "%s has version %d and this agent reads %d".formatted(file, found, LifeRecord.VERSION));
     }
   }
 

@@ -31,6 +31,7 @@ import dev.zlayer.port.VolumeSyncing;
 import dev.zlayer.runtime.cni.Networks;
 import dev.zlayer.runtime.life.Cell;
 import dev.zlayer.runtime.life.FittingImage;
+import dev.zlayer.runtime.life.Identities;
 import dev.zlayer.runtime.life.Phase;
 import dev.zlayer.runtime.log.LogRotation;
 import dev.zlayer.runtime.observe.SamplerLoop;
@@ -84,7 +85,20 @@ public final class OciRuntime implements ContainerRuntime, AutoCloseable {
       Networks networks,
       OciSettings settings,
       InstantSource clock,
-      Faults faults) {}
+      Faults faults,
+      Identities identities) {
+    /** Without anybody who knows containers besides their records. */
+    public Parts(
+        DataDir dirs,
+        ImageStore store,
+        Snapshots snapshots,
+        Networks networks,
+        OciSettings settings,
+        InstantSource clock,
+        Faults faults) {
+      this(dirs, store, snapshots, networks, settings, clock, faults, Identities.NONE);
+    }
+  }
 
   /**
    * Finds the containers of earlier agents and finishes or undoes what those were doing. Only one
@@ -137,7 +151,7 @@ public final class OciRuntime implements ContainerRuntime, AutoCloseable {
       var opened =
           new OciRuntime(
               shop, parts.store().images(), tools, SamplerLoop.start(sampler, parts.clock()));
-      new Recovering(shop).recover();
+      new Recovering(shop, parts.identities()).recover();
       return opened;
     } catch (IOException e) {
       throw new AgentException.Configuration(

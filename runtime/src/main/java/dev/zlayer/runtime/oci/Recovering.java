@@ -1,11 +1,15 @@
 package dev.zlayer.runtime.oci;
 
+import dev.zlayer.container.ContainerId;
+import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.ContainerDir;
 import dev.zlayer.host.linux.ProcessIdentity;
 import dev.zlayer.host.linux.RootedDirectory;
+import dev.zlayer.oci.ImageRef;
 import dev.zlayer.runtime.life.Cell;
 import dev.zlayer.runtime.life.ContainerRecord;
+import dev.zlayer.runtime.life.Identities;
 import dev.zlayer.runtime.life.Phase;
 import dev.zlayer.runtime.oci.exec.Execs;
 import dev.zlayer.runtime.oci.tool.ToolFailed;
@@ -22,12 +26,16 @@ final class Recovering {
   private static final System.Logger LOG = System.getLogger(Recovering.class.getName());
   private static final int PARALLEL = 8;
 
+  private static final ImageRef UNKNOWN_IMAGE = ImageRef.parse("unknown");
+
   private final Workshop shop;
+  private final Identities identities;
   private final Dismantling dismantling;
   private final Ending ending;
 
-  Recovering(Workshop shop) {
+  Recovering(Workshop shop, Identities identities) {
     this.shop = shop;
+    this.identities = identities;
     this.dismantling = new Dismantling(shop);
     this.ending = new Ending(shop);
   }
@@ -57,8 +65,7 @@ final class Recovering {
     try {
       record = Cell.read(directory);
     } catch (IOException | AgentException e) {
-      // nothing is known about it, so nothing of it is touched
-      LOG.log(System.Logger.Level.ERROR, "left alone: " + directory.path(), e);
+      adopt(directory, "its record cannot be read: " + e.getMessage());
       return;
     }
     if (record.isEmpty()) {
@@ -74,6 +81,32 @@ final class Recovering {
       cell.view().update(view -> view.troubled(String.valueOf(e.getMessage())));
       LOG.log(System.Logger.Level.WARNING, "cannot bring back " + cell.record().id(), e);
     }
+  }
+
+  /**
+   * One whose record is damaged stays visible, with a status that is unknown, and can be removed;
+   * the file is left as it is until then.
+   */
+  private void adopt(ContainerDir directory, String reason) throws IOException {
+    String name = directory.path().getFileName().toString();
+    Identities.Identity identity =
+        identities
+            .find(name)
+            .orElseGet(
+                () ->
+                    new Identities.Identity(
+                        ContainerId.of(ContainerId.STANDALONE, name, 1),
+                        ContainerSpec.of(UNKNOWN_IMAGE)));
+    var cell =
+        new Cell(
+            directory,
+            ContainerRecord.unreadable(
+                identity.id(),
+                identity.spec(),
+                Files.getLastModifiedTime(directory.path()).toInstant()));
+    cell.view().update(view -> view.troubled(reason));
+    shop.cells().put(name, cell);
+    LOG.log(System.Logger.Level.ERROR, "container " + identity.id() + ": " + reason);
   }
 
   private void settle(Cell cell) throws InterruptedException {

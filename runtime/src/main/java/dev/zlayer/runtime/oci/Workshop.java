@@ -45,7 +45,8 @@ record Workshop(
     String tag) {
 
   Optional<Cell> find(ContainerId id) {
-    return Optional.ofNullable(cells.get(id.runtimeName()));
+    return Optional.ofNullable(cells.get(id.runtimeName()))
+        .or(() -> cells.values().stream().filter(cell -> cell.record().id().equals(id)).findAny());
   }
 
   Stopping stopping() {

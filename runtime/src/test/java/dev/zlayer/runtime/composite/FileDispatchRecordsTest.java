@@ -1,15 +1,18 @@
 package dev.zlayer.runtime.composite;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerSpec;
+import dev.zlayer.error.AgentException;
 import dev.zlayer.oci.ImageRef;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -51,6 +54,34 @@ class FileDispatchRecordsTest {
     Files.write(file, Arrays.copyOf(whole, before + 5));
     FileDispatchRecords.open(directory).save(record(3, "oci"));
     assertThat(later()).containsExactly(ONE, record(3, "oci"));
+  }
+
+  @Test
+  void whatIsRecordedOfOneAndOfAllIsBounded() {
+    var records = FileDispatchRecords.open(directory);
+    assertThatThrownBy(() -> records.save(large(1, 260 << 10)))
+        .isInstanceOf(AgentException.InvalidSpec.class)
+        .hasMessageContaining("at most 262144");
+    assertThatThrownBy(
+            () -> {
+              for (int i = 1; i < 100; i++) {
+                records.save(large(i, 200 << 10));
+              }
+            })
+        .isInstanceOf(AgentException.Busy.class)
+        .hasMessageContaining("remove some containers");
+    assertThat(records.full()).isPresent();
+    assertThat(FileDispatchRecords.open(directory).full()).isPresent();
+    records.delete(large(1, 1).id());
+    records.delete(large(2, 1).id());
+    assertThat(records.full()).isEmpty();
+    records.save(ONE);
+  }
+
+  private static DispatchRecord large(int number, int bytes) {
+    DispatchRecord small = record(number, "oci");
+    return DispatchRecord.of(
+        small.id(), "oci", small.spec().withLabels(Map.of("large", "x".repeat(bytes))));
   }
 
   @Test

@@ -16,6 +16,8 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class RecordFileTest {
   private static final ContainerRecord CREATING = Examples.creating();
@@ -125,13 +127,22 @@ class RecordFileTest {
     }
   }
 
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2})
+  void recordsOfEveryVersionAreRead(int version) throws Exception {
+    try (var frozen = getClass().getResourceAsStream("/life/record-v" + version + ".json")) {
+      Files.write(path, frozen.readAllBytes());
+    }
+    assertThat(read()).contains(CREATED);
+  }
+
   @Test
-  void anotherVersionIsRefused() throws Exception {
+  void aLaterVersionIsRefused() throws Exception {
     Files.writeString(path, "{\"version\":3,\"new\":true}\n{}\n");
 
     assertThatThrownBy(this::read)
         .isInstanceOf(IOException.class)
-        .hasMessage(path + " has version 3 and this agent reads 2");
+        .hasMessage(path + " has version 3 and this agent reads 1 to 2");
   }
 
   @Test

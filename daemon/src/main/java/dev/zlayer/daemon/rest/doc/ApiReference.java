@@ -50,7 +50,9 @@ public final class ApiReference {
 
   private static void append(Route route, StringBuilder text) {
     text.append("### `%s %s`\n\n".formatted(route.method(), Router.PREFIX + route.template()));
-    text.append(route.summary()).append("\n\n");
+    text.append(route.summary())
+        .append(route.viewable() ? " Also on the read-only socket." : "")
+        .append("\n\n");
     if (!route.parameters().isEmpty()) {
       text.append("| parameter | value | meaning |\n|---|---|---|\n");
       for (Route.Parameter parameter : route.parameters()) {

@@ -1,0 +1,163 @@
+package dev.zlayer.daemon;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.zlayer.container.ContainerId;
+import dev.zlayer.container.ContainerSpec;
+import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
+import dev.zlayer.json.RecordJson;
+import dev.zlayer.oci.ImageRef;
+import dev.zlayer.runtime.composite.DispatchRecord;
+import dev.zlayer.testkit.Fact;
+import dev.zlayer.testkit.Requires;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Files that a power failure or a bad disk has emptied or garbled: the rest has to go on. */
+@Timeout(180)
+@Requires({Fact.ROOT, Fact.OVERLAYFS, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX})
+class DamageIT {
+  private Node node;
+
+  @BeforeEach
+  void open() throws Exception {
+    node = new Node().with("network_pool", "0");
+  }
+
+  @AfterEach
+  void close() throws Exception {
+    node.close();
+  }
+
+  private static void create(Rest rest, String name, String network) throws InterruptedException {
+    rest.post(
+            "/containers",
+            "{\"name\":\"%s\",\"image\":\"%s\",\"pull\":\"never\",%s\"command\":[\"sleep\",\"1000\"]}"
+                .formatted(name, Node.IMAGE, network))
+        .expect(201);
+  }
+
+  private static Map<String, Json> containers(Rest rest) throws InterruptedException {
+    var all = new HashMap<String, Json>();
+    for (Json one : rest.get("/containers?all=true").expect(200).json().items()) {
+      all.put(one.at("name").string().orElseThrow(), one);
+    }
+    return all;
+  }
+
+  private Path record(String name) throws IOException {
+    try (Stream<Path> paths = Files.list(node.directory.resolve("containers"))) {
+      return paths
+          .filter(path -> path.getFileName().toString().startsWith(name + "-"))
+          .findFirst()
+          .orElseThrow()
+          .resolve("record.json");
+    }
+  }
+
+  @Test
+  void aContainerWithoutAReadableRecordStaysVisibleAndCanBeRemoved() throws Exception {
+    Map<String, Json> before;
+    try (ChildDaemon first = ChildDaemon.start(node);
+        Rest rest = node.rest()) {
+      Node.loadImage(rest);
+      for (String name : new String[] {"empty", "garbage", "later", "sound"}) {
+        create(rest, name, "\"network_mode\":\"none\",");
+      }
+      before = containers(rest);
+      first.kill();
+    }
+    Files.write(record("empty"), new byte[0]);
+    Files.writeString(record("garbage"), "\0\0{{");
+    Files.writeString(record("later"), "{\"version\":99}\n");
+    try (ChildDaemon _ = ChildDaemon.start(node);
+        Rest rest = node.rest()) {
+      Map<String, Json> after = containers(rest);
+      assertThat(after.keySet()).isEqualTo(before.keySet());
+      assertThat(after.get("sound").at("pid")).isEqualTo(before.get("sound").at("pid"));
+      assertThat(rest.get("/info").expect(200).json().at("damages").strings()).hasSize(3);
+      assertThat(rest.get("/events").expect(200).text()).contains("agent.damaged");
+      for (String name : new String[] {"empty", "garbage", "later"}) {
+        assertThat(after.get(name).at("state").string()).as(name).contains("unknown");
+        rest.delete("/containers/" + name + "?force=true").expect(204);
+        long pid = before.get(name).at("pid").integer().orElseThrow();
+        Awaitility.await().until(() -> ProcessHandle.of(pid).isEmpty());
+      }
+      assertThat(containers(rest).keySet()).containsExactly("sound");
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "images/index.json network/networks/default.json dispatch/all.json run/doors.json"
+            + " run/oci-tools.json",
+        "state.db"
+      })
+  void damagedFilesKeepNothingElseFromWorking(String damaged) throws Exception {
+    try (ChildDaemon first = ChildDaemon.start(node);
+        Rest rest = node.rest()) {
+      Node.loadImage(rest);
+      create(rest, "sound", "");
+      first.kill();
+    }
+    for (String name : damaged.split(" ")) {
+      Path file = node.directory.resolve(name);
+      assertThat(file).exists();
+      Files.deleteIfExists(node.directory.resolve(name + "-wal"));
+      Files.write(file, new byte[0]);
+    }
+    try (ChildDaemon _ = ChildDaemon.start(node);
+        Rest rest = node.rest()) {
+      rest.get("/health/ready").expect(200);
+      assertThat(containers(rest).get("sound").at("state").string()).contains("running");
+      Node.loadImage(rest);
+      create(rest, "fresh", "");
+      rest.delete("/containers/sound?force=true").expect(204);
+      assertThat(rest.get("/info").expect(200).json().at("damages").strings())
+          .hasSize(damaged.equals("state.db") ? 1 : 0);
+    }
+  }
+
+  @Test
+  void tenTimesWhatMayBeRecordedOfContainersIsReadInTheShippedHeap() throws Exception {
+    Path file = Files.createDirectories(node.directory.resolve("dispatch")).resolve("all.json");
+    try (var lines = Files.newBufferedWriter(file)) {
+      for (int i = 0; i < 320; i++) {
+        var spec =
+            ContainerSpec.of(ImageRef.parse(Node.IMAGE))
+                .withLabels(Map.of("large", "x".repeat(256 << 10)));
+        var record = DispatchRecord.of(ContainerId.of("standalone", "c" + i, 1), "oci", spec);
+        lines.write(JsonText.print(RecordJson.write(record)) + "\n");
+      }
+    }
+    try (ChildDaemon _ = ChildDaemon.start(node);
+        Rest rest = node.rest()) {
+      Node.loadImage(rest);
+      create(rest, "small", "\"network_mode\":\"none\",");
+      String large = "\"env\":{\"LARGE\":\"%s\"},".formatted("x".repeat(300 << 10));
+      assertThat(
+              rest.post(
+                      "/containers",
+                      "{\"name\":\"large\",\"image\":\"%s\",\"pull\":\"never\",%s\"command\":[\"true\"]}"
+                          .formatted(Node.IMAGE, large))
+                  .expect(422)
+                  .json()
+                  .at("detail")
+                  .string())
+          .hasValueSatisfying(text -> assertThat(text).contains("at most 262144"));
+    }
+  }
+}
