@@ -13,6 +13,10 @@ public final class Durations {
   private static final int LONGEST = 100;
   private static final Duration MONTH = Duration.ofSeconds(2_630_016);
   private static final Duration YEAR = Duration.ofHours(8_766);
+
+  /** Nobody waits longer. */
+  public static final Duration MAX = YEAR.multipliedBy(100);
+
   private static final Map<String, Duration> UNITS =
       Map.ofEntries(
           Map.entry("ns", Duration.ofNanos(1)),
@@ -43,7 +47,8 @@ public final class Durations {
 
   /**
    * Parses spans with units, added up ({@code 1m 30s}, {@code 2h37min}), or a number of seconds. A
-   * month is a twelfth of a year, a year 365.25 days. Throws {@link AgentException.InvalidSpec}.
+   * month is a twelfth of a year, a year 365.25 days. Throws {@link AgentException.InvalidSpec},
+   * also for more than a hundred years, so that sums of times do not overflow.
    */
   public static Duration parse(String text) {
     String trimmed = text.strip();
@@ -51,10 +56,15 @@ public final class Durations {
       if (trimmed.length() > LONGEST) {
         throw new ArithmeticException();
       }
-      return NUMBER.matcher(trimmed).matches() ? seconds(trimmed) : spans(trimmed);
+      Duration parsed = NUMBER.matcher(trimmed).matches() ? seconds(trimmed) : spans(trimmed);
+      if (parsed.compareTo(MAX) > 0) {
+        throw new ArithmeticException();
+      }
+      return parsed;
     } catch (ArithmeticException _) {
       String shown = trimmed.length() > LONGEST ? trimmed.substring(0, LONGEST) + "…" : trimmed;
-      throw new AgentException.InvalidSpec("the duration '" + shown + "' is too long, write less");
+      throw new AgentException.InvalidSpec(
+          "the duration '" + shown + "' is too long, write at most 100y");
     }
   }
 

@@ -3,10 +3,15 @@ package dev.zlayer.spec.check;
 import dev.zlayer.spec.problem.Problems;
 import dev.zlayer.spec.problem.SpecPath;
 import dev.zlayer.spec.yaml.YamlNode;
+import java.net.URI;
+import java.net.URISyntaxException;
 import java.time.Duration;
+import java.util.Locale;
 
 /** Where the rules report to; knows the written text, so that findings have places. */
 public final class Findings {
+  private static final int LAST_PORT = 65_535;
+
   private final YamlNode root;
   private final Problems problems;
   private final Problems warnings;
@@ -45,6 +50,25 @@ public final class Findings {
   /** Whether the key is in the file, as opposed to standing for its default. */
   boolean written(SpecPath path) {
     return root.holds(path);
+  }
+
+  /** An address that a request can be sent to. */
+  void address(SpecPath path, String url) {
+    try {
+      var address = new URI(url);
+      if (address.getHost() == null) {
+        problem(path, "'%s' names no host, write one such as localhost".formatted(url));
+      } else if (address.getPort() > LAST_PORT) {
+        problem(path, "port %d is above 65535".formatted(address.getPort()));
+      }
+    } catch (URISyntaxException e) {
+      String reason = e.getReason().toLowerCase(Locale.ROOT);
+      String where = e.getIndex() < 0 ? "" : " '" + url.charAt(e.getIndex()) + "'";
+      problem(
+          path,
+          "'%s' is not an address: %s%s, write special characters as %%XX"
+              .formatted(url, reason, where));
+    }
   }
 
   void positive(SpecPath path, Duration duration) {

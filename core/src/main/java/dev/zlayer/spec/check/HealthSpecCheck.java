@@ -26,6 +26,11 @@ final class HealthSpecCheck {
           path.key("check").key("url"),
           "a path means the first endpoint and none takes connections, write a full address");
     }
+    if (health.check() instanceof HealthCheck.Http http) {
+      String url = http.url();
+      findings.address(
+          path.key("check").key("url"), url.startsWith("/") ? "http://localhost" + url : url);
+    }
     if (health.check() instanceof HealthCheck.Tcp(int port) && port == 0 && noPort) {
       findings.warn(
           path,

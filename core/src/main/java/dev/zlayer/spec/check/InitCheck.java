@@ -40,13 +40,24 @@ final class InitCheck {
         findings.positive(with.key("interval"), wait.interval());
       }
       case InitAction.WaitHttp wait -> {
+        findings.address(with.key("url"), wait.url());
         findings.positive(timeout, wait.timeout());
         findings.positive(with.key("interval"), wait.interval());
       }
       case InitAction.Run run -> findings.positive(timeout, run.timeout());
       case InitAction.HostRun run -> findings.positive(timeout, run.timeout());
-      case InitAction.S3Push push -> findings.positive(timeout, push.timeout());
-      case InitAction.S3Pull pull -> findings.positive(timeout, pull.timeout());
+      case InitAction.S3Push push -> {
+        findings.positive(timeout, push.timeout());
+        endpoint(push.access(), with, findings);
+      }
+      case InitAction.S3Pull pull -> {
+        findings.positive(timeout, pull.timeout());
+        endpoint(pull.access(), with, findings);
+      }
     }
+  }
+
+  private static void endpoint(InitAction.S3Access access, SpecPath with, Findings findings) {
+    access.endpoint().ifPresent(url -> findings.address(with.key("endpoint"), url));
   }
 }

@@ -47,6 +47,8 @@ public final class Prober {
       return ProbeResult.bad(String.valueOf(e.getMessage()));
     } catch (UncheckedIOException e) {
       return ProbeResult.bad(String.valueOf(e.getCause()));
+    } catch (RuntimeException e) {
+      return ProbeResult.bad("the check cannot be made: " + e.getMessage());
     }
   }
 
