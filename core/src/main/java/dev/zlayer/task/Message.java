@@ -8,6 +8,7 @@ import org.jspecify.annotations.Nullable;
 /** One question to an {@link Owner} on its way, with the reply that its sender waits for. */
 final class Message<S, T> {
   final long sentAt;
+  final Thread sender = Thread.currentThread();
   final Reply<T> reply = new Reply<>();
   private final Owner.Question<S, T> question;
   private final @Nullable Function<AgentException, Owner.Question<S, T>> instead;

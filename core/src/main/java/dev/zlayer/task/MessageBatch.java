@@ -4,11 +4,13 @@ import dev.zlayer.error.AgentException;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 
 /**
  * Messages in the hands of an {@link Owner}, and what becomes of them when one fails: together if
@@ -107,7 +109,7 @@ final class MessageBatch<S extends Owner.State> {
     } catch (RuntimeException | Error e) {
       if (size > 0 && state.undo()) {
         if (size == 1) {
-          fail(waiting.removeFirst(), e);
+          fail(waiting.removeFirst(), state, e);
         }
         return size == 1;
       }
@@ -121,12 +123,15 @@ final class MessageBatch<S extends Owner.State> {
   private boolean spoiled(S state, int size, int index, Throwable fault) {
     if (state.undo()) {
       if (size == 1) {
-        fail(waiting.removeFirst(), fault);
+        fail(waiting.removeFirst(), state, fault);
       }
       return size == 1;
     }
     answer(index);
-    fail(waiting.removeFirst(), fault);
+    faults.accept(fault);
+    Message<S, ?> culprit = waiting.removeFirst();
+    culprit.reply.fail(
+        new AgentException.Internal("a fault in %s: %s".formatted(owner, fault), fault));
     throw new Died(fault);
   }
 
@@ -136,9 +141,11 @@ final class MessageBatch<S extends Owner.State> {
     }
   }
 
-  private void fail(Message<S, ?> message, Throwable fault) {
+  private void fail(Message<S, ?> message, S state, Throwable fault) {
     faults.accept(fault);
-    message.reply.fail(
+    refused(
+        message,
+        state,
         new AgentException.Internal("a fault in %s: %s".formatted(owner, fault), fault));
   }
 
@@ -165,17 +172,28 @@ final class MessageBatch<S extends Owner.State> {
       }
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       failure.addSuppressed(e);
     }
     boolean _ = state.undo();
     return false;
   }
 
-  void refuse(AgentException reason) {
-    waiting.forEach(message -> message.reply.fail(reason));
-    repeated.forEach(message -> message.reply.fail(reason));
-    waiting.clear();
-    repeated.clear();
+  /** Refuses those of certain senders. */
+  void refuse(Predicate<Thread> senders, AgentException reason) {
+    refuse(waiting, senders, reason);
+    refuse(repeated, senders, reason);
+  }
+
+  static <S> void refuse(
+      Collection<Message<S, ?>> messages, Predicate<Thread> senders, AgentException reason) {
+    messages.removeIf(
+        message -> {
+          boolean refused = senders.test(message.sender);
+          if (refused) {
+            message.reply.fail(reason);
+          }
+          return refused;
+        });
   }
 }

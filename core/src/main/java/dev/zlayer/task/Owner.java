@@ -3,7 +3,6 @@ package dev.zlayer.task;
 import dev.zlayer.error.AgentException;
 import java.time.Duration;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
@@ -35,6 +34,7 @@ public final class Owner<S extends Owner.State> implements AutoCloseable {
   private static final Duration RESTART_WINDOW = Duration.ofMinutes(10);
   private static final int LARGEST_BATCH = 256;
   private static final Duration UNRESPONSIVE = Duration.ofMinutes(1);
+  private static final Duration JOIN_STEP = Duration.ofMillis(5);
   private static final Backoff PATIENCE =
       new Backoff(Duration.ofMillis(20), Duration.ofSeconds(5), 2);
 
@@ -62,6 +62,7 @@ public final class Owner<S extends Owner.State> implements AutoCloseable {
       return false;
     }
 
+    /** Threads that were spawned are interrupted after it. */
     @Override
     default void close() {}
   }
@@ -145,14 +146,14 @@ public final class Owner<S extends Owner.State> implements AutoCloseable {
   }
 
   /**
-   * As {@link #ask}, but repeated until the state has it, or the owner is closed.
+   * As {@link #ask}, but repeated until it is durable or the owner is closed.
    *
    * @param instead asked after a few failures, so that one thing that cannot be made durable does
    *     not wait for ever
    */
-  public <T> T report(Question<S, T> question, Function<AgentException, Question<S, T>> instead)
-      throws InterruptedException {
-    return send(new Message<>(question, instead, time.nanoTime())).await();
+  public <T> Reply<T> report(
+      Question<S, T> question, Function<AgentException, Question<S, T>> instead) {
+    return send(new Message<>(question, instead, time.nanoTime()));
   }
 
   /** Returns at once. */
@@ -352,11 +353,11 @@ public final class Owner<S extends Owner.State> implements AutoCloseable {
   private void end() {
     try {
       generation++;
+      ended = true; // from here on everybody is refused, also those that are waited for below
+      batch.refuse(_ -> true, gone());
+      refuseAll();
       closeState();
     } finally {
-      ended = true;
-      batch.refuse(gone());
-      refuseAll();
       if (!failed) {
         supervisor.remove(this);
       }
@@ -364,20 +365,25 @@ public final class Owner<S extends Owner.State> implements AutoCloseable {
   }
 
   private void closeState() {
-    List<Thread> left = List.copyOf(spawned);
-    left.forEach(Thread::interrupt);
-    Threads.join(left);
     try {
       state().close();
     } catch (Exception e) {
       LOG.log(System.Logger.Level.WARNING, "cannot close " + name, e);
     }
+    List<Thread> left = List.copyOf(spawned);
+    left.forEach(Thread::interrupt);
+    for (Thread one : left) {
+      while (!Threads.join(one, JOIN_STEP)) {
+        // it may wait for an answer of the state that is closed
+        AgentException reason = new AgentException.Internal(name + " was restarted");
+        batch.refuse(left::contains, reason);
+        MessageBatch.refuse(mailbox, left::contains, reason);
+      }
+    }
   }
 
   private void refuseAll() {
-    var left = new ArrayList<Message<S, ?>>();
-    mailbox.drainTo(left);
-    left.forEach(message -> message.reply.fail(gone()));
+    MessageBatch.refuse(mailbox, _ -> true, gone());
   }
 
   private S state() {

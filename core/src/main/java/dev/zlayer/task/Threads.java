@@ -1,5 +1,6 @@
 package dev.zlayer.task;
 
+import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 
@@ -9,6 +10,21 @@ public final class Threads {
 
   public static void join(Thread thread) {
     join(List.of(thread));
+  }
+
+  /** As below, for a limited time; whether it has ended. */
+  static boolean join(Thread thread, Duration limit) {
+    boolean interrupted = Thread.interrupted();
+    try {
+      return thread.equals(Thread.currentThread()) || thread.join(limit);
+    } catch (InterruptedException _) {
+      interrupted = true;
+      return !thread.isAlive();
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
   }
 
   /** Cannot be interrupted; the caller's interrupt flag survives. Nobody waits for itself. */

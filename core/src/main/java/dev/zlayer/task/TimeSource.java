@@ -10,6 +10,11 @@ public interface TimeSource extends InstantSource {
   /** Nanoseconds since an arbitrary moment; never goes back and never jumps. */
   long nanoTime();
 
+  /** For owners without timers of their own: a clock that nobody sets. */
+  static TimeSource monotonic() {
+    return of(() -> java.time.Instant.EPOCH.plusNanos(System.nanoTime()));
+  }
+
   /** A wall clock beside the monotonic clock of this process. */
   static TimeSource of(InstantSource wall) {
     return new TimeSource() {

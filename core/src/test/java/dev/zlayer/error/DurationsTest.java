@@ -61,7 +61,8 @@ class DurationsTest {
   void printedDurationsParseToTheSame() {
     var random = new Random(7);
     for (int i = 0; i < 1_000; i++) {
-      Duration duration = Duration.ofNanos(random.nextLong(Durations.MAX.toNanos()) >> random.nextInt(60));
+      Duration duration =
+          Duration.ofNanos(random.nextLong(Durations.MAX.toNanos()) >> random.nextInt(60));
       assertThat(Durations.parse(Durations.print(duration))).isEqualTo(duration);
     }
   }

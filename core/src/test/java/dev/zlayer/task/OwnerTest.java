@@ -18,6 +18,8 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(30)
 class OwnerTest {
@@ -87,7 +89,7 @@ class OwnerTest {
   void aReportThatCannotBeMadeDurableIsRepeatedAndThenReplaced() throws InterruptedException {
     unsaved.set(7);
     owner.start();
-    int answer = owner.report(ledger -> ledger.put(7), failure -> ledger -> ledger.put(70));
+    int answer = owner.report(ledger -> ledger.put(7), failure -> ledger -> ledger.put(70)).await();
     assertThat(answer).isEqualTo(70);
     assertThat(durable).containsExactly(70);
   }
@@ -96,7 +98,7 @@ class OwnerTest {
   void aReportWaitsUntilItCanBeMadeDurable() throws InterruptedException {
     unsaved.set(Integer.MAX_VALUE);
     owner.start();
-    int answer = owner.report(ledger -> ledger.put(7), _ -> ledger -> ledger.put(70));
+    int answer = owner.report(ledger -> ledger.put(7), _ -> ledger -> ledger.put(70)).await();
     assertThat(answer).isEqualTo(7);
     assertThat(durable).containsExactly(7);
     assertThat(opened.getFirst().refusals).isEqualTo(6);
@@ -169,6 +171,43 @@ class OwnerTest {
             "a fault in worse: java.lang.StackOverflowError: deep",
             "cancelled was interrupted");
     assertThat(owner.busy()).isFalse();
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aSpawnedThreadThatWaitsForAnAnswerHoldsUpNeitherTheEndNorARestart(boolean restart)
+      throws InterruptedException {
+    unsaved.set(Integer.MAX_VALUE);
+    undoes = true;
+    owner.start();
+    var refused = new CompletableFuture<String>();
+    Thread asking =
+        owner.spawn(
+            "asking",
+            () -> {
+              try {
+                int _ =
+                    owner
+                        .report(ledger -> ledger.put(70), _ -> ledger -> ledger.put(70))
+                        .awaitUninterruptibly();
+              } catch (AgentException e) {
+                refused.complete(e.getMessage());
+              }
+              return _ -> {};
+            },
+            failed(new ArrayList<>()));
+    await(() -> opened.getFirst().refusals > 0);
+    if (restart) {
+      undoes = false;
+      owner.tell(_ -> bad());
+      await(() -> opened.size() == 2);
+      undoes = true;
+    } else {
+      owner.close();
+    }
+    assertThat(asking.join(Duration.ofSeconds(10))).isTrue();
+    assertThat(refused.join())
+        .startsWith("the ledger " + (restart ? "was restarted" : "is closed"));
   }
 
   @Test

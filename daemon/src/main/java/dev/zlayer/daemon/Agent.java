@@ -51,7 +51,10 @@ import dev.zlayer.runtime.docker.DockerRuntime;
 import dev.zlayer.runtime.oci.OciRuntime;
 import dev.zlayer.runtime.wasm.WasmRuntime;
 import dev.zlayer.runtime.wasm.WasmSettings;
+import dev.zlayer.task.Owner;
 import dev.zlayer.task.Pauses;
+import dev.zlayer.task.Supervisor;
+import dev.zlayer.task.TimeSource;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -88,6 +91,7 @@ public final class Agent implements AutoCloseable {
   private final boolean stateReset;
   private final Optional<LinuxParts> linux;
   private final List<ContainerRuntime> runtimes;
+  private final Supervisor supervisor = new Supervisor();
   private final Metrics metrics = new Metrics();
   private final ContainerRuntime runtime;
   private final ServiceTranslator translator;
@@ -103,7 +107,7 @@ public final class Agent implements AutoCloseable {
       throws InterruptedException {
     this.config = config;
     this.parts = parts;
-    InstantSource clock = InstantSource.system();
+    TimeSource clock = TimeSource.of(InstantSource.system());
     DataDir dirs = config.directories();
     parts.make(
         "the directories",
@@ -120,7 +124,7 @@ public final class Agent implements AutoCloseable {
             "the state store",
             () ->
                 SqliteStateStore.open(
-                    dirs.stateFile(), StoreConfig.DEFAULT.withEvents(config.events())));
+                    dirs.stateFile(), StoreConfig.DEFAULT.withEvents(config.events()), supervisor));
     this.images =
         parts.start("the image store", () -> ImageStore.open(dirs, Settings.images(config, clock)));
     this.dispatch =
@@ -175,12 +179,14 @@ public final class Agent implements AutoCloseable {
                         dirs.artifacts(),
                         clock,
                         Pauses.REAL,
-                        RandomGenerator.getDefault()),
+                        RandomGenerator.getDefault(),
+                        supervisor),
                     new JobConfig(
                         config.jobConcurrency(), config.jobQueue(), JobConfig.DEFAULT.sweep()),
                     records.jobs()));
     this.cron =
-        parts.start("the schedules", () -> CronLoop.open(telling, jobs, clock, records.jobs()));
+        parts.start(
+            "the schedules", () -> CronLoop.open(telling, jobs, clock, supervisor, records.jobs()));
     this.deployments =
         parts.start(
             "the deployments",
@@ -198,7 +204,8 @@ public final class Agent implements AutoCloseable {
                         volumes,
                         this::hidden,
                         clock,
-                        RandomGenerator.getDefault()),
+                        RandomGenerator.getDefault(),
+                        supervisor),
                     DeploymentConfig.forCores(Runtime.getRuntime().availableProcessors())));
     if (linux.isPresent()) {
       parts.make("the removal of orphaned endpoints", () -> removeOrphans(linux.get().proxy()));
@@ -206,11 +213,13 @@ public final class Agent implements AutoCloseable {
     this.standalone =
         parts.start(
             "the standalone containers",
-            () -> StandaloneContainers.open(runtime, telling, clock, Pauses.REAL, log));
+            () -> StandaloneContainers.open(runtime, telling, clock, Pauses.REAL, supervisor, log));
     this.stateReset = emptied;
     reportDamages(clock, log);
-    EventMeterLoop _ =
-        parts.start("the figures", () -> new EventMeterLoop(store, jobs::find, metrics, log));
+    Owner<EventMeterLoop> _ =
+        parts.start(
+            "the figures",
+            () -> EventMeterLoop.open(store, jobs::find, metrics, clock, supervisor, log));
   }
 
   /** The ways to run a container; the first is the usual one. */
@@ -324,13 +333,21 @@ public final class Agent implements AutoCloseable {
     return metrics;
   }
 
-  /** Whether every part works: the state can be written, the containers can be listed. */
+  /**
+   * Whether every part works: the state can be written, the containers can be listed, every owner
+   * of a thread answers.
+   */
   public Health health() {
     var parts = new LinkedHashMap<String, String>();
     parts.put("state", trouble(() -> store.commit(new Change(List.of(), List.of()))));
     parts.put("containers", trouble(runtime::list));
     parts.put("creates", obstacle().orElse("ok"));
-    return new Health(parts.values().stream().allMatch("ok"::equals), parts);
+    List<Supervisor.Status> owners = supervisor.owners();
+    return new Health(
+        parts.values().stream().allMatch("ok"::equals)
+            && owners.stream().allMatch(Supervisor.Status::working),
+        parts,
+        owners);
   }
 
   /** Why no container can be made at the moment. */
@@ -389,7 +406,14 @@ public final class Agent implements AutoCloseable {
       return "ok";
     } catch (AgentException e) {
       return String.valueOf(e.getMessage());
+    } catch (RuntimeException e) {
+      return e.toString();
     }
+  }
+
+  /** Whoever owns a thread of this agent, and whether the agent can go on. */
+  public Supervisor supervisor() {
+    return supervisor;
   }
 
   /** Ends the agent and leaves the containers running. */

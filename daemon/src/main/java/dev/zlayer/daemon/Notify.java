@@ -16,6 +16,10 @@ final class Notify {
     tell(env, "STOPPING=1");
   }
 
+  static void alive(Map<String, String> env) {
+    tell(env, "WATCHDOG=1");
+  }
+
   private static void tell(Map<String, String> env, String state) {
     String socket = env.get("NOTIFY_SOCKET");
     if (socket != null && !socket.isEmpty()) {

@@ -5,8 +5,10 @@ import dev.zlayer.daemon.config.Configured;
 import dev.zlayer.daemon.log.JavaLog;
 import dev.zlayer.daemon.log.JettyLog;
 import dev.zlayer.daemon.log.Log;
+import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.AtomicFile;
 import dev.zlayer.host.file.DataDir;
+import dev.zlayer.task.Supervisor;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
@@ -14,6 +16,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 
 /**
@@ -25,10 +28,12 @@ public final class Serve {
   private final CountDownLatch ended = new CountDownLatch(1);
 
   /**
-   * Blocks until {@link #stop} was called from another thread and everything is closed.
+   * Blocks until {@link #stop} was called from another thread, or an owner died too often, and
+   * everything is closed.
    *
    * @param err where log lines go
-   * @throws dev.zlayer.error.AgentException it could not be started; the log says which part
+   * @throws dev.zlayer.error.AgentException it could not be started, the log says which part; or it
+   *     could not go on, for this reason
    */
   public void run(Configured configured, Map<String, String> env, PrintStream err)
       throws InterruptedException {
@@ -36,6 +41,7 @@ public final class Serve {
     var log = new Log(err, config.logLevel(), config.logFormat(), InstantSource.system());
     JettyLog.install(log);
     JavaLog.install(log);
+    Optional<String> failure = Optional.empty();
     try (Daemon daemon = Daemon.open(configured, env, log)) {
       DataDir dirs = config.directories();
       writePid(dirs.pidFile(), config.socketPath());
@@ -48,9 +54,14 @@ public final class Serve {
               "pid", ProcessHandle.current().pid(),
               "containers", daemon.agent().runtime().list().size()));
       Notify.ready(env);
-      told.await();
+      Supervisor supervisor = daemon.agent().supervisor();
+      supervisor.onFailure(() -> supervisor.failure().ifPresent(_ -> told.countDown()));
+      try (var _ = Watchdog.start(env, supervisor)) {
+        told.await();
+      }
       Notify.stopping(env);
-      log.info("stopping", Map.of());
+      failure = supervisor.failure();
+      log.info("stopping", Map.of("reason", failure.orElse("asked to")));
       PowerOff.prepare(env, daemon.agent().deployments(), log);
       Files.deleteIfExists(dirs.pidFile());
     } catch (IOException e) {
@@ -59,6 +70,10 @@ public final class Serve {
       ended.countDown();
     }
     log.info("stopped", Map.of());
+    if (failure.isPresent()) {
+      // whoever supervises this process starts it again
+      throw new AgentException.Internal(failure.get());
+    }
   }
 
   /** Makes {@link #run} return, and waits until it has closed everything. */
@@ -80,7 +95,7 @@ public final class Serve {
           (ProcessHandle.current().pid() + "\n" + socket.toAbsolutePath() + "\n")
               .getBytes(StandardCharsets.UTF_8));
     } catch (IOException e) {
-      throw new dev.zlayer.error.AgentException.Configuration(
+      throw new AgentException.Configuration(
           "cannot write %s: %s".formatted(file, e.getMessage()), e);
     }
   }

@@ -27,6 +27,8 @@ import dev.zlayer.spec.read.SpecReader;
 import dev.zlayer.spec.read.SpecResult;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.Pauses;
+import dev.zlayer.task.Supervisor;
+import dev.zlayer.task.TimeSource;
 import java.io.ByteArrayInputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -50,7 +52,7 @@ public final class WasmNode implements AutoCloseable {
   public WasmNode(Path directory, byte[] hello) throws Exception {
     Files.createDirectories(directory);
     DataDir dirs = DataDir.under(directory);
-    InstantSource clock = InstantSource.system();
+    TimeSource clock = TimeSource.of(InstantSource.system());
     this.images = ZlayerNode.store(dirs);
     this.runtime = WasmRuntime.open(dirs, images, WasmSettings.standard(), clock);
     ImageRef image = load("hello", hello);
@@ -65,7 +67,8 @@ public final class WasmNode implements AutoCloseable {
                 dirs.artifacts(),
                 clock,
                 Pauses.REAL,
-                RandomGenerator.getDefault()),
+                RandomGenerator.getDefault(),
+                new Supervisor()),
             JobConfig.DEFAULT,
             List.of(job(image)));
   }

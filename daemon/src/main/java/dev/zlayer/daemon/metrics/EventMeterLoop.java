@@ -3,13 +3,16 @@ package dev.zlayer.daemon.metrics;
 import dev.zlayer.daemon.log.Log;
 import dev.zlayer.engine.job.Execution;
 import dev.zlayer.engine.job.ExecutionId;
+import dev.zlayer.engine.state.Change;
 import dev.zlayer.engine.state.Event;
 import dev.zlayer.engine.state.EventPage;
 import dev.zlayer.engine.state.StateStore;
-import dev.zlayer.error.AgentException;
 import dev.zlayer.task.Deadline;
-import dev.zlayer.task.Threads;
+import dev.zlayer.task.Owner;
+import dev.zlayer.task.Supervisor;
+import dev.zlayer.task.TimeSource;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -19,11 +22,11 @@ import java.util.function.Function;
  * Reads what becomes durable from now on, counts it, and tells it to the log: jobs by their result,
  * restarts, deployments. So whoever makes something happen need not know of figures or logs.
  */
-public final class EventMeterLoop implements AutoCloseable {
+public final class EventMeterLoop implements Owner.State {
   private static final int PAGE = 500;
   private static final Set<String> ENDS = Set.of("job.completed", "job.failed", "job.cancelled");
 
-  /** Steps on the way; the log tells ends. */
+  /** Steps on the way; the log reports ends. */
   private static final Set<String> MINOR =
       Set.of("job.pending", "job.initializing", "job.running", "job.step");
 
@@ -31,10 +34,9 @@ public final class EventMeterLoop implements AutoCloseable {
   private final Function<ExecutionId, Optional<Execution>> executions;
   private final Metrics metrics;
   private final Log log;
-  private final Thread thread;
-  private volatile boolean closing;
+  private long from;
 
-  public EventMeterLoop(
+  private EventMeterLoop(
       StateStore store,
       Function<ExecutionId, Optional<Execution>> executions,
       Metrics metrics,
@@ -43,33 +45,45 @@ public final class EventMeterLoop implements AutoCloseable {
     this.executions = executions;
     this.metrics = metrics;
     this.log = log;
-    long since = newest(store);
-    this.thread = Thread.ofVirtual().name("event-meter").start(() -> run(since));
+    this.from = newest(store);
+  }
+
+  public static Owner<EventMeterLoop> open(
+      StateStore store,
+      Function<ExecutionId, Optional<Execution>> executions,
+      Metrics metrics,
+      TimeSource time,
+      Supervisor supervisor,
+      Log log)
+      throws InterruptedException {
+    return Owner.of(
+            "event meter",
+            time,
+            supervisor,
+            (Owner<EventMeterLoop> _, int _) -> new EventMeterLoop(store, executions, metrics, log))
+        .start();
   }
 
   /** An empty commit tells the number of the last event. */
   private static long newest(StateStore store) {
-    return store.commit(
-        new dev.zlayer.engine.state.Change(java.util.List.of(), java.util.List.of()));
+    return store.commit(new Change(List.of(), List.of()));
   }
 
-  private void run(long since) {
-    long from = since;
-    try {
-      while (!closing) {
-        if (store.awaitEvent(from, Deadline.none())) {
-          EventPage page = store.events(from, PAGE);
-          page.events().forEach(numbered -> count(numbered.event()));
-          from = page.last();
+  /** A store that fails is asked again after a pause. */
+  @Override
+  public Duration round() throws InterruptedException {
+    if (store.awaitEvent(from, Deadline.none())) {
+      EventPage page = store.events(from, PAGE);
+      from = page.last();
+      for (EventPage.Numbered numbered : page.events()) {
+        try {
+          count(numbered.event());
+        } catch (RuntimeException e) {
+          log.error("an event is not counted", e, Map.of("event", numbered.sequence()));
         }
       }
-    } catch (InterruptedException _) {
-      // closed
-    } catch (AgentException e) {
-      if (!closing) {
-        log.error("events are not counted any more", e, Map.of());
-      }
     }
+    return Duration.ZERO;
   }
 
   private void count(Event event) {
@@ -98,12 +112,5 @@ public final class EventMeterLoop implements AutoCloseable {
     return execution
         .finishedAt()
         .flatMap(end -> execution.startedAt().map(start -> Duration.between(start, end)));
-  }
-
-  @Override
-  public void close() {
-    closing = true;
-    thread.interrupt();
-    Threads.join(thread);
   }
 }

@@ -7,8 +7,10 @@ import dev.zlayer.daemon.log.Log;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Container;
 import dev.zlayer.task.Deadline;
+import dev.zlayer.task.Owner;
 import dev.zlayer.task.Pauses;
-import dev.zlayer.task.Threads;
+import dev.zlayer.task.Supervisor;
+import dev.zlayer.task.TimeSource;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
@@ -19,7 +21,7 @@ import java.util.concurrent.TimeUnit;
  * Watches one container, tells its end and does what its labels say then. Ends itself when there is
  * nothing more to do; a new one is made when the container is started again.
  */
-final class KeeperLoop implements AutoCloseable {
+final class KeeperLoop implements Owner.State {
   /** A run that lasted this long was a good one, and failures are counted anew. */
   private static final Duration GOOD_RUN = Duration.ofSeconds(10);
 
@@ -31,8 +33,10 @@ final class KeeperLoop implements AutoCloseable {
   private final Book book;
   private final Pauses pauses;
   private final Log log;
-  private final CountDownLatch released = new CountDownLatch(1);
-  private final Thread thread;
+  private final CountDownLatch released;
+  private Optional<Duration> lease;
+  private int failures;
+  private boolean done;
 
   /** What is known and noted of the container beyond the runtime. */
   interface Book {
@@ -48,36 +52,91 @@ final class KeeperLoop implements AutoCloseable {
     void removed();
   }
 
-  /**
-   * @param lease so long one that was not started yet may stay so
-   */
-  KeeperLoop(Container container, Optional<Duration> lease, Book book, Pauses pauses, Log log) {
+  private KeeperLoop(
+      Container container,
+      Optional<Duration> lease,
+      CountDownLatch released,
+      Book book,
+      Pauses pauses,
+      Log log) {
+    this.lease = lease;
+    this.released = released;
     this.container = container;
     this.rules = AfterExit.read(container.spec().labels());
     this.book = book;
     this.pauses = pauses;
     this.log = log;
-    this.thread =
-        Thread.ofVirtual()
-            .name("keeper-" + container.id())
-            .start(
-                () -> {
-                  try {
-                    if (lease.isEmpty() || started(lease.get())) {
-                      keep();
-                    }
-                  } catch (InterruptedException _) {
-                    // the agent ends, or the container is removed by somebody
-                  }
-                });
   }
 
-  /** Nobody waits for its output any more: it need not stay when it has ended. */
-  void release() {
-    released.countDown();
+  /** The supervision of one container, as others see it. */
+  record Handle(Owner<KeeperLoop> owner, CountDownLatch released) implements AutoCloseable {
+    /** Nobody waits for its output any more: it need not stay when it has ended. */
+    void release() {
+      released.countDown();
+    }
+
+    @Override
+    public void close() {
+      owner.close();
+    }
   }
 
-  /** Whoever starts it ends this loop first, so at the end of the lease nobody has. */
+  /**
+   * @param lease so long one that was not started yet may stay so
+   */
+  static Handle start(
+      Container container,
+      Optional<Duration> lease,
+      Book book,
+      Pauses pauses,
+      TimeSource time,
+      Supervisor supervisor,
+      Log log) {
+    var released = new CountDownLatch(1);
+    try {
+      var owner =
+          Owner.of(
+                  "container " + container.id(),
+                  time,
+                  supervisor,
+                  (Owner<KeeperLoop> _, int _) ->
+                      new KeeperLoop(container, lease, released, book, pauses, log))
+              .start();
+      return new Handle(owner, released);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new AgentException.Internal("interrupted while a container was adopted", e);
+    }
+  }
+
+  @Override
+  public boolean done() {
+    return done;
+  }
+
+  /** Waits for one end and does what follows; what fails is tried again after a pause. */
+  @Override
+  public Duration round() throws InterruptedException {
+    try {
+      if (lease.isPresent() && !started(lease.get())) {
+        done = true;
+      } else {
+        lease = Optional.empty();
+        done = !keeps();
+      }
+    } catch (AgentException.NotFound _) {
+      done = true;
+    } catch (RuntimeException e) {
+      failures++;
+      log.warn(
+          "cannot supervise",
+          Map.of("container", container.id(), "reason", String.valueOf(e.getMessage())));
+      pauses.pause(Duration.ofSeconds(Math.min(60, failures)));
+    }
+    return Duration.ZERO;
+  }
+
+  /** Whoever starts it ends this supervision first, so at the end of the lease nobody has. */
   private boolean started(Duration lease) throws InterruptedException {
     pauses.pause(lease);
     try {
@@ -95,46 +154,35 @@ final class KeeperLoop implements AutoCloseable {
     return false;
   }
 
-  private void keep() throws InterruptedException {
-    int failures = 0;
-    while (true) {
-      try {
-        Outcome outcome = container.await(WaitCondition.NOT_RUNNING, Deadline.none());
-        book.ended(outcome);
-        failures = lasted(outcome) ? 0 : failures;
-        switch (rules.next(outcome.status(), book.stoppedByHand(), failures)) {
-          case AfterExit.Step.Leave() -> {
-            return;
-          }
-          case AfterExit.Step.Remove(Duration after) -> {
-            boolean _ = released.await(after.toMillis(), TimeUnit.MILLISECONDS);
-            while (book.read()) {
-              pauses.pause(BETWEEN_READERS);
-            }
-            container.remove(true);
-            book.removed();
-            log.info("removed after its end", facts(outcome));
-            return;
-          }
-          case AfterExit.Step.Restart(Duration after) -> {
-            pauses.pause(after);
-            if (book.stoppedByHand()) {
-              return;
-            }
-            failures++;
-            container.start();
-            book.restarted();
-            log.info("restarted", facts(outcome));
-          }
+  /** False when there is nothing more to do. */
+  private boolean keeps() throws InterruptedException {
+    Outcome outcome = container.await(WaitCondition.NOT_RUNNING, Deadline.none());
+    book.ended(outcome);
+    failures = lasted(outcome) ? 0 : failures;
+    switch (rules.next(outcome.status(), book.stoppedByHand(), failures)) {
+      case AfterExit.Step.Leave() -> {
+        return false;
+      }
+      case AfterExit.Step.Remove(Duration after) -> {
+        boolean _ = released.await(after.toMillis(), TimeUnit.MILLISECONDS);
+        while (book.read()) {
+          pauses.pause(BETWEEN_READERS);
         }
-      } catch (AgentException.NotFound _) {
-        return;
-      } catch (AgentException e) {
+        container.remove(true);
+        book.removed();
+        log.info("removed after its end", facts(outcome));
+        return false;
+      }
+      case AfterExit.Step.Restart(Duration after) -> {
+        pauses.pause(after);
+        if (book.stoppedByHand()) {
+          return false;
+        }
         failures++;
-        log.warn(
-            "could not keep",
-            Map.of("container", container.id(), "reason", String.valueOf(e.getMessage())));
-        pauses.pause(Duration.ofSeconds(Math.min(60, failures)));
+        container.start();
+        book.restarted();
+        log.info("restarted", facts(outcome));
+        return true;
       }
     }
   }
@@ -149,11 +197,5 @@ final class KeeperLoop implements AutoCloseable {
         && Duration.between(outcome.startedAt().get(), outcome.finishedAt().get())
                 .compareTo(GOOD_RUN)
             >= 0;
-  }
-
-  @Override
-  public void close() {
-    thread.interrupt();
-    Threads.join(thread);
   }
 }

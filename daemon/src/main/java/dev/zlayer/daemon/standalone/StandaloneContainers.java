@@ -20,10 +20,11 @@ import dev.zlayer.port.Renamable;
 import dev.zlayer.spec.service.RestartPolicySpec;
 import dev.zlayer.task.KeyedLock;
 import dev.zlayer.task.Pauses;
+import dev.zlayer.task.Supervisor;
+import dev.zlayer.task.TimeSource;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
-import java.time.InstantSource;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HexFormat;
@@ -48,12 +49,13 @@ public final class StandaloneContainers implements AutoCloseable {
 
   private final ContainerRuntime runtime;
   private final StateStore store;
-  private final InstantSource clock;
+  private final TimeSource clock;
+  private final Supervisor supervisor;
   private final Pauses pauses;
   private final Log log;
   private final KeyedLock<ContainerId> locks = new KeyedLock<>();
   private final KeyedLock<String> names = new KeyedLock<>();
-  private final Map<ContainerId, KeeperLoop> keepers = new ConcurrentHashMap<>();
+  private final Map<ContainerId, KeeperLoop.Handle> keepers = new ConcurrentHashMap<>();
   private final Map<ContainerId, Integer> readers = new ConcurrentHashMap<>();
   private volatile boolean closing;
 
@@ -71,7 +73,13 @@ public final class StandaloneContainers implements AutoCloseable {
       Optional<Duration> startWithin) {}
 
   private StandaloneContainers(
-      ContainerRuntime runtime, StateStore store, InstantSource clock, Pauses pauses, Log log) {
+      ContainerRuntime runtime,
+      StateStore store,
+      TimeSource clock,
+      Pauses pauses,
+      Supervisor supervisor,
+      Log log) {
+    this.supervisor = supervisor;
     this.runtime = runtime;
     this.store = store;
     this.clock = clock;
@@ -81,8 +89,13 @@ public final class StandaloneContainers implements AutoCloseable {
 
   /** Goes on with what is there: watches what runs, starts what has to run, removes what has to. */
   public static StandaloneContainers open(
-      ContainerRuntime runtime, StateStore store, InstantSource clock, Pauses pauses, Log log) {
-    var containers = new StandaloneContainers(runtime, store, clock, pauses, log);
+      ContainerRuntime runtime,
+      StateStore store,
+      TimeSource clock,
+      Pauses pauses,
+      Supervisor supervisor,
+      Log log) {
+    var containers = new StandaloneContainers(runtime, store, clock, pauses, supervisor, log);
     for (Container container : runtime.list()) {
       if (standalone(container.id())) {
         containers.adopt(container);
@@ -198,7 +211,7 @@ public final class StandaloneContainers implements AutoCloseable {
 
   /** Nobody reads its output any more: one that is to be removed goes as soon as it exits. */
   public void release(Container container) {
-    KeeperLoop keeper = keepers.get(container.id());
+    KeeperLoop.Handle keeper = keepers.get(container.id());
     if (keeper != null) {
       keeper.release();
     }
@@ -285,7 +298,8 @@ public final class StandaloneContainers implements AutoCloseable {
       }
     }
     keepers.put(
-        container.id(), new KeeperLoop(container, lease, new Notes(container), pauses, log));
+        container.id(),
+        KeeperLoop.start(container, lease, new Notes(container), pauses, clock, supervisor, log));
   }
 
   private Duration left(Instant begin, Duration limit) {
@@ -363,7 +377,7 @@ public final class StandaloneContainers implements AutoCloseable {
   }
 
   private void drop(ContainerId id) {
-    KeeperLoop keeper = keepers.remove(id);
+    KeeperLoop.Handle keeper = keepers.remove(id);
     if (keeper != null) {
       keeper.close();
     }
@@ -386,6 +400,6 @@ public final class StandaloneContainers implements AutoCloseable {
   @Override
   public void close() {
     closing = true;
-    List.copyOf(keepers.values()).forEach(KeeperLoop::close);
+    List.copyOf(keepers.values()).forEach(KeeperLoop.Handle::close);
   }
 }

@@ -5,8 +5,10 @@ import dev.zlayer.engine.job.JobKey;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.spec.job.CronSpec;
 import dev.zlayer.task.Backoff;
+import dev.zlayer.task.Saturating;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -19,7 +21,10 @@ record CronEntry(
     CronState state,
     int failures,
     Optional<Instant> notBefore,
-    Optional<String> trouble) {
+    Optional<String> trouble,
+    boolean aside) {
+  private static final Duration REPEATED_TIME = Duration.ofHours(3);
+  private static final Duration FREQUENT = Duration.ofHours(1);
   private static final Backoff PATIENCE =
       new Backoff(Duration.ofSeconds(1), Duration.ofMinutes(1), 2);
 
@@ -33,7 +38,7 @@ record CronEntry(
                     new AgentException.InvalidSpec(
                         "'%s' has no schedule".formatted(definition.key())));
     var schedule = new CronSchedule(expression, definition.service().cron().timezone());
-    return new CronEntry(definition, schedule, state, 0, Optional.empty(), Optional.empty());
+    return new CronEntry(definition, schedule, state, 0, Optional.empty(), Optional.empty(), false);
   }
 
   JobKey job() {
@@ -57,6 +62,12 @@ record CronEntry(
    * With a new rule, or switched on again, times count from now; switched off they do not count.
    */
   CronEntry settled(Instant now) {
+    if (state.anchor().isAfter(now) && state.rule().equals(rule()) && state.active()) {
+      CronEntry counted = countedFrom(now); // the clock was set back while the agent was not there
+      if (!counted.equals(this)) {
+        return counted.settled(now);
+      }
+    }
     boolean recount = !state.rule().equals(rule()) || !state.active();
     boolean changed = recount || state.active() != enabled();
     return changed
@@ -65,7 +76,51 @@ record CronEntry(
   }
 
   CronEntry with(CronState state) {
-    return new CronEntry(definition, schedule, state, 0, Optional.empty(), Optional.empty());
+    return new CronEntry(definition, schedule, state, 0, Optional.empty(), Optional.empty(), false);
+  }
+
+  /** Nothing is known of its times any more; it rests until it is defined anew. */
+  CronEntry setAside(String reason) {
+    return new CronEntry(
+        definition, schedule, state, failures, Optional.empty(), Optional.of(reason), true);
+  }
+
+  /**
+   * The wall clock was set. Set back by less than three hours, a schedule with a time of the day
+   * does not run again what it has run; one that runs at least hourly counts from the new time.
+   */
+  CronEntry clockMoved(Duration by, Instant now) {
+    CronEntry moved =
+        new CronEntry(
+            definition,
+            schedule,
+            state,
+            failures,
+            notBefore.map(time -> Saturating.plus(time, by)),
+            trouble,
+            aside);
+    return moved.countedFrom(now);
+  }
+
+  private CronEntry countedFrom(Instant now) {
+    Duration ahead = Saturating.between(now, state.anchor());
+    boolean anew = ahead.isPositive() && (ahead.compareTo(REPEATED_TIME) >= 0 || frequent(now));
+    return anew
+        ? new CronEntry(
+            definition,
+            schedule,
+            state.countingFrom(state.rule(), state.active(), now),
+            failures,
+            notBefore,
+            trouble,
+            aside)
+        : this;
+  }
+
+  private boolean frequent(Instant now) {
+    List<Instant> two = schedule.between(now, Saturating.plus(now, REPEATED_TIME), 2);
+    return two.size() == 2
+        && Duration.between(two.getFirst(), two.getLast()).compareTo(FREQUENT) <= 0;
   }
 
   /** Tried again later, and later still when it goes on failing. */
@@ -76,11 +131,12 @@ record CronEntry(
         state,
         failures + 1,
         Optional.of(now.plus(PATIENCE.delay(failures))),
-        Optional.of(reason));
+        Optional.of(reason),
+        false);
   }
 
   Optional<Instant> nextDue() {
-    return enabled() ? schedule.nextAfter(state.anchor()) : Optional.empty();
+    return enabled() && !aside ? schedule.nextAfter(state.anchor()) : Optional.empty();
   }
 
   Optional<Instant> nextRun() {

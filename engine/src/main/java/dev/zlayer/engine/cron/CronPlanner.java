@@ -2,6 +2,7 @@ package dev.zlayer.engine.cron;
 
 import dev.zlayer.engine.job.JobKey;
 import dev.zlayer.spec.job.CronSpec;
+import dev.zlayer.task.Saturating;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -46,7 +47,7 @@ final class CronPlanner {
     mixed = (mixed ^ (mixed >>> 30)) * 0xbf58476d1ce4e5b9L;
     mixed = (mixed ^ (mixed >>> 27)) * 0x94d049bb133111ebL;
     double share = ((mixed ^ (mixed >>> 31)) >>> 11) * 0x1p-53;
-    return due.plusNanos((long) (share * jitter.toNanos()));
+    return due.plusNanos((long) (share * Saturating.nanos(jitter)));
   }
 
   /**
@@ -98,7 +99,9 @@ final class CronPlanner {
   private static List<Instant> due(
       JobKey job, CronSchedule schedule, CronSpec settings, Instant since, Instant now) {
     int most = settings.catchUpLimit() + 1;
-    var due = new ArrayList<>(schedule.newestBetween(since, now.minus(settings.jitter()), most));
+    var due =
+        new ArrayList<>(
+            schedule.newestBetween(since, Saturating.plus(now, settings.jitter().negated()), most));
     Instant certain = due.isEmpty() ? since : due.getLast();
     schedule.between(certain, now, Integer.MAX_VALUE).stream()
         .takeWhile(one -> !fireAt(job, one, settings.jitter()).isAfter(now))

@@ -1,6 +1,7 @@
 package dev.zlayer.engine.cron;
 
 import dev.zlayer.schedule.CronExpression;
+import dev.zlayer.task.Saturating;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDateTime;
@@ -24,7 +25,7 @@ public record CronSchedule(CronExpression expression, ZoneId zone) {
   public Optional<Instant> nextAfter(Instant time) {
     Optional<Duration> interval = expression.interval();
     if (interval.isPresent()) {
-      return Optional.of(time.plus(interval.get()));
+      return Optional.of(Saturating.plus(time, interval.get()));
     }
     Optional<LocalDateTime> local = expression.nextAfter(start(time));
     while (local.isPresent()) {

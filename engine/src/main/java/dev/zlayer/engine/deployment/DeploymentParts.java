@@ -8,7 +8,8 @@ import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.port.DeploymentNetworks;
 import dev.zlayer.port.Rotation;
-import java.time.InstantSource;
+import dev.zlayer.task.Supervisor;
+import dev.zlayer.task.TimeSource;
 import java.util.function.UnaryOperator;
 import java.util.random.RandomGenerator;
 
@@ -19,7 +20,7 @@ import java.util.random.RandomGenerator;
  * var records = new DeploymentStore(store);
  * var containers = new NetworkedContainers(translator, networks, records);
  * var jobs = JobExecutor.open(jobParts(containers), jobConfig, records.jobs());
- * var cron = CronLoop.open(store, jobs, clock, records.jobs());
+ * var cron = CronLoop.open(store, jobs, clock, supervisor, records.jobs());
  * var deployments = Deployments.open(new DeploymentParts(...), config);
  * }</pre>
  *
@@ -40,5 +41,6 @@ public record DeploymentParts(
     DeploymentNetworks networks,
     DeploymentVolumes volumes,
     UnaryOperator<String> hiding,
-    InstantSource clock,
-    RandomGenerator random) {}
+    TimeSource clock,
+    RandomGenerator random,
+    Supervisor supervisor) {}

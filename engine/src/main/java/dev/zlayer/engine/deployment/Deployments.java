@@ -13,6 +13,7 @@ import dev.zlayer.oci.PullPolicy;
 import dev.zlayer.spec.DeploymentSpec;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.KeyedLock;
+import dev.zlayer.task.Owner;
 import dev.zlayer.task.Watched;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -50,7 +51,7 @@ public final class Deployments implements AutoCloseable {
   private final String salt;
   private final KeyedLock<String> locks = new KeyedLock<>();
   private final Map<String, LiveDeployment> live = new ConcurrentSkipListMap<>();
-  private final Map<String, RemovalLoop> removals = new ConcurrentHashMap<>();
+  private final Map<String, Owner<RemovalLoop>> removals = new ConcurrentHashMap<>();
   private final Watched<Long> changes = new Watched<>(0L);
 
   private Deployments(DeploymentParts parts, DeploymentConfig config) {
@@ -77,7 +78,7 @@ public final class Deployments implements AutoCloseable {
 
   private void recover() {
     Map<String, List<ServiceKey>> services =
-        ServiceLoop.stored(parts.store()).stream()
+        ServiceLoop.stored(parts.store(), parts.clock().instant()).stream()
             .collect(Collectors.groupingBy(ServiceKey::deployment));
     for (DeploymentRecord record : store.records()) {
       Optional<Revision> newest = store.revision(record.name(), record.revision());
@@ -192,14 +193,10 @@ public final class Deployments implements AutoCloseable {
 
   private void remove(LiveDeployment deployment) {
     deployment.leave(deployment.record());
-    RemovalLoop _ =
+    Owner<RemovalLoop> _ =
         removals.computeIfAbsent(
             deployment.record().name(),
-            _ -> {
-              var loop = new RemovalLoop(parts, store, deployment, changes, this::removed);
-              loop.start();
-              return loop;
-            });
+            _ -> RemovalLoop.start(parts, store, deployment, changes, this::removed));
   }
 
   private void removed(String name) {
@@ -357,7 +354,7 @@ public final class Deployments implements AutoCloseable {
   /** Stops deciding; containers go on and are found by the next process over the same store. */
   @Override
   public void close() {
-    List.copyOf(removals.values()).forEach(RemovalLoop::close);
+    List.copyOf(removals.values()).forEach(Owner::close);
     live.values().forEach(LiveDeployment::close);
   }
 
@@ -397,7 +394,8 @@ public final class Deployments implements AutoCloseable {
           salt,
           audience,
           parts.clock(),
-          parts.random());
+          parts.random(),
+          parts.supervisor());
     }
 
     @Override

@@ -11,29 +11,28 @@ import dev.zlayer.engine.job.TriggerRequest;
 import dev.zlayer.engine.service.Failure;
 import dev.zlayer.engine.service.SpecHash;
 import dev.zlayer.engine.state.Change;
+import dev.zlayer.engine.state.Quarantine;
+import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.error.Blame;
 import dev.zlayer.spec.ServiceSpec;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.KeyedLock;
-import dev.zlayer.task.Reply;
-import dev.zlayer.task.Threads;
+import dev.zlayer.task.Owner;
+import dev.zlayer.task.Saturating;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.concurrent.BlockingQueue;
-import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
+import java.util.concurrent.atomic.AtomicReference;
 
 /**
  * Runs a job because others wait for it: when what it depends on is there, and once for what the
  * job is; that it completed is remembered, so that bringing the same up again does not run it
- * again. One virtual thread owns it, a second one waits for the execution.
+ * again.
  */
-final class JobGateLoop implements AutoCloseable {
+final class JobGateLoop implements Owner.State {
   private static final Duration LONGEST_WAIT = Duration.ofSeconds(30);
 
   /** What is wanted of the job now. */
@@ -46,65 +45,113 @@ final class JobGateLoop implements AutoCloseable {
   private final Board board;
   private final JobKey job;
   private final Runnable audience;
-  private final BlockingQueue<Runnable> mailbox = new LinkedBlockingQueue<>();
-  private final KeyedLock.Held listening;
-  private final Thread thread;
+  private final Owner<JobGateLoop> owner;
   private GateRecord record;
   private Want want;
   private Instant waitingSince;
   private long openFor = -1;
-  private @Nullable Thread waiter;
-  private volatile View view = new View(Optional.of("its turn"), Optional.empty(), false);
-  private volatile boolean closing;
+  private boolean awaited;
+  private final AtomicReference<View> view;
 
-  JobGateLoop(
+  private JobGateLoop(
+      Owner<JobGateLoop> owner,
+      AtomicReference<View> view,
       DeploymentParts parts,
       Board board,
       JobKey job,
-      long revision,
-      ServiceSpec spec,
+      Want want,
       Runnable audience) {
+    this.owner = owner;
+    this.view = view;
     this.parts = parts;
     this.board = board;
     this.job = job;
     this.audience = audience;
-    this.record =
-        parts
-            .store()
-            .find(GateRecord.KIND, job.toString())
-            .map(bytes -> GateRecord.read(job, bytes))
-            .orElseGet(() -> GateRecord.fresh(job));
-    this.want = want(revision, spec);
+    this.record = load();
+    this.want = want;
     this.waitingSince = parts.clock().instant();
-    this.listening = board.onChange(this::wake);
-    this.thread = Thread.ofVirtual().name("job gate " + job).unstarted(this::run);
-    board.publish(job.name(), Signal.nothing(revision));
+    board.publish(job.name(), Signal.nothing(want.revision()));
   }
 
-  void start() {
-    thread.start();
+  private GateRecord load() {
+    Optional<byte[]> stored = parts.store().find(GateRecord.KIND, job.toString());
+    if (stored.isEmpty()) {
+      return GateRecord.fresh(job);
+    }
+    try {
+      return GateRecord.read(job, stored.get());
+    } catch (RuntimeException e) {
+      var entry = new StateStore.Entry(job.toString(), stored.get());
+      Quarantine.put(parts.store(), GateRecord.KIND, entry, e, parts.clock().instant());
+      return GateRecord.fresh(job);
+    }
   }
 
-  View view() {
-    return view;
-  }
+  /** The job of which somebody waits for the completion, as everybody else sees it. */
+  static final class Handle implements AutoCloseable {
+    private final Board board;
+    private final JobKey job;
+    private final AtomicReference<View> view =
+        new AtomicReference<>(new View(Optional.of("its turn"), Optional.empty(), false));
+    private final Owner<JobGateLoop> owner;
+    private final KeyedLock.Held listening;
+    private volatile Want want;
 
-  void wake() {
-    mailbox.add(() -> {});
-  }
+    Handle(
+        DeploymentParts parts,
+        Board board,
+        JobKey job,
+        long revision,
+        ServiceSpec spec,
+        Runnable audience) {
+      this.board = board;
+      this.job = job;
+      this.want = wanted(revision, spec);
+      this.owner =
+          Owner.of(
+              "dependency job " + job,
+              parts.clock(),
+              parts.supervisor(),
+              (of, _) -> new JobGateLoop(of, view, parts, board, job, want, audience));
+      this.listening = board.onChange(owner::wake);
+    }
 
-  /** What is wanted from now on; a run that failed before is made again. */
-  void want(long revision, ServiceSpec spec, boolean again) {
-    var reply = new Reply<Boolean>();
-    mailbox.add(
-        () -> {
-          try {
-            aim(want(revision, spec), again);
-          } finally {
-            reply.complete(true);
-          }
-        });
-    boolean _ = reply.awaitUninterruptibly();
+    void start() {
+      try {
+        owner.start();
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        throw new AgentException.Internal("interrupted while a job was opened", e);
+      }
+    }
+
+    View view() {
+      return view.get();
+    }
+
+    void wake() {
+      owner.wake();
+    }
+
+    /** What is wanted from now on; a run that failed before is made again. */
+    void want(long revision, ServiceSpec spec, boolean again) {
+      want = wanted(revision, spec);
+      Want fresh = want;
+      boolean _ =
+          owner.ask(
+              gate -> {
+                gate.aim(fresh, again);
+                return true;
+              });
+    }
+
+    /** Stops watching; an execution under way goes on. */
+    @Override
+    public void close() {
+      listening.close();
+      owner.close();
+      board.publish(job.name(), Signal.left(want.revision()));
+    }
   }
 
   private void aim(Want fresh, boolean again) {
@@ -135,35 +182,12 @@ final class JobGateLoop implements AutoCloseable {
         .reduce((_, later) -> later);
   }
 
-  private static Want want(long revision, ServiceSpec spec) {
+  private static Want wanted(long revision, ServiceSpec spec) {
     return new Want(revision, spec, SpecHash.of("", spec));
   }
 
-  private void run() {
-    try {
-      while (!closing) {
-        round();
-        Runnable letter = mailbox.poll(LONGEST_WAIT.toNanos(), TimeUnit.NANOSECONDS);
-        for (; letter != null; letter = mailbox.poll()) {
-          serve(letter);
-        }
-      }
-    } catch (InterruptedException _) {
-      // closing
-    } finally {
-      listening.close();
-    }
-  }
-
-  private static void serve(Runnable letter) {
-    try {
-      letter.run();
-    } catch (AgentException _) {
-      // the store failed: what was asked for is told again by the next start of the agent
-    }
-  }
-
-  private void round() {
+  @Override
+  public Duration round() {
     Instant now = parts.clock().instant();
     try {
       decide(now);
@@ -175,6 +199,18 @@ final class JobGateLoop implements AutoCloseable {
       var fault = new AgentException.Internal("the gate of the job failed: " + e, e);
       show(Optional.empty(), Optional.of(Failure.of(fault, now)), Signal.nothing(want.revision()));
     }
+    return LONGEST_WAIT;
+  }
+
+  /** What is wanted is kept by whoever asked; the rest is decided anew in each round. */
+  @Override
+  public boolean undo() {
+    return true;
+  }
+
+  @Override
+  public void clockMoved(Duration by) {
+    waitingSince = Saturating.plus(waitingSince, by);
   }
 
   private void decide(Instant now) {
@@ -214,7 +250,7 @@ final class JobGateLoop implements AutoCloseable {
 
   private void trigger() {
     ExecutionId _ = parts.jobs().trigger(TriggerRequest.of(job, GateRecord.trigger(want.hash())));
-    wake();
+    owner.wake();
   }
 
   private void follow(Execution run, Instant now) {
@@ -250,24 +286,18 @@ final class JobGateLoop implements AutoCloseable {
   }
 
   private void await(ExecutionId id) {
-    if (waiter != null && waiter.isAlive()) {
+    if (awaited) {
       return;
     }
-    Thread fresh =
-        Thread.ofVirtual()
-            .name("job gate wait " + job)
-            .unstarted(
-                () -> {
-                  try {
-                    Execution _ = parts.jobs().await(id, Deadline.none());
-                  } catch (AgentException | InterruptedException _) {
-                    // gone, or closing
-                  } finally {
-                    mailbox.add(() -> waiter = null);
-                  }
-                });
-    waiter = fresh;
-    fresh.start();
+    awaited = true;
+    Thread _ =
+        owner.spawn(
+            "wait for " + id,
+            () -> {
+              Execution _ = parts.jobs().await(id, Deadline.none());
+              return gate -> gate.awaited = false;
+            },
+            _ -> gate -> gate.awaited = false);
   }
 
   /** Remembered beside the execution, which retention drops one day. */
@@ -285,23 +315,8 @@ final class JobGateLoop implements AutoCloseable {
   private void show(Optional<String> waitingFor, Optional<Failure> error, Signal signal) {
     var fresh = new View(waitingFor, error, signal.completed());
     board.publish(job.name(), signal);
-    if (!fresh.equals(view)) {
-      view = fresh;
+    if (!fresh.equals(view.getAndSet(fresh))) {
       audience.run();
     }
-  }
-
-  /** Stops watching; an execution under way goes on. */
-  @Override
-  public void close() {
-    closing = true;
-    thread.interrupt();
-    Threads.join(thread);
-    Thread left = waiter;
-    if (left != null) {
-      left.interrupt();
-      Threads.join(left);
-    }
-    board.publish(job.name(), Signal.left(want.revision()));
   }
 }

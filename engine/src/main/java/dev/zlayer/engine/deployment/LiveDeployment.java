@@ -36,7 +36,7 @@ final class LiveDeployment implements ServiceParts.Audience, AutoCloseable {
   private final Commons commons;
   private final Board board = new Board();
   private final Map<String, ServiceLoop> services = new ConcurrentHashMap<>();
-  private final Map<String, JobGateLoop> gates = new ConcurrentHashMap<>();
+  private final Map<String, JobGateLoop.Handle> gates = new ConcurrentHashMap<>();
   private final ParsedRevisions parsed = new ParsedRevisions();
   private final List<Consumer<Progress>> listeners = new CopyOnWriteArrayList<>();
   private volatile DeploymentRecord record;
@@ -83,7 +83,7 @@ final class LiveDeployment implements ServiceParts.Audience, AutoCloseable {
     return services;
   }
 
-  Map<String, JobGateLoop> gates() {
+  Map<String, JobGateLoop.Handle> gates() {
     return gates;
   }
 
@@ -199,12 +199,12 @@ final class LiveDeployment implements ServiceParts.Audience, AutoCloseable {
         });
     for (String name : needed) {
       ServiceSpec job = Optional.ofNullable(wanted.services().get(name)).orElseThrow();
-      JobGateLoop known = gates.get(name);
+      JobGateLoop.Handle known = gates.get(name);
       if (known != null) {
         known.want(record.revision(), job, again);
       } else {
         var loop =
-            new JobGateLoop(
+            new JobGateLoop.Handle(
                 parts,
                 board,
                 new JobKey(record.name(), name),
@@ -225,7 +225,7 @@ final class LiveDeployment implements ServiceParts.Audience, AutoCloseable {
   void leave(DeploymentRecord record) {
     this.record = record;
     leaving = true;
-    gates.values().forEach(JobGateLoop::close);
+    gates.values().forEach(JobGateLoop.Handle::close);
     gates.clear();
     services.values().forEach(ServiceLoop::remove);
     commons.changed();
@@ -234,7 +234,7 @@ final class LiveDeployment implements ServiceParts.Audience, AutoCloseable {
   /** All containers stop in the same order; nothing is forgotten. */
   void halt() {
     leaving = true;
-    gates.values().forEach(JobGateLoop::close);
+    gates.values().forEach(JobGateLoop.Handle::close);
     gates.clear();
     services.values().forEach(ServiceLoop::halt);
   }
@@ -299,12 +299,12 @@ final class LiveDeployment implements ServiceParts.Audience, AutoCloseable {
 
   void wake() {
     services.values().forEach(ServiceLoop::wake);
-    gates.values().forEach(JobGateLoop::wake);
+    gates.values().forEach(JobGateLoop.Handle::wake);
   }
 
   @Override
   public void close() {
-    gates.values().forEach(JobGateLoop::close);
+    gates.values().forEach(JobGateLoop.Handle::close);
     services.values().forEach(ServiceLoop::close);
   }
 }

@@ -9,8 +9,7 @@ import dev.zlayer.json.Json;
 import dev.zlayer.spec.storage.StorageSpec;
 import dev.zlayer.task.Backoff;
 import dev.zlayer.task.Deadline;
-import dev.zlayer.task.Pauses;
-import dev.zlayer.task.Threads;
+import dev.zlayer.task.Owner;
 import dev.zlayer.task.Watched;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -23,7 +22,7 @@ import java.util.function.Consumer;
  * is remembered of it. Every step can be done again, so a kill in between is made up for by the
  * next start.
  */
-final class RemovalLoop implements AutoCloseable {
+final class RemovalLoop implements Owner.State {
   private static final System.Logger LOG = System.getLogger(RemovalLoop.class.getName());
   private static final Backoff PATIENCE =
       new Backoff(Duration.ofMillis(200), Duration.ofSeconds(30), 2);
@@ -33,10 +32,11 @@ final class RemovalLoop implements AutoCloseable {
   private final LiveDeployment live;
   private final Watched<Long> changes;
   private final Consumer<String> done;
-  private final Thread thread;
   private String told = "";
+  private int tries;
+  private boolean finished;
 
-  RemovalLoop(
+  private RemovalLoop(
       DeploymentParts parts,
       DeploymentStore store,
       LiveDeployment live,
@@ -47,22 +47,41 @@ final class RemovalLoop implements AutoCloseable {
     this.live = live;
     this.changes = changes;
     this.done = done;
-    this.thread = Thread.ofVirtual().name("remove " + live.record().name()).unstarted(this::run);
   }
 
-  void start() {
-    thread.start();
-  }
-
-  private void run() {
+  /** Begins at once, and goes on until it is done or closed. */
+  static Owner<RemovalLoop> start(
+      DeploymentParts parts,
+      DeploymentStore store,
+      LiveDeployment live,
+      Watched<Long> changes,
+      Consumer<String> done) {
     try {
-      for (int tries = 0; !removed(); tries++) {
-        Pauses.REAL.pause(PATIENCE.delay(tries));
-      }
-      done.accept(live.record().name());
-    } catch (InterruptedException _) {
-      // the agent ends; the next one goes on
+      return Owner.of(
+              "removal of " + live.record().name(),
+              parts.clock(),
+              parts.supervisor(),
+              (Owner<RemovalLoop> _, int _) -> new RemovalLoop(parts, store, live, changes, done))
+          .start();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new AgentException.Internal("interrupted while a removal began", e);
     }
+  }
+
+  @Override
+  public Duration round() throws InterruptedException {
+    if (!removed()) {
+      return PATIENCE.delay(tries++);
+    }
+    done.accept(live.record().name());
+    finished = true;
+    return Duration.ZERO;
+  }
+
+  @Override
+  public boolean done() {
+    return finished;
   }
 
   private boolean removed() throws InterruptedException {
@@ -78,8 +97,8 @@ final class RemovalLoop implements AutoCloseable {
       }
       forget(name);
       return true;
-    } catch (AgentException e) {
-      tell(String.valueOf(e.getMessage()));
+    } catch (RuntimeException e) {
+      tell(e instanceof AgentException ? String.valueOf(e.getMessage()) : e.toString());
       return false; // tried again after a pause
     }
   }
@@ -156,11 +175,5 @@ final class RemovalLoop implements AutoCloseable {
     var event =
         new Event(parts.clock().instant(), "deployment.removed", name, Json.object().build());
     parts.store().commit(new Change(writes, List.of(event)));
-  }
-
-  @Override
-  public void close() {
-    thread.interrupt();
-    Threads.join(thread);
   }
 }

@@ -64,7 +64,7 @@ final class StatusView {
     JobKey key = job.key();
     Optional<Execution> last = parts.jobs().list(key).stream().reduce((_, later) -> later);
     Optional<JobGateLoop.View> gate =
-        Optional.ofNullable(live.gates().get(key.name())).map(JobGateLoop::view);
+        Optional.ofNullable(live.gates().get(key.name())).map(JobGateLoop.Handle::view);
     return new JobStatus(
         key,
         parts.cron().find(key),

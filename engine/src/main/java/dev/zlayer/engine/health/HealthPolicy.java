@@ -3,6 +3,7 @@ package dev.zlayer.engine.health;
 import dev.zlayer.spec.service.HealthCheck;
 import dev.zlayer.spec.service.HealthSpec;
 import dev.zlayer.task.Backoff;
+import dev.zlayer.task.Saturating;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
@@ -38,11 +39,17 @@ public final class HealthPolicy {
     Duration pause =
         state == HealthState.STARTING ? early(streak, spec.interval()) : spec.interval();
     return new HealthStatus(
-        state, streak, result.success(), failures, result.output(), since, now.plus(pause));
+        state,
+        streak,
+        result.success(),
+        failures,
+        result.output(),
+        since,
+        Saturating.plus(now, pause));
   }
 
   private static boolean graceful(HealthSpec spec, Instant startedAt, Instant now) {
-    return now.isBefore(startedAt.plus(spec.startGrace()));
+    return now.isBefore(Saturating.plus(startedAt, spec.startGrace()));
   }
 
   private static HealthState state(

@@ -1,5 +1,7 @@
 package dev.zlayer.engine.health;
 
+import dev.zlayer.task.Saturating;
+import java.time.Duration;
 import java.time.Instant;
 
 /**
@@ -23,6 +25,18 @@ public record HealthStatus(
   /** Before the first check, which is due at once. */
   public static HealthStatus starting(Instant now) {
     return new HealthStatus(HealthState.STARTING, 0, false, 0, "", now, now);
+  }
+
+  /** The wall clock was set: the next check is as far away as before. */
+  public HealthStatus moved(Duration by) {
+    return new HealthStatus(
+        state,
+        streak,
+        succeeding,
+        failures,
+        output,
+        Saturating.plus(since, by),
+        Saturating.plus(next, by));
   }
 
   public boolean healthy() {

@@ -33,6 +33,17 @@ record AttemptEnd(
         Optional.empty(), Optional.empty(), new byte[0], Attempt.Output.NONE, List.of(), List.of());
   }
 
+  /** The same end, when what it left cannot be recorded. */
+  AttemptEnd withoutOutput(AgentException reason) {
+    return new AttemptEnd(
+        outcome,
+        error,
+        new byte[0],
+        Attempt.Output.NONE,
+        List.of(),
+        List.of("output and artifacts could not be recorded: " + reason.getMessage()));
+  }
+
   AttemptEnd with(AgentException error) {
     return new AttemptEnd(outcome, Optional.of(error), log, output, artifacts, notes);
   }

@@ -2,6 +2,7 @@ package dev.zlayer.engine.job;
 
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.engine.init.StepReport;
+import dev.zlayer.task.Saturating;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -71,7 +72,8 @@ public record Execution(
     return with(
         next -> {
           next.startedAt = Optional.of(first);
-          next.deadlineAt = deadlineAt.or(() -> deadline.map(first::plus));
+          next.deadlineAt =
+              deadlineAt.or(() -> deadline.map(limit -> Saturating.plus(first, limit)));
           next.notBefore = Optional.empty();
           next.attempts = all;
           next.status = new ExecutionStatus.Initializing();
@@ -103,6 +105,16 @@ public record Execution(
         next -> {
           next.status = status;
           next.finishedAt = Optional.of(now);
+        });
+  }
+
+  /** The wall clock was set by so much: what it waits for is as far away as before. */
+  Execution moved(Duration by) {
+    return with(
+        next -> {
+          next.startedAt = startedAt.map(time -> Saturating.plus(time, by));
+          next.deadlineAt = deadlineAt.map(time -> Saturating.plus(time, by));
+          next.notBefore = notBefore.map(time -> Saturating.plus(time, by));
         });
   }
 

@@ -5,12 +5,16 @@ import dev.zlayer.engine.state.Change;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.error.Durations;
 import dev.zlayer.spec.job.JobSpec;
+import dev.zlayer.task.Saturating;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Stream;
 
 /**
  * Decides what becomes of executions. It knows neither clock nor disk nor thread: each method takes
@@ -19,6 +23,8 @@ import java.util.Optional;
  * last one.
  */
 final class JobBook {
+  private static final System.Logger LOG = System.getLogger(JobBook.class.getName());
+
   /** How long results may be too many or too large; looking at each end would cost too much. */
   private static final Duration SOON = Duration.ofSeconds(1);
 
@@ -26,6 +32,7 @@ final class JobBook {
   private final ExecutionIds ids;
   private final Ledger ledger;
   private final Map<JobKey, JobDefinition> definitions = new HashMap<>();
+  private final Set<ExecutionId> aside = new HashSet<>();
   private Instant nextSweep = Instant.MIN;
   private Instant nextTidying = Instant.MIN;
 
@@ -229,7 +236,7 @@ final class JobBook {
         case RetryPolicy.Verdict.GivenUp(String reason) ->
             finish(execution, new ExecutionStatus.Failed(reason, execution.attempt().exit()), now);
         case RetryPolicy.Verdict.Again(Duration pause) -> {
-          ledger.put(execution.again(now.plus(pause)));
+          ledger.put(execution.again(Saturating.plus(now, pause)));
           ledger.note(
               new JobEvent("job.retry", execution, now)
                   .with("pause", Durations.print(pause))
@@ -263,29 +270,81 @@ final class JobBook {
             .flatMap(outcome -> outcome.startedAt())
             .or(attempt::runningAt)
             .orElse(attempt.startedAt());
-    return Duration.between(from, attempt.finishedAt().orElse(from));
+    Duration took = Duration.between(from, attempt.finishedAt().orElse(from));
+    return took.isNegative() ? Duration.ZERO : took; // somebody set the clock back
   }
 
   /** Does what the time asks for: deadlines, waiting executions whose turn it is, old results. */
   void tick(Instant now) {
     for (Execution execution : ledger.open()) {
-      boolean late = execution.deadlineAt().map(end -> !end.isAfter(now)).orElse(false);
-      if (late && !execution.timedOut() && !execution.cancelRequested()) {
-        Execution marked = execution.timingOut();
-        ledger.put(marked);
-        if (marked.status().active()) {
-          ledger.then(new Effect.Halt(marked.id(), Effect.Why.DEADLINE));
-        } else {
-          finish(marked, pastDeadline(marked), now);
-        }
-      }
+      guarded(execution, now, () -> expire(execution, now));
     }
     admitAll(now);
+    sweep(now);
+  }
+
+  /** As {@link #tick(Instant)}, for one execution alone. */
+  void tick(ExecutionId id, Instant now) {
+    ledger.find(id).ifPresent(execution -> guarded(execution, now, () -> expire(execution, now)));
+    ledger.find(id).ifPresent(execution -> guarded(execution, now, () -> admit(execution, now)));
+  }
+
+  /** One execution with which something is wrong ends with the reason and spoils no other. */
+  private void guarded(Execution execution, Instant now, Runnable step) {
+    if (aside.contains(execution.id())) {
+      return;
+    }
+    try {
+      step.run();
+    } catch (AgentException e) {
+      throw e;
+    } catch (RuntimeException e) {
+      LOG.log(System.Logger.Level.ERROR, "a fault with execution " + execution.id(), e);
+      setAside(execution.id());
+      if (!execution.status().active()) {
+        var failed = new ExecutionStatus.Failed("a fault of the agent: " + e, Optional.empty());
+        finish(execution, failed, now);
+      }
+    }
+  }
+
+  /** Leaves it as it is until the next sweep. */
+  void setAside(ExecutionId id) {
+    aside.add(id);
+  }
+
+  private void expire(Execution execution, Instant now) {
+    boolean late = execution.deadlineAt().map(end -> !end.isAfter(now)).orElse(false);
+    if (late && !execution.timedOut() && !execution.cancelRequested()) {
+      Execution marked = execution.timingOut();
+      ledger.put(marked);
+      if (marked.status().active()) {
+        ledger.then(new Effect.Halt(marked.id(), Effect.Why.DEADLINE));
+      } else {
+        finish(marked, pastDeadline(marked), now);
+      }
+    }
+  }
+
+  /** The wall clock was set: what waits for a time waits as long as before. */
+  void clockMoved(Duration by) {
+    nextSweep = nextSweep.equals(Instant.MIN) ? nextSweep : Saturating.plus(nextSweep, by);
+    nextTidying = nextTidying.equals(Instant.MIN) ? nextTidying : Saturating.plus(nextTidying, by);
+    for (Execution execution : ledger.open()) {
+      if (execution.startedAt().isPresent() || execution.notBefore().isPresent()) {
+        ledger.put(execution.moved(by));
+      }
+    }
+  }
+
+  /** Old results, and what earlier processes of the agent left. */
+  void sweep(Instant now) {
     if (!now.isBefore(nextSweep)) {
       ledger.drop(
           ledger.finishedByJob(),
           (job, finished) -> Retention.expired(finished, spec(job).retention(), now));
       nextSweep = now.plus(config.sweep());
+      aside.clear();
     }
     if (!now.isBefore(nextTidying)) {
       ledger.then(new Effect.Tidy());
@@ -296,12 +355,13 @@ final class JobBook {
   /** When to tick again if nothing else happens. */
   Instant nextTick() {
     return ledger.open().stream()
+        .filter(execution -> !aside.contains(execution.id()))
         .flatMap(
             execution ->
-                java.util.stream.Stream.concat(
+                Stream.concat(
                     execution.notBefore().stream(),
                     execution.timedOut() || execution.cancelRequested()
-                        ? java.util.stream.Stream.empty()
+                        ? Stream.empty()
                         : execution.deadlineAt().stream()))
         .min(Instant::compareTo)
         .map(time -> earlier(time, earlier(nextSweep, nextTidying)))
@@ -326,18 +386,26 @@ final class JobBook {
       if (ledger.active() >= config.concurrency()) {
         break;
       }
-      Optional<String> hopeless = hopeless(execution);
-      if (hopeless.isPresent()) {
-        finish(execution, new ExecutionStatus.Failed(hopeless.get(), Optional.empty()), now);
-        ended = true;
-      } else if (free(execution, now)) {
-        Execution started = execution.started(now, deadline(execution));
-        ledger.put(started);
-        ledger.note(new JobEvent("job.initializing", started, now).build());
-        ledger.then(new Effect.Launch(started));
-      }
+      guarded(execution, now, () -> admit(execution, now));
+      ended |= ledger.ended(execution.id());
     }
     return ended;
+  }
+
+  private void admit(Execution execution, Instant now) {
+    if (!(execution.status() instanceof ExecutionStatus.Pending)
+        || ledger.active() >= config.concurrency()) {
+      return;
+    }
+    Optional<String> hopeless = hopeless(execution);
+    if (hopeless.isPresent()) {
+      finish(execution, new ExecutionStatus.Failed(hopeless.get(), Optional.empty()), now);
+    } else if (free(execution, now)) {
+      Execution started = execution.started(now, deadline(execution));
+      ledger.put(started);
+      ledger.note(new JobEvent("job.initializing", started, now).build());
+      ledger.then(new Effect.Launch(started));
+    }
   }
 
   private Optional<Duration> deadline(Execution execution) {

@@ -1,16 +1,20 @@
 package dev.zlayer.engine.job;
 
 import dev.zlayer.container.LogQuery;
+import dev.zlayer.engine.state.Quarantine;
 import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.LogReader;
 import dev.zlayer.task.Deadline;
+import dev.zlayer.task.Owner;
+import dev.zlayer.task.Watched;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
  * Runs jobs to their end and knows for certain how they ended. Everything it answers is durable.
@@ -19,7 +23,8 @@ import java.util.Optional;
 public final class JobExecutor implements AutoCloseable {
   private final JobParts parts;
   private final ExecutionView view = new ExecutionView();
-  private final JobLoop loop;
+  private final Watched<List<JobDefinition>> definitions;
+  private final Owner<JobLoop> loop;
   private final ArtifactStore artifacts;
   private final JobLogStore logs;
 
@@ -30,22 +35,29 @@ public final class JobExecutor implements AutoCloseable {
     this.parts = parts;
     this.artifacts = new ArtifactStore(parts.artifacts());
     this.logs = new JobLogStore(artifacts);
+    this.definitions = new Watched<>(List.copyOf(jobs));
+    this.loop =
+        Owner.of(
+            "jobs", parts.clock(), parts.supervisor(), (owner, _) -> load(owner, parts, config));
+  }
+
+  /** From what is durable, at the beginning and when the state could not be trusted any more. */
+  private JobLoop load(Owner<JobLoop> owner, JobParts parts, JobConfig config) {
     var ledger = new Ledger();
     var book = new JobBook(config, new ExecutionIds(parts.random()), ledger);
+    List<JobDefinition> jobs = definitions.now();
     jobs.stream()
         .map(job -> job.key().deployment())
         .distinct()
-        .forEach(
-            deployment ->
-                book.define(
-                    deployment,
-                    jobs.stream()
-                        .filter(job -> job.key().deployment().equals(deployment))
-                        .toList()));
-    List<Execution> stored = stored(parts.store());
+        .forEach(deployment -> book.define(deployment, of(deployment, jobs)));
+    List<Execution> stored = stored(parts);
     book.recover(stored, number(parts.store()));
     stored.forEach(execution -> view.publish(execution.id(), Optional.of(execution)));
-    this.loop = new JobLoop(parts, book, ledger, view);
+    return new JobLoop(owner, parts, book, ledger, view);
+  }
+
+  private static List<JobDefinition> of(String deployment, List<JobDefinition> jobs) {
+    return jobs.stream().filter(job -> job.key().deployment().equals(deployment)).toList();
   }
 
   /**
@@ -56,14 +68,18 @@ public final class JobExecutor implements AutoCloseable {
    */
   public static JobExecutor open(JobParts parts, JobConfig config, List<JobDefinition> jobs) {
     var executor = new JobExecutor(parts, config, jobs);
-    executor.loop.start();
+    try {
+      executor.loop.start();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new AgentException.Internal("interrupted while the jobs were opened", e);
+    }
     return executor;
   }
 
-  private static List<Execution> stored(StateStore store) {
-    return store.list(Ledger.EXECUTIONS).stream()
-        .map(entry -> ExecutionCodec.read(entry.value()))
-        .toList();
+  private static List<Execution> stored(JobParts parts) {
+    return Quarantine.read(
+        parts.store(), Ledger.EXECUTIONS, ExecutionCodec::read, parts.clock().instant());
   }
 
   private static long number(StateStore store) {
@@ -75,10 +91,17 @@ public final class JobExecutor implements AutoCloseable {
 
   /** Replaces the jobs of a deployment; runs under way go on as they were begun. */
   public void define(String deployment, List<JobDefinition> jobs) {
+    List<JobDefinition> _ =
+        definitions.update(
+            before ->
+                Stream.concat(
+                        before.stream().filter(job -> !job.key().deployment().equals(deployment)),
+                        jobs.stream())
+                    .toList());
     boolean _ =
         loop.ask(
-            (book, _) -> {
-              book.define(deployment, jobs);
+            owned -> {
+              owned.book().define(deployment, jobs);
               return true;
             });
   }
@@ -90,7 +113,7 @@ public final class JobExecutor implements AutoCloseable {
    * @throws AgentException.InvalidSpec its queue is full; nothing was recorded
    */
   public ExecutionId trigger(TriggerRequest request) {
-    return loop.ask((book, now) -> book.trigger(request, now));
+    return loop.ask(owned -> owned.book().trigger(request, owned.now()));
   }
 
   /**
@@ -101,7 +124,7 @@ public final class JobExecutor implements AutoCloseable {
    * @throws AgentException.InvalidSpec it has ended already
    */
   public Execution cancel(ExecutionId id) {
-    return loop.ask((book, now) -> book.cancel(id, now));
+    return loop.ask(owned -> owned.book().cancel(id, owned.now()));
   }
 
   public Optional<Execution> find(ExecutionId id) {

@@ -3,219 +3,163 @@ package dev.zlayer.engine.job;
 import dev.zlayer.engine.init.StepReport;
 import dev.zlayer.engine.state.Change;
 import dev.zlayer.error.AgentException;
-import dev.zlayer.task.Backoff;
-import dev.zlayer.task.Reply;
-import dev.zlayer.task.Threads;
+import dev.zlayer.task.Owner;
+import dev.zlayer.task.Saturating;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
-import java.util.concurrent.BlockingQueue;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.TimeUnit;
-import java.util.function.BiConsumer;
 
 /**
- * Owns the book. One virtual thread takes what was asked and reported, lets the book decide, makes
- * all decisions of one round durable with one commit, and only then answers and acts. Each run has
- * a thread of its own.
+ * Owns the book. Takes what was asked and reported, lets the book decide, makes all decisions of
+ * one round durable with one commit, and only then acts. Each run has a thread of its own.
  *
- * <p>When the store fails, what people asked is refused, and what runs reported is tried again: a
- * run waits with its container until its end is on disk.
+ * <p>When the store refuses a round, what people asked is refused, and what runs reported is tried
+ * again: a run waits with its container until its end is on disk. An execution whose next step
+ * cannot be saved is set aside for a while and does not hold up the others.
  */
-final class JobLoop implements JobRun.Desk, AutoCloseable {
-  private static final int LARGEST_ROUND = 256;
+final class JobLoop implements Owner.State, JobRun.Desk {
+  private static final System.Logger LOG = System.getLogger(JobLoop.class.getName());
   private static final Duration LONGEST_WAIT = Duration.ofSeconds(30);
-  private static final Backoff STORE_PATIENCE =
-      new Backoff(Duration.ofMillis(20), Duration.ofSeconds(5), 2);
-
-  /** A question to the book. */
-  @FunctionalInterface
-  interface Question<T> {
-    T ask(JobBook book, Instant now);
-  }
-
-  /** A question on its way; {@code report}s are repeated when the store fails. */
-  private static final class Letter<T> {
-    private final Question<T> question;
-    private final boolean report;
-    private final Reply<T> reply = new Reply<>();
-    private Runnable answer = () -> {};
-
-    Letter(Question<T> question, boolean report) {
-      this.question = question;
-      this.report = report;
-    }
-
-    /** A refusal must not have changed the book: it is thrown before the first change. */
-    void put(JobBook book, Instant now) {
-      try {
-        T value = question.ask(book, now);
-        answer = () -> reply.complete(value);
-      } catch (AgentException e) {
-        answer = () -> reply.fail(e);
-      }
-    }
-  }
 
   private record Running(JobRun run, Thread thread) {}
 
+  private final Owner<JobLoop> owner;
   private final JobParts parts;
   private final JobBook book;
   private final Ledger ledger;
   private final ExecutionView view;
   private final ArtifactStore artifacts;
   private final Harvest harvest;
-  private final BlockingQueue<Letter<?>> mailbox = new LinkedBlockingQueue<>();
   private final Map<ExecutionId, Running> runs = new HashMap<>();
-  private final Set<Thread> threads = ConcurrentHashMap.newKeySet();
-  private final List<Letter<?>> unsaved = new ArrayList<>();
-  private List<Letter<?>> inHand = List.of();
-  private final Thread thread;
-  private int storeFailures;
-  private volatile boolean closing;
+  private boolean careful;
+  private volatile boolean closed;
 
-  JobLoop(JobParts parts, JobBook book, Ledger ledger, ExecutionView view) {
+  JobLoop(Owner<JobLoop> owner, JobParts parts, JobBook book, Ledger ledger, ExecutionView view) {
+    this.owner = owner;
     this.parts = parts;
     this.book = book;
     this.ledger = ledger;
     this.view = view;
     this.artifacts = new ArtifactStore(parts.artifacts());
     this.harvest = new Harvest(artifacts);
-    this.thread = Thread.ofVirtual().name("jobs").unstarted(this::run);
   }
 
-  void start() {
-    thread.start();
+  JobBook book() {
+    return book;
   }
 
-  /** Looks at the clock again. */
-  void wake() {
-    mailbox.add(new Letter<>((_, _) -> true, false));
-  }
-
-  /** Asks the book; returns when the answer is durable. */
-  <T> T ask(Question<T> question) {
-    return send(new Letter<>(question, false)).awaitUninterruptibly();
+  Instant now() {
+    return parts.clock().instant();
   }
 
   @Override
   public boolean ready(ExecutionId id, int attempt) throws InterruptedException {
-    return send(new Letter<>((b, now) -> b.ready(id, attempt, now), true)).await();
+    Owner.Question<JobLoop, Boolean> ready = loop -> loop.book.ready(id, attempt, loop.now());
+    return owner.report(ready, _ -> ready).await();
   }
 
   @Override
   public void step(ExecutionId id, int attempt, StepReport report) {
-    send(report((b, now) -> b.step(id, attempt, report, now)));
+    Owner.Question<JobLoop, Boolean> step =
+        loop -> {
+          loop.book.step(id, attempt, report, loop.now());
+          return true;
+        };
+    // a step that cannot be kept is no reason to stop
+    Object _ = owner.report(step, _ -> _ -> true);
   }
 
   @Override
   public void ended(ExecutionId id, int attempt, AttemptEnd end) {
-    boolean _ = send(report((b, now) -> b.ended(id, attempt, end, now))).awaitUninterruptibly();
+    boolean _ =
+        owner
+            .report(
+                loop -> loop.end(id, attempt, end),
+                failure -> loop -> loop.end(id, attempt, end.withoutOutput(failure)))
+            .awaitUninterruptibly();
+  }
+
+  private boolean end(ExecutionId id, int attempt, AttemptEnd end) {
+    book.ended(id, attempt, end, now());
+    return true;
   }
 
   @Override
   public boolean closing() {
-    return closing;
+    return closed || owner.closing();
   }
 
-  private static Letter<Boolean> report(BiConsumer<JobBook, Instant> telling) {
-    return new Letter<>(
-        (book, now) -> {
-          telling.accept(book, now);
-          return true;
-        },
-        true);
-  }
-
-  private <T> Reply<T> send(Letter<T> letter) {
-    mailbox.add(letter);
-    if (closing) {
-      refuse();
+  @Override
+  public Duration round() {
+    Instant now = now();
+    if (careful) {
+      save();
+      careful = false;
+      tickOneByOne(now);
+    } else {
+      book.tick(now);
+      save();
     }
-    return letter.reply;
-  }
-
-  private void run() {
-    try {
-      ledger.accept((_, _) -> {}).forEach(this::act);
-      while (!closing) {
-        inHand = take();
-        round(inHand);
-      }
-    } catch (InterruptedException _) {
-      // closing
-    } finally {
-      closing = true;
-      inHand.forEach(letter -> letter.reply.fail(closed()));
-      unsaved.forEach(letter -> letter.reply.fail(closed()));
-      refuse();
-    }
-  }
-
-  private List<Letter<?>> take() throws InterruptedException {
-    var letters = new ArrayList<>(unsaved);
-    unsaved.clear();
-    Duration wait = untilNextTick();
-    Letter<?> first = mailbox.poll(wait.toNanos(), TimeUnit.NANOSECONDS);
-    if (first != null) {
-      letters.add(first);
-      mailbox.drainTo(letters, LARGEST_ROUND - 1);
-    }
-    return letters;
-  }
-
-  private Duration untilNextTick() {
-    if (storeFailures > 0) {
-      return STORE_PATIENCE.delay(storeFailures - 1);
-    }
-    Duration wait = Duration.between(parts.clock().instant(), book.nextTick());
-    return wait.isNegative()
-        ? Duration.ZERO
-        : wait.compareTo(LONGEST_WAIT) > 0 ? LONGEST_WAIT : wait;
-  }
-
-  private void round(List<Letter<?>> letters) {
-    Instant now = parts.clock().instant();
-    letters.forEach(letter -> letter.put(book, now));
-    book.tick(now);
-    Change change = book.change();
-    try {
-      if (!change.isEmpty()) {
-        parts.store().commit(change);
-      }
-    } catch (AgentException e) {
-      notSaved(letters, e);
-      return;
-    }
-    storeFailures = 0;
-    List<Effect> effects = ledger.accept(this::publish);
     view.changed();
-    letters.forEach(letter -> letter.answer.run());
-    effects.forEach(this::act);
+    Duration wait = Saturating.between(now, book.nextTick());
+    return wait.compareTo(LONGEST_WAIT) > 0 ? LONGEST_WAIT : wait;
+  }
+
+  /** Makes all that was decided durable, shows it and does it. */
+  private void save() {
+    Change change = book.change();
+    if (!change.isEmpty()) {
+      commit(change);
+    }
+    ledger.accept(this::publish).forEach(this::act);
+  }
+
+  /** A store that fails in a way of its own is tried again like one that refuses. */
+  private void commit(Change change) {
+    try {
+      parts.store().commit(change);
+    } catch (AgentException e) {
+      throw e;
+    } catch (RuntimeException e) {
+      throw new AgentException.Internal("the state store failed: " + e, e);
+    }
+  }
+
+  /** After a round could not be saved: whatever the time asks for, each execution by itself. */
+  private void tickOneByOne(Instant now) {
+    for (Execution execution : ledger.open()) {
+      try {
+        book.tick(execution.id(), now);
+        save();
+      } catch (RuntimeException e) {
+        ledger.forget();
+        book.setAside(execution.id());
+        LOG.log(
+            System.Logger.Level.ERROR, "execution " + execution.id() + " cannot be recorded", e);
+      }
+    }
+    book.sweep(now);
+    save();
+  }
+
+  @Override
+  public boolean undo() {
+    ledger.forget();
+    careful = true;
+    return true;
+  }
+
+  @Override
+  public void clockMoved(Duration by) {
+    book.clockMoved(by);
   }
 
   private void publish(ExecutionId id, Optional<Execution> execution) {
     view.publish(id, execution);
     if (execution.map(known -> known.status().finished()).orElse(true)) {
       runs.remove(id);
-    }
-  }
-
-  private void notSaved(List<Letter<?>> letters, AgentException failure) {
-    ledger.forget();
-    storeFailures++;
-    for (Letter<?> letter : letters) {
-      if (letter.report) {
-        unsaved.add(letter);
-      } else {
-        letter.reply.fail(failure);
-      }
     }
   }
 
@@ -245,43 +189,20 @@ final class JobLoop implements JobRun.Desk, AutoCloseable {
     runs.put(execution.id(), new Running(run, started));
   }
 
+  /** A run reports its end itself; what could not be tidied is tried again. */
   private Thread spawn(String name, Runnable work) {
-    Thread spawned =
-        Thread.ofVirtual()
-            .name(name)
-            .unstarted(
-                () -> {
-                  try {
-                    work.run();
-                  } catch (AgentException _) {
-                    // tidying is tried again; a run's end fails only when the agent ends
-                  } finally {
-                    threads.remove(Thread.currentThread());
-                  }
-                });
-    threads.add(spawned);
-    spawned.start();
-    return spawned;
+    return owner.spawn(
+        name,
+        () -> {
+          work.run();
+          return _ -> {};
+        },
+        _ -> _ -> {});
   }
 
-  /** Leaves all containers as they are and returns when no thread of this loop is left. */
+  /** Leaves all containers as they are. */
   @Override
   public void close() {
-    closing = true;
-    thread.interrupt();
-    Threads.join(thread);
-    List<Thread> left = List.copyOf(threads);
-    left.forEach(Thread::interrupt);
-    Threads.join(left);
-  }
-
-  private void refuse() {
-    var left = new ArrayList<Letter<?>>();
-    mailbox.drainTo(left);
-    left.forEach(letter -> letter.reply.fail(closed()));
-  }
-
-  private static AgentException closed() {
-    return new AgentException.Internal("the job executor is closed");
+    closed = true;
   }
 }

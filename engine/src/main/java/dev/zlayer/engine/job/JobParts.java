@@ -4,8 +4,9 @@ import dev.zlayer.engine.init.Initializer;
 import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.task.Pauses;
+import dev.zlayer.task.Supervisor;
+import dev.zlayer.task.TimeSource;
 import java.nio.file.Path;
-import java.time.InstantSource;
 import java.util.random.RandomGenerator;
 
 /**
@@ -19,6 +20,7 @@ public record JobParts(
     JobContainers containers,
     Initializer initializer,
     Path artifacts,
-    InstantSource clock,
+    TimeSource clock,
     Pauses pauses,
-    RandomGenerator random) {}
+    RandomGenerator random,
+    Supervisor supervisor) {}

@@ -34,6 +34,11 @@ final class JobRun {
       new Backoff(Duration.ofMillis(50), Duration.ofSeconds(10), 2);
   private static final int REMOVALS = 5;
 
+  /** How often a runtime is asked about a container whose process never ran; some minutes. */
+  private static final int QUESTIONS = 25;
+
+  private static final System.Logger LOG = System.getLogger(JobRun.class.getName());
+
   /** The loop, as a run sees it. */
   interface Desk {
     /** Blocks until it is durable that the process is about to start; false: do not start it. */
@@ -89,8 +94,7 @@ final class JobRun {
 
   void run() {
     try {
-      AttemptEnd end = attempted();
-      desk.ended(execution.id(), attempt, end);
+      desk.ended(execution.id(), attempt, end());
       boolean _ = Thread.interrupted();
       // what cannot be removed now is tried again when the loop tidies
       remove(container);
@@ -99,11 +103,12 @@ final class JobRun {
     }
   }
 
-  /** Whatever is thrown on the way ends the attempt: without an end it would run for ever. */
-  private AttemptEnd attempted() throws InterruptedException {
+  /** Whatever else goes wrong with a run is its end: nobody may wait for it for ever. */
+  private AttemptEnd end() throws InterruptedException {
     try {
       return halt == null ? carryOut() : endForcibly();
     } catch (RuntimeException | Error e) {
+      LOG.log(System.Logger.Level.ERROR, "a fault in the run " + execution.id(), e);
       return AttemptEnd.failed(new AgentException.Internal("a run failed: " + e, e));
     }
   }
@@ -225,7 +230,7 @@ final class JobRun {
             : harvest.of(execution, definition, made.get(), outcome);
       } catch (AgentException.NotFound _) {
         return AttemptEnd.neverRan();
-      } catch (AgentException _) {
+      } catch (RuntimeException _) {
         parts.pauses().pause(PATIENCE.delay(tries));
       }
     }
@@ -238,25 +243,37 @@ final class JobRun {
     }
   }
 
+  /** Ends what was made before it failed; a runtime that does not answer now is asked again. */
   private AttemptEnd failed(AgentException error) throws InterruptedException {
-    if (desk.closing()) {
-      throw new InterruptedException("the agent ends");
-    }
-    Optional<Container> made = parts.runtime().find(container);
-    if (made.isEmpty()) {
-      return execution.status() instanceof ExecutionStatus.Running
-          ? lost(error)
-          : AttemptEnd.failed(error);
-    }
-    try {
-      Optional<Outcome> outcome = made.get().stop(Duration.ZERO);
-      return harvest.of(execution, definition, made.get(), outcome).with(error);
-    } catch (InterruptedException _) {
-      requireWanted();
-      return endForcibly();
-    } catch (AgentException _) {
-      // it did not start and cannot be looked at; the error says why, tidying takes it away
-      return AttemptEnd.failed(error);
+    boolean running = execution.status() instanceof ExecutionStatus.Running;
+    for (int tries = 0; ; tries++) {
+      if (desk.closing()) {
+        throw new InterruptedException("the agent ends");
+      }
+      try {
+        Optional<Container> made = parts.runtime().find(container);
+        if (made.isEmpty()) {
+          return running ? lost(error) : AttemptEnd.failed(error);
+        }
+        Optional<Outcome> outcome = made.get().stop(Duration.ZERO);
+        return harvest.of(execution, definition, made.get(), outcome).with(error);
+      } catch (InterruptedException _) {
+        requireWanted();
+        return endForcibly();
+      } catch (AgentException.NotFound _) {
+        return running ? lost(error) : AttemptEnd.failed(error);
+      } catch (RuntimeException e) {
+        if (tries >= QUESTIONS && !running) {
+          // it did not start and cannot be inspected; the error says why, tidying removes it
+          return AttemptEnd.failed(error);
+        }
+      }
+      try {
+        parts.pauses().pause(PATIENCE.delay(tries));
+      } catch (InterruptedException _) {
+        requireWanted();
+        return endForcibly();
+      }
     }
   }
 

@@ -13,6 +13,7 @@ import dev.zlayer.spec.service.LifecycleSpec;
 import dev.zlayer.spec.service.ReplicaGroup;
 import dev.zlayer.spec.service.ScaleSpec;
 import dev.zlayer.spec.value.NetworkMode;
+import dev.zlayer.task.Saturating;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Collection;
@@ -181,6 +182,12 @@ final class Aim {
     }
   }
 
+  /** The wall clock was set: what waits for a time waits as long as before. */
+  void clockMoved(Duration by) {
+    resolveAt = resolveAt.map(time -> Saturating.plus(time, by));
+    waitingSince = waitingSince.map(time -> Saturating.plus(time, by));
+  }
+
   /** The clock of waiting begins anew. */
   void waitAnew() {
     openFor = -1;
@@ -346,7 +353,7 @@ final class Aim {
 
   private boolean settled(Live live, Instant now) {
     boolean fresh = record().good().isPresent() && live.revision == record().aim();
-    Instant from = fresh ? live.health.since().plus(settling()) : live.health.since();
+    Instant from = fresh ? Saturating.plus(live.health.since(), settling()) : live.health.since();
     if (now.isBefore(from)) {
       notes.lookAt(from);
       return false;

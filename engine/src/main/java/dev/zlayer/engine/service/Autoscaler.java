@@ -44,7 +44,10 @@ final class Autoscaler {
             before.changedAt());
     int wanted = Math.clamp(wanted(spec.targets(), replicas, memory), spec.min(), spec.max());
     boolean cooling =
-        memory.changedAt().map(at -> now.isBefore(at.plus(spec.cooldown()))).orElse(false);
+        memory
+            .changedAt()
+            .map(at -> now.isBefore(dev.zlayer.task.Saturating.plus(at, spec.cooldown())))
+            .orElse(false);
     boolean outside = replicas < spec.min() || replicas > spec.max();
     if (wanted == replicas || (cooling && !outside)) {
       return new Decision(replicas, memory);

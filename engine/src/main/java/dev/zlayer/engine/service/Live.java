@@ -5,6 +5,8 @@ import dev.zlayer.container.ContainerStatus;
 import dev.zlayer.container.Outcome;
 import dev.zlayer.engine.health.HealthStatus;
 import dev.zlayer.port.Container;
+import dev.zlayer.task.Saturating;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -37,6 +39,10 @@ final class Live {
   boolean condemned;
   boolean adopted;
   Optional<Outcome> ended = Optional.empty();
+
+  /** When we saw it start, on our clock. */
+  Optional<Instant> startedAt = Optional.empty();
+
   HealthStatus health;
 
   private Live(ContainerId id, String hash, long revision, Busy busy, Instant now) {
@@ -68,7 +74,21 @@ final class Live {
   }
 
   ContainerStatus status() {
-    return handle == null ? new ContainerStatus.Created() : handle.status();
+    if (handle == null) {
+      return new ContainerStatus.Created();
+    }
+    try {
+      return handle.status();
+    } catch (RuntimeException e) {
+      return new ContainerStatus.Unknown(String.valueOf(e.getMessage()));
+    }
+  }
+
+  /** The wall clock was set: what it waits for is as far away as before. */
+  void clockMoved(Duration by) {
+    startedAt = startedAt.map(time -> Saturating.plus(time, by));
+    watchFrom = watchFrom.equals(Instant.MIN) ? watchFrom : Saturating.plus(watchFrom, by);
+    health = health.moved(by);
   }
 
   /** Its process runs and nobody is ending it. */
@@ -76,7 +96,7 @@ final class Live {
     return busy == Busy.NO
         && handle != null
         && ended.isEmpty()
-        && handle.status() instanceof ContainerStatus.Running;
+        && status() instanceof ContainerStatus.Running;
   }
 
   boolean ready() {
@@ -88,7 +108,13 @@ final class Live {
     return adopted && running() && !health.checked();
   }
 
-  Instant startedAt(Instant otherwise) {
+  /** No later than {@code now}, also when somebody set the clock back. */
+  Instant startedAt(Instant now) {
+    Instant time = startedAt.orElseGet(() -> reportedStart(now));
+    return time.isAfter(now) ? now : time;
+  }
+
+  private Instant reportedStart(Instant otherwise) {
     return switch (status()) {
       case ContainerStatus.Running running -> running.startedAt();
       case ContainerStatus.Paused paused -> paused.startedAt();

@@ -5,6 +5,7 @@ import dev.zlayer.container.Stats;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Container;
 import dev.zlayer.spec.service.ScaleSpec;
+import dev.zlayer.task.Saturating;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -43,6 +44,16 @@ final class LoadMeter {
             .flatMap(live -> Optional.ofNullable(live.handle).stream())
             .toList();
     return ready.isEmpty() ? Optional.empty() : Optional.of(new Effect.Measure(ready));
+  }
+
+  /** The wall clock was set: the next reading is as far away as before. */
+  void clockMoved(Duration by) {
+    next = next.equals(Instant.MIN) ? next : Saturating.plus(next, by);
+    memory =
+        new Autoscaler.Memory(
+            memory.cpu(),
+            memory.memory(),
+            memory.changedAt().map(time -> Saturating.plus(time, by)));
   }
 
   /** Only a number that the file leaves to the load, and tells what to aim at. */

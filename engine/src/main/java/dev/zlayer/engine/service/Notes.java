@@ -4,6 +4,8 @@ import dev.zlayer.container.ContainerId;
 import dev.zlayer.engine.state.Change;
 import dev.zlayer.engine.state.Event;
 import dev.zlayer.json.Json;
+import dev.zlayer.task.Saturating;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -103,6 +105,13 @@ final class Notes {
     Optional<Instant> taken = lookAgain;
     lookAgain = Optional.empty();
     return taken;
+  }
+
+  /** The wall clock was set: what waits for a time waits as long as before. */
+  void clockMoved(Duration by) {
+    lookAgain = lookAgain.map(time -> Saturating.plus(time, by));
+    delayedUntil = delayedUntil.map(time -> Saturating.plus(time, by));
+    record = record.clockMoved(by);
   }
 
   /** Takes no further steps before this time. */

@@ -86,6 +86,7 @@ final class ServiceBook {
               live.busy = Live.Busy.NO;
               live.handle = container;
               live.health = HealthStatus.starting(now);
+              live.startedAt = Optional.of(now);
               notes.tell(now, "replica.started", id, Optional.empty());
             });
   }
@@ -184,6 +185,13 @@ final class ServiceBook {
     }
   }
 
+  /** The wall clock was set: what waits for a time waits as long as before. */
+  void clockMoved(Duration by) {
+    notes.clockMoved(by);
+    aim.clockMoved(by);
+    lives.values().forEach(live -> live.clockMoved(by));
+  }
+
   void resolved(Blueprint blueprint, Resolved resolved, Instant now) {
     aim.resolved(blueprint, resolved, now);
   }
@@ -218,6 +226,7 @@ final class ServiceBook {
   private static void revive(Live live) {
     if (live.busy == Live.Busy.NO && live.ended.isPresent() && live.status().alive()) {
       live.ended = Optional.empty();
+      live.startedAt = Optional.empty();
     }
   }
 

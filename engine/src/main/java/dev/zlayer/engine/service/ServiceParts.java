@@ -5,7 +5,8 @@ import dev.zlayer.engine.init.Initializer;
 import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.port.Rotation;
-import java.time.InstantSource;
+import dev.zlayer.task.Supervisor;
+import dev.zlayer.task.TimeSource;
 import java.util.Set;
 import java.util.concurrent.Semaphore;
 import java.util.function.UnaryOperator;
@@ -35,8 +36,9 @@ public record ServiceParts(
     UnaryOperator<String> hiding,
     String salt,
     Audience audience,
-    InstantSource clock,
-    RandomGenerator random) {
+    TimeSource clock,
+    RandomGenerator random,
+    Supervisor supervisor) {
   /** Whoever shows services to people. Called on threads of the loop; must not block. */
   public interface Audience {
     void changed(ServiceStatus status);

@@ -1,6 +1,7 @@
 package dev.zlayer.engine.service;
 
 import dev.zlayer.engine.service.Seen.Phase;
+import dev.zlayer.task.Saturating;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -165,7 +166,7 @@ final class ServicePlanner {
     if (!one.healthy()) {
       return false;
     }
-    Instant from = one.healthySince().orElse(now).plus(wanted.settling());
+    Instant from = Saturating.plus(one.healthySince().orElse(now), wanted.settling());
     if (now.isBefore(from)) {
       lookAt(from);
       return false;

@@ -1,6 +1,7 @@
 package dev.zlayer.engine.service;
 
 import dev.zlayer.container.ServiceKey;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.Collections;
 import java.util.NavigableMap;
@@ -146,6 +147,16 @@ record ServiceRecord(
     var all = new TreeMap<>(slots);
     all.keySet().retainAll(wanted.keySet());
     return all.size() == slots.size() ? this : with(next -> next.slots = all);
+  }
+
+  /** The wall clock was set by so much. */
+  ServiceRecord clockMoved(Duration by) {
+    return with(next -> next.slots = all(slot -> slot.clockMoved(by)));
+  }
+
+  /** Pauses that end later than any that was ever meant: the clock was set back meanwhile. */
+  ServiceRecord withPausesUntil(Instant latest) {
+    return with(next -> next.slots = all(slot -> slot.notAfter(latest)));
   }
 
   /** The last thing that went wrong with any replica. */

@@ -5,6 +5,7 @@ import dev.zlayer.container.Outcome;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.error.Blame;
 import dev.zlayer.spec.service.HealthSpec;
+import dev.zlayer.task.Saturating;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -51,7 +52,7 @@ final class Setbacks {
       notes.change(live.slot, slot -> slot.halted(SlotRecord.Halt.GIVEN_UP, Optional.of(failure)));
     } else if (outside) {
       Duration pause = RestartPolicy.patience(tries - 1, random);
-      notes.change(live.slot, slot -> slot.failed(failure, now.plus(pause)));
+      notes.change(live.slot, slot -> slot.failed(failure, Saturating.plus(now, pause)));
     } else {
       apply(live, failure, false, now);
     }
@@ -86,7 +87,7 @@ final class Setbacks {
         live.condemned = true;
         SlotRecord slot = notes.record().slot(live.slot);
         Duration pause = RestartPolicy.again(slot.failures(), random);
-        notes.change(live.slot, one -> one.failed(failure, now.plus(pause)));
+        notes.change(live.slot, one -> one.failed(failure, Saturating.plus(now, pause)));
       }
       case STOP -> {
         live.condemned = true;
@@ -136,7 +137,7 @@ final class Setbacks {
     SlotRecord slot = notes.record().slot(live.slot);
     switch (RestartPolicy.judge(aim.lifecycle(), success, slot.failures(), random)) {
       case RestartPolicy.Verdict.Again(Duration pause) -> {
-        notes.change(live.slot, one -> one.failed(failure, now.plus(pause)));
+        notes.change(live.slot, one -> one.failed(failure, Saturating.plus(now, pause)));
         if (slot.failures() + 1 == RestartPolicy.CRASH_LOOP) {
           notes.tell(now, "service.crash_loop", Optional.of(failure));
         }

@@ -1,5 +1,7 @@
 package dev.zlayer.engine.service;
 
+import dev.zlayer.task.Saturating;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
 
@@ -49,6 +51,18 @@ record SlotRecord(
   /** Something else is wanted, or somebody asked for another try. */
   SlotRecord again() {
     return new SlotRecord(0, restarts, Optional.empty(), Halt.NONE, lastError);
+  }
+
+  SlotRecord clockMoved(Duration by) {
+    return with(notBefore.map(time -> Saturating.plus(time, by)));
+  }
+
+  SlotRecord notAfter(Instant latest) {
+    return with(notBefore.map(time -> time.isAfter(latest) ? latest : time));
+  }
+
+  private SlotRecord with(Optional<Instant> notBefore) {
+    return new SlotRecord(failures, restarts, notBefore, halt, lastError);
   }
 
   boolean halted() {

@@ -29,6 +29,10 @@ final class SqliteTables implements AutoCloseable {
     this.file = file;
     this.config = config;
     this.connection = connection;
+    readCounters();
+  }
+
+  private void readCounters() throws SQLException {
     lastEvent = number("SELECT value FROM counter WHERE name = 'event'");
     firstEvent = number("SELECT coalesce(min(sequence), %d) FROM event".formatted(lastEvent + 1));
   }
@@ -53,6 +57,22 @@ final class SqliteTables implements AutoCloseable {
     } catch (IOException e) {
       throw new AgentException.Configuration(
           "cannot open the state store %s: %s".formatted(file, e.getMessage()), e);
+    }
+  }
+
+  /** A second connection to a file that is open, for questions only. */
+  static SqliteTables reading(Path file, StoreConfig config) {
+    try {
+      Connection connection = connect(file, false);
+      try {
+        Sqlite.run(connection, "PRAGMA query_only = 1");
+        return new SqliteTables(file, config, connection);
+      } catch (SQLException | RuntimeException e) {
+        connection.close();
+        throw e;
+      }
+    } catch (SQLException e) {
+      throw Sqlite.translate(file, e);
     }
   }
 
@@ -138,7 +158,18 @@ final class SqliteTables implements AutoCloseable {
     return select;
   }
 
+  /** In one transaction, so that page and counters fit together whatever is written meanwhile. */
   EventPage events(long since, Optional<String> subject, int limit) throws SQLException {
+    Sqlite.run(connection, "BEGIN");
+    try {
+      readCounters();
+      return page(since, subject, limit);
+    } finally {
+      Sqlite.run(connection, "ROLLBACK");
+    }
+  }
+
+  private EventPage page(long since, Optional<String> subject, int limit) throws SQLException {
     String about = subject.isPresent() ? " AND subject = ?" : "";
     try (var select =
         connection.prepareStatement(
@@ -179,16 +210,23 @@ final class SqliteTables implements AutoCloseable {
       Sqlite.run(connection, "COMMIT");
       return sequences;
     } catch (SQLException e) {
-      firstEvent = first;
-      lastEvent = last;
       AgentException failure = translate(e);
-      try {
-        Sqlite.run(connection, "ROLLBACK");
-      } catch (SQLException again) {
-        // some errors roll back by themselves; then there is nothing left to undo
-        failure.addSuppressed(again);
-      }
+      rollBack(first, last, failure);
       throw failure;
+    } catch (RuntimeException | Error e) {
+      rollBack(first, last, e);
+      throw e;
+    }
+  }
+
+  private void rollBack(long first, long last, Throwable failure) {
+    firstEvent = first;
+    lastEvent = last;
+    try {
+      Sqlite.run(connection, "ROLLBACK");
+    } catch (SQLException again) {
+      // some errors roll back by themselves; then there is nothing left to undo
+      failure.addSuppressed(again);
     }
   }
 

@@ -16,6 +16,7 @@ import dev.zlayer.engine.job.Trigger;
 import dev.zlayer.engine.state.MemoryStateStore;
 import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.task.Supervisor;
 import dev.zlayer.testkit.FakeClock;
 import dev.zlayer.testkit.fake.FakeRuntime;
 import dev.zlayer.testkit.fake.FakeWorld;
@@ -37,6 +38,7 @@ class CronLoopTest {
 
   @TempDir Path artifacts;
   private final FakeClock clock = new FakeClock();
+  private final Supervisor supervisor = new Supervisor();
   private final FakeWorld world = new FakeWorld(clock);
   private final MemoryStateStore memory = new MemoryStateStore();
   private final AtomicInteger refusals = new AtomicInteger();
@@ -100,9 +102,10 @@ class CronLoopTest {
             artifacts,
             clock,
             _ -> {},
-            new Random());
+            new Random(),
+            supervisor);
     jobs = JobExecutor.open(parts, JobConfig.DEFAULT, definitions);
-    cron = CronLoop.open(store, jobs, clock, definitions);
+    cron = CronLoop.open(store, jobs, clock, supervisor, definitions);
     clock.onAdvance(jobs::wake);
     clock.onAdvance(cron::wake);
   }

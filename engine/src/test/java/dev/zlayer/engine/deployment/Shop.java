@@ -18,6 +18,7 @@ import dev.zlayer.port.DeploymentNetworks;
 import dev.zlayer.port.Rotation;
 import dev.zlayer.spec.ServiceSpec;
 import dev.zlayer.task.Deadline;
+import dev.zlayer.task.Supervisor;
 import dev.zlayer.testkit.FakeClock;
 import dev.zlayer.testkit.fake.FakeRuntime;
 import dev.zlayer.testkit.fake.FakeWorld;
@@ -43,6 +44,7 @@ final class Shop implements AutoCloseable {
   private static final Duration PATIENCE = Duration.ofSeconds(20);
 
   final FakeClock clock = new FakeClock();
+  final Supervisor supervisor = new Supervisor();
   final FakeWorld world = new FakeWorld(clock);
   final FakeRuntime runtime = new FakeRuntime(world);
   final MemoryStateStore store = new MemoryStateStore();
@@ -90,10 +92,11 @@ final class Shop implements AutoCloseable {
                 artifacts,
                 clock,
                 _ -> {},
-                new Random(1)),
+                new Random(1),
+                supervisor),
             JobConfig.DEFAULT,
             records.jobs());
-    cron = CronLoop.open(store, jobs, clock, records.jobs());
+    cron = CronLoop.open(store, jobs, clock, supervisor, records.jobs());
     deployments =
         Deployments.open(
             new DeploymentParts(
@@ -108,7 +111,8 @@ final class Shop implements AutoCloseable {
                 DeploymentVolumes.KEPT,
                 UnaryOperator.identity(),
                 clock,
-                new Random(2)),
+                new Random(2),
+                supervisor),
             DeploymentConfig.DEFAULT);
   }
 

@@ -7,6 +7,7 @@ import dev.zlayer.engine.state.MemoryStateStore;
 import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.ContainerRuntime;
+import dev.zlayer.task.Supervisor;
 import dev.zlayer.testkit.FakeClock;
 import dev.zlayer.testkit.fake.FakeRuntime;
 import dev.zlayer.testkit.fake.FakeWorld;
@@ -75,7 +76,7 @@ class CronKillIT {
     var last = new Mortal(random, Integer.MAX_VALUE, 0);
     Instant end = clock.instant();
     try (var jobs = JobExecutor.open(parts(last), JobConfig.DEFAULT, JOBS);
-        var cron = CronLoop.open(store, jobs, clock, JOBS)) {
+        var cron = CronLoop.open(store, jobs, clock, new Supervisor(), JOBS)) {
       Awaitility.await()
           .atMost(Duration.ofSeconds(60))
           .until(
@@ -96,14 +97,22 @@ class CronKillIT {
     StateStore seen = mortal.over(store);
     ContainerRuntime runtime = mortal.over(new FakeRuntime(world));
     return new JobParts(
-        seen, runtime, Jobs::container, (_, _) -> {}, artifacts, clock, _ -> {}, new Random());
+        seen,
+        runtime,
+        Jobs::container,
+        (_, _) -> {},
+        artifacts,
+        clock,
+        _ -> {},
+        new Random(),
+        new Supervisor());
   }
 
   private void live(Mortal mortal, Random random, int minutes) {
     try {
       JobParts parts = parts(mortal);
       try (var jobs = JobExecutor.open(parts, JobConfig.DEFAULT, JOBS);
-          var cron = CronLoop.open(parts.store(), jobs, clock, JOBS)) {
+          var cron = CronLoop.open(parts.store(), jobs, clock, new Supervisor(), JOBS)) {
         for (int i = 0; i < minutes && !mortal.dead(); i++) {
           clock.advance(Duration.ofSeconds(random.nextInt(120)));
           jobs.wake();

@@ -8,6 +8,7 @@ import dev.zlayer.engine.init.Initializer;
 import dev.zlayer.engine.state.MemoryStateStore;
 import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.task.Deadline;
+import dev.zlayer.task.Supervisor;
 import dev.zlayer.testkit.FakeClock;
 import dev.zlayer.testkit.fake.FakeRuntime;
 import dev.zlayer.testkit.fake.FakeWorld;
@@ -32,6 +33,7 @@ abstract class JobFixture {
   final MemoryStateStore store = new MemoryStateStore();
   Initializer initializer = (_, _) -> {};
   ContainerRuntime runtime = new FakeRuntime(world);
+  final Supervisor supervisor = new Supervisor();
   JobExecutor executor;
 
   @AfterEach
@@ -49,7 +51,15 @@ abstract class JobFixture {
     close();
     var parts =
         new JobParts(
-            store, runtime, Jobs::container, initializer, artifacts, clock, _ -> {}, new Random());
+            store,
+            runtime,
+            Jobs::container,
+            initializer,
+            artifacts,
+            clock,
+            _ -> {},
+            new Random(),
+            supervisor);
     executor = JobExecutor.open(parts, config, Jobs.parse(services));
     clock.onAdvance(executor::wake);
     return executor;

@@ -8,6 +8,8 @@ import dev.zlayer.engine.init.StepReport;
 import dev.zlayer.engine.state.MemoryStateStore;
 import dev.zlayer.engine.translate.EnvResolver;
 import dev.zlayer.task.Deadline;
+import dev.zlayer.task.Supervisor;
+import dev.zlayer.task.TimeSource;
 import dev.zlayer.testkit.fake.FakeRuntime;
 import dev.zlayer.testkit.fake.FakeWorld;
 import java.net.InetAddress;
@@ -41,9 +43,10 @@ class JobInitTest {
             Jobs::container,
             init,
             artifacts,
-            InstantSource.system(),
+            TimeSource.of(InstantSource.system()),
             _ -> {},
-            new Random());
+            new Random(),
+            new Supervisor());
     try (var executor = JobExecutor.open(parts, JobConfig.DEFAULT, Jobs.parse(service))) {
       ExecutionId id = executor.trigger(TriggerRequest.of(Jobs.key("one"), new Trigger.Cli()));
       return executor.await(id, Deadline.after(Duration.ofSeconds(20)));

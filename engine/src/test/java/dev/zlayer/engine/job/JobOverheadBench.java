@@ -8,7 +8,9 @@ import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.engine.state.StoreConfig;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.Pauses;
+import dev.zlayer.task.Supervisor;
 import dev.zlayer.task.TaskScope;
+import dev.zlayer.task.TimeSource;
 import dev.zlayer.testkit.fake.FakeRuntime;
 import dev.zlayer.testkit.fake.FakeWorld;
 import java.nio.file.Path;
@@ -50,9 +52,10 @@ class JobOverheadBench {
             Jobs::container,
             (_, _) -> {},
             directory,
-            InstantSource.system(),
+            TimeSource.of(InstantSource.system()),
             Pauses.REAL,
-            new Random());
+            new Random(),
+            new Supervisor());
     try (store;
         var executor = JobExecutor.open(parts, JobConfig.DEFAULT, JOBS)) {
       runOneByOne(executor, 200);

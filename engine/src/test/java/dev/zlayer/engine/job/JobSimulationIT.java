@@ -10,6 +10,8 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.Pauses;
+import dev.zlayer.task.Supervisor;
+import dev.zlayer.task.TimeSource;
 import dev.zlayer.testkit.fake.FakeRuntime;
 import dev.zlayer.testkit.fake.FakeWorld;
 import java.nio.file.Path;
@@ -103,9 +105,10 @@ class JobSimulationIT {
         Jobs::container,
         (_, _) -> {},
         artifacts,
-        InstantSource.system(),
+        TimeSource.of(InstantSource.system()),
         Pauses.REAL,
-        new Random());
+        new Random(),
+        new Supervisor());
   }
 
   private int liveUntilKilled(Random random) throws InterruptedException {

@@ -4,12 +4,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.zlayer.error.AgentException;
+import dev.zlayer.json.Json;
+import dev.zlayer.task.TaskScope;
 import java.io.IOException;
 import java.io.InputStream;
+import java.math.BigDecimal;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.DriverManager;
 import java.sql.SQLException;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -42,6 +46,65 @@ class SqliteStateStoreTest extends StateStoreContract {
       assertThat(second.commit(Change.of(event("tick", "next")))).isEqualTo(51);
       assertThat(second.events(0, 10).missed()).isTrue();
     }
+  }
+
+  @Test
+  void aRowThatCannotBeReadHoldsUpNobody() throws SQLException {
+    Path file = directory.resolve("spoiled.db");
+    try (var spoiled = SqliteStateStore.open(file, StoreConfig.DEFAULT)) {
+      spoiled.commit(Change.of(new Change.Put("job", "a", bytes("1"))));
+      spoiled.commit(Change.of(event("tick", "t")));
+      try (var connection = DriverManager.getConnection("jdbc:sqlite:" + file);
+          var statement = connection.createStatement()) {
+        statement.executeUpdate("UPDATE event SET at = 'no time'");
+      }
+
+      for (int i = 0; i < 10; i++) {
+        assertThatThrownBy(() -> spoiled.events(0, 10))
+            .isInstanceOf(AgentException.Internal.class)
+            .hasMessageContaining("DateTimeParseException");
+      }
+      assertThat(spoiled.find("job", "a").orElseThrow()).isEqualTo(bytes("1"));
+      assertThat(spoiled.commit(Change.of(event("tick", "t")))).isEqualTo(2);
+    }
+  }
+
+  @Test
+  void aChangeThatCannotBeWrittenSpoilsNoOther() throws InterruptedException {
+    int others = 200;
+    try (var scope = new TaskScope("commits")) {
+      for (int i = 0; i < others; i++) {
+        String key = "k" + i;
+        scope.fork(() -> store.commit(Change.of(new Change.Put("job", key, bytes(key)))));
+        scope.fork(
+            () -> {
+              assertThatThrownBy(() -> store.commit(Change.of(unprintable())))
+                  .isInstanceOf(AgentException.Internal.class)
+                  .hasMessageContaining("OutOfMemoryError: injected");
+              return true;
+            });
+      }
+      scope.join();
+    }
+    assertThat(store.list("job")).hasSize(others);
+    assertThat(store.events(0, 10).events()).isEmpty();
+  }
+
+  /** An event whose detail fails when it is written. */
+  private static Event unprintable() {
+    var number =
+        new BigDecimal(1) {
+          @Override
+          public String toString() {
+            throw new OutOfMemoryError("injected");
+          }
+
+          @Override
+          public String toPlainString() {
+            throw new OutOfMemoryError("injected");
+          }
+        };
+    return new Event(Instant.EPOCH, "tick", "bad", new Json.Num(number));
   }
 
   @ParameterizedTest

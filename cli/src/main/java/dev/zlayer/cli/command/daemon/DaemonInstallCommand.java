@@ -116,6 +116,8 @@ public final class DaemonInstallCommand implements Callable<Integer> {
     %sExecStart=%s serve%s
     Restart=always
     RestartSec=1s
+    # an agent that does not answer any more is started again
+    WatchdogSec=60s
     # containers belong to their own monitors and outlive the daemon
     KillMode=process
     Delegate=yes

@@ -5,7 +5,10 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** How to run this very program once more: by its launcher, or from the class path in a test. */
+/**
+ * How to run this very program once more, as a daemon: by its launcher, or from the class path in a
+ * test.
+ */
 final class Launch {
   private Launch() {}
 
@@ -19,6 +22,7 @@ final class Launch {
     words.add("--enable-native-access=ALL-UNNAMED");
     words.add("-XX:+UseSerialGC");
     words.add("-XX:TieredStopAtLevel=1");
+    words.add("-XX:+ExitOnOutOfMemoryError");
     words.add("-cp");
     words.add(System.getProperty("java.class.path", ""));
     words.add("dev.zlayer.cli.Main");

@@ -1,0 +1,206 @@
+package dev.zlayer.engine.service;
+
+import dev.zlayer.container.ContainerId;
+import dev.zlayer.container.Outcome;
+import dev.zlayer.container.ServiceKey;
+import dev.zlayer.engine.health.ProbeResult;
+import dev.zlayer.engine.health.Prober;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.port.Container;
+import dev.zlayer.task.Backoff;
+import dev.zlayer.task.Owner;
+import dev.zlayer.task.Pauses;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
+import java.util.function.Function;
+
+/**
+ * Carries out what was decided about one service. Everything that blocks has a thread of its own,
+ * and whatever becomes of it, also a fault, is reported to the {@link ServiceController}. Asked by
+ * that one only.
+ */
+final class EffectRunner {
+  /** A runtime that does not answer is asked again. */
+  private static final Backoff PATIENCE =
+      new Backoff(Duration.ofMillis(50), Duration.ofSeconds(5), 2);
+
+  private final ServiceParts parts;
+  private final ServiceKey key;
+  private final Owner<ServiceController> owner;
+  private final ReplicaWork work;
+  private final Resolver resolver;
+  private final Prober prober = new Prober();
+  private final LoadMeter meter = new LoadMeter();
+  private final Map<ContainerId, Thread> starting = new HashMap<>();
+
+  EffectRunner(ServiceParts parts, ServiceKey key, Owner<ServiceController> owner) {
+    this.parts = parts;
+    this.key = key;
+    this.owner = owner;
+    this.work = new ReplicaWork(parts);
+    this.resolver = new Resolver(parts.runtime(), parts.containers(), parts.salt());
+  }
+
+  /** What the book is told about the end of an effect. */
+  private interface News extends BiConsumer<ServiceBook, Instant> {}
+
+  private interface Step {
+    News run() throws InterruptedException;
+  }
+
+  /** Whether anything is under way. */
+  boolean busy() {
+    return owner.busy();
+  }
+
+  /** A measurement, when one is due. */
+  Optional<Effect> measure(ServiceBook book, Instant now) {
+    return meter.due(book, now);
+  }
+
+  void clockMoved(Duration by) {
+    meter.clockMoved(by);
+  }
+
+  void act(Effect effect, ServiceRecord record) {
+    switch (effect) {
+      case Effect.Resolve(Blueprint blueprint) ->
+          spawn(
+              "resolve " + key,
+              () -> resolve(blueprint, record),
+              e -> (book, now) -> book.unresolved(blueprint, e, now));
+      case Effect.Start start ->
+          starting.put(
+              start.id(),
+              spawn(
+                  "start " + start.id(),
+                  () -> start(start),
+                  e -> started(start.id(), (b, now) -> notStarted(b, start, e, now))));
+      case Effect.Cancel(ContainerId id) -> {
+        Thread starter = starting.get(id);
+        if (starter != null) {
+          starter.interrupt();
+        }
+      }
+      case Effect.Stop(ContainerId id, Container container, Duration grace) ->
+          spawn(
+              "stop " + id,
+              () -> {
+                work.stop(id, container, grace);
+                return (book, now) -> book.removed(id, now);
+              },
+              e -> (book, now) -> book.notRemoved(id, e, now));
+      case Effect.Remove(ContainerId id, Container container) ->
+          spawn(
+              "remove " + id,
+              () -> {
+                work.remove(container);
+                return (book, now) -> book.removed(id, now);
+              },
+              e -> (book, now) -> book.notRemoved(id, e, now));
+      case Effect.Watch(ContainerId id, Container container) ->
+          // a runtime that does not answer now is asked again when the containers are listed
+          spawn(
+              "watch " + id,
+              () -> watch(id, container),
+              _ -> (book, now) -> book.unwatched(id, now));
+      case Effect.Check check ->
+          spawn(
+              "check " + check.id(),
+              () -> check(check),
+              e -> checked(check.id(), new ProbeResult(false, String.valueOf(e.getMessage()))));
+      case Effect.Measure(var containers) ->
+          spawn(
+              "measure " + key,
+              () -> meter.read(containers, parts.cores())::accept,
+              _ -> (_, _) -> {});
+    }
+  }
+
+  private Thread spawn(String name, Step step, Function<AgentException, News> failed) {
+    return owner.spawn(name, () -> told(step.run()), e -> told(failed.apply(e)));
+  }
+
+  private Consumer<ServiceController> told(News news) {
+    return controller -> controller.accept(news);
+  }
+
+  private News resolve(Blueprint blueprint, ServiceRecord record) throws InterruptedException {
+    Resolved resolved =
+        resolver.resolve(
+            key,
+            blueprint,
+            Optional.ofNullable(record.images().get(blueprint.revision())),
+            record.restarts(),
+            (image, event) -> parts.audience().pulling(key.service(), image, event));
+    return (book, now) -> book.resolved(blueprint, resolved, now);
+  }
+
+  private News start(Effect.Start wanted) throws InterruptedException {
+    ContainerId id = wanted.id();
+    try {
+      Container made = work.start(wanted);
+      return started(id, (book, now) -> book.started(id, made, now));
+    } catch (InterruptedException e) {
+      if (owner.closing()) {
+        throw e;
+      }
+      Optional<Container> made = find(id);
+      return started(id, (book, _) -> book.abandoned(id, made));
+    } catch (RuntimeException e) {
+      AgentException error =
+          e instanceof AgentException ours
+              ? ours
+              : new AgentException.Internal("the start of %s failed: %s".formatted(id, e), e);
+      Optional<Container> made = find(id);
+      return started(id, (book, now) -> book.startFailed(id, made, error, now));
+    }
+  }
+
+  /** What is left of it is found when the containers are listed. */
+  private static void notStarted(
+      ServiceBook book, Effect.Start start, AgentException error, Instant now) {
+    book.startFailed(start.id(), Optional.empty(), error, now);
+  }
+
+  /** What was made before a start failed; nothing may be concluded while the runtime is silent. */
+  private Optional<Container> find(ContainerId id) throws InterruptedException {
+    for (int tries = 0; ; tries++) {
+      try {
+        return parts.runtime().find(id);
+      } catch (RuntimeException _) {
+        Pauses.REAL.pause(PATIENCE.delay(tries));
+      }
+    }
+  }
+
+  private News started(ContainerId id, News news) {
+    return (book, now) -> {
+      starting.remove(id);
+      news.accept(book, now);
+    };
+  }
+
+  private News watch(ContainerId id, Container container) throws InterruptedException {
+    Outcome outcome = work.awaitEnd(container);
+    owner.wake(); // so that nothing is routed to it while its last lines are read
+    List<String> lastLines = work.lastLines(container);
+    return (book, now) -> book.ended(id, outcome, lastLines, now);
+  }
+
+  private News check(Effect.Check wanted) throws InterruptedException {
+    ProbeResult answer = prober.check(wanted.probe(), wanted.container(), wanted.timeout());
+    return checked(
+        wanted.id(), new ProbeResult(answer.success(), parts.hiding().apply(answer.output())));
+  }
+
+  private static News checked(ContainerId id, ProbeResult result) {
+    return (book, now) -> book.checked(id, result, now);
+  }
+}

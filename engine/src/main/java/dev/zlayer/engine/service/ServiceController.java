@@ -1,0 +1,246 @@
+package dev.zlayer.engine.service;
+
+import dev.zlayer.container.ServiceKey;
+import dev.zlayer.engine.depend.Signal;
+import dev.zlayer.engine.state.Change;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.port.Rotation;
+import dev.zlayer.task.Backoff;
+import dev.zlayer.task.Owner;
+import dev.zlayer.task.Saturating;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
+import java.util.function.UnaryOperator;
+
+/**
+ * Keeps one service as its file says. In each round it compares what is there with what is wanted,
+ * makes its decisions durable, publishes them, and only then lets {@link EffectRunner} carry them
+ * out, which reports back.
+ *
+ * <p>It never relies on a message having come: what is there is what the runtime says.
+ */
+final class ServiceController implements Owner.State {
+  /** What somebody changed behind our back is noticed after this time. */
+  private static final Duration LONGEST_WAIT = Duration.ofSeconds(30);
+
+  private static final Backoff PATIENCE =
+      new Backoff(Duration.ofMillis(20), Duration.ofSeconds(5), 2);
+
+  private final ServiceParts parts;
+  private final ServiceKey key;
+  private final ServiceBook book;
+  private final EffectRunner work;
+  private final Consumer<ServiceStatus> shown;
+  private final Runnable ended;
+  private final List<Effect> undone = new ArrayList<>();
+  private Instant nextList = Instant.MIN;
+  private boolean listed;
+  private int listFailures;
+  private Optional<Rotation.Members> told = Optional.empty();
+  private Optional<Failure> trouble = Optional.empty();
+
+  /** Attempts to publish the members that failed one after the other. */
+  private int troubles;
+
+  private Optional<Instant> tellAgain = Optional.empty();
+  private Optional<ServiceStatus> status = Optional.empty();
+  private int storeFailures;
+  private boolean done;
+
+  ServiceController(
+      ServiceParts parts,
+      ServiceRecord record,
+      Owner<ServiceController> owner,
+      Consumer<ServiceStatus> shown,
+      Runnable ended) {
+    this.parts = parts;
+    this.key = record.key();
+    this.book = new ServiceBook(record, parts.shelf(), parts.random());
+    this.work = new EffectRunner(parts, key, owner);
+    this.shown = shown;
+    this.ended = ended;
+  }
+
+  ServiceBook book() {
+    return book;
+  }
+
+  void accept(BiConsumer<ServiceBook, Instant> news) {
+    news.accept(book, parts.clock().instant());
+  }
+
+  /** Changes what is wanted, durably; throws when it cannot be made so, and is not made. */
+  void change(UnaryOperator<ServiceRecord> change, boolean anew) {
+    ServiceRecord before = book.record();
+    int events = book.notes.events();
+    try {
+      book.notes.replace(change.apply(before));
+      commit(book.notes.unsaved());
+      book.notes.saved();
+    } catch (AgentException e) {
+      book.notes.undo(before, events);
+      throw e;
+    } catch (RuntimeException e) {
+      book.notes.undo(before, events);
+      throw new AgentException.Internal("service %s cannot be changed: %s".formatted(key, e), e);
+    }
+    book.aim.reconsider();
+    if (anew) {
+      book.aim.waitAnew();
+    }
+  }
+
+  private void commit(Change change) {
+    if (!change.isEmpty()) {
+      parts.store().commit(change);
+    }
+  }
+
+  @Override
+  public boolean done() {
+    return done;
+  }
+
+  @Override
+  public void clockMoved(Duration by) {
+    nextList = nextList.equals(Instant.MIN) ? nextList : Saturating.plus(nextList, by);
+    tellAgain = tellAgain.map(time -> Saturating.plus(time, by));
+    work.clockMoved(by);
+    book.clockMoved(by);
+  }
+
+  @Override
+  public Duration round() throws InterruptedException {
+    Instant now = parts.clock().instant();
+    if (!now.isBefore(nextList)) {
+      list(now);
+    }
+    if (!listed) {
+      return untilNextLook(now);
+    }
+    boolean leaving = book.aim.leaving() != Aim.Leaving.NO;
+    if (leaving && mayLeave() && left()) {
+      done = true;
+      return Duration.ZERO;
+    }
+    if (!leaving || mayLeave()) {
+      undone.addAll(book.decide(parts.board().signals(), now));
+      work.measure(book, now).ifPresent(undone::add);
+    }
+    if (save()) {
+      publish(now);
+      List<Effect> effects = List.copyOf(undone);
+      undone.clear();
+      effects.forEach(effect -> work.act(effect, book.record()));
+    }
+    return untilNextLook(now);
+  }
+
+  /** Nothing is decided before the containers were seen once: what runs must not be made twice. */
+  private void list(Instant now) {
+    try {
+      undone.addAll(book.found(parts.runtime().list(), now));
+      nextList = now.plus(LONGEST_WAIT);
+      listed = true;
+      listFailures = 0;
+    } catch (RuntimeException e) {
+      nextList = now.plus(PATIENCE.delay(listFailures++));
+      if (!listed) {
+        var error =
+            e instanceof AgentException ours
+                ? ours
+                : new AgentException.Internal("containers cannot be listed: " + e, e);
+        show(new ServiceView(book, now).status(Optional.of(Failure.of(error, now)), 0));
+      }
+    }
+  }
+
+  private Duration untilNextLook(Instant now) {
+    if (storeFailures > 0) {
+      return PATIENCE.delay(storeFailures - 1);
+    }
+    Optional<Instant> look = book.notes.takeLookAgain();
+    Instant next = look.filter(nextList::isAfter).orElse(nextList);
+    next = tellAgain.filter(next::isAfter).orElse(next);
+    Duration wait = Saturating.between(now, next);
+    return wait.compareTo(LONGEST_WAIT) > 0 ? LONGEST_WAIT : wait;
+  }
+
+  private boolean mayLeave() {
+    Map<String, Signal> signals = parts.board().signals();
+    return parts.audience().dependants(key.service()).stream()
+        .allMatch(name -> Optional.ofNullable(signals.get(name)).map(Signal::gone).orElse(true));
+  }
+
+  private boolean left() throws InterruptedException {
+    if (!book.lives.isEmpty() || work.busy()) {
+      return false;
+    }
+    try {
+      parts.rotation().remove(key);
+      if (book.aim.leaving() == Aim.Leaving.FOR_GOOD) {
+        commit(Change.of(new Change.Delete(ServiceCodec.KIND, key.toString())));
+      }
+    } catch (RuntimeException _) {
+      storeFailures++;
+      return false;
+    }
+    parts.board().publish(key.service(), Signal.left(book.record().revision()));
+    ended.run();
+    parts.audience().gone(key.service());
+    return true;
+  }
+
+  private boolean save() {
+    try {
+      commit(book.notes.unsaved());
+      book.notes.saved();
+      storeFailures = 0;
+      return true;
+    } catch (RuntimeException _) {
+      // nothing was acted on: the same is tried again
+      storeFailures++;
+      return false;
+    }
+  }
+
+  private void publish(Instant now) throws InterruptedException {
+    var view = new ServiceView(book, now);
+    Optional<Rotation.Members> members = view.members();
+    boolean late = tellAgain.map(at -> !now.isBefore(at)).orElse(false);
+    if (members.isPresent() && (late || !members.equals(told))) {
+      told = members;
+      tell(members.get(), now);
+    }
+    parts.board().publish(key.service(), view.signal(trouble.isEmpty()));
+    show(view.status(trouble, troubles));
+  }
+
+  private void show(ServiceStatus fresh) {
+    if (!status.equals(Optional.of(fresh))) {
+      status = Optional.of(fresh);
+      shown.accept(fresh);
+      parts.audience().changed(fresh);
+    }
+  }
+
+  private void tell(Rotation.Members members, Instant now) throws InterruptedException {
+    try {
+      parts.rotation().update(members);
+      trouble = Optional.empty();
+      troubles = 0;
+      tellAgain = Optional.empty();
+    } catch (AgentException e) {
+      trouble = Optional.of(Failure.of(e, now));
+      troubles++;
+      tellAgain =
+          Optional.of(now.plus(RestartPolicy.patience(Math.min(2, troubles - 1), parts.random())));
+    }
+  }
+}
