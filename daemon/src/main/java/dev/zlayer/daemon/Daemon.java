@@ -22,6 +22,7 @@ import java.util.Optional;
 /** An agent with its doors open. */
 public final class Daemon implements AutoCloseable {
   private final Agent agent;
+  private final Idempotency idempotency;
   private final HttpDoor door;
   private final Parts parts;
 
@@ -31,6 +32,7 @@ public final class Daemon implements AutoCloseable {
     AgentConfig config = configured.config();
     Optional<TcpDoor> tcp = TcpSettings.of(config);
     this.agent = parts.start("the agent", () -> Agent.open(config, env, log));
+    this.idempotency = new Idempotency(agent.store(), InstantSource.system());
     var router = new Router(routes(resources(configured, env)));
     this.door =
         parts.start(
@@ -48,6 +50,7 @@ public final class Daemon implements AutoCloseable {
     return resources.stream()
         .flatMap(resource -> resource.routes().stream())
         .map(route -> route.frees() ? route.with(this::withReserve) : route)
+        .map(route -> route.repeatable() ? idempotency.around(route) : route)
         .toList();
   }
 

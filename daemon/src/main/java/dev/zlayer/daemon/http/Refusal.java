@@ -20,7 +20,7 @@ public final class Refusal extends RuntimeException {
     return title;
   }
 
-  static Refusal malformed(String detail) {
+  public static Refusal malformed(String detail) {
     return new Refusal(400, "BadRequest", detail);
   }
 
@@ -41,6 +41,11 @@ public final class Refusal extends RuntimeException {
   static Refusal wrongMethod(String method, String path, String allowed) {
     return new Refusal(
         405, "MethodNotAllowed", "%s has no %s, only %s".formatted(path, method, allowed));
+  }
+
+  /** The thing is not as the caller has seen it. */
+  public static Refusal changed(String detail) {
+    return new Refusal(412, "PreconditionFailed", detail);
   }
 
   static Refusal tooLarge(long bytes) {

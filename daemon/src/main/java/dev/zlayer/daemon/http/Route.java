@@ -25,13 +25,19 @@ public record Route(
     boolean viewable,
     boolean frees,
     Action action) {
+  private static final String KEY = "Idempotency-Key";
+
   public Route {
     parameters = List.copyOf(parameters);
     results = List.copyOf(results);
   }
 
-  /** A query parameter; {@code type} as JSON Schema calls it. */
-  public record Parameter(String name, String type, boolean required, String doc) {}
+  /** A parameter of the query, or a header; {@code type} as JSON Schema calls it. */
+  public record Parameter(String name, String in, String type, boolean required, String doc) {
+    Parameter(String name, String type, boolean required, String doc) {
+      this(name, "query", type, required, doc);
+    }
+  }
 
   /** What may be sent: a record's keys, or plain bytes of a media type. */
   public record Body(String mediaType, Optional<Class<? extends Record>> type, String doc) {}
@@ -85,6 +91,10 @@ public record Route(
     return with(new Parameter(name, "string", false, doc));
   }
 
+  public Route withHeader(String name, String doc) {
+    return with(new Parameter(name, "header", "string", false, doc));
+  }
+
   public Route withFlag(String name, String doc) {
     return with(new Parameter(name, "boolean", false, doc));
   }
@@ -95,6 +105,16 @@ public record Route(
 
   public Route withRequired(String name, String doc) {
     return with(new Parameter(name, "string", true, doc));
+  }
+
+  /** Takes a header {@code Idempotency-Key}, so that sending it twice does it once. */
+  public Route repeatableByKey() {
+    return withHeader(
+        KEY, "Sent again with the same key within a day, it does nothing and answers the same.");
+  }
+
+  public boolean repeatable() {
+    return parameters.stream().anyMatch(parameter -> parameter.name().equals(KEY));
   }
 
   private Route with(Parameter parameter) {
@@ -120,8 +140,15 @@ public record Route(
     return gives(new Result(200, Call.JSON, Optional.of(type), false, "what was asked for"));
   }
 
+  /** A list, of which callers may ask for a part. */
   public Route givesMany(Class<?> type) {
-    return gives(new Result(200, Call.JSON, Optional.of(type), true, "all of them"));
+    Route paged =
+        parameters.stream().anyMatch(parameter -> parameter.name().equals(Paging.LIMIT))
+            ? this // it has its own way
+            : withNumber(Paging.LIMIT, "At most so many; all when absent.")
+                .withNumber(Paging.OFFSET, "Leave out so many from the beginning.")
+                .with(Paging::around);
+    return paged.gives(new Result(200, Call.JSON, Optional.of(type), true, "all of them"));
   }
 
   public Route creates(Class<?> type) {

@@ -76,6 +76,7 @@ public final class ContainersResource implements Resource {
             .with("service", "Only of this service or job.")
             .givesMany(ContainerView.class),
         Route.post("/containers", "Make a container without a deployment.", this::create)
+            .repeatableByKey()
             .takes(CreateContainer.class)
             .creates(Made.class),
         Route.view("/containers/{ref}", "Show one container with all there is.", this::inspect)

@@ -3,6 +3,7 @@ package dev.zlayer.daemon.rest;
 import dev.zlayer.container.ServiceKey;
 import dev.zlayer.daemon.http.Answer;
 import dev.zlayer.daemon.http.Call;
+import dev.zlayer.daemon.http.Refusal;
 import dev.zlayer.daemon.http.Route;
 import dev.zlayer.daemon.rest.view.DeploymentView;
 import dev.zlayer.daemon.rest.view.DeploymentView.RevisionView;
@@ -15,6 +16,7 @@ import dev.zlayer.engine.deployment.UpRequest;
 import dev.zlayer.engine.service.ServiceState;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
 import dev.zlayer.spec.form.Doc;
 import dev.zlayer.spec.form.Range;
 import dev.zlayer.task.Deadline;
@@ -23,7 +25,9 @@ import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.function.Predicate;
 
 /** Deployments and their services. */
@@ -61,6 +65,8 @@ public final class DeploymentsResource implements Resource {
         Route.put("/deployments/{name}", "Make a file true; the same once more is fine.", this::up)
             .with("directory", "Where relative paths of the file begin; absolute.")
             .with("wait", "How long to wait for it, as lines of progress or for the result.")
+            .withHeader("If-Match", "The ETag of GET: refused with 412 when it has changed since.")
+            .withHeader("If-None-Match", "With *: refused with 412 when it exists.")
             .takes(YAML, "A deployment file.")
             .gives(DeploymentView.class)
             .streams(ProgressLine.class, "When asked for lines."),
@@ -116,8 +122,30 @@ public final class DeploymentsResource implements Resource {
   }
 
   private Answer up(Call call) {
-    Revision _ = deployments.up(request(call));
+    OptionalLong seen = seen(call);
+    UpRequest plain = request(call);
+    try {
+      Revision _ =
+          deployments.up(new UpRequest(plain.name(), plain.file(), plain.directory(), seen));
+    } catch (AgentException.Conflict e) {
+      throw seen.isPresent() ? Refusal.changed(String.valueOf(e.getMessage())) : e;
+    }
     return settled(call, _ -> true);
+  }
+
+  /** The revision that a caller has seen; none may exist for one that says so. */
+  private static OptionalLong seen(Call call) {
+    if (call.header("If-None-Match").filter("*"::equals).isPresent()) {
+      return OptionalLong.of(0);
+    }
+    Optional<String> tag = call.header("If-Match");
+    if (tag.isEmpty()) {
+      return OptionalLong.empty();
+    }
+    if (!tag.get().matches("\"[0-9]{1,18}\"")) {
+      throw Refusal.malformed("If-Match is the ETag of the deployment, such as \"3\"");
+    }
+    return OptionalLong.of(Long.parseLong(tag.get().replace("\"", "")));
   }
 
   private Answer diff(Call call) {
@@ -133,7 +161,12 @@ public final class DeploymentsResource implements Resource {
   }
 
   private Answer show(Call call) {
-    return Answer.json(ViewJson.of(DeploymentView.of(deployments.status(call.path("name")))));
+    var view = DeploymentView.of(deployments.status(call.path("name")));
+    return new Answer.Whole(
+        200,
+        Call.JSON,
+        JsonText.bytes(ViewJson.of(view)),
+        Map.of("ETag", "\"" + view.revision() + "\""));
   }
 
   private Answer spec(Call call) {

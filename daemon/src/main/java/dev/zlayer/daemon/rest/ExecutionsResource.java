@@ -47,6 +47,7 @@ public final class ExecutionsResource implements Resource {
             .with("job", "Only of this job, as deployment/job.")
             .with("status", "Only with this status.")
             .withNumber("limit", "At most so many; 100 when absent.")
+            .withNumber("offset", "Leave out so many of the newest.")
             .givesMany(ExecutionView.class),
         Route.view("/executions/{id}", "Show an execution.", this::show).gives(ExecutionView.class),
         Route.view("/executions/{id}/wait", "Wait for its end.", this::await)
@@ -75,6 +76,7 @@ public final class ExecutionsResource implements Resource {
         jobs.list().reversed().stream()
             .filter(one -> job.map(one.job().toString()::equals).orElse(true))
             .filter(one -> status.map(one.status().word()::equals).orElse(true))
+            .skip(call.number("offset").orElse(0))
             .limit(call.number("limit").orElse(USUAL_LIMIT));
     return Answer.json(ViewJson.of(newest.map(ExecutionView::of).toList()));
   }

@@ -85,6 +85,7 @@ public final class JobsResource implements Resource {
             .givesMany(JobView.class),
         Route.view("/jobs/{deployment}/{job}", "Show a job.", this::show).gives(JobView.class),
         Route.post("/jobs/{deployment}/{job}/executions", "Run a job.", this::run)
+            .repeatableByKey()
             .takes(Run.class)
             .creates(Begun.class),
         Route.view("/cron", "List schedules.", this::schedules)

@@ -102,6 +102,7 @@ public final class Deployments implements AutoCloseable {
    * replicas that are as wanted stay untouched. The same file once more makes no new revision but
    * starts again what has failed.
    *
+   * @throws AgentException.Conflict it is not at the revision that the caller has seen
    * @throws AgentException.InvalidSpec the file has problems; all are named
    * @throws AgentException.Unsupported fields of it cannot be honoured; all are named
    */
@@ -109,7 +110,22 @@ public final class Deployments implements AutoCloseable {
     DeploymentSpec spec = DeploymentFile.read(request.name(), request.file());
     String file = new String(request.file(), StandardCharsets.UTF_8);
     return locked(
-        spec.deployment(), () -> revise(spec, file, request.directory(), Optional.empty()));
+        spec.deployment(),
+        () -> {
+          request.after().ifPresent(seen -> requireRevision(spec.deployment(), seen));
+          return revise(spec, file, request.directory(), Optional.empty());
+        });
+  }
+
+  /** For a caller that must not overwrite what it has not seen. */
+  private void requireRevision(String name, long seen) {
+    long now =
+        Optional.ofNullable(live.get(name)).map(known -> known.record().revision()).orElse(0L);
+    if (now != seen) {
+      throw new AgentException.Conflict(
+          "deployment '%s' has revision %d, not %d: read it again before changing it"
+              .formatted(name, now, seen));
+    }
   }
 
   private Revision revise(

@@ -2,6 +2,7 @@ package dev.zlayer.engine.deployment;
 
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /**
  * A deployment file that is to be made true.
@@ -9,9 +10,14 @@ import java.util.Optional;
  * @param name the deployment it is meant for; refused when the file names another one
  * @param file YAML as a person wrote it
  * @param directory absolute; where relative paths of the file start
+ * @param after the revision that the caller has seen, 0 for none; refused when it is another one
  */
 @SuppressWarnings("ArrayRecordComponent") // a file is bytes; nobody compares requests
-public record UpRequest(Optional<String> name, byte[] file, Path directory) {
+public record UpRequest(Optional<String> name, byte[] file, Path directory, OptionalLong after) {
+  public UpRequest(Optional<String> name, byte[] file, Path directory) {
+    this(name, file, directory, OptionalLong.empty());
+  }
+
   public UpRequest {
     file = file.clone();
   }

@@ -61,7 +61,7 @@ public final class ApiReference {
                 .formatted(
                     parameter.name(),
                     parameter.required() ? " (required)" : "",
-                    parameter.type(),
+                    parameter.in().equals("header") ? "header" : parameter.type(),
                     parameter.doc().replace("|", "\\|")));
       }
       text.append('\n');

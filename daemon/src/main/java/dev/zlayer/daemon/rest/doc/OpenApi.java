@@ -76,7 +76,8 @@ public final class OpenApi {
       parameters.add(parameter(variable.group(1), "path", true, "string", ""));
     }
     for (Route.Parameter query : route.parameters()) {
-      parameters.add(parameter(query.name(), "query", query.required(), query.type(), query.doc()));
+      parameters.add(
+          parameter(query.name(), query.in(), query.required(), query.type(), query.doc()));
     }
     return parameters;
   }

@@ -1,0 +1,111 @@
+package dev.zlayer.daemon;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.zlayer.host.http.HttpRequest;
+import dev.zlayer.json.Json;
+import dev.zlayer.testkit.Fact;
+import dev.zlayer.testkit.Requires;
+import java.nio.charset.StandardCharsets;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Callers that send a request twice, or that change what somebody else has changed meanwhile. */
+@Timeout(120)
+@Requires({Fact.ROOT, Fact.OVERLAYFS, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX})
+class RepeatedRequestsIT {
+  private static final String FILE =
+      """
+      version: v1
+      deployment: shop
+      services:
+        report:
+          rtype: job
+          image: {name: %s}
+          command: [sleep, "%d"]
+      """;
+
+  private Node node;
+
+  @BeforeEach
+  void open() throws Exception {
+    node = new Node().with("network_pool", "0");
+  }
+
+  @AfterEach
+  void close() throws Exception {
+    node.close();
+  }
+
+  private static Json create(Rest rest, String key) throws InterruptedException {
+    return rest.send(
+            HttpRequest.of("POST", "/api/v1/containers")
+                .with("Idempotency-Key", key)
+                .withJson(
+                    "{\"image\":\"%s\",\"pull\":\"never\",\"start\":false,\"command\":[\"true\"]}"
+                        .formatted(Node.IMAGE)))
+        .expect(201)
+        .json();
+  }
+
+  private static Rest.Reply up(Rest rest, int seconds, String header, String value)
+      throws InterruptedException {
+    return rest.send(
+        HttpRequest.of("PUT", "/api/v1/deployments/shop")
+            .with(header, value)
+            .withBody(
+                new HttpRequest.Body.Bytes(
+                    FILE.formatted(Node.IMAGE, seconds).getBytes(StandardCharsets.UTF_8))));
+  }
+
+  @Test
+  void aRequestWithAKeyIsDoneOnceAlsoAcrossARestart() throws Exception {
+    Json first;
+    try (Daemon _ = node.daemon();
+        Rest rest = node.rest()) {
+      Node.loadImage(rest);
+      first = create(rest, "one");
+      assertThat(create(rest, "one")).isEqualTo(first);
+      assertThat(create(rest, "two")).isNotEqualTo(first);
+    }
+    try (Daemon _ = node.daemon();
+        Rest rest = node.rest()) {
+      assertThat(create(rest, "one")).isEqualTo(first);
+      Json all = rest.get("/containers?all=true").expect(200).json();
+      assertThat(all.items()).hasSize(2);
+      Rest.Reply second = rest.get("/containers?all=true&limit=1&offset=1").expect(200);
+      assertThat(second.json().items()).containsExactly(all.items().get(1));
+      assertThat(second.headers().first("X-Total-Count")).contains("2");
+      assertThat(rest.get("/containers?all=true&offset=5").expect(200).json().items()).isEmpty();
+      rest.get("/containers?limit=-1").expect(400);
+      up(rest, 0, "If-None-Match", "*").expect(202);
+      var run =
+          HttpRequest.of("POST", "/api/v1/jobs/shop/report/executions")
+              .with("Idempotency-Key", "one")
+              .withJson("{}");
+      Json begun = rest.send(run).expect(201).json();
+      assertThat(rest.send(run).expect(201).json()).isEqualTo(begun);
+      assertThat(rest.get("/executions").expect(200).json().items()).hasSize(1);
+    }
+  }
+
+  @Test
+  void aDeploymentThatSomebodyElseChangedIsNotOverwritten() throws Exception {
+    try (Daemon _ = node.daemon();
+        Rest rest = node.rest()) {
+      Node.loadImage(rest);
+      up(rest, 1, "If-None-Match", "*").expect(202);
+      up(rest, 2, "If-None-Match", "*").expect(412);
+      String tag = rest.get("/deployments/shop").headers().first("ETag").orElseThrow();
+      up(rest, 2, "If-Match", tag).expect(202);
+
+      Rest.Reply late = up(rest, 3, "If-Match", tag).expect(412);
+      assertThat(late.json().at("detail").string())
+          .contains("deployment 'shop' has revision 2, not 1: read it again before changing it");
+      up(rest, 3, "If-Match", "yesterday").expect(400);
+      assertThat(rest.get("/deployments/shop/spec").expect(200).text()).contains("\"2\"");
+    }
+  }
+}
