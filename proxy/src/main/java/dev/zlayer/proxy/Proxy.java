@@ -63,12 +63,12 @@ public final class Proxy implements Rotation, DeploymentNames, AutoCloseable {
   private final Map<String, Range> ranges = new ConcurrentHashMap<>();
   private final KeyedLock<String> filterLock = new KeyedLock<>();
 
-  private Proxy(ProxyConfig config, Pauses pauses, NameServerLoop names) {
+  private Proxy(ProxyConfig config, Pauses pauses, NameServerLoop names, PacketFilter filter) {
     this.config = config;
     this.pauses = pauses;
     this.table = new EndpointTable(config.table());
     this.store = new EndpointStore(config.stateDirectory());
-    this.filter = new PacketFilter(config);
+    this.filter = filter;
     this.names = names;
   }
 
@@ -77,13 +77,15 @@ public final class Proxy implements Rotation, DeploymentNames, AutoCloseable {
     boolean former = Files.exists(config.formerState());
     EndpointStore.State stored = new EndpointStore(config.stateDirectory()).load();
     EndpointStore.State before = former ? EndpointStore.former(config.formerState()) : stored;
+    PacketFilter filter = PacketFilter.open(config);
     NameServerLoop names;
     try {
       names = NameServerLoop.open(before.namePort(), config.resolvConf());
     } catch (IOException e) {
+      filter.close();
       throw new AgentException.Network("cannot start the name server: " + e.getMessage(), e);
     }
-    var proxy = new Proxy(config, pauses, names);
+    var proxy = new Proxy(config, pauses, names, filter);
     try {
       proxy.adopt(before);
       if (former) {
@@ -224,6 +226,7 @@ public final class Proxy implements Rotation, DeploymentNames, AutoCloseable {
       relay.close();
     }
     reservations.close();
+    filter.close();
   }
 
   /** Removes everything, the rules too. */

@@ -48,7 +48,7 @@ class ProxyTest {
     Path nft = directory.resolve("nft");
     Files.writeString(
         nft,
-        "#!/bin/sh\n[ -e %s ] && { echo no kernel >&2; exit 1; }\ncat >> %s\n"
+        "#!/bin/sh\n[ -e %s ] && { echo no kernel >&2; exit 1; }\ncat \"$2\" >> %s\n"
             .formatted(failing, written),
         java.nio.charset.StandardCharsets.UTF_8);
     Files.setPosixFilePermissions(nft, PosixFilePermissions.fromString("rwx------"));

@@ -4,6 +4,8 @@ import dev.zlayer.bench.Report;
 import dev.zlayer.bench.Samples;
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ServiceKey;
+import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
 import dev.zlayer.port.Rotation.Member;
 import dev.zlayer.port.Rotation.Members;
 import dev.zlayer.proxy.Proxy;
@@ -12,7 +14,9 @@ import dev.zlayer.spec.network.EndpointSpec;
 import dev.zlayer.spec.network.Exposure;
 import dev.zlayer.spec.network.NetworkingSpec.Reachability;
 import dev.zlayer.task.Pauses;
+import java.io.IOException;
 import java.net.InetAddress;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -25,16 +29,14 @@ public final class EndpointsWork implements Work {
   @Override
   public List<Report.Table> measure(Arena arena) throws Exception {
     int services = arena.options().size(8_000, 800);
-    int updates = arena.options().size(200, 40);
+    int updates = arena.options().size(100, 40);
     Path directory = arena.options().directory().resolve("endpoints");
     ProxyConfig config =
         ProxyConfig.of(directory, directory.resolveSibling("doors.json"), _ -> true)
             .withPrefix("bench");
     var rows = new ArrayList<Report.Row>();
+    seed(config.formerState(), services);
     try (var proxy = Proxy.open(config.withNft("true"), Pauses.REAL)) {
-      for (int number = 0; number < services; number++) {
-        proxy.update(members(number, 1));
-      }
       rows.add(row("the agent alone, beside %d services", services, proxy, updates));
     }
     Proxy proxy = Proxy.open(config, Pauses.REAL);
@@ -53,6 +55,38 @@ public final class EndpointsWork implements Work {
     return List.of(
         new Report.Table(
             "a new member of a service", "ms each", rows.getLast().contestant(), rows));
+  }
+
+  /** As an earlier version left them, which is read at once. */
+  private static void seed(Path file, int services) throws IOException {
+    var endpoints = new ArrayList<Json>();
+    for (int number = 0; number < services; number++) {
+      endpoints.add(
+          Json.object()
+              .put("transport", "tcp")
+              .put("loopback", false)
+              .put("port", FIRST_PORT + number)
+              .put("deployment", "bench")
+              .put("service", "s" + number)
+              .put("endpoint", "http")
+              .put("target_port", 80)
+              .put("way", "kernel")
+              .put("members", List.of(address(number, 1).getHostAddress()))
+              .build());
+    }
+    Files.write(
+        file,
+        JsonText.bytes(
+            Json.object()
+                .put("version", 1)
+                .put("name_port", 0)
+                .put("doors", endpoints)
+                .put("ranges", List.of())
+                .build()));
+  }
+
+  private static InetAddress address(int number, int member) {
+    return InetAddress.ofLiteral("10.%d.%d.%d".formatted(member, number / 256, number % 256));
   }
 
   private static Report.Row row(String title, int services, Proxy proxy, int updates)
@@ -86,8 +120,6 @@ public final class EndpointsWork implements Work {
         Reachability.NEVER,
         List.of(
             new Member(
-                ContainerId.of("bench", key.service(), member),
-                InetAddress.ofLiteral("10.%d.%d.%d".formatted(member, number / 256, number % 256)),
-                true)));
+                ContainerId.of("bench", key.service(), member), address(number, member), true)));
   }
 }

@@ -376,7 +376,7 @@ class DeploymentEndpointsIT {
     assertThat(bridges.make("Shop").name()).isNotEqualTo(first.name());
     attach("one", "shop");
 
-    assertThatThrownBy(() -> bridges.remove("shop")).isInstanceOf(AgentException.InvalidSpec.class);
+    assertThatThrownBy(() -> bridges.remove("shop")).isInstanceOf(AgentException.Conflict.class);
     networks.detach("one");
     bridges.remove("shop");
     bridges.remove("shop");
