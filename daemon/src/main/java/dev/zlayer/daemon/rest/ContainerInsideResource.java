@@ -197,6 +197,7 @@ public final class ContainerInsideResource implements Resource {
           }
         },
         call.flag("logs", false),
+        query -> standalone.logs(container, query),
         clock);
   }
 

@@ -27,8 +27,7 @@ import org.jspecify.annotations.Nullable;
  * Reads a container's output on the caller's thread, piece by piece as conmon wrote it: nothing is
  * joined, so the bytes of a line that is not ended yet are given as soon as they are there, and all
  * pieces come in the order in which they were written. What is there when it is opened stays
- * readable however much is rotated meanwhile; a follower that is slower than the container for
- * longer than the log is large continues with the oldest generation that is left.
+ * readable however much is rotated meanwhile, and so does what comes while it is followed.
  */
 public final class LogFileReader implements LogReader {
   private static final int BUFFER = 64 << 10;

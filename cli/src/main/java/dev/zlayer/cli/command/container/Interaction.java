@@ -25,6 +25,7 @@ public final class Interaction {
   private final boolean terminal;
   private final boolean own;
   private final AtomicBoolean detached = new AtomicBoolean();
+  private final long[] printed = new long[2];
 
   /**
    * @param own the process is the container's own: it gets signals, and goes on when the person
@@ -35,6 +36,11 @@ public final class Interaction {
     this.channel = channel;
     this.terminal = terminal;
     this.own = own;
+  }
+
+  /** How many bytes of each stream were printed, for one who continues with the log. */
+  public long printed(boolean stderr) {
+    return printed[stderr ? 1 : 0];
   }
 
   /** How it ended; no code when the person left, or when the daemon does not know one. */
@@ -70,6 +76,7 @@ public final class Interaction {
             PrintStream out = stream == 2 ? session.err() : session.out();
             out.write(bytes, 0, bytes.length);
             out.flush();
+            printed[stream == 2 ? 1 : 0] += bytes.length;
           }
           case Channel.Frame.Word(Json word) -> {
             Optional<End> end = end(word);

@@ -5,6 +5,7 @@ import dev.zlayer.cli.client.Channel;
 import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.cli.client.DaemonLost;
 import dev.zlayer.cli.client.DaemonProblem;
+import dev.zlayer.cli.client.Output;
 import dev.zlayer.cli.client.OutputFrames;
 import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.client.Reconnecting;
@@ -16,6 +17,8 @@ import dev.zlayer.cli.print.Outcomes;
 import dev.zlayer.cli.terminal.OutputClosed;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
+import java.util.Arrays;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
@@ -34,6 +37,11 @@ final class Foreground {
   private final String name;
   private final boolean remove;
   private final AtomicInteger signals = new AtomicInteger();
+
+  /** Bytes of its log that were printed while it was attached to. */
+  private long skipOut;
+
+  private long skipErr;
 
   Foreground(
       Session session,
@@ -88,9 +96,11 @@ final class Foreground {
 
   private int attach(boolean tty) throws InterruptedException {
     Query query = Query.of("stdin", true).and("logs", true).and("start", true);
+    Optional<Interaction> interaction = Optional.empty();
     try {
       Channel channel = client.connect(target.path() + "/attach/ws", query);
-      Interaction.End end = new Interaction(session, channel, tty, true).run(true);
+      interaction = Optional.of(new Interaction(session, channel, tty, true));
+      Interaction.End end = interaction.get().run(true);
       if (end.detached()) {
         release();
         session.err().println(farewell());
@@ -105,6 +115,10 @@ final class Foreground {
       throw problem;
     } catch (DaemonLost lost) {
       session.err().println("zlayer: " + lost.getMessage());
+      if (interaction.isPresent()) {
+        skipOut = interaction.get().printed(false);
+        skipErr = interaction.get().printed(true);
+      }
       return ended();
     }
   }
@@ -149,13 +163,31 @@ final class Foreground {
               Query query =
                   Query.of("follow", true).andIf("since", resume.since().map(Object::toString));
               try (OutputFrames frames = client.output(target.path() + "/logs", query)) {
-                resume.passNew(frames, printer::put, printer::flush);
+                resume.passNew(
+                    frames, piece -> unprinted(piece).ifPresent(printer::put), printer::flush);
                 return true;
               } finally {
                 printer.flush();
               }
             });
     assert complete;
+  }
+
+  /** Without what was printed before the connection to its streams broke. */
+  private Optional<Output> unprinted(Output piece) {
+    long skip = piece.stderr() ? skipErr : skipOut;
+    int length = piece.bytes().length + (piece.partial() ? 0 : 1);
+    long left = Math.max(0, skip - length);
+    if (piece.stderr()) {
+      skipErr = left;
+    } else {
+      skipOut = left;
+    }
+    if (skip >= length) {
+      return Optional.empty();
+    }
+    byte[] rest = Arrays.copyOfRange(piece.bytes(), (int) skip, piece.bytes().length);
+    return Optional.of(new Output(piece.time(), piece.stderr(), rest, piece.partial()));
   }
 
   private boolean hasRun() throws InterruptedException {

@@ -29,6 +29,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What containers print arrives byte for byte, whatever way it takes to the command line. */
 @Timeout(240)
@@ -134,6 +136,12 @@ class OutputIT {
           daemon.ok("run", "-d", "--name", name, "-v", program.mount(), "bb:1", "sh", "/cases/run");
           assertSame(way + ", logs -f", program, cli.bytes("logs", "-f", name));
           assertSame(way + ", logs", program, cli.bytes("logs", name));
+          // it prints once its input has ended, which is when somebody has joined it
+          String late = "read line; . /cases/run; true";
+          daemon.ok(
+              "run", "-d", "-i", "--name", "late", "-v", program.mount(), "bb:1", "sh", "-c", late);
+          assertSame(way + ", attach", program, cli.bytes("attach", "--logs", "late"));
+          daemon.ok("rm", "late");
         }
         case 3 -> job(way, name, program);
         default -> {
@@ -234,15 +242,17 @@ class OutputIT {
     assertThat(full.stderr()).contains("cannot write the output: No space left on device");
   }
 
-  /** Followed while the daemon is killed and started again. */
-  @Test
-  void aFollowedLogHasEveryByteAcrossAKillOfTheDaemon() throws Exception {
+  /** Watched, or joined with standard input, while the daemon is killed and started again. */
+  @ParameterizedTest
+  @ValueSource(strings = {"--label=a=b", "-i"})
+  void everyByteArrivesOnceAcrossAKillOfTheDaemon(String flag) throws Exception {
     String script =
         "i=0; while [ $i -lt 150 ]; do printf $i,; printf e$i, >&2; sleep 0.02; i=$((i+1)); done;"
             + " printf end";
     try (var scope = new TaskScope("run")) {
       var run =
-          scope.fork(() -> cli.bytes("run", "--rm", "--name", "on", "bb:1", "sh", "-c", script));
+          scope.fork(
+              () -> cli.bytes("run", "--rm", flag, "--name", "on", "bb:1", "sh", "-c", script));
       Awaitility.await().until(() -> daemon.ok("ps").contains("on "));
       daemon.kill();
       daemon.restart();

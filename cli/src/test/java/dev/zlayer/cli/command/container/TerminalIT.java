@@ -140,7 +140,7 @@ class TerminalIT {
           .until(
               () -> {
                 person.type("\u0003");
-                return person.screen().contains("'zlayer kill deaf' ends it");
+                return person.screen().contains("end it with 'zlayer kill deaf'");
               });
       daemon.ok("kill", "deaf");
       assertThat(person.exitCode()).isEqualTo(137);

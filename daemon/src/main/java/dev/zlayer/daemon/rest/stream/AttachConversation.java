@@ -14,6 +14,7 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.time.InstantSource;
 import java.util.Optional;
+import java.util.function.Function;
 
 /**
  * With a container's own process. Leaving does not end it. With a terminal the bytes come as they
@@ -26,14 +27,20 @@ final class AttachConversation implements Conversation {
   private final Optional<LogReader> past;
   private final boolean fromLog;
 
-  AttachConversation(Container container, ExecSession session, boolean logs, InstantSource clock) {
+  /** {@code output} opens what the container printed. */
+  AttachConversation(
+      Container container,
+      ExecSession session,
+      boolean logs,
+      Function<LogQuery, LogReader> output,
+      InstantSource clock) {
     this.container = container;
     this.session = session;
     this.fromLog = logs && !container.spec().process().terminal();
     this.past =
         logs
             ? Optional.of(
-                container.logs(
+                output.apply(
                     fromLog ? LogQuery.ALL.following() : LogQuery.ALL.withUntil(clock.instant())))
             : Optional.empty();
   }

@@ -1,12 +1,15 @@
 package dev.zlayer.daemon.rest.stream;
 
 import dev.zlayer.container.ExecSpec;
+import dev.zlayer.container.LogQuery;
 import dev.zlayer.daemon.http.Answer;
 import dev.zlayer.daemon.http.Call;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Attachable;
 import dev.zlayer.port.Container;
+import dev.zlayer.port.LogReader;
 import java.time.InstantSource;
+import java.util.function.Function;
 
 /** Opens conversations. */
 public final class Streams {
@@ -22,9 +25,15 @@ public final class Streams {
    * Talks to the container's own process; leaving leaves it running.
    *
    * @param before is done first: starting it, for one
+   * @param output opens what the container printed
    */
   public static Answer attach(
-      Call call, Container container, Before before, boolean logs, InstantSource clock) {
+      Call call,
+      Container container,
+      Before before,
+      boolean logs,
+      Function<LogQuery, LogReader> output,
+      InstantSource clock) {
     if (!(container instanceof Attachable attachable)) {
       throw new AgentException.Unsupported(
           "containers of runtime '%s' cannot be attached to"
@@ -34,7 +43,7 @@ public final class Streams {
         new StreamLoop(
             () -> {
               before.run();
-              return new AttachConversation(container, attachable.attach(), logs, clock);
+              return new AttachConversation(container, attachable.attach(), logs, output, clock);
             },
             call.id()));
   }
