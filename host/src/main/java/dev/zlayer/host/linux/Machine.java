@@ -6,11 +6,13 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 
 /** What the kernel tells about itself and the machine. */
 public final class Machine {
   private static final Path PROC = Path.of("/proc");
+  private static final Path PROCESSORS = Path.of("/sys/devices/system/cpu");
 
   /** {@code struct utsname}: six texts of this length, the machine is the fifth. */
   private static final int NAME_LENGTH = 65;
@@ -43,6 +45,26 @@ public final class Machine {
 
   public static long memoryBytes() {
     return memoryBytes(lines("meminfo"));
+  }
+
+  /** Where processors tell how hot they are, which tells others what runs here. */
+  public static List<String> thermalThrottles() {
+    return thermalThrottles(PROCESSORS);
+  }
+
+  static List<String> thermalThrottles(Path processors) {
+    List<String> found = new ArrayList<>();
+    try (var entries = Files.newDirectoryStream(processors, "cpu[0-9]*")) {
+      for (Path processor : entries) {
+        Path throttle = processor.resolve("thermal_throttle");
+        if (Files.isDirectory(throttle)) {
+          found.add(throttle.toString());
+        }
+      }
+    } catch (IOException _) {
+      return List.of(); // no such processors
+    }
+    return found.stream().sorted().toList();
   }
 
   /** Whether this process may do what containers need. */

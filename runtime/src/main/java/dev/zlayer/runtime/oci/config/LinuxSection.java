@@ -3,6 +3,7 @@ package dev.zlayer.runtime.oci.config;
 import dev.zlayer.container.SecuritySpec;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.UnixPath;
+import dev.zlayer.host.linux.Machine;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import java.io.IOException;
@@ -46,9 +47,15 @@ final class LinuxSection {
                     input.spec().resources(), input.host(), input.devices(), privileged))
             .put("devices", input.devices().stream().map(DeviceNode::node).toList())
             .put("sysctl", Sysctls.of(input.spec()))
-            .put("maskedPaths", privileged ? List.of() : MASKED)
+            .put("maskedPaths", privileged ? List.of() : masked())
             .put("readonlyPaths", privileged ? List.of() : READ_ONLY);
     return section.putIf("seccomp", seccomp(input)).build();
+  }
+
+  private static List<String> masked() {
+    List<String> masked = new ArrayList<>(MASKED);
+    masked.addAll(Machine.thermalThrottles());
+    return masked;
   }
 
   private static List<Json> namespaces(BundleInput input) {

@@ -34,11 +34,12 @@ public record UserFiles(String passwd, String group) {
     long uid = account.map(Account::uid).orElseGet(() -> number(wanted));
     long gid = groupText.isEmpty() ? account.map(Account::gid).orElse(0L) : groupId(groupText);
     SequencedSet<Long> extra = new LinkedHashSet<>();
+    // else a program with set-group-id drops it, and with it what is denied to this group
+    extra.add(gid);
     if (groupText.isEmpty()) {
       account.ifPresent(known -> extra.addAll(groupsOf(known.name())));
     }
     extraGroups.forEach(name -> extra.add(groupId(name)));
-    extra.remove(gid);
     return new User(uid, gid, List.copyOf(extra));
   }
 

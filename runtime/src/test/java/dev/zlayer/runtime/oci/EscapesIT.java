@@ -1,0 +1,317 @@
+package dev.zlayer.runtime.oci;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.zlayer.container.ContainerSpec;
+import dev.zlayer.container.FileSystemSpec;
+import dev.zlayer.container.GpuRequest;
+import dev.zlayer.container.LogQuery;
+import dev.zlayer.container.LogRecord;
+import dev.zlayer.container.Mount;
+import dev.zlayer.container.NetworkSpec;
+import dev.zlayer.container.ProcessSpec;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.oci.ImageRef;
+import dev.zlayer.port.Archivable;
+import dev.zlayer.port.Container;
+import dev.zlayer.testkit.image.ImageMaker;
+import dev.zlayer.testkit.image.TarEntry;
+import dev.zlayer.testkit.image.TarWriter;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** Ways out of containers that others' engines once had, tried on this one. */
+class EscapesIT extends OnStage {
+  private Path secret;
+
+  @BeforeAll
+  void hideSomething() throws Exception {
+    secret = Files.writeString(directory.resolve("secret"), "of the host");
+  }
+
+  /** runc 2024: a process that began in a descriptor of the host's root. */
+  @Test
+  void noDescriptorReachesAFurtherProcess() throws Exception {
+    Container container = running(Stage.spec("sleep", "60"));
+    try {
+      assertThat(Runs.exec(container, "sh", "-c", "for f in /proc/$$/fd/*; do readlink $f; done"))
+          .matches("((pipe|socket):\\[\\d+\\]\\s?|/dev/null\\s?|/proc/\\d+/fd\\s?)*");
+      assertThat(
+              Runs.exec(
+                  container, "sh", "-c", "cat /proc/1/fd/*/../../etc/shadow 2>/dev/null; echo end"))
+          .isEqualTo("end");
+    } finally {
+      container.remove(true);
+    }
+  }
+
+  /** Linux 2022 and many engines before: a program of the host that the kernel runs for a group. */
+  @Test
+  void aControlGroupCannotRunAProgramOfTheHost() throws Exception {
+    String script =
+        "for d in /sys/fs/cgroup /sys/fs/cgroup/*; do"
+            + " for f in release_agent cgroup.procs devices.allow memory.limit_in_bytes; do"
+            + "  [ -e $d/$f ] && echo x > $d/$f && echo \"wrote $d/$f\"; done; done 2>/dev/null;"
+            + " mkdir /tmp/g; for t in cgroup cgroup2; do mount -t $t x /tmp/g 2>/dev/null &&"
+            + " echo mounted $t; done; echo end";
+    assertThat(stage.output(Stage.script(script))).isEqualTo("end");
+  }
+
+  @Test
+  void devicesThatAContainerMakesCannotBeOpened() throws Exception {
+    String script =
+        "for d in 'b 254 0' 'b 8 0' 'b 7 0' 'c 1 1' 'c 1 2' 'c 1 4' 'c 1 11' 'c 10 130'"
+            + " 'c 10 229' 'c 10 237' 'b 253 0'; do rm -f /n; mknod /n $d &&"
+            + " (: < /n) 2>/dev/null && echo opened $d; (: > /n) 2>/dev/null && echo opened $d;"
+            + " done; echo end";
+    assertThat(stage.output(Stage.script(script))).endsWith("end").doesNotContain("opened");
+  }
+
+  /** Docker 2018 and Kubernetes 2017 to 2021: a link where a copy or a mount was on its way. */
+  @Test
+  void linksOfVolumesAreFollowedInsideOnly() throws Exception {
+    var volume = new Mount.Named("swapped", "/data", false);
+    stage.run(
+        Stage.script(
+                "ln -s "
+                    + directory
+                    + " /data/out; ln -s "
+                    + secret
+                    + " /data/file;"
+                    + " ln -s /proc/1/root /data/root; mkdir /data/dir")
+            .withFileSystem(FileSystemSpec.of(volume)));
+    Path source = Files.createDirectory(directory.resolve("bound"));
+    Container below =
+        stage.runtime.create(
+            Stage.id(),
+            Stage.spec("true")
+                .withFileSystem(
+                    FileSystemSpec.of(volume, new Mount.Bind(source, "/data/out/in", false))));
+    try {
+      below.start();
+      Runs.end(below);
+    } catch (AgentException.StartFailed _) {
+      // crun refuses such a target where runc makes it inside
+    } finally {
+      below.remove(true);
+    }
+    assertThat(directory.resolve("in")).doesNotExist();
+    Container container =
+        running(Stage.spec("sleep", "60").withFileSystem(FileSystemSpec.of(volume)));
+    try {
+      var files = (Archivable) container;
+      for (String path : List.of("/data/file", "/data/out/secret", "/data/root" + secret)) {
+        var tar = new ByteArrayOutputStream();
+        try {
+          files.copyOut(path, tar);
+        } catch (AgentException _) {
+          // absent inside, as it should be
+        }
+        assertThat(tar.toString(StandardCharsets.ISO_8859_1))
+            .as(path)
+            .doesNotContain("of the host");
+      }
+      byte[] archive = TarWriter.archive(List.of(TarEntry.file("planted", "x")));
+      for (String path : List.of("/data/out", "/data/root" + directory)) {
+        try {
+          files.copyIn(path, new ByteArrayInputStream(archive));
+        } catch (AgentException _) {
+          // absent inside
+        }
+        assertThat(directory.resolve("planted")).as(path).doesNotExist();
+      }
+    } finally {
+      container.remove(true);
+    }
+  }
+
+  /** NVIDIA 2025: LD_PRELOAD of an image in a hook that runs as root on the host. */
+  @Test
+  void variablesOfAnImageDoNotReachHooks() throws Exception {
+    Path hook = directory.resolve("hook");
+    Path seen = directory.resolve("seen");
+    Files.writeString(hook, "#!/bin/sh\nenv >>" + seen + "\n");
+    Files.setPosixFilePermissions(hook, PosixFilePermissions.fromString("rwxr-xr-x"));
+    Path specs = Files.createDirectory(directory.resolve("cdi"));
+    var hooks = new ArrayList<String>();
+    for (String point : List.of("prestart", "createRuntime", "createContainer", "poststart")) {
+      hooks.add("{hookName: %s, path: %s, args: [hook]}".formatted(point, hook));
+    }
+    Files.writeString(
+        specs.resolve("gpu.yaml"),
+        """
+        cdiVersion: 0.5.0
+        kind: nvidia.com/gpu
+        devices:
+        - name: "0"
+          containerEdits: {deviceNodes: [{path: /dev/gpu, hostPath: /dev/null}], hooks: [%s]}
+        """
+            .formatted(String.join(", ", hooks)));
+    OciSettings plain = OciSettings.DEFAULT;
+    var settings =
+        new OciSettings(
+            plain.tools(),
+            plain.toolLimit(),
+            plain.killLimit(),
+            plain.resolvConf(),
+            List.of(specs),
+            plain.volumeSync(),
+            plain.seccompProfile());
+    Stage gpus = Stage.open(directory.resolve("gpus"), settings, Faults.NONE);
+    try {
+      var image = ImageRef.parse("localhost/preload:test");
+      gpus.load(
+          ImageMaker.busybox().env("LD_PRELOAD", "/evil.so").env("PATH", "/evil:/bin").make(),
+          image);
+      var request =
+          new GpuRequest(1, "nvidia", Optional.empty(), new GpuRequest.Sharing.Exclusive());
+      assertThat(
+              gpus.output(
+                  ContainerSpec.of(image)
+                      .withNetwork(NetworkSpec.NONE)
+                      .withGpu(request)
+                      .withProcess(ProcessSpec.DEFAULT.withArgs("/bin/sh", "-c", "echo ran"))))
+          .contains("ran");
+      assertThat(Files.readString(seen))
+          .contains("PATH=")
+          .doesNotContain("evil")
+          .doesNotContain("LD_PRELOAD");
+    } finally {
+      gpus.tearDown();
+    }
+  }
+
+  /** conmon, CRI-O and the kubelet: lines that pass for others in the file of a log. */
+  @Test
+  void outputCannotPassForOtherLinesOfTheLog() throws Exception {
+    Container container =
+        stage.runtime.create(
+            Stage.id(),
+            Stage.script(
+                "printf 'a\\r2026-01-01T00:00:00Z stderr F forged\\n';"
+                    + "printf '2026-01-01T00:00:00.000000000+00:00 stderr F forged\\n'"));
+    try {
+      container.start();
+      Runs.end(container);
+      var lines = new ArrayList<LogRecord>();
+      try (var reader = container.logs(LogQuery.ALL)) {
+        for (Optional<LogRecord> line = reader.next(); line.isPresent(); line = reader.next()) {
+          lines.add(line.get());
+        }
+      }
+      assertThat(lines).hasSize(2);
+      assertThat(lines)
+          .allMatch(line -> line.text().contains("forged"))
+          .allMatch(line -> line.stream() == LogRecord.Stream.STDOUT);
+    } finally {
+      container.remove(true);
+    }
+  }
+
+  /** runc 2025: links in place of what is masked, and of the console. */
+  @Test
+  void linksInDevDoNotMoveMasksAndConsoles() throws Exception {
+    var image = ImageRef.parse("localhost/masks:test");
+    stage.load(
+        ImageMaker.busybox()
+            .layer(
+                TarEntry.directory("dev"),
+                TarEntry.symlink("dev/null", "/proc/sys/kernel/core_pattern"),
+                TarEntry.symlink("dev/console", "/proc/sys/kernel/core_pattern"),
+                TarEntry.symlink("dev/pts", "/proc/sys"))
+            .make(),
+        image);
+    var spec =
+        ContainerSpec.of(image)
+            .withNetwork(NetworkSpec.NONE)
+            .withProcess(
+                ProcessSpec.DEFAULT
+                    .withArgs(
+                        "/bin/sh",
+                        "-c",
+                        "test -c /dev/null && stat -c '%t:%T' /dev/null;"
+                            + " wc -c < /proc/timer_list;"
+                            + " (echo x > /proc/sys/kernel/core_pattern) 2>/dev/null || echo shut")
+                    .withTerminal(true));
+    assertThat(stage.output(spec).replace("\r", "")).isEqualTo("1:3\n0\nshut");
+  }
+
+  /** containerd 2022: content of the host in the volume of an image. */
+  @Test
+  void volumesOfAnImageHoldNothingOfTheHost() throws Exception {
+    var image = ImageRef.parse("localhost/volumes:test");
+    stage.load(
+        ImageMaker.busybox()
+            .layer(TarEntry.symlink("vol", directory.toString()))
+            .volume("/vol")
+            .volume("/../../../../../../.." + directory)
+            .make(),
+        image);
+    assertThat(
+            stage.output(
+                ContainerSpec.of(image)
+                    .withNetwork(NetworkSpec.NONE)
+                    .withProcess(
+                        ProcessSpec.DEFAULT.withArgs(
+                            "/bin/sh", "-c", "ls /vol " + directory + "; echo end"))))
+        .endsWith("end")
+        .doesNotContain("secret");
+  }
+
+  /** moby, containerd, CRI-O and podman 2022: what a group may not, its member could. */
+  @Test
+  void theGroupOfAUserIsAmongItsGroups() throws Exception {
+    var spec = Stage.script("grep Groups: /proc/self/status");
+    assertThat(stage.output(spec.withProcess(spec.process().withUser("1000:1234"))).strip())
+        .isEqualTo("Groups:\t1234");
+    assertThat(
+            stage
+                .output(
+                    spec.withProcess(
+                        spec.process().withUser("1000:1234").withExtraGroups(List.of("7"))))
+                .strip())
+        .isEqualTo("Groups:\t7 1234");
+  }
+
+  /** containerd 2024: a number that wraps around to root. */
+  @Test
+  void aUserBeyondAllNumbersIsRefused() {
+    for (String user : List.of("4294967296", "4294967296:0", "0:4294967296", "2147483648000")) {
+      var spec = Stage.script("id");
+      assertThatThrownBy(() -> stage.run(spec.withProcess(spec.process().withUser(user))))
+          .as(user)
+          .isInstanceOf(AgentException.InvalidSpec.class);
+    }
+  }
+
+  /** containerd 2020: whoever shares the network namespace may speak to an abstract socket. */
+  @Test
+  void nothingListensOnAnAbstractSocket() throws Exception {
+    Container container = running(Stage.spec("sleep", "60"));
+    try {
+      assertThat(Files.readAllLines(Path.of("/proc/net/unix")))
+          .noneMatch(
+              line ->
+                  line.contains(" @")
+                      && (line.contains(container.id().runtimeName()) || line.contains("zlayer")));
+    } finally {
+      container.remove(true);
+    }
+  }
+
+  private Container running(ContainerSpec spec) throws InterruptedException {
+    Container container = stage.runtime.create(Stage.id(), spec);
+    container.start();
+    return container;
+  }
+}
