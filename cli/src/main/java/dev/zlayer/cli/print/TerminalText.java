@@ -57,7 +57,7 @@ public final class TerminalText {
     StringBuilder result = null;
     for (int i = 0; i < text.length(); i++) {
       char c = text.charAt(i);
-      boolean harmless = lines && (c == '\n' || c == '\t') || !dangerous(c);
+      boolean harmless = (lines && (c == '\n' || c == '\t')) || !dangerous(c);
       if (result == null && !harmless) {
         result = new StringBuilder(text.length() + 16).append(text, 0, i);
       }
@@ -74,8 +74,8 @@ public final class TerminalText {
 
   private static boolean dangerous(char c) {
     return Character.isISOControl(c)
-        || c >= '\u202a' && c <= '\u202e'
-        || c >= '\u2066' && c <= '\u2069'
+        || (c >= '\u202a' && c <= '\u202e')
+        || (c >= '\u2066' && c <= '\u2069')
         || c == '\u2028'
         || c == '\u2029';
   }

@@ -107,8 +107,8 @@ final class RootPreparation {
           "mount target '%s' is a symbolic link to the root in the image".formatted(target));
     }
     boolean proc = text(mount, "type").equals("proc") || text(mount, "source").equals("/proc");
-    if (place.equals("/proc") && !proc
-        || BundleConfig.below(place, "/proc") && !PROC_FILES.contains(place)) {
+    if ((place.equals("/proc") && !proc)
+        || (BundleConfig.below(place, "/proc") && !PROC_FILES.contains(place))) {
       throw new AgentException.InvalidSpec(
           "mount target '%s' is in /proc, which only the kernel fills".formatted(target));
     }
