@@ -163,7 +163,7 @@ class EscapesIT extends OnStage {
             plain.tools(),
             plain.toolLimit(),
             plain.killLimit(),
-            plain.resolvConf(),
+            plain.nameServers(),
             List.of(specs),
             plain.volumeSync(),
             plain.seccompProfile());

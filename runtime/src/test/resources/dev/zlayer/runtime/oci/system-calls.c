@@ -38,7 +38,8 @@ static long call32(long number, long a) {
 }
 
 
-static void probe(const char *abi, int number, long argument) {
+/* The prefix says what the first argument was. */
+static void probe(const char *prefix, const char *abi, int number, long argument) {
   int pipe_ends[2];
   if (pipe(pipe_ends) != 0) {
     perror("pipe");
@@ -71,13 +72,13 @@ static void probe(const char *abi, int number, long argument) {
   waitpid(child, &status, 0);
   close(pipe_ends[0]);
   if (got) {
-    printf("%s %d %d\n", abi, number, error);
+    printf("%s%s %d %d\n", prefix, abi, number, error);
   } else if (!answered) {
-    printf("%s %d blocks\n", abi, number);
+    printf("%s%s %d blocks\n", prefix, abi, number);
   } else if (WIFSIGNALED(status)) {
-    printf("%s %d signal %d\n", abi, number, WTERMSIG(status));
+    printf("%s%s %d signal %d\n", prefix, abi, number, WTERMSIG(status));
   } else {
-    printf("%s %d exit\n", abi, number);
+    printf("%s%s %d exit\n", prefix, abi, number);
   }
 }
 
@@ -100,17 +101,17 @@ int main(int count, char **words) {
   signal(SIGCHLD, SIG_DFL);
   for (int abi = 0; abi < 3; abi++) {
     for (int number = 0; number < LAST; number++) {
-      probe(abis[abi], number, -1);
+      probe("", abis[abi], number, -1);
     }
   }
   /* The calls whose first argument decides: families of sockets, flags of clone. */
   for (int family = 0; family < 50; family++) {
-    printf("family ");
-    probe("x86_64", 41, family);
+    probe("family ", "x86_64", 41, family);
   }
   for (int bit = 7; bit < 32; bit++) {
-    printf("clone-flag-%d ", bit);
-    probe("x86_64", 56, 1L << bit);
+    char prefix[32];
+    snprintf(prefix, sizeof prefix, "clone-flag-%d ", bit);
+    probe(prefix, "x86_64", 56, 1L << bit);
   }
   return 0;
 }
