@@ -2,6 +2,7 @@ package dev.zlayer.port;
 
 import java.net.InetAddress;
 import java.util.List;
+import java.util.Optional;
 
 /** Whoever answers the names of services inside the networks of deployments. */
 public interface DeploymentNames {
@@ -13,6 +14,11 @@ public interface DeploymentNames {
 
         @Override
         public void close(String deployment) {}
+
+        @Override
+        public Optional<List<InetAddress>> find(String deployment, String name) {
+          return Optional.empty();
+        }
       };
 
   /** The domain below which every deployment has one of its own. */
@@ -40,4 +46,10 @@ public interface DeploymentNames {
 
   /** The network is gone; one that was not open is fine. */
   void close(String deployment) throws InterruptedException;
+
+  /**
+   * The ready replicas behind a name, as a container of the deployment would be answered; empty
+   * when the name is not one of the deployment.
+   */
+  Optional<List<InetAddress>> find(String deployment, String name);
 }

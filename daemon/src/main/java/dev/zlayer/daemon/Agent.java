@@ -40,6 +40,7 @@ import dev.zlayer.image.ImageStore;
 import dev.zlayer.json.Json;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.ContainerRuntime;
+import dev.zlayer.port.DeploymentNames;
 import dev.zlayer.port.DeploymentNetworks;
 import dev.zlayer.port.Rotation;
 import dev.zlayer.proxy.Proxy;
@@ -159,6 +160,7 @@ public final class Agent implements AutoCloseable {
             resolver,
             new InitConfig(config.hostCommands()),
             Settings::tls,
+            linux.<DeploymentNames>map(LinuxParts::proxy).orElse(DeploymentNames.NONE),
             clock,
             Pauses.REAL);
     this.records = new DeploymentStore(store);

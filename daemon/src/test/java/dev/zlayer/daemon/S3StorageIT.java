@@ -10,6 +10,7 @@ import dev.zlayer.testkit.s3.S3Server;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
@@ -111,21 +112,37 @@ class S3StorageIT {
   }
 
   @Test
-  void aJobWhoseFilesCannotBePushedHasFailed(@TempDir Path machine) throws Exception {
-    String id;
-    try (var going = S3Server.open(BUCKET)) {
-      id =
-          begin(
-              "until [ -e /machine/go ]; do sleep 0.1; done; echo lost > /data/lost",
-              bucket("credentials: keys").replace(server.endpoint(), going.endpoint())
-                  + ", {type: bind, source: %s, target: /machine}".formatted(machine),
-              "");
-      Awaitility.await().until(() -> show(id).at("status").string().equals(Optional.of("running")));
-    }
+  void aJobWhoseFilesCannotBePushedKeepsItsResultAndItsFiles(@TempDir Path machine)
+      throws Exception {
+    secret("changing", S3Server.SECRET_KEY);
+    String id =
+        begin(
+            "until [ -e /machine/go ]; do sleep 0.1; done; echo kept > /data/kept",
+            bucket("credentials: changing")
+                + ", {type: bind, source: %s, target: /machine}".formatted(machine),
+            "job: {retries: 3, deadline: 20s}");
+    Awaitility.await().until(() -> show(id).at("status").string().equals(Optional.of("running")));
+    secret("changing", "another-secret");
     Files.createFile(machine.resolve("go"));
+
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(30))
+        .untilAsserted(
+            () -> {
+              Json pushing = show(id);
+              assertThat(pushing.at("status").string()).contains("uploading");
+              assertThat(pushing.at("code").integer()).contains(0L);
+              assertThat(pushing.toString()).contains("push storage[0]").contains("403");
+            });
+    assertThat(rest.get("/containers?deployment=stored&all=true").json().items())
+        .as("kept with its files")
+        .hasSize(1);
+
+    secret("changing", S3Server.SECRET_KEY);
     Json end = await(id);
-    assertThat(end.at("status").string()).as(end.toString()).contains("failed");
-    assertThat(end.at("reason").string().orElse("")).contains("push storage[0]");
+    assertThat(end.at("status").string()).as(end.toString()).contains("completed");
+    assertThat(end.at("attempts").items()).as("it did not run again").hasSize(1);
+    assertThat(content("kept")).isEqualTo("kept\n");
   }
 
   @Test

@@ -123,6 +123,11 @@ public final class Proxy implements Rotation, DeploymentNames, AutoCloseable {
   }
 
   @Override
+  public Optional<List<InetAddress>> find(String deployment, String name) {
+    return names.find(deployment, name);
+  }
+
+  @Override
   public void drain(ContainerId member, Deadline deadline) throws InterruptedException {
     var key = new ServiceKey(member.deployment(), member.service());
     Optional<InetAddress> address =

@@ -255,7 +255,10 @@ final class JobGateLoop implements Owner.State {
 
   private void follow(Execution run, Instant now) {
     switch (run.status()) {
-      case ExecutionStatus.Pending _, ExecutionStatus.Initializing _, ExecutionStatus.Running _ -> {
+      case ExecutionStatus.Pending _,
+          ExecutionStatus.Initializing _,
+          ExecutionStatus.Running _,
+          ExecutionStatus.Uploading _ -> {
         show(Optional.of("the end of its run"), Optional.empty(), Signal.started(want.revision()));
         await(run.id());
       }

@@ -26,13 +26,13 @@ import javax.net.ssl.X509TrustManager;
  * One GET request of which only the first line of the answer is read. The address is the
  * container's own, so its certificate, made for another name, is not looked at.
  */
-final class HttpProbe {
+public final class HttpProbe {
   private static final Pattern STATUS_LINE = Pattern.compile("HTTP/1\\.[01] ([1-5][0-9]{2})\\b.*");
   private static final int LONGEST_LINE = 4096;
 
   private final SSLContext trusting = trusting();
 
-  ProbeResult check(Probe.Http probe, InetAddress container, Duration timeout) {
+  public ProbeResult check(Probe.Http probe, InetAddress container, Duration timeout) {
     URI url = URI.create(probe.url());
     boolean secure = url.getScheme().equals("https");
     int port = url.getPort() > 0 ? url.getPort() : secure ? 443 : 80;

@@ -52,6 +52,10 @@ final class BucketCopies {
     }
   }
 
+  static boolean pushes(Container ended) {
+    return BucketMount.of(ended.spec()).stream().anyMatch(mount -> !mount.readOnly());
+  }
+
   void push(Container ended, InitObserver observer) throws InterruptedException {
     for (BucketMount mount : BucketMount.of(ended.spec())) {
       if (!mount.readOnly()) {

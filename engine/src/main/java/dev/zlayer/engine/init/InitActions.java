@@ -4,6 +4,7 @@ import dev.zlayer.engine.s3.S3Location;
 import dev.zlayer.engine.translate.EnvResolver;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.ContainerRuntime;
+import dev.zlayer.port.DeploymentNames;
 import dev.zlayer.spec.service.InitAction.HostRun;
 import dev.zlayer.spec.service.InitAction.Run;
 import dev.zlayer.spec.service.InitAction.S3Access;
@@ -21,6 +22,7 @@ final class InitActions {
   private final EnvResolver resolver;
   private final InitConfig config;
   private final Supplier<SSLContext> tls;
+  private final DeploymentNames names;
   private final Pauses pauses;
 
   InitActions(
@@ -28,23 +30,26 @@ final class InitActions {
       EnvResolver resolver,
       InitConfig config,
       Supplier<SSLContext> tls,
+      DeploymentNames names,
       Pauses pauses) {
     this.runtime = runtime;
     this.resolver = resolver;
     this.config = config;
     this.tls = tls;
+    this.names = names;
     this.pauses = pauses;
   }
 
   /** Throws when the action is not allowed or refers to something that does not exist. */
   InitAction of(Initializer.Request request, int step) {
     return switch (request.init().steps().get(step).action()) {
-      case WaitTcp wanted -> new WaitTcpAction(wanted, pauses);
+      case WaitTcp wanted -> new WaitTcpAction(wanted, siblings(request), pauses);
       case WaitHttp wanted ->
           new WaitHttpAction(
               wanted,
               resolver.resolve(request.owner().deployment(), wanted.headers()),
               tls.get(),
+              siblings(request),
               pauses);
       case Run wanted ->
           new RunAction(
@@ -72,6 +77,10 @@ final class InitActions {
               request.container(),
               runtime);
     };
+  }
+
+  private SiblingNames siblings(Initializer.Request request) {
+    return name -> names.find(request.owner().deployment(), name);
   }
 
   private S3Location location(Initializer.Request request, String bucket, S3Access access) {

@@ -5,6 +5,7 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.error.Blame;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.ContainerRuntime;
+import dev.zlayer.port.DeploymentNames;
 import dev.zlayer.spec.job.BackoffSpec;
 import dev.zlayer.spec.service.ErrorsSpec;
 import dev.zlayer.spec.service.InitStep;
@@ -33,6 +34,7 @@ public final class InitRunner implements Initializer {
   private final Pauses pauses;
 
   /**
+   * @param names of services of a deployment, which the host's resolver does not know
    * @param tls asked for by the first step that needs it: reading all trusted certificates takes
    *     time and memory
    */
@@ -41,9 +43,10 @@ public final class InitRunner implements Initializer {
       EnvResolver resolver,
       InitConfig config,
       Supplier<SSLContext> tls,
+      DeploymentNames names,
       InstantSource clock,
       Pauses pauses) {
-    this.actions = new InitActions(runtime, resolver, config, tls, pauses);
+    this.actions = new InitActions(runtime, resolver, config, tls, names, pauses);
     this.copies = new BucketCopies(resolver, clock, pauses);
     this.clock = clock;
     this.pauses = pauses;
@@ -71,6 +74,11 @@ public final class InitRunner implements Initializer {
   @Override
   public void fetch(Container made, InitObserver observer) throws InterruptedException {
     copies.pull(made, observer);
+  }
+
+  @Override
+  public boolean delivers(Container ended) {
+    return BucketCopies.pushes(ended);
   }
 
   @Override

@@ -45,6 +45,11 @@ public interface Initializer {
    */
   default void fetch(Container made, InitObserver observer) throws InterruptedException {}
 
+  /** Whether {@link #deliver} has anything to do for the container. */
+  default boolean delivers(Container ended) {
+    return false;
+  }
+
   /**
    * Takes back to their buckets the copies of a container that has ended. Can be done again.
    *

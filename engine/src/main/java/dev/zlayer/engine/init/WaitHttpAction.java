@@ -1,20 +1,29 @@
 package dev.zlayer.engine.init;
 
+import dev.zlayer.engine.health.HttpProbe;
+import dev.zlayer.engine.health.Probe;
+import dev.zlayer.engine.health.ProbeResult;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.error.Durations;
 import dev.zlayer.spec.service.InitAction.WaitHttp;
+import dev.zlayer.spec.value.ExpectedStatus;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.Pauses;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Optional;
 import javax.net.ssl.SSLContext;
 
-/** Waits until a GET request is answered as expected; redirects are followed. */
+/**
+ * Waits until a GET request is answered as expected; redirects are followed. A service of the same
+ * deployment is asked at the address of a replica; its redirects count as answers.
+ */
 final class WaitHttpAction implements InitAction {
   /** A peer that accepts and says nothing must not use up the whole time in one attempt. */
   private static final Duration LONGEST_ATTEMPT = Duration.ofSeconds(5);
@@ -22,12 +31,19 @@ final class WaitHttpAction implements InitAction {
   private final WaitHttp wanted;
   private final Map<String, String> headers;
   private final SSLContext tls;
+  private final SiblingNames siblings;
   private final Pauses pauses;
 
-  WaitHttpAction(WaitHttp wanted, Map<String, String> headers, SSLContext tls, Pauses pauses) {
+  WaitHttpAction(
+      WaitHttp wanted,
+      Map<String, String> headers,
+      SSLContext tls,
+      SiblingNames siblings,
+      Pauses pauses) {
     this.wanted = wanted;
     this.headers = headers;
     this.tls = tls;
+    this.siblings = siblings;
     this.pauses = pauses;
   }
 
@@ -46,16 +62,27 @@ final class WaitHttpAction implements InitAction {
     try {
       while (!end.passed()) {
         try {
-          int status = ask(client, request, end.atMost(LONGEST_ATTEMPT));
-          if (expected(status)) {
-            return "";
+          Optional<InetAddress> sibling = siblings.find(request.uri().getHost());
+          if (sibling.isPresent()) {
+            ProbeResult answer = ask(sibling.get(), end.atMost(LONGEST_ATTEMPT).left());
+            if (answer.success()) {
+              return "";
+            }
+            last = answer.output();
+          } else {
+            int status = ask(client, request, end.atMost(LONGEST_ATTEMPT));
+            if (expected(status)) {
+              return "";
+            }
+            last = "status " + status;
           }
-          last = "status " + status;
         } catch (AgentException.Timeout _) {
           // an attempt that the end cut short tells less than the one before
           last = end.passed() && attempts > 0 ? last : "no answer in time";
         } catch (TaskFailure e) {
           last = e.getMessage();
+        } catch (IOException e) {
+          last = String.valueOf(e.getMessage());
         }
         attempts++;
         pauses.pause(end.atMost(wanted.interval()).left());
@@ -71,6 +98,15 @@ final class WaitHttpAction implements InitAction {
                 Durations.print(wanted.timeout()),
                 last),
         "");
+  }
+
+  private ProbeResult ask(InetAddress sibling, Duration limit) {
+    ExpectedStatus expect =
+        wanted
+            .expectStatus()
+            .map(status -> new ExpectedStatus(status, status))
+            .orElseGet(() -> ExpectedStatus.parse("2xx"));
+    return new HttpProbe().check(new Probe.Http(wanted.url(), expect, headers), sibling, limit);
   }
 
   private HttpRequest request() {

@@ -5,9 +5,11 @@ import dev.zlayer.spec.service.InitAction.WaitTcp;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.Pauses;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.time.Duration;
+import java.util.Optional;
 
 /** Waits until a port accepts connections. */
 final class WaitTcpAction implements InitAction {
@@ -15,10 +17,12 @@ final class WaitTcpAction implements InitAction {
   private static final Duration LONGEST_ATTEMPT = Duration.ofSeconds(5);
 
   private final WaitTcp wanted;
+  private final SiblingNames siblings;
   private final Pauses pauses;
 
-  WaitTcpAction(WaitTcp wanted, Pauses pauses) {
+  WaitTcpAction(WaitTcp wanted, SiblingNames siblings, Pauses pauses) {
     this.wanted = wanted;
+    this.siblings = siblings;
     this.pauses = pauses;
   }
 
@@ -44,7 +48,11 @@ final class WaitTcpAction implements InitAction {
   private void connect(Deadline end) throws IOException, InterruptedException {
     try (var socket = new Socket()) {
       // the name is looked up anew each time: it may appear while we wait
-      var address = new InetSocketAddress(wanted.host(), wanted.port());
+      Optional<InetAddress> sibling = siblings.find(wanted.host());
+      var address =
+          sibling
+              .map(found -> new InetSocketAddress(found, wanted.port()))
+              .orElseGet(() -> new InetSocketAddress(wanted.host(), wanted.port()));
       if (address.isUnresolved()) {
         throw new IOException("the name " + wanted.host() + " is not known");
       }

@@ -1,6 +1,7 @@
 package dev.zlayer.engine.job;
 
 import dev.zlayer.container.ContainerId;
+import dev.zlayer.container.ExitStatus;
 import dev.zlayer.engine.init.StepReport;
 import dev.zlayer.task.Saturating;
 import java.time.Duration;
@@ -82,6 +83,10 @@ public record Execution(
 
   Execution running(Instant now) {
     return with(attempt().running(now)).with(new ExecutionStatus.Running());
+  }
+
+  Execution uploading(ExitStatus exit) {
+    return with(new ExecutionStatus.Uploading(exit));
   }
 
   Execution with(StepReport step) {

@@ -113,6 +113,7 @@ final class ExecutionCodec {
           json.put("code", code).put("duration", duration);
       case ExecutionStatus.Failed(String reason, var exit) ->
           json.put("reason", reason).putIf("exit", exit.map(AttemptCodec::exit));
+      case ExecutionStatus.Uploading(var exit) -> json.put("exit", AttemptCodec.exit(exit));
       case ExecutionStatus.Pending _,
           ExecutionStatus.Initializing _,
           ExecutionStatus.Running _,
@@ -126,6 +127,7 @@ final class ExecutionCodec {
       case "pending" -> new ExecutionStatus.Pending();
       case "initializing" -> new ExecutionStatus.Initializing();
       case "running" -> new ExecutionStatus.Running();
+      case "uploading" -> new ExecutionStatus.Uploading(AttemptCodec.exit(json.at("exit")));
       case "completed" ->
           new ExecutionStatus.Completed(
               (int) number(json, "code"), Duration.parse(text(json, "duration")));

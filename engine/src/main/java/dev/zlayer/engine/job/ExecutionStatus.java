@@ -9,10 +9,10 @@ import java.util.OptionalInt;
  * Where an execution stands.
  *
  * <pre>
- *   Pending -> Initializing -> Running -> Completed | Failed
- *      ^            |             |
- *      +------------+-------------+   another attempt
- *   Pending, Initializing, Running -> Failed | Cancelled
+ *   Pending -> Initializing -> Running [-> Uploading] -> Completed | Failed
+ *      ^            |             |            |
+ *      +------------+-------------+------------+   another attempt
+ *   Pending, Initializing, Running -> Failed | Cancelled;  Uploading -> Cancelled
  * </pre>
  */
 public sealed interface ExecutionStatus {
@@ -25,6 +25,12 @@ public sealed interface ExecutionStatus {
   /** Its main process runs, or is about to. */
   record Running() implements ExecutionStatus {}
 
+  /**
+   * Its main process ended, and its files are not all in their bucket yet. The result is known, no
+   * deadline applies, and the container is kept until the upload is done or somebody cancels it.
+   */
+  record Uploading(ExitStatus exit) implements ExecutionStatus {}
+
   /** It ended as wanted. */
   record Completed(int code, Duration duration) implements ExecutionStatus {}
 
@@ -36,14 +42,14 @@ public sealed interface ExecutionStatus {
 
   default boolean finished() {
     return switch (this) {
-      case Pending _, Initializing _, Running _ -> false;
+      case Pending _, Initializing _, Running _, Uploading _ -> false;
       case Completed _, Failed _, Cancelled _ -> true;
     };
   }
 
   /** Whether it takes one of the places that limits count. */
   default boolean active() {
-    return this instanceof Initializing || this instanceof Running;
+    return this instanceof Initializing || this instanceof Running || this instanceof Uploading;
   }
 
   default String word() {
@@ -51,6 +57,7 @@ public sealed interface ExecutionStatus {
       case Pending _ -> "pending";
       case Initializing _ -> "initializing";
       case Running _ -> "running";
+      case Uploading _ -> "uploading";
       case Completed _ -> "completed";
       case Failed _ -> "failed";
       case Cancelled _ -> "cancelled";
@@ -61,6 +68,7 @@ public sealed interface ExecutionStatus {
   default OptionalInt exitCode() {
     return switch (this) {
       case Completed(int code, _) -> OptionalInt.of(code);
+      case Uploading(var exit) -> exit.exitCode();
       case Failed(_, var exit) -> exit.map(ExitStatus::exitCode).orElse(OptionalInt.empty());
       case Pending _, Initializing _, Running _, Cancelled _ -> OptionalInt.empty();
     };

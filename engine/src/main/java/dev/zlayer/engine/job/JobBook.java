@@ -1,5 +1,6 @@
 package dev.zlayer.engine.job;
 
+import dev.zlayer.container.ExitStatus;
 import dev.zlayer.engine.init.StepReport;
 import dev.zlayer.engine.state.Change;
 import dev.zlayer.error.AgentException;
@@ -199,6 +200,18 @@ final class JobBook {
     return true;
   }
 
+  /** The process ended; its files are to be uploaded. */
+  void uploading(ExecutionId id, int attempt, ExitStatus exit, Instant now) {
+    current(id, attempt)
+        .ifPresent(
+            execution -> {
+              Execution uploading = execution.uploading(exit);
+              ledger.put(uploading);
+              ledger.note(
+                  new JobEvent("job.uploading", uploading, now).with("exit", exit.text()).build());
+            });
+  }
+
   void step(ExecutionId id, int attempt, StepReport report, Instant now) {
     current(id, attempt)
         .ifPresent(
@@ -314,7 +327,7 @@ final class JobBook {
   }
 
   private void expire(Execution execution, Instant now) {
-    boolean late = execution.deadlineAt().map(end -> !end.isAfter(now)).orElse(false);
+    boolean late = deadline(execution, now);
     if (late && !execution.timedOut() && !execution.cancelRequested()) {
       Execution marked = execution.timingOut();
       ledger.put(marked);
@@ -352,6 +365,12 @@ final class JobBook {
     }
   }
 
+  /** A deadline is for the process, which has ended when files are uploaded. */
+  private static boolean deadline(Execution execution, Instant now) {
+    return !(execution.status() instanceof ExecutionStatus.Uploading)
+        && execution.deadlineAt().map(end -> !end.isAfter(now)).orElse(false);
+  }
+
   /** When to tick again if nothing else happens. */
   Instant nextTick() {
     return ledger.open().stream()
@@ -360,7 +379,9 @@ final class JobBook {
             execution ->
                 Stream.concat(
                     execution.notBefore().stream(),
-                    execution.timedOut() || execution.cancelRequested()
+                    execution.timedOut()
+                            || execution.cancelRequested()
+                            || execution.status() instanceof ExecutionStatus.Uploading
                         ? Stream.empty()
                         : execution.deadlineAt().stream()))
         .min(Instant::compareTo)

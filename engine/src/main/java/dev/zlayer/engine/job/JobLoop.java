@@ -1,5 +1,6 @@
 package dev.zlayer.engine.job;
 
+import dev.zlayer.container.ExitStatus;
 import dev.zlayer.engine.init.StepReport;
 import dev.zlayer.engine.state.Change;
 import dev.zlayer.error.AgentException;
@@ -58,6 +59,16 @@ final class JobLoop implements Owner.State, JobRun.Desk {
   public boolean ready(ExecutionId id, int attempt) throws InterruptedException {
     Owner.Question<JobLoop, Boolean> ready = loop -> loop.book.ready(id, attempt, loop.now());
     return owner.report(ready, _ -> ready).await();
+  }
+
+  @Override
+  public void uploading(ExecutionId id, int attempt, ExitStatus exit) throws InterruptedException {
+    Owner.Question<JobLoop, Boolean> uploading =
+        loop -> {
+          loop.book.uploading(id, attempt, exit, loop.now());
+          return true;
+        };
+    boolean _ = owner.report(uploading, _ -> uploading).await();
   }
 
   @Override

@@ -16,6 +16,7 @@ import dev.zlayer.task.Backoff;
 import dev.zlayer.task.Deadline;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -32,6 +33,8 @@ final class JobRun {
 
   private static final Backoff PATIENCE =
       new Backoff(Duration.ofMillis(50), Duration.ofSeconds(10), 2);
+  private static final Backoff UPLOADS =
+      new Backoff(Duration.ofSeconds(1), Duration.ofMinutes(1), 2);
   private static final int REMOVALS = 5;
 
   /** How often a runtime is asked about a container whose process never ran; some minutes. */
@@ -43,6 +46,9 @@ final class JobRun {
   interface Desk {
     /** Blocks until it is durable that the process is about to start; false: do not start it. */
     boolean ready(ExecutionId id, int attempt) throws InterruptedException;
+
+    /** Blocks until it is durable that the process ended and its files are to be uploaded. */
+    void uploading(ExecutionId id, int attempt, ExitStatus exit) throws InterruptedException;
 
     void step(ExecutionId id, int attempt, StepReport report);
 
@@ -115,12 +121,12 @@ final class JobRun {
 
   private AttemptEnd carryOut() throws InterruptedException {
     try {
-      Container made = execution.status() instanceof ExecutionStatus.Running ? found() : prepare();
+      Container made = began() ? found() : prepare();
       if (made.status() instanceof ContainerStatus.Created) {
         made.start();
       }
       Outcome outcome = awaitEnd(made);
-      parts.initializer().deliver(made, this::tell);
+      upload(made, outcome.status());
       collecting = true;
       return harvest.of(execution, definition, made, Optional.of(outcome));
     } catch (InterruptedException _) {
@@ -129,6 +135,33 @@ final class JobRun {
       return halt == null ? failed(e) : endForcibly();
     } catch (RuntimeException e) {
       return failed(new AgentException.Internal("a run failed: " + e, e));
+    }
+  }
+
+  private boolean began() {
+    return execution.status() instanceof ExecutionStatus.Running
+        || execution.status() instanceof ExecutionStatus.Uploading;
+  }
+
+  /**
+   * Tries until it is done or somebody cancels the execution: what the process wrote exists only in
+   * its container, and its result is known whatever the store says.
+   */
+  private void upload(Container ended, ExitStatus exit) throws InterruptedException {
+    if (!parts.initializer().delivers(ended)) {
+      return;
+    }
+    if (!(execution.status() instanceof ExecutionStatus.Uploading)) {
+      desk.uploading(execution.id(), attempt, exit);
+    }
+    for (int tries = 0; ; tries++) {
+      try {
+        parts.initializer().deliver(ended, this::tell);
+        return;
+      } catch (AgentException _) {
+        // the observer was told why; the store or its keys may be right at the next try
+      }
+      parts.pauses().pause(UPLOADS.delay(tries));
     }
   }
 
@@ -245,7 +278,7 @@ final class JobRun {
 
   /** Ends what was made before it failed; a runtime that does not answer now is asked again. */
   private AttemptEnd failed(AgentException error) throws InterruptedException {
-    boolean running = execution.status() instanceof ExecutionStatus.Running;
+    boolean running = began();
     for (int tries = 0; ; tries++) {
       if (desk.closing()) {
         throw new InterruptedException("the agent ends");
@@ -277,15 +310,20 @@ final class JobRun {
     }
   }
 
-  private static AttemptEnd lost(AgentException error) {
-    var unknown = new ExitStatus.Unknown(String.valueOf(error.getMessage()));
+  private AttemptEnd lost(AgentException error) {
+    String reason = String.valueOf(error.getMessage());
+    boolean uploading = execution.status() instanceof ExecutionStatus.Uploading;
+    ExitStatus exit =
+        execution.status() instanceof ExecutionStatus.Uploading(ExitStatus known)
+            ? known
+            : new ExitStatus.Unknown(reason);
     return new AttemptEnd(
-        Optional.of(new Outcome(unknown, Optional.empty(), Optional.empty())),
+        Optional.of(new Outcome(exit, Optional.empty(), Optional.empty())),
         Optional.empty(),
         new byte[0],
         Attempt.Output.NONE,
-        java.util.List.of(),
-        java.util.List.of());
+        List.of(),
+        uploading ? List.of("files were not uploaded: " + reason) : List.of());
   }
 
   private void remove(ContainerId id) throws InterruptedException {

@@ -10,6 +10,7 @@ import dev.zlayer.engine.job.Jobs;
 import dev.zlayer.engine.translate.EnvResolver;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.oci.ImageRef;
+import dev.zlayer.port.DeploymentNames;
 import dev.zlayer.spec.service.LifecycleSpec;
 import dev.zlayer.task.TaskScope;
 import dev.zlayer.testkit.fake.FakeRuntime;
@@ -66,6 +67,7 @@ class InitRunnerTest {
             new EnvResolver(_ -> Optional.empty(), (_, _, _) -> Optional.empty()),
             config,
             InitRunnerTest::tls,
+            DeploymentNames.NONE,
             InstantSource.system(),
             pauses::add)
         .run(request, reports::add);

@@ -25,6 +25,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyStore;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
@@ -46,9 +47,11 @@ class WaitActionsTest {
   private static final Duration LONG = Duration.ofSeconds(30);
   private static final Duration TICK = Duration.ofMillis(10);
 
+  private static final SiblingNames NONE = _ -> Optional.empty();
+
   private static WaitTcpAction tcp(int port, Duration timeout) {
     return new WaitTcpAction(
-        new WaitTcp(LOOPBACK.getHostAddress(), port, timeout, TICK), Pauses.REAL);
+        new WaitTcp(LOOPBACK.getHostAddress(), port, timeout, TICK), NONE, Pauses.REAL);
   }
 
   private static WaitHttpAction http(String url, Optional<Integer> status, Duration timeout)
@@ -63,7 +66,7 @@ class WaitActionsTest {
       Map<String, String> headers,
       SSLContext tls) {
     return new WaitHttpAction(
-        new WaitHttp(url, status, Map.of(), timeout, TICK), headers, tls, Pauses.REAL);
+        new WaitHttp(url, status, Map.of(), timeout, TICK), headers, tls, NONE, Pauses.REAL);
   }
 
   private static int freePort() throws IOException {
@@ -83,7 +86,9 @@ class WaitActionsTest {
         };
     var action =
         new WaitTcpAction(
-            new WaitTcp(LOOPBACK.getHostAddress(), port, Duration.ofSeconds(30), TICK), counting);
+            new WaitTcp(LOOPBACK.getHostAddress(), port, Duration.ofSeconds(30), TICK),
+            NONE,
+            counting);
     try (var scope = new TaskScope("tcp")) {
       var done = scope.fork(() -> action.perform(Deadline.none()));
       org.awaitility.Awaitility.await().until(() -> attempts.get() >= 3);
@@ -104,9 +109,57 @@ class WaitActionsTest {
         .hasMessageContaining("refused");
     assertThatThrownBy(
             () ->
-                new WaitTcpAction(new WaitTcp("no-such-host.invalid", 80, SHORT, TICK), Pauses.REAL)
+                new WaitTcpAction(
+                        new WaitTcp("no-such-host.invalid", 80, SHORT, TICK), NONE, Pauses.REAL)
                     .perform(Deadline.none()))
         .hasMessageContaining("the name no-such-host.invalid is not known");
+  }
+
+  @Test
+  void aSiblingIsFoundByTheNamesOfItsDeploymentOnceItIsReady() throws Exception {
+    var ready = new AtomicReference<List<InetAddress>>(List.of());
+    var lookups = new AtomicInteger();
+    SiblingNames names =
+        name -> {
+          lookups.incrementAndGet();
+          return name.equals("cache") ? Optional.of(ready.get()) : Optional.empty();
+        };
+    HttpServer server = HttpServer.create(new InetSocketAddress(LOOPBACK, 0), 0);
+    var host = new AtomicReference<String>();
+    server.createContext(
+        "/ready",
+        exchange -> {
+          host.set(exchange.getRequestHeaders().getFirst("Host"));
+          exchange.sendResponseHeaders(204, -1);
+          exchange.close();
+        });
+    server.start();
+    int port = server.getAddress().getPort();
+    try (var scope = new TaskScope("siblings")) {
+      var tcp = new WaitTcpAction(new WaitTcp("cache", port, LONG, TICK), names, Pauses.REAL);
+      var http =
+          new WaitHttpAction(
+              new WaitHttp(
+                  "http://cache:%d/ready".formatted(port), Optional.empty(), Map.of(), LONG, TICK),
+              Map.of(),
+              SSLContext.getDefault(),
+              names,
+              Pauses.REAL);
+      var _ = scope.fork(() -> tcp.perform(Deadline.none()));
+      var _ = scope.fork(() -> http.perform(Deadline.none()));
+      org.awaitility.Awaitility.await().until(() -> lookups.get() > 4);
+      ready.set(List.of(LOOPBACK));
+      scope.join();
+    } finally {
+      server.stop(0);
+    }
+    assertThat(host.get()).isEqualTo("cache:" + port);
+    ready.set(List.of());
+    assertThatThrownBy(
+            () ->
+                new WaitTcpAction(new WaitTcp("cache", port, SHORT, TICK), names, Pauses.REAL)
+                    .perform(Deadline.none()))
+        .hasMessageContaining("no replica of 'cache' is ready");
   }
 
   @Test

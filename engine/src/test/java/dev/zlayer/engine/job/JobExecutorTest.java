@@ -44,6 +44,11 @@ class JobExecutorTest extends JobFixture {
           public void run(Request request, InitObserver observer) {}
 
           @Override
+          public boolean delivers(Container ended) {
+            return true;
+          }
+
+          @Override
           public void deliver(Container ended, InitObserver observer) {
             throw new StackOverflowError("too deep");
           }

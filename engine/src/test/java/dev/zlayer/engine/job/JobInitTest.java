@@ -7,6 +7,7 @@ import dev.zlayer.engine.init.InitRunner;
 import dev.zlayer.engine.init.StepReport;
 import dev.zlayer.engine.state.MemoryStateStore;
 import dev.zlayer.engine.translate.EnvResolver;
+import dev.zlayer.port.DeploymentNames;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.Supervisor;
 import dev.zlayer.task.TimeSource;
@@ -35,7 +36,13 @@ class JobInitTest {
     SSLContext tls = SSLContext.getDefault();
     var init =
         new InitRunner(
-            runtime, resolver, InitConfig.DEFAULT, () -> tls, InstantSource.system(), _ -> {});
+            runtime,
+            resolver,
+            InitConfig.DEFAULT,
+            () -> tls,
+            DeploymentNames.NONE,
+            InstantSource.system(),
+            _ -> {});
     var parts =
         new JobParts(
             store,

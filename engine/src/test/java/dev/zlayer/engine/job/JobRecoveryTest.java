@@ -5,13 +5,17 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.zlayer.container.ContainerStatus;
 import dev.zlayer.container.LogQuery;
+import dev.zlayer.engine.init.InitObserver;
+import dev.zlayer.engine.init.Initializer;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.port.Container;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.testkit.FakeClock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 
@@ -72,6 +76,67 @@ class JobRecoveryTest extends JobFixture {
     assertThat(status).isInstanceOf(ExecutionStatus.Failed.class);
     assertThat(((ExecutionStatus.Failed) status).reason())
         .contains("somebody removed it while it ran");
+  }
+
+  /** Files that a store refuses until it is told otherwise. */
+  private static final class Store implements Initializer {
+    volatile boolean open;
+    final AtomicInteger tries = new AtomicInteger();
+
+    @Override
+    public void run(Request request, InitObserver observer) {}
+
+    @Override
+    public boolean delivers(Container ended) {
+      return true;
+    }
+
+    @Override
+    public void deliver(Container ended, InitObserver observer) throws InterruptedException {
+      tries.incrementAndGet();
+      Thread.sleep(Duration.ofMillis(1));
+      if (!open) {
+        throw new AgentException.Network("the store is closed, says the test");
+      }
+    }
+  }
+
+  @Test
+  void aResultDoesNotDependOnTheUploadNorOnTheAgentThatDoesIt() throws InterruptedException {
+    var files = new Store();
+    initializer = files;
+    String job = "one: {rtype: job, image: app:1, job: {retries: 5, deadline: 1m}}";
+    open(job);
+    ExecutionId id = trigger("one", Map.of("exit", "0", "log", "done"));
+    reaches(id, ExecutionStatus.Uploading.class);
+    clock.advance(Duration.ofHours(1));
+    Awaitility.await().until(() -> files.tries.get() > 5);
+    assertThat(executor.execution(id).status().text()).isEqualTo("uploading(0)");
+    executor.close();
+
+    open(job);
+    int before = files.tries.get();
+    Awaitility.await().until(() -> files.tries.get() > before);
+    assertThat(runtime.list()).as("the container keeps the files").hasSize(1);
+    files.open = true;
+
+    assertThat(ended(id).status().text()).isEqualTo("completed(0)");
+    assertThat(ended(id).attempts()).hasSize(1);
+    assertThat(output(id, 1)).containsExactly("done");
+    Awaitility.await().until(() -> runtime.list().isEmpty());
+  }
+
+  @Test
+  void anUploadEndsWhenItIsCancelled() throws InterruptedException {
+    initializer = new Store();
+    open(ONE);
+    ExecutionId id = trigger("one", Map.of("exit", "0"));
+    reaches(id, ExecutionStatus.Uploading.class);
+
+    executor.cancel(id);
+
+    assertThat(ended(id).status()).isInstanceOf(ExecutionStatus.Cancelled.class);
+    Awaitility.await().until(() -> runtime.list().isEmpty());
   }
 
   @Test

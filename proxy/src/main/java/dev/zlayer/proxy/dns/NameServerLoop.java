@@ -17,6 +17,7 @@ import java.net.Socket;
 import java.net.SocketAddress;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -96,6 +97,15 @@ public final class NameServerLoop implements AutoCloseable {
 
   public void remove(ServiceKey service) {
     directory.remove(service);
+  }
+
+  /** The addresses of a name of the deployment; empty when it is for other servers to answer. */
+  public Optional<List<InetAddress>> find(String deployment, String name) {
+    return switch (directory.find(deployment, name)) {
+      case Directory.Finding.Found(var addresses) -> Optional.of(addresses);
+      case Directory.Finding.Unknown() -> Optional.of(List.of());
+      case Directory.Finding.Foreign() -> Optional.empty();
+    };
   }
 
   public void range(String deployment, Range range) {
