@@ -129,19 +129,22 @@ class ServicesIT {
 
   @Test
   void aLimitThatAVolumeCannotHaveIsRefusedByItsPath() throws Exception {
-    up(
-        "limited",
+    String file =
         """
-        web:
-          image: IMAGE
-          storage: [{type: named, name: limited, target: /data, size: 1Mi}]
-          command: [sleep, "1000"]
-        """);
-    await("refused", () -> state("limited", "web").equals("failed"));
-    assertThat(service("limited", "web").at("last_error").at("message").string().orElse(""))
-        .contains("services.web.storage[0].size: directories cannot be limited");
+        version: v1
+        deployment: limited
+        services:
+          web:
+            image: {name: IMAGE}
+            storage: [{type: named, name: limited, target: /data, size: 1Mi}]
+        """;
+    assertThat(
+            rest.put("/deployments/limited", file.getBytes(StandardCharsets.UTF_8))
+                .expect(501)
+                .text())
+        .contains(":6:73: services.web.storage[0].size: not supported: directories cannot be");
+    rest.get("/deployments/limited").expect(404);
     rest.get("/volumes/limited").expect(404);
-    down("limited");
   }
 
   @Test

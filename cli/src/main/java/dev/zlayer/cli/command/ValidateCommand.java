@@ -61,7 +61,7 @@ public final class ValidateCommand implements Callable<Integer> {
         if (!json) {
           print(name, result);
         }
-        if (result instanceof SpecResult.Invalid) {
+        if (refused(result)) {
           code = Blame.REQUEST.exitCode();
         }
       } catch (AgentException e) {
@@ -77,6 +77,14 @@ public final class ValidateCommand implements Callable<Integer> {
     return code;
   }
 
+  /** Whether 'up' would refuse the file. */
+  private static boolean refused(SpecResult result) {
+    return switch (result) {
+      case SpecResult.Invalid _ -> true;
+      case SpecResult.Valid valid -> !valid.notHonoured().isEmpty();
+    };
+  }
+
   private void print(String name, SpecResult result) {
     switch (result) {
       case SpecResult.Invalid(var problems) -> {
@@ -84,8 +92,11 @@ public final class ValidateCommand implements Callable<Integer> {
         session.out().println(name + ": " + count(problems.size(), "problem"));
       }
       case SpecResult.Valid valid -> {
-        valid.remarks().forEach(remark -> session.out().println("warning: " + remark));
-        if (!quiet) {
+        valid.warnings().forEach(warning -> session.out().println("warning: " + warning));
+        valid.notHonoured().forEach(session.out()::println);
+        if (refused(valid)) {
+          session.out().println(name + ": " + count(valid.notHonoured().size(), "problem"));
+        } else if (!quiet) {
           session.out().println(name + ": ok, " + summary(valid.spec()));
         }
       }

@@ -119,6 +119,19 @@ class ValidateCommandTest {
   }
 
   @Test
+  void whatUpWouldRefuseIsRefused() throws IOException {
+    write("shop.zlayer.yml", GOOD.replace("web:\n", "web:\n    userns_mode: private\n"));
+
+    var result = run("validate", "shop.zlayer.yml");
+
+    assertThat(result.code()).isEqualTo(2);
+    assertThat(result.out())
+        .isEqualTo(
+            "shop.zlayer.yml:5:18: services.web.userns_mode: not supported: containers have no"
+                + " users of their own yet, write host\nshop.zlayer.yml: 1 problem\n");
+  }
+
+  @Test
   void jsonTellsTheSame() throws IOException {
     write("shop.zlayer.yml", GOOD);
     write("bad.zlayer.yml", GOOD.replace("v1", "v9"));

@@ -31,7 +31,8 @@ public final class Checks {
           ResourceCheck::check,
           GpuCheck::check,
           SecurityCheck::check,
-          WasmCheck::check);
+          WasmCheck::check,
+          SupportCheck::check);
 
   private static final List<DeploymentRule> DEPLOYMENT =
       List.of(DependencyCheck::check, PortCheck::check, VolumeCheck::check, SecretCheck::check);

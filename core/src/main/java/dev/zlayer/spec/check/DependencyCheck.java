@@ -36,6 +36,7 @@ final class DependencyCheck {
     var check = new DependencyCheck(deployment, findings);
     deployment.services().forEach(check::addEdges);
     deployment.services().keySet().forEach(check::visit);
+    deployment.services().forEach(check::checkJobDepends);
   }
 
   private void addEdges(String name, ServiceSpec service) {
@@ -59,6 +60,22 @@ final class DependencyCheck {
       }
     }
     edges.put(name, found);
+  }
+
+  /** What a job depends on is waited for when it runs for others, and at no other time. */
+  private void checkJobDepends(String name, ServiceSpec service) {
+    if (service.rtype() == RunType.SERVICE || service.lifecycle().depends().isEmpty()) {
+      return;
+    }
+    boolean waitedFor =
+        services.values().stream()
+            .flatMap(other -> other.lifecycle().depends().stream())
+            .anyMatch(depends -> depends.service().equals(name));
+    if (service.rtype() == RunType.CRON || !waitedFor) {
+      findings.notHonoured(
+          Checks.service(name).key("depends"),
+          "nothing depends on this job, so nothing waits here; use job.needs or init.wait_tcp");
+    }
   }
 
   private boolean exists(String from, String target, SpecPath path) {

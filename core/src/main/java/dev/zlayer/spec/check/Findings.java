@@ -11,6 +11,7 @@ import java.util.Locale;
 /** Where the rules report to; knows the written text, so that findings have places. */
 public final class Findings {
   private static final int LAST_PORT = 65_535;
+  private static final SpecPath.Step WASM = new SpecPath.Key("wasm");
 
   private final YamlNode root;
   private final Problems problems;
@@ -37,9 +38,22 @@ public final class Findings {
     }
   }
 
-  /** A value, as opposed to a key, that nothing acts on yet. */
+  /** A value, as opposed to a key, that nothing acts on yet; one line for each place. */
   void notHonoured(SpecPath path, String reason) {
-    notHonoured.add(root.locate(path), path, "accepted, not acted on: " + reason);
+    SpecPath place = written(path) ? path : renamed(path);
+    if (notHonoured.clean(place)) {
+      notHonoured.add(root.locate(place), place, "not supported: " + reason);
+    }
+  }
+
+  /** The settings of WebAssembly have two names; findings show the one that is written. */
+  private SpecPath renamed(SpecPath path) {
+    var renamed =
+        new SpecPath(
+            path.steps().stream()
+                .map(step -> step.equals(WASM) ? new SpecPath.Key("wasm_http") : step)
+                .toList());
+    return written(renamed) ? renamed : path;
   }
 
   /** Whether the value at the path could be read, so that it is worth comparing with others. */

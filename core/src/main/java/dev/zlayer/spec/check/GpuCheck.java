@@ -3,6 +3,7 @@ package dev.zlayer.spec.check;
 import dev.zlayer.spec.ServiceSpec;
 import dev.zlayer.spec.problem.SpecPath;
 import dev.zlayer.spec.resources.GpuSpec;
+import dev.zlayer.spec.resources.GpuSpec.Mode;
 import dev.zlayer.spec.resources.GpuSpec.Sharing;
 import dev.zlayer.spec.resources.GpuSpec.Vendor;
 import java.util.List;
@@ -21,7 +22,7 @@ final class GpuCheck {
     if (!findings.clean(path.key("sharing")) || !findings.clean(path.key("vendor"))) {
       return;
     }
-    Optional<Sharing> sharing = gpu.sharing();
+    Optional<Sharing> sharing = gpu.effectiveSharing();
     only(List.of("mps_pipe_dir", "mps_log_dir"), Sharing.MPS, "mps", sharing, path, findings);
     only(
         List.of("time_slice_index", "time_slicing_config_path"),
@@ -37,7 +38,11 @@ final class GpuCheck {
     if (shared && gpu.count() > 1) {
       findings.problem(path.key("count"), "a shared gpu is one gpu, write 1");
     }
-    if (gpu.mode().isPresent() && gpu.vendor() != Vendor.APPLE) {
+    boolean mps = gpu.mode().filter(Mode.MPS::equals).isPresent();
+    if (mps && gpu.sharing().filter(one -> one != Sharing.MPS).isPresent()) {
+      findings.problem(path.key("mode"), "means sharing: mps, remove one of them");
+    }
+    if (gpu.mode().isPresent() && !mps && gpu.vendor() != Vendor.APPLE) {
       findings.problem(path.key("mode"), "is only for vendor apple, remove it");
     }
   }

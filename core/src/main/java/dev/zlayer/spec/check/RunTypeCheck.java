@@ -39,6 +39,13 @@ final class RunTypeCheck {
           findings.warn(path.key(key), "has no effect on a job, remove it");
         }
       }
+      if (findings.written(path.key("endpoints"))) {
+        findings.notHonoured(path.key("endpoints"), "a job is not given connections, remove them");
+      }
+      SpecPath panic = path.key("errors").key("on_panic");
+      if (findings.written(panic)) {
+        findings.notHonoured(panic, "a job that fails is tried again by job.retries, remove it");
+      }
     }
   }
 

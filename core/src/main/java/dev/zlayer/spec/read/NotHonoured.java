@@ -58,7 +58,6 @@ public final class NotHonoured {
           new Key("services.*.replica_groups.*.affinity", ONE_NODE),
           new Key("services.*.isolation", "Windows containers are not isolated by the agent"),
           new Key("services.*.storage.*.tier", "all volumes lie on the local disk"),
-          new Key("services.*.resources.gpu.mode", "macOS is not supported yet"),
           new Key("services.*.resources.gpu.scheduling", ONE_NODE),
           new Key("services.*.resources.gpu.distributed", ONE_NODE),
           new Key("services.*.wasm.min_instances", BY_SCALE),
@@ -132,7 +131,9 @@ public final class NotHonoured {
   private static void find(
       YamlNode root, YamlNode node, SpecPath path, List<String> steps, Key key, Problems found) {
     if (steps.isEmpty()) {
-      found.add(root.locate(path), path, "accepted, not acted on: " + key.reason());
+      if (found.clean(path)) {
+        found.add(root.locate(path), path, "not supported: " + key.reason());
+      }
       return;
     }
     List<String> rest = steps.subList(1, steps.size());

@@ -39,7 +39,7 @@ public final class SpecReference {
       it, `$S:@service/name` a secret of a service; inside a longer text `${E:NAME}` and `${S:name}`; \
       one more dollar sign takes the meaning away |
 
-      Keys marked *not acted on* are read and checked, but nothing uses them yet; deploying a file
+      Keys marked *not acted on* are read and checked, but nothing uses them yet; a file
       that has them is refused.
 
       """;

@@ -12,7 +12,8 @@ import java.util.Optional;
 public record GpuSpec(
     @Doc("How many.") @Default("1") @Range(min = 1, max = 64) int count,
     @Doc("Maker.") @Default("nvidia") Vendor vendor,
-    @Doc("How they are passed on; macOS only.") Optional<Mode> mode,
+    @Doc("mps is another way to write sharing: mps; native and vm are for macOS.")
+        Optional<Mode> mode,
     @Doc("Part of the model's name.") Optional<String> model,
     @Doc("How several are chosen; gang is all or nothing.") Optional<Scheduling> scheduling,
     @Doc("Settings for training on several replicas.") Optional<Distributed> distributed,
@@ -36,7 +37,13 @@ public record GpuSpec(
 
   public enum Mode {
     NATIVE,
-    VM
+    VM,
+    MPS
+  }
+
+  /** How it is shared, however that is written. */
+  public Optional<Sharing> effectiveSharing() {
+    return mode.filter(Mode.MPS::equals).map(_ -> Sharing.MPS).or(() -> sharing);
   }
 
   public enum Scheduling {

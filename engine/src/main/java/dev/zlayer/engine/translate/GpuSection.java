@@ -13,20 +13,10 @@ import java.util.OptionalInt;
 final class GpuSection {
   private static final String PIPES = "/tmp/nvidia-mps";
   private static final String LOGS = "/tmp/nvidia-log";
-  private static final String ONE_NODE = "agents do not form a cluster yet";
 
   private GpuSection() {}
 
-  static Optional<GpuRequest> of(ResourcesSpec resources, Refusals refusals) {
-    resources
-        .gpu()
-        .ifPresent(
-            gpu -> {
-              refusals.addIf(
-                  gpu.mode().isPresent(), "resources.gpu.mode", "macOS is not supported yet");
-              refusals.addIf(gpu.scheduling().isPresent(), "resources.gpu.scheduling", ONE_NODE);
-              refusals.addIf(gpu.distributed().isPresent(), "resources.gpu.distributed", ONE_NODE);
-            });
+  static Optional<GpuRequest> of(ResourcesSpec resources) {
     return resources
         .gpu()
         .map(
@@ -39,7 +29,7 @@ final class GpuSection {
   }
 
   private static Sharing sharing(GpuSpec gpu) {
-    return switch (gpu.sharing().orElse(GpuSpec.Sharing.EXCLUSIVE)) {
+    return switch (gpu.effectiveSharing().orElse(GpuSpec.Sharing.EXCLUSIVE)) {
       case EXCLUSIVE -> new Sharing.Exclusive();
       case MPS ->
           new Sharing.Mps(

@@ -16,11 +16,7 @@ import java.util.OptionalInt;
 final class NetworkSection {
   private NetworkSection() {}
 
-  static NetworkSpec of(NetworkingSpec networking, SharedNamespaces shared, Refusals refusals) {
-    refusals.addIf(
-        networking.network().isPresent(), "network", "there is no network over several nodes yet");
-    refusals.addIf(
-        networking.overlay().isPresent(), "overlay", "there is no network over several nodes yet");
+  static NetworkSpec of(NetworkingSpec networking, SharedNamespaces shared) {
     Map<String, String> hosts = new LinkedHashMap<>();
     networking
         .extraHosts()

@@ -14,27 +14,15 @@ final class SecuritySection {
 
   private SecuritySection() {}
 
-  static SecuritySpec of(
-      dev.zlayer.spec.security.SecuritySpec spec, SharedNamespaces shared, Refusals refusals) {
-    refusals.addIf(
-        spec.usernsMode().filter("private"::equals).isPresent(),
-        "userns_mode",
-        "containers have no users of their own yet, write host");
-    refusals.addIf(
-        spec.ipcMode().filter("none"::equals).isPresent(),
-        "ipc_mode",
-        "a container always has shared memory of its own, write private");
+  static SecuritySpec of(dev.zlayer.spec.security.SecuritySpec spec, SharedNamespaces shared) {
     Seccomp seccomp = new Seccomp.Default();
     boolean noNewPrivileges = SecuritySpec.DEFAULT.noNewPrivileges();
-    for (int i = 0; i < spec.securityOpt().size(); i++) {
-      String option = spec.securityOpt().get(i);
+    for (String option : spec.securityOpt()) {
       Optional<Seccomp> filter = SecuritySpec.seccomp(option);
       if (filter.isPresent()) {
         seccomp = filter.get();
       } else if (option.startsWith("no-new-privileges")) {
         noNewPrivileges = !option.endsWith(":false");
-      } else {
-        refuseLabels(option, "security_opt[%d]".formatted(i), refusals);
       }
     }
     return new SecuritySpec(
@@ -52,14 +40,6 @@ final class SecuritySection {
                     new SecuritySpec.Device(
                         Path.of(device.path()), device.read(), device.write(), device.mknod()))
             .toList());
-  }
-
-  /** Without a profile of its own a container is as free as these two ask. */
-  private static void refuseLabels(String option, String path, Refusals refusals) {
-    List<String> harmless =
-        List.of("apparmor=unconfined", "apparmor:unconfined", "label=disable", "label:disable");
-    refusals.addIf(
-        !harmless.contains(option), path, "profiles of AppArmor and SELinux are not applied yet");
   }
 
   private static Namespace namespace(Optional<String> mode, SharedNamespaces shared) {

@@ -6,11 +6,11 @@ import dev.zlayer.container.LogSpec;
 import dev.zlayer.container.Mount;
 import dev.zlayer.container.Signal;
 import dev.zlayer.container.StopSpec;
+import dev.zlayer.error.AgentException;
 import dev.zlayer.oci.Platform;
-import dev.zlayer.spec.ImageSpec;
 import dev.zlayer.spec.LogsSpec;
 import dev.zlayer.spec.ServiceSpec;
-import dev.zlayer.spec.placement.PlacementSpec;
+import dev.zlayer.spec.check.SupportCheck;
 import dev.zlayer.spec.placement.PlatformSpec;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -34,8 +34,6 @@ public final class ServiceTranslator {
   private static final Duration GRACE = Duration.ofSeconds(30);
   private static final int LOG_FILES = 4;
   private static final long SMALLEST_LOG_FILE = 64 << 10;
-  private static final Duration USUAL_RETENTION = Duration.ofDays(7);
-  private static final String ONE_NODE = "agents do not form a cluster yet";
 
   private final EnvResolver resolver;
   private final ContainerNames containers;
@@ -62,55 +60,36 @@ public final class ServiceTranslator {
    */
   public ContainerSpec translate(
       String deployment, String name, ServiceSpec service, Path directory) {
-    var refusals = new Refusals(name);
-    general(service, refusals);
-    if (deployment.equals(ContainerId.STANDALONE)) {
-      BucketMount.of(service)
-          .forEach(one -> refusals.add(one.storage(), "only services and jobs are given buckets"));
+    SupportCheck.require(service, name);
+    if (deployment.equals(ContainerId.STANDALONE) && !BucketMount.of(service).isEmpty()) {
+      throw new AgentException.Unsupported(
+          "services.%s.%s: only services and jobs are given buckets"
+              .formatted(name, BucketMount.of(service).getFirst().storage()));
     }
     var shared = new SharedNamespaces(containers, deployment);
-    var spec =
-        new ContainerSpec(
-            service.image().name(),
-            service.placement().platform().map(ServiceTranslator::platform),
-            ProcessSection.of(service, resolver.resolve(deployment, service.env())),
-            WasmSection.mounts(
-                service,
-                directory,
-                StorageSection.of(service, directory, secretFiles(deployment, service), refusals)),
-            NetworkSection.of(service.networking(), shared, refusals),
-            WasmSection.resources(service, ResourcesSection.of(service)),
-            SecuritySection.of(service.security(), shared, refusals),
-            GpuSection.of(service.resources(), refusals),
-            logs(service.logs(), refusals),
-            new StopSpec(
-                service.process().stopSignal().map(signal -> new Signal(signal.number())),
-                service.process().stopGracePeriod().orElse(GRACE)),
-            labels(deployment, name, service));
-    refusals.check();
-    return spec;
+    return new ContainerSpec(
+        service.image().name(),
+        service.placement().platform().map(ServiceTranslator::platform),
+        ProcessSection.of(service, resolver.resolve(deployment, service.env())),
+        WasmSection.mounts(
+            service,
+            directory,
+            StorageSection.of(service, directory, secretFiles(deployment, service))),
+        NetworkSection.of(service.networking(), shared),
+        WasmSection.resources(service, ResourcesSection.of(service)),
+        SecuritySection.of(service.security(), shared),
+        GpuSection.of(service.resources()),
+        logs(service.logs()),
+        new StopSpec(
+            service.process().stopSignal().map(signal -> new Signal(signal.number())),
+            service.process().stopGracePeriod().orElse(GRACE)),
+        labels(deployment, name, service));
   }
 
   private List<Mount> secretFiles(String deployment, ServiceSpec service) {
     return service.secrets().stream()
         .map(file -> secrets.file(file, resolver.secret(deployment, file.name())))
         .toList();
-  }
-
-  private static void general(ServiceSpec service, Refusals refusals) {
-    refusals.addIf(
-        service.image().sourcePolicy() != ImageSpec.SourcePolicy.LOCAL_FIRST,
-        "image.source_policy",
-        "there is no shared image store yet");
-    WasmSection.check(service, refusals);
-    PlacementSpec placement = service.placement();
-    refusals.addIf(placement.nodeMode() != PlacementSpec.NodeMode.SHARED, "node_mode", ONE_NODE);
-    refusals.addIf(placement.nodeSelector().isPresent(), "node_selector", ONE_NODE);
-    refusals.addIf(placement.affinity().isPresent(), "affinity", ONE_NODE);
-    refusals.addIf(
-        placement.isolation().isPresent(),
-        "isolation",
-        "Windows containers are not isolated by the agent");
   }
 
   private static Platform platform(PlatformSpec spec) {
@@ -122,17 +101,10 @@ public final class ServiceTranslator {
         spec.osVersion());
   }
 
-  private static LogSpec logs(LogsSpec logs, Refusals refusals) {
-    refusals.addIf(
-        logs.destination() == LogsSpec.Destination.MEMORY,
-        "logs.destination",
-        "output is always kept on disk, write disk");
-    refusals.addIf(
-        !logs.retentionSecs().equals(USUAL_RETENTION),
-        "logs.retention_secs",
-        "output is dropped by size alone, write max_size_bytes");
+  private static LogSpec logs(LogsSpec logs) {
     long bytes = logs.maxSizeBytes().bytes() / LOG_FILES;
-    return new LogSpec(Math.max(SMALLEST_LOG_FILE, bytes), LOG_FILES);
+    return new LogSpec(
+        Math.max(SMALLEST_LOG_FILE, bytes), LOG_FILES, Optional.of(logs.retentionSecs()));
   }
 
   private static Map<String, String> labels(String deployment, String name, ServiceSpec service) {

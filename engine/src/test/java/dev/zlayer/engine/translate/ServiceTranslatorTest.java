@@ -339,7 +339,6 @@ class ServiceTranslatorTest {
         "userns_mode: private | userns_mode",
         "security_opt: ['apparmor=strict'] | security_opt[0]",
         "logs: {destination: memory} | logs.destination",
-        "logs: {retention_secs: 60} | logs.retention_secs",
         "node_mode: exclusive | node_mode",
         "node_selector: {labels: {disk: ssd}} | node_selector",
         "affinity: spread | affinity",

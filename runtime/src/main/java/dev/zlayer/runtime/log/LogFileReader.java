@@ -73,7 +73,7 @@ public final class LogFileReader implements LogReader {
    */
   public static LogFileReader open(
       LogFiles files, LogQuery query, DirectoryWatch watch, EndSignal end, InstantSource clock) {
-    var reader = new LogFileReader(files, query, end, clock);
+    var reader = new LogFileReader(files, files.retained(query, clock.instant()), end, clock);
     try {
       if (query.follow()) {
         reader.registrations.add(watch.watch(files.directory(), reader::changed));

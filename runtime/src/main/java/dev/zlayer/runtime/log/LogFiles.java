@@ -1,5 +1,6 @@
 package dev.zlayer.runtime.log;
 
+import dev.zlayer.container.LogQuery;
 import dev.zlayer.container.LogSpec;
 import dev.zlayer.host.file.UnixPath;
 import java.io.IOException;
@@ -14,6 +15,7 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -129,6 +131,15 @@ public final class LogFiles {
     trim(generations, key.get());
   }
 
+  /** The query without output that is too old to be kept. */
+  LogQuery retained(LogQuery query, Instant now) {
+    Optional<Instant> oldest = spec.retention().map(now::minus);
+    return oldest
+        .filter(from -> query.since().map(from::isAfter).orElse(true))
+        .map(query::withSince)
+        .orElse(query);
+  }
+
   /** Writes all that is kept, oldest first, as conmon wrote it. */
   public void copyTo(OutputStream out) throws IOException {
     for (Generation generation : readable()) {
@@ -220,11 +231,26 @@ public final class LogFiles {
     }
     long total = rotated.stream().mapToLong(Generation::size).sum();
     for (Generation oldest : rotated) {
-      if (total <= spec.maxFileBytes() * (spec.files() - 1) && oldest.size() > 0) {
+      boolean fits = total <= spec.maxFileBytes() * (spec.files() - 1);
+      if (fits && oldest.size() > 0 && !expired(oldest.path())) {
         break;
       }
       Files.deleteIfExists(oldest.path());
       total -= oldest.size();
+    }
+  }
+
+  /** Counted from the newest output, which is when a file is rotated. */
+  private boolean expired(Path rotated) throws IOException {
+    if (spec.retention().isEmpty()) {
+      return false;
+    }
+    Instant newest = Files.getLastModifiedTime(current()).toInstant();
+    try {
+      Instant last = Files.getLastModifiedTime(rotated).toInstant();
+      return last.isBefore(newest.minus(spec.retention().get()));
+    } catch (NoSuchFileException _) {
+      return false;
     }
   }
 

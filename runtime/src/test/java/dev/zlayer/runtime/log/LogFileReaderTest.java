@@ -11,9 +11,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.StandardWatchEventKinds;
+import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -71,6 +73,21 @@ class LogFileReaderTest {
     append(new LogText().out(1, "a").err(1, "b").out(2, "").err(3, "c"));
     assertThat(read(LogQuery.ALL)).containsExactly("a", "b", "", "c");
     assertThat(read(LogQuery.ALL.only(LogRecord.Stream.STDERR))).containsExactly("b", "c");
+  }
+
+  @Test
+  void leavesOutWhatIsOlderThanItIsToBeKept() throws Exception {
+    files = new LogFiles(directory, new LogSpec(1 << 20, 3, Optional.of(Duration.ofSeconds(5))));
+    append(new LogText().out(1, "old").out(6, "kept").out(9, "new"));
+    InstantSource clock = InstantSource.fixed(second(10));
+    try (var reader = LogFileReader.open(files, LogQuery.ALL, watch, EndSignal.ENDED, clock)) {
+      assertThat(reader.next().orElseThrow().text()).isEqualTo("kept");
+      assertThat(reader.next().orElseThrow().text()).isEqualTo("new");
+    }
+    LogQuery later = LogQuery.ALL.withSince(second(8));
+    try (var reader = LogFileReader.open(files, later, watch, EndSignal.ENDED, clock)) {
+      assertThat(reader.next().orElseThrow().text()).isEqualTo("new");
+    }
   }
 
   @Test

@@ -8,6 +8,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileTime;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -47,6 +51,18 @@ class LogFilesTest {
     }
     append("now\n");
     assertThat(kept()).isEqualTo("gen 4 x\ngen 5 x\nnow\n");
+  }
+
+  @Test
+  void dropsWhatIsOlderThanItIsToBeKept() throws Exception {
+    files = new LogFiles(directory, new LogSpec(1000, 3, Optional.of(Duration.ofHours(1))));
+    append("old\n");
+    Files.setLastModifiedTime(
+        files.current(), FileTime.from(Instant.now().minus(Duration.ofHours(2))));
+    rotate();
+    append("newer\n");
+    files.settle();
+    assertThat(kept()).isEqualTo("newer\n");
   }
 
   @Test

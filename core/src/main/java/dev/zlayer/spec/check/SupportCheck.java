@@ -1,0 +1,168 @@
+package dev.zlayer.spec.check;
+
+import dev.zlayer.error.AgentException;
+import dev.zlayer.spec.ImageSpec;
+import dev.zlayer.spec.LogsSpec;
+import dev.zlayer.spec.RunType;
+import dev.zlayer.spec.ServiceSpec;
+import dev.zlayer.spec.placement.PlacementSpec;
+import dev.zlayer.spec.problem.SpecPath;
+import dev.zlayer.spec.resources.GpuSpec;
+import dev.zlayer.spec.security.SecuritySpec;
+import dev.zlayer.spec.service.ScaleSpec;
+import dev.zlayer.spec.storage.StorageSpec;
+import dev.zlayer.spec.storage.StorageTier;
+import dev.zlayer.spec.value.SecretRef;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Values that can be read and that nothing acts on yet. Whoever builds one of them removes its rule
+ * here; keys that are refused whatever their value are listed in {@code NotHonoured}.
+ */
+public final class SupportCheck {
+  private static final String ONE_NODE = "agents do not form a cluster yet";
+  private static final String ONE_TIER = "all volumes lie on the local disk";
+  private static final String NO_OVERLAY = "there is no network over several nodes yet";
+
+  /** Without a profile of its own a container is as free as these two ask. */
+  private static final List<String> HARMLESS =
+      List.of("apparmor=unconfined", "apparmor:unconfined", "label=disable", "label:disable");
+
+  /** Is told what is not supported. */
+  @FunctionalInterface
+  interface Refusals {
+    void add(SpecPath path, String reason);
+
+    default void addIf(boolean wrong, SpecPath path, String reason) {
+      if (wrong) {
+        add(path, reason);
+      }
+    }
+  }
+
+  private SupportCheck() {}
+
+  static void check(ServiceSpec service, SpecPath path, Findings findings) {
+    find(service, path, findings::notHonoured);
+  }
+
+  /**
+   * For a service that was not read from a file.
+   *
+   * @throws AgentException.Unsupported values are not supported; all are named with their paths
+   */
+  public static void require(ServiceSpec service, String name) {
+    var found = new ArrayList<String>();
+    find(service, Checks.service(name), (path, reason) -> found.add(path + ": " + reason));
+    if (!found.isEmpty()) {
+      throw new AgentException.Unsupported(String.join("; ", found));
+    }
+  }
+
+  private static void find(ServiceSpec service, SpecPath path, Refusals refusals) {
+    refusals.addIf(
+        service.image().sourcePolicy() != ImageSpec.SourcePolicy.LOCAL_FIRST,
+        path.key("image").key("source_policy"),
+        "there is no shared image store yet");
+    placement(service, path, refusals);
+    refusals.addIf(service.networking().network().isPresent(), path.key("network"), NO_OVERLAY);
+    refusals.addIf(service.networking().overlay().isPresent(), path.key("overlay"), NO_OVERLAY);
+    scale(service, path, refusals);
+    storage(service, path.key("storage"), refusals);
+    security(service.security(), path, refusals);
+    service
+        .resources()
+        .gpu()
+        .ifPresent(gpu -> gpu(gpu, path.key("resources").key("gpu"), refusals));
+    refusals.addIf(
+        service.logs().destination() == LogsSpec.Destination.MEMORY,
+        path.key("logs").key("destination"),
+        "output is always kept on disk, write disk");
+    WasmSupport.find(service, path, refusals);
+  }
+
+  private static void placement(ServiceSpec service, SpecPath path, Refusals refusals) {
+    PlacementSpec placement = service.placement();
+    refusals.addIf(
+        placement.nodeMode() != PlacementSpec.NodeMode.SHARED, path.key("node_mode"), ONE_NODE);
+    refusals.addIf(placement.nodeSelector().isPresent(), path.key("node_selector"), ONE_NODE);
+    refusals.addIf(placement.affinity().isPresent(), path.key("affinity"), ONE_NODE);
+    refusals.addIf(
+        placement.isolation().isPresent(),
+        path.key("isolation"),
+        "Windows containers are not isolated by the agent");
+  }
+
+  private static void scale(ServiceSpec service, SpecPath path, Refusals refusals) {
+    if (service.rtype() != RunType.SERVICE
+        || !service.lifecycle().replicaGroups().isEmpty()
+        || !(service.lifecycle().scale() instanceof ScaleSpec.Adaptive adaptive)) {
+      return;
+    }
+    refusals.addIf(
+        adaptive.min() == 0,
+        path.key("scale").key("min"),
+        "without a replica there is no load to scale by, write 1 or mode: manual");
+    refusals.addIf(
+        adaptive.targets().memory().isPresent() && service.resources().memory().isEmpty(),
+        path.key("scale").key("targets").key("memory"),
+        "it is a part of the memory limit, write resources.memory too");
+  }
+
+  private static void storage(ServiceSpec service, SpecPath path, Refusals refusals) {
+    for (int i = 0; i < service.storage().size(); i++) {
+      SpecPath here = path.index(i);
+      switch (service.storage().get(i)) {
+        case StorageSpec.Named(_, _, _, var tier, var size) -> {
+          refusals.addIf(tier != StorageTier.LOCAL, here.key("tier"), ONE_TIER);
+          refusals.addIf(
+              size.isPresent(),
+              here.key("size"),
+              "directories cannot be limited in size, remove it or bind a disk of that size");
+        }
+        case StorageSpec.Anonymous(_, var tier) ->
+            refusals.addIf(tier != StorageTier.LOCAL, here.key("tier"), ONE_TIER);
+        case StorageSpec.S3 bucket -> {
+          refusals.addIf(
+              !bucket.readonly() && service.rtype() == RunType.SERVICE,
+              here.key("readonly"),
+              "copies of replicas would overwrite each other in the bucket, write readonly: true");
+          refusals.addIf(
+              bucket.credentials().flatMap(SecretRef::field).isPresent(),
+              here.key("credentials"),
+              "name the whole secret, with the fields access_key and secret_key");
+        }
+        case StorageSpec.Bind _, StorageSpec.Tmpfs _ -> {}
+      }
+    }
+  }
+
+  private static void security(SecuritySpec security, SpecPath path, Refusals refusals) {
+    refusals.addIf(
+        security.usernsMode().filter("private"::equals).isPresent(),
+        path.key("userns_mode"),
+        "containers have no users of their own yet, write host");
+    refusals.addIf(
+        security.ipcMode().filter("none"::equals).isPresent(),
+        path.key("ipc_mode"),
+        "a container always has shared memory of its own, write private");
+    for (int i = 0; i < security.securityOpt().size(); i++) {
+      String option = security.securityOpt().get(i);
+      boolean label = option.startsWith("apparmor") || option.startsWith("label");
+      refusals.addIf(
+          label && !HARMLESS.contains(option),
+          path.key("security_opt").index(i),
+          "profiles of AppArmor and SELinux are not applied yet");
+    }
+  }
+
+  private static void gpu(GpuSpec gpu, SpecPath path, Refusals refusals) {
+    refusals.addIf(
+        gpu.mode().filter(mode -> mode != GpuSpec.Mode.MPS).isPresent(),
+        path.key("mode"),
+        "macOS is not supported");
+    refusals.addIf(gpu.scheduling().isPresent(), path.key("scheduling"), ONE_NODE);
+    refusals.addIf(gpu.distributed().isPresent(), path.key("distributed"), ONE_NODE);
+  }
+}
