@@ -174,7 +174,7 @@ class S3StorageIT {
             deploy("service", "true", bucket("prefix: site, credentials: keys"), "")
                 .expect(501)
                 .text())
-        .contains("services.main.storage[0].readonly: not supported: copies of replicas would");
+        .contains("services.main.storage[0].readonly: copies of replicas would");
     var _ =
         deploy(
             "service",

@@ -135,14 +135,14 @@ class ServicesIT {
         deployment: limited
         services:
           web:
-            image: {name: IMAGE}
+            image: {name: app}
             storage: [{type: named, name: limited, target: /data, size: 1Mi}]
         """;
     assertThat(
             rest.put("/deployments/limited", file.getBytes(StandardCharsets.UTF_8))
                 .expect(501)
                 .text())
-        .contains(":6:73: services.web.storage[0].size: not supported: directories cannot be");
+        .contains(":6:65: services.web.storage[0].size: directories cannot be");
     rest.get("/deployments/limited").expect(404);
     rest.get("/volumes/limited").expect(404);
   }

@@ -127,7 +127,7 @@ class ValidateCommandTest {
     assertThat(result.code()).isEqualTo(2);
     assertThat(result.out())
         .isEqualTo(
-            "shop.zlayer.yml:5:18: services.web.userns_mode: not supported: containers have no"
+            "shop.zlayer.yml:5:18: services.web.userns_mode: containers have no"
                 + " users of their own yet, write host\nshop.zlayer.yml: 1 problem\n");
   }
 

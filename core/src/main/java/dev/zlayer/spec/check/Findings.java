@@ -42,7 +42,7 @@ public final class Findings {
   void notHonoured(SpecPath path, String reason) {
     SpecPath place = written(path) ? path : renamed(path);
     if (notHonoured.clean(place)) {
-      notHonoured.add(root.locate(place), place, "not supported: " + reason);
+      notHonoured.add(root.locate(place), place, reason);
     }
   }
 

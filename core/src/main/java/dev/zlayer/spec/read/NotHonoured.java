@@ -132,7 +132,7 @@ public final class NotHonoured {
       YamlNode root, YamlNode node, SpecPath path, List<String> steps, Key key, Problems found) {
     if (steps.isEmpty()) {
       if (found.clean(path)) {
-        found.add(root.locate(path), path, "not supported: " + key.reason());
+        found.add(root.locate(path), path, key.reason());
       }
       return;
     }
