@@ -52,7 +52,8 @@ public final class SecretsResource implements Resource {
   @Override
   public List<Route> routes() {
     return List.of(
-        Route.view("/secrets", "List secrets without their values.", _ -> list())
+        Route.view("/secrets", "List secrets without their values.", this::list)
+            .with("deployment", "Only those of this deployment.")
             .givesMany(SecretView.class),
         owned(Route.put("/secrets/{name}", "Set a secret.", this::set))
             .takes("application/octet-stream", "The value, as it is.")
@@ -67,8 +68,15 @@ public final class SecretsResource implements Resource {
         .with("service", "Only this service of the deployment sees it.");
   }
 
-  private Answer list() {
-    return Answer.json(ViewJson.of(secrets.list().stream().map(SecretView::of).toList()));
+  private Answer list(Call call) {
+    Optional<String> deployment = call.query("deployment");
+    return Answer.json(
+        ViewJson.of(
+            secrets.list().stream()
+                .filter(
+                    secret -> deployment.isEmpty() || secret.name().deployment().equals(deployment))
+                .map(SecretView::of)
+                .toList()));
   }
 
   private Answer set(Call call) {

@@ -34,11 +34,13 @@ public final class SecretListCommand extends AnswerCommand {
   }
 
   private static Table table(Json answer, Instant now) {
-    var table = new Table("SECRET", "DEPLOYMENT", "CHANGED");
+    var table = new Table("SECRET", "DEPLOYMENT", "FINGERPRINT", "CHANGED");
     for (Json secret : items(answer, "secrets")) {
       table.row(
-          text(secret, "name"),
+          secret.at("service").string().map(service -> "@" + service + "/").orElse("")
+              + text(secret, "name"),
           secret.at("deployment").string().orElse("all"),
+          text(secret, "fingerprint"),
           secret
               .at("changed")
               .string()

@@ -2,10 +2,8 @@ package dev.zlayer.cli.command.store;
 
 import dev.zlayer.cli.Session;
 import dev.zlayer.cli.client.DaemonClient;
-import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.command.ClientCommand;
 import java.util.List;
-import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -16,7 +14,10 @@ public final class SecretRemoveCommand extends ClientCommand {
   @Option(names = "--deployment", paramLabel = "NAME", description = "Deployment of the secret")
   private @Nullable String deployment;
 
-  @Parameters(paramLabel = "NAME", arity = "1..*", description = "Secret names")
+  @Parameters(
+      paramLabel = "NAME",
+      arity = "1..*",
+      description = "Secret names; @service/name for one service")
   private List<String> names = List.of();
 
   public SecretRemoveCommand(Session session) {
@@ -25,11 +26,11 @@ public final class SecretRemoveCommand extends ClientCommand {
 
   @Override
   protected int run(DaemonClient client) throws Exception {
-    Query query = Query.NONE.andIf("deployment", Optional.ofNullable(deployment));
     return forEach(
         names,
         name -> {
-          client.delete("/secrets/" + Query.segment(name), query);
+          SecretPath secret = SecretPath.parse(name, deployment);
+          client.delete(secret.path(), secret.query());
           print(name);
         });
   }

@@ -2,7 +2,6 @@ package dev.zlayer.cli.command.store;
 
 import dev.zlayer.cli.Session;
 import dev.zlayer.cli.client.DaemonClient;
-import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.command.Advising;
 import dev.zlayer.cli.command.ClientCommand;
 import dev.zlayer.error.AgentException;
@@ -24,11 +23,12 @@ import picocli.CommandLine.Parameters;
       "Examples:",
       "  openssl rand -hex 24 | zlayer secret set db-password",
       "  zlayer secret set tls-key --file key.pem --keep-newline",
+      "  zlayer secret set @web/token --deployment shop < token.txt",
       "",
       "A value is never an argument: every user of the host can see those."
     })
 public final class SecretSetCommand extends ClientCommand implements Advising {
-  private static final int MOST_BYTES = 1 << 20;
+  private static final int MOST_BYTES = 512 << 10;
 
   @Option(
       names = {"-f", "--file"},
@@ -45,7 +45,9 @@ public final class SecretSetCommand extends ClientCommand implements Advising {
       description = "Store it for this deployment only")
   private @Nullable String deployment;
 
-  @Parameters(paramLabel = "NAME", description = "Secret name")
+  @Parameters(
+      paramLabel = "NAME",
+      description = "Secret name; @service/name for one service of the deployment")
   private String name = "";
 
   public SecretSetCommand(Session session) {
@@ -64,12 +66,8 @@ public final class SecretSetCommand extends ClientCommand implements Advising {
 
   @Override
   protected int run(DaemonClient client) throws InterruptedException, IOException {
-    client.send(
-        "PUT",
-        "/secrets/" + Query.segment(name),
-        Query.NONE.andIf("deployment", Optional.ofNullable(deployment)),
-        "application/octet-stream",
-        value());
+    SecretPath secret = SecretPath.parse(name, deployment);
+    client.send("PUT", secret.path(), secret.query(), "application/octet-stream", value());
     return 0;
   }
 
@@ -81,7 +79,7 @@ public final class SecretSetCommand extends ClientCommand implements Advising {
         file == null ? session.in() : Files.newInputStream(session.resolve(file))) {
       byte[] bytes = in.readNBytes(MOST_BYTES + 1);
       if (bytes.length > MOST_BYTES) {
-        throw new AgentException.InvalidSpec("a secret can be at most 1 MiB");
+        throw new AgentException.InvalidSpec("a secret can be at most 512 KiB");
       }
       return keepNewline ? bytes : withoutLineEnd(bytes);
     } catch (NoSuchFileException _) {

@@ -364,6 +364,24 @@ class ContainerVerbsIT {
   }
 
   @Test
+  void aSecretOfAServiceIsSetListedAndRemoved() {
+    byte[] value = "hush".getBytes(StandardCharsets.UTF_8);
+    CliFixture.Result set =
+        cli.runWithInput(value, "secret", "set", "@web/key", "--deployment", "shop");
+    assertThat(set.code()).as(set.err()).isZero();
+    String fingerprint =
+        daemon.json("secret", "ls", "--json").items().getFirst().at("fingerprint").string().get();
+    assertThat(ok("secret", "ls", "--deployment", "shop"))
+        .contains("@web/key")
+        .contains("shop")
+        .contains(fingerprint);
+    assertThat(ok("secret", "ls", "--deployment", "other")).doesNotContain("key");
+    assertThat(cli.run("secret", "rm", "@web/key").err()).contains("add --deployment NAME");
+    ok("secret", "rm", "@web/key", "--deployment", "shop");
+    assertThat(ok("secret", "ls")).doesNotContain("key");
+  }
+
+  @Test
   void aTakenPortIsToldWithTheNumber() {
     ok("run", "-d", "--name", "first", "-p", "127.0.0.1:28431:80", "bb:1", "sleep", "300");
 
