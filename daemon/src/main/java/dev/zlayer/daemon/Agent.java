@@ -161,6 +161,7 @@ public final class Agent implements AutoCloseable {
             new InitConfig(config.hostCommands()),
             Settings::tls,
             linux.<DeploymentNames>map(LinuxParts::proxy).orElse(DeploymentNames.NONE),
+            this::hidden,
             clock,
             Pauses.REAL);
     this.records = new DeploymentStore(store);

@@ -16,12 +16,13 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Optional;
 import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 import javax.net.ssl.SSLContext;
 
 /**
  * Runs init steps one after the other, tries them again as they say, and makes further passes as
  * the policy says; a pass always begins with the first step. A step that asks for something that is
- * not allowed or does not exist is never tried again.
+ * not allowed or does not exist is never tried again; whether that matters is for the step to say.
  */
 public final class InitRunner implements Initializer {
   private static final Duration BETWEEN_PASSES = Duration.ofMillis(100);
@@ -30,11 +31,13 @@ public final class InitRunner implements Initializer {
 
   private final InitActions actions;
   private final BucketCopies copies;
+  private final UnaryOperator<String> hiding;
   private final InstantSource clock;
   private final Pauses pauses;
 
   /**
    * @param names of services of a deployment, which the host's resolver does not know
+   * @param hiding removes secrets from what steps print and from why they fail
    * @param tls asked for by the first step that needs it: reading all trusted certificates takes
    *     time and memory
    */
@@ -44,10 +47,12 @@ public final class InitRunner implements Initializer {
       InitConfig config,
       Supplier<SSLContext> tls,
       DeploymentNames names,
+      UnaryOperator<String> hiding,
       InstantSource clock,
       Pauses pauses) {
     this.actions = new InitActions(runtime, resolver, config, tls, names, pauses);
     this.copies = new BucketCopies(resolver, clock, pauses);
+    this.hiding = hiding;
     this.clock = clock;
     this.pauses = pauses;
   }
@@ -97,17 +102,13 @@ public final class InitRunner implements Initializer {
 
   private void pass(Request request, int pass, InitObserver observer) throws InterruptedException {
     for (int index = 0; index < request.init().steps().size(); index++) {
-      InitStep step = request.init().steps().get(index);
       for (int attempt = 1; !succeeds(request, index, pass, attempt, observer); attempt++) {
-        if (attempt > step.retry()) {
-          break;
-        }
         pauses.pause(BETWEEN_TRIES.delay(attempt - 1));
       }
     }
   }
 
-  /** False: it failed and may be tried again, or does not matter; throws when it does matter. */
+  /** False: it failed and is to be tried again; throws when it failed for good and matters. */
   private boolean succeeds(Request request, int index, int pass, int attempt, InitObserver observer)
       throws InterruptedException {
     InitStep step = request.init().steps().get(index);
@@ -121,7 +122,9 @@ public final class InitRunner implements Initializer {
       return true;
     } catch (AgentException | ActionFailed e) {
       boolean late = deadline.passed() || e instanceof AgentException.Timeout;
-      boolean last = attempt > step.retry();
+      // what is wrong stays wrong: it is not tried again
+      boolean wrong = e instanceof AgentException ours && ours.blame() == Blame.REQUEST;
+      boolean last = wrong || attempt > step.retry();
       boolean ignored = last && step.onFailure() == InitStep.OnFailure.CONTINUE;
       observer.report(
           report.ended(
@@ -129,20 +132,15 @@ public final class InitRunner implements Initializer {
                   ? StepReport.Result.IGNORED
                   : late ? StepReport.Result.TIMED_OUT : StepReport.Result.FAILED,
               clock.instant(),
-              Optional.of(ActionFailed.reason(e)),
+              Optional.of(hiding.apply(ActionFailed.reason(e))),
               e instanceof ActionFailed failed ? kept(failed.log()) : Optional.empty()));
-      refuse(e);
-      if (last && step.onFailure() == InitStep.OnFailure.FAIL) {
-        throw late ? tooLate(request, step, e) : failed(request, step, e);
+      boolean tolerated = last && step.onFailure() != InitStep.OnFailure.FAIL;
+      if (last && !tolerated) {
+        throw wrong
+            ? (AgentException) e
+            : late ? tooLate(request, step, e) : failed(request, step, e);
       }
-      return false;
-    }
-  }
-
-  /** What is wrong stays wrong: neither retries nor tolerance apply. */
-  private static void refuse(RuntimeException e) {
-    if (e instanceof AgentException ours && ours.blame() == Blame.REQUEST) {
-      throw ours;
+      return tolerated;
     }
   }
 
@@ -152,14 +150,14 @@ public final class InitRunner implements Initializer {
         "running init step '%s' of '%s'".formatted(step.id(), request.owner()), limit);
   }
 
-  private static AgentException failed(Request request, InitStep step, RuntimeException e) {
+  private AgentException failed(Request request, InitStep step, RuntimeException e) {
     return new AgentException.InitActionFailed(
         request.owner().toString(),
-        "step '%s': %s".formatted(step.id(), ActionFailed.reason(e)),
+        "step '%s': %s".formatted(step.id(), hiding.apply(ActionFailed.reason(e))),
         e instanceof AgentException ? null : e);
   }
 
-  private static Optional<String> kept(String log) {
-    return log.isEmpty() ? Optional.empty() : Optional.of(log);
+  private Optional<String> kept(String log) {
+    return log.isEmpty() ? Optional.empty() : Optional.of(hiding.apply(log));
   }
 }

@@ -99,7 +99,7 @@ public record Attempt(
         runningAt,
         Optional.of(end.outcome().flatMap(outcome -> outcome.finishedAt()).orElse(now)),
         end.outcome().map(outcome -> outcome.status()),
-        end.error().map(Throwable::getMessage),
+        end.reason(),
         steps,
         end.output(),
         end.artifacts(),

@@ -8,12 +8,14 @@ import java.util.Optional;
 /**
  * What a run reports of its end: how the process ended, or what kept it from running.
  *
+ * @param phase what was being done when it failed; empty when the process ran
  * @param log the kept output as {@link OutputCodec} writes it, unless it is long and in a file
  */
 @SuppressWarnings("ArrayRecordComponent") // output is bytes, never compared
 record AttemptEnd(
     Optional<Outcome> outcome,
     Optional<AgentException> error,
+    Optional<String> phase,
     byte[] log,
     Attempt.Output output,
     List<Attempt.Artifact> artifacts,
@@ -22,6 +24,7 @@ record AttemptEnd(
     return new AttemptEnd(
         Optional.empty(),
         Optional.of(error),
+        Optional.empty(),
         new byte[0],
         Attempt.Output.NONE,
         List.of(),
@@ -30,7 +33,13 @@ record AttemptEnd(
 
   static AttemptEnd neverRan() {
     return new AttemptEnd(
-        Optional.empty(), Optional.empty(), new byte[0], Attempt.Output.NONE, List.of(), List.of());
+        Optional.empty(),
+        Optional.empty(),
+        Optional.empty(),
+        new byte[0],
+        Attempt.Output.NONE,
+        List.of(),
+        List.of());
   }
 
   /** The same end, when what it left cannot be recorded. */
@@ -38,6 +47,7 @@ record AttemptEnd(
     return new AttemptEnd(
         outcome,
         error,
+        phase,
         new byte[0],
         Attempt.Output.NONE,
         List.of(),
@@ -45,6 +55,17 @@ record AttemptEnd(
   }
 
   AttemptEnd with(AgentException error) {
-    return new AttemptEnd(outcome, Optional.of(error), log, output, artifacts, notes);
+    return new AttemptEnd(outcome, Optional.of(error), phase, log, output, artifacts, notes);
+  }
+
+  AttemptEnd during(String phase) {
+    return new AttemptEnd(outcome, error, Optional.of(phase), log, output, artifacts, notes);
+  }
+
+  /** Why it failed, with what was being done then. */
+  Optional<String> reason() {
+    return error.map(
+        why ->
+            phase.map(doing -> doing + " failed: ").orElse("") + String.valueOf(why.getMessage()));
   }
 }

@@ -57,7 +57,8 @@ final class Harvest {
     } else if (!withArtifacts && !job.artifacts().isEmpty()) {
       notes.add("artifacts: not kept, the execution was stopped while they were copied");
     }
-    return new AttemptEnd(outcome, Optional.empty(), output.log(), output.output(), kept, notes);
+    return new AttemptEnd(
+        outcome, Optional.empty(), Optional.empty(), output.log(), output.output(), kept, notes);
   }
 
   private JobLogStore.Kept output(

@@ -12,6 +12,7 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.PullRequest;
 import dev.zlayer.spec.ServiceSpec;
+import dev.zlayer.spec.service.InitSpec;
 import dev.zlayer.task.Backoff;
 import dev.zlayer.task.Deadline;
 import java.time.Duration;
@@ -69,6 +70,9 @@ final class JobRun {
   private volatile Effect.@Nullable Why halt;
   private boolean collecting;
 
+  /** What is being done before the process runs, for the reason of a failure. */
+  private Optional<String> phase = Optional.empty();
+
   JobRun(
       JobParts parts,
       Desk desk,
@@ -123,8 +127,10 @@ final class JobRun {
     try {
       Container made = began() ? found() : prepare();
       if (made.status() instanceof ContainerStatus.Created) {
+        phase = Optional.of("start");
         made.start();
       }
+      phase = Optional.empty();
       Outcome outcome = awaitEnd(made);
       upload(made, outcome.status());
       collecting = true;
@@ -132,10 +138,14 @@ final class JobRun {
     } catch (InterruptedException _) {
       return endForcibly();
     } catch (AgentException e) {
-      return halt == null ? failed(e) : endForcibly();
+      return halt == null ? during(failed(e)) : endForcibly();
     } catch (RuntimeException e) {
       return failed(new AgentException.Internal("a run failed: " + e, e));
     }
+  }
+
+  private AttemptEnd during(AttemptEnd end) {
+    return phase.map(end::during).orElse(end);
   }
 
   private boolean began() {
@@ -200,6 +210,7 @@ final class JobRun {
     ContainerSpec spec = labelled(parts.containers().spec(job, execution));
     ServiceSpec service = job.service();
     removeLeftovers(service.lifecycle().init().steps().size());
+    phase = Optional.of("image pull");
     parts
         .runtime()
         .images()
@@ -208,6 +219,7 @@ final class JobRun {
                 spec.image(), service.image().pullPolicy(), spec.platform(), Optional.empty()),
             _ -> {});
     if (!service.lifecycle().init().steps().isEmpty()) {
+      phase = Optional.of("init");
       parts
           .initializer()
           .run(
@@ -216,14 +228,25 @@ final class JobRun {
                   spec,
                   service.lifecycle().init(),
                   service.lifecycle().errors().onInitFailure()),
-              this::tell);
+              report -> initStep(service.lifecycle().init(), report));
     }
+    phase = Optional.of("create");
     Container made = parts.runtime().create(container, spec);
+    phase = Optional.empty();
     parts.initializer().fetch(made, this::tell);
     if (!desk.ready(execution.id(), attempt)) {
       throw new InterruptedException("halted before the start");
     }
     return made;
+  }
+
+  private void initStep(InitSpec init, StepReport report) {
+    for (int i = 0; i < init.steps().size(); i++) {
+      if (init.steps().get(i).id().equals(report.step())) {
+        phase = Optional.of("init step " + (i + 1));
+      }
+    }
+    tell(report);
   }
 
   private void tell(StepReport report) {
@@ -319,6 +342,7 @@ final class JobRun {
             : new ExitStatus.Unknown(reason);
     return new AttemptEnd(
         Optional.of(new Outcome(exit, Optional.empty(), Optional.empty())),
+        Optional.empty(),
         Optional.empty(),
         new byte[0],
         Attempt.Output.NONE,

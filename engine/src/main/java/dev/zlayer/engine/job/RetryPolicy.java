@@ -26,9 +26,10 @@ final class RetryPolicy {
   static Verdict judge(JobSpec job, int attempt, AttemptEnd end) {
     if (end.error().isPresent()) {
       AgentException error = end.error().get();
+      String reason = end.reason().orElseThrow();
       return worthTrying(error)
-          ? againOrGivenUp(job, attempt, reason(error))
-          : new Verdict.GivenUp(reason(error));
+          ? againOrGivenUp(job, attempt, reason)
+          : new Verdict.GivenUp(reason);
     }
     ExitStatus exit =
         end.outcome()
@@ -70,9 +71,5 @@ final class RetryPolicy {
   static Backoff backoff(BackoffSpec spec) {
     Duration max = spec.max().compareTo(spec.initial()) < 0 ? spec.initial() : spec.max();
     return new Backoff(spec.initial(), max, Math.max(1, spec.factor()));
-  }
-
-  private static String reason(AgentException error) {
-    return String.valueOf(error.getMessage());
   }
 }

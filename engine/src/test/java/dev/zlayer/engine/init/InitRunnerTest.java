@@ -68,6 +68,7 @@ class InitRunnerTest {
             config,
             InitRunnerTest::tls,
             DeploymentNames.NONE,
+            text -> text.replace("hush", "[secret]"),
             InstantSource.system(),
             pauses::add)
         .run(request, reports::add);
@@ -105,6 +106,25 @@ class InitRunnerTest {
     assertThat(world.journal())
         .containsExactly(
             "create shop/one/init/1", "start shop/one/init/1", "remove shop/one/init/1");
+  }
+
+  @Test
+  void secretsInTheOutputOfAStepAreNotKept() throws InterruptedException {
+    run(RUN, "", Map.of("fake.exit", "0", "fake.log", "password hush"));
+
+    assertThat(reports.getLast().log()).contains("password [secret]");
+  }
+
+  @Test
+  void aStepWhoseFailureDoesNotMatterMayAlsoBeWrong() throws InterruptedException {
+    String tolerated = "- {id: host, uses: init.host_run, with: {command: x}, %s}\n";
+    for (String word :
+        List.of("on_failure: warn", "on_failure: continue", "on_failure: warn, retry: 3")) {
+      reports.clear();
+      run(tolerated.formatted(word) + RUN, "", Map.of("fake.exit", "0"));
+      Result shown = word.contains("warn") ? Result.FAILED : Result.IGNORED;
+      assertThat(results()).as(word).containsExactly(shown, Result.SUCCEEDED);
+    }
   }
 
   @Test

@@ -6,6 +6,8 @@ import dev.zlayer.container.ExitStatus;
 import dev.zlayer.container.Signal;
 import dev.zlayer.engine.init.InitObserver;
 import dev.zlayer.engine.init.Initializer;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.oci.ImageRef;
 import dev.zlayer.port.Container;
 import dev.zlayer.testkit.FakeClock;
 import java.time.Duration;
@@ -158,5 +160,20 @@ class JobExecutorTest extends JobFixture {
 
     assertThat(((ExecutionStatus.Failed) ended(id).status()).reason())
         .isEqualTo("its deadline of 1s passed");
+  }
+
+  @Test
+  void aFailureNamesThePhaseItHappenedIn() throws InterruptedException {
+    ImageRef image = ImageRef.parse("app:1");
+    open(ONE);
+    world.images().failPull(image, () -> new AgentException.NotFound("image 'app:1'", "no tag"));
+    assertThat(reason(trigger("one"))).startsWith("image pull failed: ").contains("no tag");
+    world.images().add(image);
+    assertThat(reason(trigger("one", Map.of("fail", "create")))).startsWith("create failed: ");
+    assertThat(reason(trigger("one", Map.of("fail", "start")))).startsWith("start failed: ");
+  }
+
+  private String reason(ExecutionId id) throws InterruptedException {
+    return ((ExecutionStatus.Failed) ended(id).status()).reason();
   }
 }

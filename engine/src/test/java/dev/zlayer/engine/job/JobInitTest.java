@@ -41,6 +41,7 @@ class JobInitTest {
             InitConfig.DEFAULT,
             () -> tls,
             DeploymentNames.NONE,
+            text -> text.replace("hush", "[secret]"),
             InstantSource.system(),
             _ -> {});
     var parts =
@@ -108,6 +109,7 @@ class JobInitTest {
 
     assertThat(failed.status()).isInstanceOf(ExecutionStatus.Failed.class);
     assertThat(((ExecutionStatus.Failed) failed.status()).reason())
+        .startsWith("init step 1 failed: ")
         .contains("step 'migrate': the command ended with exit code 3");
     assertThat(failed.attempt().steps()).extracting(StepReport::pass).containsExactly(1, 2, 3, 4);
     assertThat(world.journal()).noneMatch(line -> line.startsWith("start shop/one/job/"));
