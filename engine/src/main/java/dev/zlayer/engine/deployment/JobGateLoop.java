@@ -14,7 +14,6 @@ import dev.zlayer.engine.state.Change;
 import dev.zlayer.engine.state.Quarantine;
 import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.error.AgentException;
-import dev.zlayer.error.Blame;
 import dev.zlayer.spec.ServiceSpec;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.KeyedLock;
@@ -269,18 +268,16 @@ final class JobGateLoop implements Owner.State {
       }
       case ExecutionStatus.Failed(String reason, var exit) ->
           runFailed(
-              new Failure(
-                  "UnexpectedExit",
-                  Blame.WORKLOAD,
+              Failure.exited(
+                  job.toString(),
                   parts.hiding().apply(reason),
                   exit.map(status -> status.exitCode()).orElse(OptionalInt.empty()),
                   JobOutput.lastLines(parts.jobs(), run).stream().map(parts.hiding()).toList(),
                   run.finishedAt().orElse(now)));
       case ExecutionStatus.Cancelled _ ->
           runFailed(
-              new Failure(
-                  "UnexpectedExit",
-                  Blame.WORKLOAD,
+              Failure.exited(
+                  job.toString(),
                   "its run was cancelled",
                   OptionalInt.empty(),
                   List.of(),

@@ -25,6 +25,7 @@ public final class JobExecutor implements AutoCloseable {
   private final ExecutionView view = new ExecutionView();
   private final Watched<List<JobDefinition>> definitions;
   private final Owner<JobLoop> loop;
+  private volatile boolean closing;
   private final ArtifactStore artifacts;
   private final JobLogStore logs;
 
@@ -110,9 +111,11 @@ public final class JobExecutor implements AutoCloseable {
    * Asks for an execution; returns when it is recorded.
    *
    * @throws AgentException.NotFound there is no such job
+   * @throws AgentException.Busy the executor is shutting down
    * @throws AgentException.InvalidSpec its queue is full; nothing was recorded
    */
   public ExecutionId trigger(TriggerRequest request) {
+    requireOpen();
     return loop.ask(owned -> owned.book().trigger(request, owned.now()));
   }
 
@@ -124,7 +127,15 @@ public final class JobExecutor implements AutoCloseable {
    * @throws AgentException.InvalidSpec it has ended already
    */
   public Execution cancel(ExecutionId id) {
+    requireOpen();
     return loop.ask(owned -> owned.book().cancel(id, owned.now()));
+  }
+
+  private void requireOpen() {
+    if (closing) {
+      throw new AgentException.Busy(
+          "the job executor is shutting down; try again when the agent is back");
+    }
   }
 
   public Optional<Execution> find(ExecutionId id) {
@@ -152,6 +163,11 @@ public final class JobExecutor implements AutoCloseable {
   /** Executions of a job that have not ended. */
   public List<Execution> live(JobKey job) {
     return list(job).stream().filter(execution -> !execution.status().finished()).toList();
+  }
+
+  /** How many are being prepared, run, or upload their files. */
+  public int active() {
+    return (int) view.all().stream().filter(execution -> execution.status().active()).count();
   }
 
   /** Those that wait, in the order of their turn. */
@@ -219,6 +235,7 @@ public final class JobExecutor implements AutoCloseable {
   /** Stops deciding; containers go on and are found by the next executor over the same store. */
   @Override
   public void close() {
+    closing = true;
     loop.close();
   }
 }

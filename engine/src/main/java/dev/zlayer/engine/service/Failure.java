@@ -22,6 +22,9 @@ public record Failure(
     OptionalInt exitCode,
     List<String> lastLines,
     Instant at) {
+  /** What a shell shows for a process whose end nobody saw. */
+  private static final int UNKNOWN = 255;
+
   public Failure {
     lastLines = List.copyOf(lastLines);
   }
@@ -49,10 +52,17 @@ public record Failure(
     };
   }
 
-  /** A process that should have gone on has ended. */
-  public static Failure exited(ExitStatus exit, List<String> lastLines, Instant at) {
-    return new Failure(
-        "UnexpectedExit", Blame.WORKLOAD, exit.text(), exit.exitCode(), lastLines, at);
+  /** A process that should have kept running has ended. */
+  public static Failure exited(
+      String container, ExitStatus exit, List<String> lastLines, Instant at) {
+    return exited(container, exit.text(), exit.exitCode(), lastLines, at);
+  }
+
+  /** The same when the reason is not only how the process ended. */
+  public static Failure exited(
+      String container, String reason, OptionalInt code, List<String> lastLines, Instant at) {
+    var error = new AgentException.UnexpectedExit(container, code.orElse(UNKNOWN), lastLines);
+    return new Failure(error.kind(), error.blame(), reason, code, error.lastLines(), at);
   }
 
   private static String text(AgentException error) {

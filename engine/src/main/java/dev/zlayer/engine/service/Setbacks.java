@@ -59,7 +59,7 @@ final class Setbacks {
   }
 
   void ended(Live live, Outcome outcome, List<String> lastLines, Instant now) {
-    Failure failure = Failure.exited(outcome.status(), lastLines, now);
+    Failure failure = Failure.exited(live.id.toString(), outcome.status(), lastLines, now);
     notes.tell(now, "replica.exited", live.id, Optional.of(failure));
     // when nobody saw how it ended, for example because the machine lost power, it is no fault
     if (!aim.wants(live) || outcome.status() instanceof ExitStatus.Unknown) {

@@ -11,7 +11,9 @@ import dev.zlayer.oci.Platform;
 import dev.zlayer.spec.LogsSpec;
 import dev.zlayer.spec.ServiceSpec;
 import dev.zlayer.spec.check.SupportCheck;
+import dev.zlayer.spec.placement.PlacementSpec;
 import dev.zlayer.spec.placement.PlatformSpec;
+import dev.zlayer.spec.resources.GpuSpec;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
@@ -60,6 +62,7 @@ public final class ServiceTranslator {
    */
   public ContainerSpec translate(
       String deployment, String name, ServiceSpec service, Path directory) {
+    requireSharing(service);
     SupportCheck.require(service, name);
     if (deployment.equals(ContainerId.STANDALONE) && !BucketMount.of(service).isEmpty()) {
       throw new AgentException.Unsupported(
@@ -84,6 +87,22 @@ public final class ServiceTranslator {
             service.process().stopSignal().map(signal -> new Signal(signal.number())),
             service.process().stopGracePeriod().orElse(GRACE)),
         labels(deployment, name, service));
+  }
+
+  /** A virtual machine of its own has no pipe to the daemon that shares the GPU. */
+  private static void requireSharing(ServiceSpec service) {
+    boolean mps =
+        service
+            .resources()
+            .gpu()
+            .flatMap(GpuSpec::effectiveSharing)
+            .filter(GpuSpec.Sharing.MPS::equals)
+            .isPresent();
+    if (mps
+        && service.placement().isolation().equals(Optional.of(PlacementSpec.Isolation.HYPERV))) {
+      throw new AgentException.GpuSharingUnavailable(
+          "mps", "isolation: hyperv has no access to the host's MPS daemon; write process");
+    }
   }
 
   private List<Mount> secretFiles(String deployment, ServiceSpec service) {

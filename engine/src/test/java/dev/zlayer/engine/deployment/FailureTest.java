@@ -68,6 +68,7 @@ class FailureTest {
 
     assertThat(settled.outcome()).isEqualTo(Settled.Outcome.FAILED);
     assertThat(shop.service("web").state()).isEqualTo(ServiceState.CRASH_LOOP);
+    assertThat(settled.reason().orElseThrow().kind()).isEqualTo("UnexpectedExit");
     assertThat(settled.reason().orElseThrow().exitCode()).hasValue(3);
     assertThat(settled.reason().orElseThrow().lastLines()).containsExactly("boom");
     assertThat(shop.events()).contains("service.crash_loop shop/web");

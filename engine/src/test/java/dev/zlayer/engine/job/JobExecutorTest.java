@@ -1,6 +1,7 @@
 package dev.zlayer.engine.job;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.zlayer.container.ExitStatus;
 import dev.zlayer.container.Signal;
@@ -175,5 +176,23 @@ class JobExecutorTest extends JobFixture {
 
   private String reason(ExecutionId id) throws InterruptedException {
     return ((ExecutionStatus.Failed) ended(id).status()).reason();
+  }
+
+  @Test
+  void saysHowManyAreActiveAndThatItIsShuttingDown() throws InterruptedException {
+    open("one: {rtype: job, image: app:1, job: {concurrency: 2}}");
+    assertThat(executor.active()).isZero();
+    ExecutionId first = trigger("one", Map.of("exit", "0", "after", "1m"));
+    ExecutionId second = trigger("one", Map.of("exit", "0", "after", "2m"));
+    trigger("one");
+    reaches(first, ExecutionStatus.Running.class);
+    reaches(second, ExecutionStatus.Running.class);
+    assertThat(executor.active()).isEqualTo(2);
+
+    executor.close();
+
+    assertThatThrownBy(() -> trigger("one"))
+        .isInstanceOf(AgentException.Busy.class)
+        .hasMessageContaining("shutting down");
   }
 }
