@@ -359,6 +359,13 @@ class ServiceTranslatorTest {
   }
 
   @Test
+  void sharingThatIsolationRulesOutIsASharingError() {
+    assertThatThrownBy(() -> translate("isolation: hyperv\nresources: {gpu: {mode: mps}}"))
+        .isInstanceOf(AgentException.GpuSharingUnavailable.class)
+        .hasMessageContaining("hyperv");
+  }
+
+  @Test
   void everythingThatIsRefusedIsToldAtOnce() {
     assertThatThrownBy(() -> translate("ipc_mode: none\nuserns_mode: private"))
         .hasMessageContaining("services.web.ipc_mode")

@@ -5,6 +5,9 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.runtime.oci.config.BundleInput;
 import dev.zlayer.runtime.oci.config.DeviceNode;
+import java.io.IOException;
+import java.net.UnixDomainSocketAddress;
+import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -75,6 +78,7 @@ public final class GpuWiring {
           }
           binds.add(new BundleInput.Bind(directory, directory.toString(), false));
         }
+        requireDaemon(pipes);
         env.put("CUDA_MPS_PIPE_DIRECTORY", pipes.toString());
         env.put("CUDA_MPS_LOG_DIRECTORY", logs.toString());
       }
@@ -89,6 +93,19 @@ public final class GpuWiring {
               binds.add(new BundleInput.Bind(file, TIME_SLICING_TARGET, true));
             });
       }
+    }
+  }
+
+  /** The directories outlive the daemon: only whoever answers at its socket is there. */
+  private static void requireDaemon(Path pipes) {
+    try (SocketChannel _ =
+        SocketChannel.open(UnixDomainSocketAddress.of(pipes.resolve("control")))) {
+      // it accepts connections, which is all that is asked of it
+    } catch (IOException e) {
+      throw new AgentException.GpuSharingUnavailable(
+          "mps",
+          "no MPS daemon answers in %s (%s); start nvidia-cuda-mps-control -d"
+              .formatted(pipes, e.getMessage()));
     }
   }
 

@@ -9,6 +9,9 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.runtime.oci.config.BundleInput;
 import dev.zlayer.runtime.oci.config.DeviceNode;
 import java.io.IOException;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.channels.ServerSocketChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -103,7 +106,7 @@ class GpuWiringTest {
   }
 
   @Test
-  void mpsNeedsItsDaemonsDirectories() throws IOException {
+  void mpsNeedsALiveDaemon() throws IOException {
     Path pipes = directory.resolve("pipes");
     var mps = new Sharing.Mps(pipes, Files.createDirectory(directory.resolve("logs")));
     assertThatThrownBy(() -> wire(1, Optional.empty(), mps, Set.of()))
@@ -112,11 +115,19 @@ class GpuWiringTest {
         .hasMessageContaining("nvidia-cuda-mps-control");
 
     Files.createDirectory(pipes);
-    var wired = wire(1, Optional.empty(), mps, Set.of());
-    assertThat(wired.extra().env()).containsEntry("CUDA_MPS_PIPE_DIRECTORY", pipes.toString());
-    assertThat(wired.extra().binds())
-        .contains(new BundleInput.Bind(pipes, pipes.toString(), false));
-    assertThat(wired.names()).isEmpty();
+    var control = UnixDomainSocketAddress.of(pipes.resolve("control"));
+    try (var daemon = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
+      daemon.bind(control);
+      var wired = wire(1, Optional.empty(), mps, Set.of());
+      assertThat(wired.extra().env()).containsEntry("CUDA_MPS_PIPE_DIRECTORY", pipes.toString());
+      assertThat(wired.extra().binds())
+          .contains(new BundleInput.Bind(pipes, pipes.toString(), false));
+      assertThat(wired.names()).isEmpty();
+    }
+    assertThat(control.getPath()).as("outlives the daemon").exists();
+    assertThatThrownBy(() -> wire(1, Optional.empty(), mps, Set.of()))
+        .isInstanceOf(AgentException.GpuSharingUnavailable.class)
+        .hasMessageContaining("no MPS daemon answers in " + pipes);
   }
 
   @Test
