@@ -13,6 +13,7 @@ import dev.zlayer.engine.deployment.Progress;
 import dev.zlayer.engine.deployment.Revision;
 import dev.zlayer.engine.deployment.Settled;
 import dev.zlayer.engine.deployment.UpRequest;
+import dev.zlayer.engine.service.EndedReplica;
 import dev.zlayer.engine.service.ServiceState;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
@@ -96,6 +97,11 @@ public final class DeploymentsResource implements Resource {
             .givesMany(DeploymentView.ServiceView.class),
         Route.view("/deployments/{name}/services/{service}", "Show a service.", this::service)
             .gives(DeploymentView.ServiceView.class),
+        Route.get(
+                "/deployments/{name}/services/{service}/ended",
+                "The last output of replicas and init steps that have ended, oldest first.",
+                call -> Answer.json(ViewJson.of(deployments.ended(key(call)))))
+            .givesMany(EndedReplica.class),
         Route.post("/deployments/{name}/services/{service}/scale", "Set replicas.", this::scale)
             .takes(Scale.class)
             .givesNothing(),

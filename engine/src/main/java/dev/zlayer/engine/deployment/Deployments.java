@@ -3,6 +3,7 @@ package dev.zlayer.engine.deployment;
 import dev.zlayer.container.ServiceKey;
 import dev.zlayer.engine.depend.Board;
 import dev.zlayer.engine.service.Blueprint;
+import dev.zlayer.engine.service.EndedReplica;
 import dev.zlayer.engine.service.ServiceLoop;
 import dev.zlayer.engine.service.ServiceParts;
 import dev.zlayer.engine.state.Change;
@@ -279,6 +280,16 @@ public final class Deployments implements AutoCloseable {
    */
   public void scale(ServiceKey service, int replicas) {
     loop(service).scale(replicas);
+  }
+
+  /**
+   * What is kept of its replicas whose containers are removed, oldest first.
+   *
+   * @throws AgentException.NotFound there is no such service
+   */
+  public List<EndedReplica> ended(ServiceKey service) {
+    ServiceLoop _ = loop(service);
+    return EndedReplica.read(parts.store(), service);
   }
 
   /** Wants the service to run, after {@link #stop} or after it was given up. */

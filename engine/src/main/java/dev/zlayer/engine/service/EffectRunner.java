@@ -190,7 +190,7 @@ final class EffectRunner {
   private News watch(ContainerId id, Container container) throws InterruptedException {
     Outcome outcome = work.awaitEnd(container);
     owner.wake(); // so that nothing is routed to it while its last lines are read
-    List<String> lastLines = work.lastLines(container);
+    List<String> lastLines = work.lastLines(container, outcome);
     return (book, now) -> book.ended(id, outcome, lastLines, now);
   }
 

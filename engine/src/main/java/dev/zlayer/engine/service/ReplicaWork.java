@@ -4,6 +4,7 @@ import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerStatus;
 import dev.zlayer.container.LogQuery;
 import dev.zlayer.container.Outcome;
+import dev.zlayer.container.ServiceKey;
 import dev.zlayer.container.WaitCondition;
 import dev.zlayer.engine.init.Initializer;
 import dev.zlayer.engine.init.StepReport;
@@ -19,6 +20,7 @@ import dev.zlayer.port.VolumeSyncing;
 import dev.zlayer.spec.service.LifecycleSpec;
 import dev.zlayer.task.Deadline;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 
@@ -93,6 +95,12 @@ final class ReplicaWork {
     if (report.result() == StepReport.Result.RUNNING) {
       return;
     }
+    if (report.result() != StepReport.Result.SUCCEEDED) {
+      String status =
+          "init step '%s': %s".formatted(report.step(), report.error().orElse("failed"));
+      List<String> lines = report.log().map(log -> log.lines().toList()).orElse(List.of());
+      keep(EndedReplica.of(id, parts.clock().instant(), status, lines), id);
+    }
     try {
       parts
           .store()
@@ -139,9 +147,25 @@ final class ReplicaWork {
     return container.await(WaitCondition.NOT_RUNNING, Deadline.none());
   }
 
-  /** What a container printed last. */
-  List<String> lastLines(Container container) throws InterruptedException {
-    try (var reader = container.logs(LogQuery.ALL.withTail(LAST_LINES))) {
+  /** Keeps what a container printed last, which is removed with it, and returns the end of it. */
+  List<String> lastLines(Container container, Outcome outcome) throws InterruptedException {
+    List<String> lines = output(container);
+    Instant at = outcome.finishedAt().orElseGet(() -> parts.clock().instant());
+    keep(EndedReplica.of(container.id(), at, outcome.status().text(), lines), container.id());
+    return lines.subList(Math.max(0, lines.size() - LAST_LINES), lines.size());
+  }
+
+  /** A store that fails now is told by whoever needs it next. */
+  private synchronized void keep(EndedReplica ended, ContainerId id) {
+    try {
+      ended.keep(parts.store(), new ServiceKey(id.deployment(), id.service()));
+    } catch (AgentException.Configuration _) {
+      // see above
+    }
+  }
+
+  private List<String> output(Container container) throws InterruptedException {
+    try (var reader = container.logs(LogQuery.ALL.withTail(EndedReplica.MOST_LINES))) {
       return LogLines.read(reader).stream().map(parts.hiding()).toList();
     } catch (AgentException _) {
       return List.of(); // a container without output has no last lines

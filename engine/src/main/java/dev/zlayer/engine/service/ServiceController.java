@@ -185,7 +185,10 @@ final class ServiceController implements Owner.State {
     try {
       parts.rotation().remove(key);
       if (book.aim.leaving() == Aim.Leaving.FOR_GOOD) {
-        commit(Change.of(new Change.Delete(ServiceCodec.KIND, key.toString())));
+        commit(
+            Change.of(
+                new Change.Delete(ServiceCodec.KIND, key.toString()),
+                new Change.Delete(EndedReplica.KIND, key.toString())));
       }
     } catch (RuntimeException _) {
       storeFailures++;

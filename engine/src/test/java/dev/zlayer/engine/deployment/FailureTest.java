@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ServiceKey;
 import dev.zlayer.container.Signal;
+import dev.zlayer.engine.init.StepReport;
 import dev.zlayer.engine.job.Mortal;
 import dev.zlayer.engine.service.ReplicaState;
 import dev.zlayer.engine.service.ReplicaStatus;
@@ -14,6 +15,8 @@ import dev.zlayer.oci.ImageRef;
 import dev.zlayer.testkit.fake.FakeWorld.ExecResult;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -72,6 +75,42 @@ class FailureTest {
     assertThat(settled.reason().orElseThrow().exitCode()).hasValue(3);
     assertThat(settled.reason().orElseThrow().lastLines()).containsExactly("boom");
     assertThat(shop.events()).contains("service.crash_loop shop/web");
+  }
+
+  @Test
+  void theOutputOfEndedReplicasIsKeptUntilTheServiceIsRemoved() {
+    shop.initializer =
+        (_, observer) ->
+            observer.report(
+                StepReport.begun("check", 1, 1, shop.clock.instant())
+                    .ended(
+                        StepReport.Result.IGNORED,
+                        shop.clock.instant(),
+                        Optional.of("exit code 1"),
+                        Optional.of("no table")));
+    shop.up(
+        """
+        web:
+          image: app:1
+          labels: {fake.exit: '3', fake.log: boom}
+          init: {steps: [{id: check, uses: init.wait_tcp, with: {host: db, port: 80}}]}
+        """);
+    ServiceKey web = new ServiceKey(Shop.NAME, "web");
+    shop.await(() -> shop.deployments.ended(web).size() == 5);
+
+    assertThat(shop.deployments.ended(web))
+        .anyMatch(
+            one ->
+                one.status().equals("exit code 3")
+                    && one.lines().equals(List.of("boom"))
+                    && one.replica() == 1)
+        .anyMatch(
+            one ->
+                one.status().equals("init step 'check': exit code 1")
+                    && one.lines().equals(List.of("no table")));
+    shop.deployments.down(Shop.NAME, false);
+    shop.await(() -> shop.look().outcome() == Settled.Outcome.REMOVED);
+    assertThat(shop.store.list("service.ended")).isEmpty();
   }
 
   @Test

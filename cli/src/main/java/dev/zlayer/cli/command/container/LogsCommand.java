@@ -5,8 +5,11 @@ import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.command.ClientCommand;
 import dev.zlayer.cli.print.LogPrinter;
+import dev.zlayer.cli.print.TerminalText;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.error.Durations;
+import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
 import java.time.Instant;
 import java.time.format.DateTimeParseException;
 import java.util.List;
@@ -25,6 +28,7 @@ import picocli.CommandLine.Parameters;
       "  zlayer logs shop/api                 all replicas, in order of time",
       "  zlayer logs -f shop/api shop/web     follow two services",
       "  zlayer logs --since 10m --tail 100 shop",
+      "  zlayer logs --previous shop/api      what the last failed replicas printed",
       "",
       "Following continues across daemon restarts and includes replicas started later.",
       "The output of a single container is printed byte for byte."
@@ -67,6 +71,11 @@ public final class LogsCommand extends ClientCommand {
   @Option(names = "--raw", description = "Write control characters to a terminal unescaped")
   private boolean raw;
 
+  @Option(
+      names = {"-p", "--previous"},
+      description = "Show what ended replicas and failed init steps of services printed last")
+  private boolean previous;
+
   @Option(names = "--stdout", description = "Show standard output only")
   private boolean onlyOut;
 
@@ -91,6 +100,12 @@ public final class LogsCommand extends ClientCommand {
 
   @Override
   protected int run(DaemonClient client) throws InterruptedException {
+    if (previous) {
+      for (String target : targets) {
+        showPrevious(client, target);
+      }
+      return 0;
+    }
     Instant now = Instant.now();
     var wish =
         new LogWish(
@@ -104,6 +119,40 @@ public final class LogsCommand extends ClientCommand {
     var printer = LogPrinter.of(session, times, raw);
     new LogView(client, reconnecting(client), session.out(), printer, wish).show(targets);
     return 0;
+  }
+
+  /** Kept by service: most of the time one that fails again and again has no container. */
+  private void showPrevious(DaemonClient client, String target) throws InterruptedException {
+    String[] parts = target.split("/", -1);
+    if (parts.length < 2 || parts.length > 3) {
+      throw new AgentException.InvalidSpec(
+          "'%s' is not a service; --previous needs deployment/service[/replica]".formatted(target));
+    }
+    Json answer =
+        client.get(
+            "/deployments/%s/services/%s/ended"
+                .formatted(Query.segment(parts[0]), Query.segment(parts[1])),
+            Query.NONE);
+    for (Json ended : answer.items()) {
+      long replica = ended.at("replica").integer().orElse(0L);
+      if (parts.length == 3 && !parts[2].equals(Long.toString(replica))) {
+        continue;
+      }
+      if (json) {
+        session.out().println(JsonText.print(ended));
+        continue;
+      }
+      tell(
+          "%s ended at %s: %s"
+              .formatted(
+                  ended.at("container").string().orElse(""),
+                  ended.at("at").string().orElse(""),
+                  ended.at("status").string().orElse("")));
+      ended
+          .at("lines")
+          .strings()
+          .forEach(line -> session.out().println(TerminalText.escapeLine(line)));
+    }
   }
 
   private Query query() {

@@ -10,6 +10,7 @@ import dev.zlayer.json.Json;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -215,5 +216,31 @@ class DeploymentVerbsIT {
         .containsExactly("first", "second");
     Json last = daemon.json("job", "status", "demo/report", "--json");
     assertThat(last.at("attempts").items()).hasSize(1);
+  }
+
+  @Test
+  void aServiceThatKeepsFailingHasLogs() throws Exception {
+    write(
+        """
+        version: v1
+        deployment: demo
+        services:
+          bad:
+            image: {name: "bb:1"}
+            command: [sh, -c, "echo no such table; exit 4"]
+            env: {PW: "$S:pw"}
+        """);
+    cli.runWithInput("no such".getBytes(StandardCharsets.UTF_8), "secret", "set", "pw");
+    assertThat(cli.run("up").code()).isEqualTo(3);
+
+    CliFixture.Result logs = cli.run("logs", "--previous", "demo/bad");
+
+    assertThat(logs.code()).as(logs.err()).isZero();
+    assertThat(logs.out()).contains("[secret] table\n").doesNotContain("no such");
+    assertThat(logs.err()).contains("demo/bad/1").contains("exit code 4");
+    assertThat(ok("logs", "-p", "demo/bad/1")).contains("table");
+    assertThat(ok("logs", "-p", "demo/bad/2")).isEmpty();
+    assertThat(cli.run("logs", "-p", "demo").err()).contains("needs deployment/service");
+    ok("secret", "rm", "pw");
   }
 }

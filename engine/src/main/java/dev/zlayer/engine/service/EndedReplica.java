@@ -1,0 +1,64 @@
+package dev.zlayer.engine.service;
+
+import dev.zlayer.container.ContainerId;
+import dev.zlayer.container.ServiceKey;
+import dev.zlayer.engine.state.Change;
+import dev.zlayer.engine.state.StateStore;
+import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
+import dev.zlayer.json.RecordJson;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * What is kept of a replica, or of an init step of one, whose container is removed: a service that
+ * fails again and again has no container to ask most of the time.
+ *
+ * @param container its identity
+ * @param status how it ended, for people
+ * @param lines what it printed last, without secrets
+ */
+public record EndedReplica(
+    String container, String role, int replica, Instant at, String status, List<String> lines) {
+  static final String KIND = "service.ended";
+  static final int MOST_LINES = 200;
+  private static final int MOST = 5;
+  private static final int LONGEST_LINE = 4096;
+
+  public EndedReplica {
+    lines = List.copyOf(lines);
+  }
+
+  static EndedReplica of(ContainerId id, Instant at, String status, List<String> lines) {
+    List<String> last = lines.subList(Math.max(0, lines.size() - MOST_LINES), lines.size());
+    return new EndedReplica(
+        id.toString(),
+        id.role(),
+        id.replica(),
+        at,
+        status,
+        last.stream()
+            .map(line -> line.substring(0, Math.min(line.length(), LONGEST_LINE)))
+            .toList());
+  }
+
+  /** Those of a service, oldest first. */
+  public static List<EndedReplica> read(StateStore store, ServiceKey service) {
+    return store
+        .find(KIND, service.toString())
+        .map(bytes -> JsonText.parse(bytes).items())
+        .orElse(List.of())
+        .stream()
+        .map(json -> RecordJson.read(json, EndedReplica.class))
+        .toList();
+  }
+
+  /** The newest are kept; for one caller of a service at a time. */
+  void keep(StateStore store, ServiceKey service) {
+    var all = new ArrayList<>(read(store, service));
+    all.add(this);
+    Json kept = RecordJson.write(all.subList(Math.max(0, all.size() - MOST), all.size()));
+    store.commit(Change.of(new Change.Put(KIND, service.toString(), JsonText.bytes(kept))));
+  }
+}
