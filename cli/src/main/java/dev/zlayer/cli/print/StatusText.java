@@ -42,7 +42,7 @@ public final class StatusText {
     if (!jobs.isEmpty()) {
       text.append('\n').append(JobTables.jobs(jobs, now, style));
     }
-    for (String remark : remarks(services)) {
+    for (String remark : remarks(services, jobs)) {
       text.append('\n').append(remark).append('\n');
     }
     return text.toString();
@@ -76,23 +76,39 @@ public final class StatusText {
     return table;
   }
 
-  /** The last error of each service that has one, with the output that came before it. */
-  private static List<String> remarks(List<Json> services) {
+  /**
+   * Why a revision was rolled back, and the last error of each service and of each job that others
+   * wait for, with the output that came before it.
+   */
+  private static List<String> remarks(List<Json> services, List<Json> jobs) {
     var remarks = new ArrayList<String>();
     for (Json service : services) {
-      Json error = service.at("last_error");
-      message(error)
-          .ifPresent(
-              message -> {
-                List<String> lines = error.at("last_lines").strings();
-                remarks.add(
-                    name(service)
-                        + ": "
-                        + message
-                        + (lines.isEmpty() ? "" : "\n  " + String.join("\n  ", lines)));
-              });
+      Json rollout = service.at("rollout");
+      Json back = rollout.at("rolled_back_to");
+      if (!back.isNull()) {
+        remark(
+                "%s: revision %s was rolled back to %s: "
+                    .formatted(
+                        name(service),
+                        number(rollout, "revision"),
+                        number(rollout, "rolled_back_to")),
+                rollout.at("reason"))
+            .ifPresent(remarks::add);
+      }
+      remark(name(service) + ": ", service.at("last_error")).ifPresent(remarks::add);
+    }
+    for (Json job : jobs) {
+      remark(name(job) + ": ", job.at("last_error")).ifPresent(remarks::add);
     }
     return remarks;
+  }
+
+  private static Optional<String> remark(String what, Json error) {
+    List<String> lines = error.at("last_lines").strings();
+    return message(error)
+        .map(
+            message ->
+                what + message + (lines.isEmpty() ? "" : "\n  " + String.join("\n  ", lines)));
   }
 
   private static String endpoints(Json service) {

@@ -192,4 +192,22 @@ class TablesTest {
         .contains("healthy")
         .contains("web: exited with code 3\n  no config");
   }
+
+  @Test
+  void aStatusSaysWhyARevisionWasRolledBackAndWhyAJobFailed() {
+    Json status =
+        JsonText.parse(
+            """
+            {"name": "shop", "state": "failed", "revision": 2,
+             "services": [{"name": "web", "state": "running", "ready": 1, "wanted": 1,
+               "rollout": {"revision": 2, "rolled_back_to": 1,
+                 "reason": {"message": "exit code 7", "last_lines": ["no such table"]}}}],
+             "jobs": [{"name": "migrate",
+               "last_error": {"message": "exit code 9", "last_lines": ["oops"]}}]}
+            """);
+
+    assertThat(StatusText.of(status, NOW, Style.PLAIN))
+        .contains("web: revision 2 was rolled back to 1: exit code 7\n  no such table\n")
+        .contains("migrate: exit code 9\n  oops\n");
+  }
 }
