@@ -97,7 +97,7 @@ public final class DeploymentsResource implements Resource {
             .givesMany(DeploymentView.ServiceView.class),
         Route.view("/deployments/{name}/services/{service}", "Show a service.", this::service)
             .gives(DeploymentView.ServiceView.class),
-        Route.get(
+        Route.view(
                 "/deployments/{name}/services/{service}/ended",
                 "The last output of replicas and init steps that have ended, oldest first.",
                 call -> Answer.json(ViewJson.of(deployments.ended(key(call)))))
