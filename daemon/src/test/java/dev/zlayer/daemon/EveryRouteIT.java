@@ -119,6 +119,7 @@ class EveryRouteIT {
     assertThat(get("/deployments/shop/revisions").items()).hasSize(3);
     assertThat(get("/deployments/shop/services").items()).hasSize(1);
     String web = "/deployments/shop/services/web";
+    assertThat(get(web + "/ended").items()).isEmpty();
     rest.post(web + "/scale", "{\"replicas\":2}").expect(204);
     awaitReady(web, 2);
     rest.post(web + "/stop").expect(204);

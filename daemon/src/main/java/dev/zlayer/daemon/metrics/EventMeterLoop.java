@@ -28,7 +28,7 @@ public final class EventMeterLoop implements Owner.State {
 
   /** Steps on the way; the log reports ends. */
   private static final Set<String> MINOR =
-      Set.of("job.pending", "job.initializing", "job.running", "job.step");
+      Set.of("job.pending", "job.initializing", "job.running", "job.uploading", "job.step");
 
   private final StateStore store;
   private final Function<ExecutionId, Optional<Execution>> executions;

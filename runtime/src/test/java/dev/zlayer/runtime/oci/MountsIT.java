@@ -139,12 +139,12 @@ class MountsIT extends OnStage {
   void aFillThatWasInterruptedIsFinished() throws Exception {
     Path volumes = Files.createDirectories(stage.dirs.volumes());
     Files.createDirectory(volumes.resolve("half"));
-    Files.writeString(volumes.resolve("half/moved"), "moved");
+    Files.writeString(volumes.resolve("half/moved"), "moved\n");
     Files.createDirectory(volumes.resolve(".filled-half"));
-    Files.writeString(volumes.resolve(".filled-half/left"), "left");
+    Files.writeString(volumes.resolve(".filled-half/left"), "left\n");
 
     assertThat(output("cat /data/moved /data/left", new Mount.Named("half", "/data", false)))
-        .isEqualTo("movedleft");
+        .isEqualTo("moved\nleft");
     assertThat(volumes.resolve(".filled-half")).doesNotExist();
   }
 
