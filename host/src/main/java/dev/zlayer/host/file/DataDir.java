@@ -43,7 +43,8 @@ public record DataDir(Path data, Path run) {
         run.resolve("containers"),
         ociState(),
         networkRun(),
-        secretFiles());
+        secretFiles(),
+        endpoints());
   }
 
   /** Held by the one process that may change what is below. */
