@@ -96,7 +96,9 @@ class EveryRouteIT {
   void theAgent() throws Exception {
     assertThat(rest.get("/ping").expect(200).text()).startsWith("OK");
     rest.get("/health/live").expect(200);
-    rest.get("/health/ready").expect(200);
+    assertThat(rest.get("/health/ready").expect(200).json().at("owners").items())
+        .extracting(owner -> owner.at("name").string().orElseThrow())
+        .contains("the state store", "jobs", "schedules", "event meter");
     assertThat(get("/version").at("version").string()).isPresent();
     assertThat(get("/info").at("data_dir").string()).contains(node.directory.toString());
     assertThat(get("/config").at("data_dir").at("source").string()).isPresent();

@@ -88,9 +88,12 @@ class StartIT {
         Processes.start(Command.of(List.of("perl", "-e", LISTENER, socket.toString())));
     try (BufferedReader told = manager.inputReader()) {
       assertThat(told.readLine()).isEqualTo("ready");
-      try (var daemon = ChildDaemon.start(node, Map.of("NOTIFY_SOCKET", socket.toString()))) {
+      try (var daemon =
+          ChildDaemon.start(
+              node, Map.of("NOTIFY_SOCKET", socket.toString(), "WATCHDOG_USEC", "3600000000"))) {
         assertThat(told.readLine()).isEqualTo("READY=1");
         assertThat(told.readLine()).isEqualTo("MAINPID=" + daemon.pid());
+        assertThat(told.readLine()).isEqualTo("WATCHDOG=1");
         int _ = daemon.terminate();
         assertThat(told.readLine()).isEqualTo("STOPPING=1");
       }

@@ -63,7 +63,8 @@ record CronEntry(
    */
   CronEntry settled(Instant now) {
     if (state.anchor().isAfter(now) && state.rule().equals(rule()) && state.active()) {
-      CronEntry counted = countedFrom(now); // the clock was set back while the agent was not there
+      CronEntry counted =
+          countedFrom(now, now); // the clock was set back while the agent was not there
       if (!counted.equals(this)) {
         return counted.settled(now);
       }
@@ -99,17 +100,17 @@ record CronEntry(
             notBefore.map(time -> Saturating.plus(time, by)),
             trouble,
             aside);
-    return moved.countedFrom(now);
+    return moved.countedFrom(Saturating.plus(state.anchor(), by), now);
   }
 
-  private CronEntry countedFrom(Instant now) {
+  private CronEntry countedFrom(Instant anchor, Instant now) {
     Duration ahead = Saturating.between(now, state.anchor());
     boolean anew = ahead.isPositive() && (ahead.compareTo(REPEATED_TIME) >= 0 || frequent(now));
     return anew
         ? new CronEntry(
             definition,
             schedule,
-            state.countingFrom(state.rule(), state.active(), now),
+            state.countingFrom(state.rule(), state.active(), anchor.isAfter(now) ? now : anchor),
             failures,
             notBefore,
             trouble,

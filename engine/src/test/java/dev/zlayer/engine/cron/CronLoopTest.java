@@ -164,6 +164,48 @@ class CronLoopTest {
   }
 
   @Test
+  void aClockThatIsSetBackSilencesNoSchedule() {
+    open("", "fake.exit: '0'");
+    for (int i = 1; i <= 2; i++) {
+      advance(Duration.ofHours(1));
+      reaches(executions(i).getLast().id(), ExecutionStatus.Completed.class);
+    }
+
+    clock.set(Duration.ofHours(-2));
+    advance(Duration.ofHours(1));
+
+    Awaitility.await()
+        .untilAsserted(
+            () ->
+                assertThat(jobs.list(REPORT))
+                    .as("%s", cron.find(REPORT))
+                    .extracting(CronLoopTest::due)
+                    .containsExactlyInAnyOrder(hour(1), hour(2), hour(1)));
+  }
+
+  @Test
+  void aTimeOfTheDayIsNotRunAgainWhenTheClockIsSetBack() {
+    CronEntry daily = entry("0 1 * * *").with(state(hour(1)));
+    Instant before = hour(1).minus(Duration.ofMinutes(30));
+    assertThat(daily.clockMoved(Duration.ofHours(-1), before).nextDue()).contains(hour(25));
+
+    Instant longBefore = hour(1).minus(Duration.ofHours(20));
+    assertThat(daily.clockMoved(Duration.ofHours(-21), longBefore).nextDue()).contains(hour(1));
+  }
+
+  private static CronEntry entry(String schedule) {
+    JobDefinition job =
+        Jobs.parse("report: {rtype: cron, schedule: '%s', image: app:1}".formatted(schedule))
+            .getFirst();
+    return CronEntry.of(job, CronState.fresh(REPORT, "", FakeClock.START)).settled(FakeClock.START);
+  }
+
+  private static CronState state(Instant anchor) {
+    CronState fresh = entry("0 1 * * *").state();
+    return fresh.ran(anchor, anchor);
+  }
+
+  @Test
   void forbidSkipsWhileOneRunsAndGoesOnAfterwards() {
     open("overlap: forbid", "");
     advance(Duration.ofHours(1));

@@ -12,9 +12,12 @@ import dev.zlayer.engine.service.ReplicaStatus;
 import dev.zlayer.engine.service.ServiceState;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.oci.ImageRef;
+import dev.zlayer.task.Supervisor;
 import dev.zlayer.testkit.fake.FakeWorld.ExecResult;
+import dev.zlayer.testkit.fake.FaultyRuntime;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
@@ -134,6 +137,42 @@ class FailureTest {
     assertThat(shop.events()).contains("replica.unhealthy " + sick);
     assertThat(shop.service("web").lastError().orElseThrow().message())
         .contains("says " + sick.generation());
+  }
+
+  @Test
+  void aClockThatIsSetBackDelaysNoCheck() {
+    shop.world.onExec((_, _) -> new ExecResult(0, "fine", ""));
+    shop.up(
+        """
+        web:
+          image: web:1
+          health: {check: {type: command, command: ready}, interval: 1s, retries: 2}
+        """);
+    shop.settle();
+    ContainerId sick = shop.containers("web").getFirst();
+    shop.clock.set(Duration.ofHours(-1));
+    Instant begin = shop.clock.instant();
+    shop.world.onExec((id, _) -> new ExecResult(id.equals(sick) ? 1 : 0, "", ""));
+
+    shop.await(() -> !shop.containers("web").contains(sick));
+    shop.await(() -> shop.service("web").state() == ServiceState.RUNNING);
+    assertThat(Duration.between(begin, shop.clock.instant())).isLessThan(Duration.ofMinutes(30));
+  }
+
+  @Test
+  void aRuntimeThatFailsForAWhileLeavesNoReplicaStarting() {
+    var faulty = new FaultyRuntime(shop.runtime);
+    shop.stop();
+    shop.open(shop.store, faulty);
+    shop.up("web: {image: app:1}");
+    faulty.fail(() -> new IllegalStateException("injected"));
+    shop.up("web: {image: app:2}");
+    shop.await(() -> faulty.thrown() > 3);
+    faulty.recover();
+
+    shop.await(() -> shop.service("web").state() == ServiceState.RUNNING);
+    assertThat(shop.containers("web")).hasSize(1);
+    assertThat(shop.supervisor.owners()).allMatch(Supervisor.Status::working);
   }
 
   @Test
