@@ -9,6 +9,7 @@ TEST_PACKAGES='dockerd:docker.io docker-registry:docker-registry htpasswd:apache
   busybox:busybox-static zstd:zstd openssl:openssl ip:iproute2 iptables:iptables nsenter:util-linux setfattr:attr setcap:libcap2-bin
   gcc:gcc /usr/include/errno.h:libc6-dev wat2wasm:wabt clang:clang wasm-ld:lld /usr/lib/wasm32-wasi/libc.a:wasi-libc
   /usr/lib/llvm-14/lib/clang/14.0.6/lib/wasi/libclang_rt.builtins-wasm32.a:libclang-rt-dev-wasm32'
+VM_PACKAGES='qemu-system-x86_64:qemu-system-x86 mmdebstrap:mmdebstrap mke2fs:e2fsprogs'
 BENCH_PACKAGES='containerd:containerd dockerd:docker.io podman:podman unshare:util-linux'
 
 is_present() {

@@ -12,6 +12,8 @@ import java.util.Optional;
  * @param addCapabilities names with or without {@code CAP_}, or {@code ALL}
  * @param seccomp which filter
  * @param privileged all capabilities, all devices, nothing masked
+ * @param apparmor a profile that the kernel has loaded, or {@code unconfined}; the default one when
+ *     absent
  */
 public record SecuritySpec(
     List<String> addCapabilities,
@@ -22,7 +24,8 @@ public record SecuritySpec(
     Namespace pid,
     Namespace ipc,
     Map<String, String> sysctls,
-    List<Device> devices) {
+    List<Device> devices,
+    Optional<String> apparmor) {
   public static final SecuritySpec DEFAULT =
       new SecuritySpec(
           List.of(),
@@ -33,7 +36,32 @@ public record SecuritySpec(
           new Namespace.Private(),
           new Namespace.Private(),
           Map.of(),
-          List.of());
+          List.of(),
+          Optional.empty());
+
+  /** With the default AppArmor profile. */
+  public SecuritySpec(
+      List<String> addCapabilities,
+      List<String> dropCapabilities,
+      Seccomp seccomp,
+      boolean noNewPrivileges,
+      boolean privileged,
+      Namespace pid,
+      Namespace ipc,
+      Map<String, String> sysctls,
+      List<Device> devices) {
+    this(
+        addCapabilities,
+        dropCapabilities,
+        seccomp,
+        noNewPrivileges,
+        privileged,
+        pid,
+        ipc,
+        sysctls,
+        devices,
+        Optional.empty());
+  }
 
   public SecuritySpec {
     addCapabilities = List.copyOf(addCapabilities);
@@ -63,6 +91,12 @@ public record SecuritySpec(
 
   /** A device node of the host under the same path. */
   public record Device(Path path, boolean read, boolean write, boolean mknod) {}
+
+  /** The AppArmor profile that an option of {@code security_opt} names, if it is about one. */
+  public static Optional<String> apparmor(String option) {
+    boolean about = option.startsWith("apparmor=") || option.startsWith("apparmor:");
+    return about ? Optional.of(option.substring("apparmor=".length())) : Optional.empty();
+  }
 
   /** The seccomp profile by its name in {@code security_opt}, if it is one. */
   public static Optional<Seccomp> seccomp(String option) {

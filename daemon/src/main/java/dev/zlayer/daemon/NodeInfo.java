@@ -31,6 +31,7 @@ final class NodeInfo {
   static Json look(Agent agent, Map<String, String> env) throws InterruptedException {
     HostFacts facts = facts(env);
     Optional<OciTools> tools = agent.oci().map(OciRuntime::tools);
+    Optional<String> overlay = agent.images().snapshots().copyReason();
     return Json.object()
         .put("version", Version.CURRENT.version())
         .put("pid", ProcessHandle.current().pid())
@@ -42,7 +43,11 @@ final class NodeInfo {
         .put("memory_bytes", facts.memoryBytes())
         .put("cpus", facts.cpus())
         .put("root", facts.root())
-        .put("overlayfs", facts.overlay())
+        .put("overlayfs", overlay.isEmpty())
+        .putIf("overlayfs_problem", overlay)
+        .putIf("apparmor", tools.map(all -> all.apparmor().name().isPresent()))
+        .putIf("apparmor_profile", tools.flatMap(all -> all.apparmor().name()))
+        .putIf("apparmor_problem", tools.flatMap(all -> all.apparmor().problem()))
         .put("parts", parts(facts, tools))
         .put("obstacles", facts.obstacles())
         .put("warnings", warnings(agent))

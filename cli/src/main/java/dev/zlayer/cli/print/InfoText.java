@@ -17,7 +17,15 @@ public final class InfoText {
     line(text, "memory", facts.at("memory_bytes").integer().map(Amounts::bytes).orElse("-"));
     line(text, "cpus", StatusText.number(facts, "cpus"));
     line(text, "root", yes(facts.at("root")));
-    line(text, "overlayfs", yes(facts.at("overlayfs")));
+    line(text, "overlayfs", yes(facts.at("overlayfs")) + because(facts.at("overlayfs_problem")));
+    if (facts.at("apparmor").bool().isPresent()) {
+      line(
+          text,
+          "apparmor",
+          yes(facts.at("apparmor"))
+              + facts.at("apparmor_profile").string().map(name -> ", " + name).orElse("")
+              + facts.at("apparmor_problem").string().map(reason -> ": " + reason).orElse(""));
+    }
     for (Json runtime : facts.at("runtimes").items()) {
       line(text, "runtime", StatusText.text(runtime, "name") + platforms(runtime));
     }
@@ -64,6 +72,13 @@ public final class InfoText {
 
   private static String yes(Json fact) {
     return fact.bool().orElse(false) ? "yes" : "no";
+  }
+
+  private static String because(Json problem) {
+    return problem
+        .string()
+        .map(reason -> " (every container copies its image): " + reason)
+        .orElse("");
   }
 
   private static void line(StringBuilder text, String title, String value) {

@@ -26,8 +26,7 @@ public final class SupportCheck {
   private static final String NO_OVERLAY = "there is no network over several nodes yet";
 
   /** Without a profile of its own a container is as free as these two ask. */
-  private static final List<String> HARMLESS =
-      List.of("apparmor=unconfined", "apparmor:unconfined", "label=disable", "label:disable");
+  private static final List<String> HARMLESS = List.of("label=disable", "label:disable");
 
   /** Is told what is not supported. */
   @FunctionalInterface
@@ -149,11 +148,10 @@ public final class SupportCheck {
         "a container always has shared memory of its own, write private");
     for (int i = 0; i < security.securityOpt().size(); i++) {
       String option = security.securityOpt().get(i);
-      boolean label = option.startsWith("apparmor") || option.startsWith("label");
       refusals.addIf(
-          label && !HARMLESS.contains(option),
+          option.startsWith("label") && !HARMLESS.contains(option),
           path.key("security_opt").index(i),
-          "profiles of AppArmor and SELinux are not applied yet");
+          "SELinux labels are not applied yet");
     }
   }
 

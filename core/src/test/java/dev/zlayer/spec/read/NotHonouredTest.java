@@ -82,7 +82,7 @@ class NotHonouredTest {
         "storage: [{type: s3, bucket: abc, target: /a}] | storage[0].readonly",
         "userns_mode: private | userns_mode",
         "ipc_mode: none | ipc_mode",
-        "security_opt: ['apparmor=strict'] | security_opt[0]",
+        "security_opt: ['label=type:strict'] | security_opt[0]",
         "logs: {destination: memory} | logs.destination",
         "scale: {mode: adaptive, min: 0} | scale.min",
         "scale: {mode: adaptive, targets: {memory: 80}} | scale.targets.memory",

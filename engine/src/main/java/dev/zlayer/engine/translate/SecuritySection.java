@@ -16,11 +16,14 @@ final class SecuritySection {
 
   static SecuritySpec of(dev.zlayer.spec.security.SecuritySpec spec, SharedNamespaces shared) {
     Seccomp seccomp = new Seccomp.Default();
+    Optional<String> apparmor = Optional.empty();
     boolean noNewPrivileges = SecuritySpec.DEFAULT.noNewPrivileges();
     for (String option : spec.securityOpt()) {
       Optional<Seccomp> filter = SecuritySpec.seccomp(option);
       if (filter.isPresent()) {
         seccomp = filter.get();
+      } else if (SecuritySpec.apparmor(option).isPresent()) {
+        apparmor = SecuritySpec.apparmor(option);
       } else if (option.startsWith("no-new-privileges")) {
         noNewPrivileges = !option.endsWith(":false");
       }
@@ -39,7 +42,8 @@ final class SecuritySection {
                 device ->
                     new SecuritySpec.Device(
                         Path.of(device.path()), device.read(), device.write(), device.mknod()))
-            .toList());
+            .toList(),
+        apparmor);
   }
 
   private static Namespace namespace(Optional<String> mode, SharedNamespaces shared) {

@@ -247,6 +247,11 @@ class ServiceTranslatorTest {
                 List.of(new SecuritySpec.Device(Path.of("/dev/fuse"), true, false, false))));
     assertThat(translate("security_opt: [no-new-privileges]").security().noNewPrivileges())
         .isTrue();
+    assertThat(security.apparmor()).isEmpty();
+    assertThat(translate("security_opt: ['apparmor=strict']").security().apparmor())
+        .contains("strict");
+    assertThat(translate("security_opt: ['apparmor:unconfined']").security().apparmor())
+        .contains("unconfined");
     assertThat(translate("privileged: true").security().privileged()).isTrue();
     assertThat(translate("ipc_mode: shareable").security().ipc())
         .isEqualTo(new SecuritySpec.Namespace.Private());
@@ -337,7 +342,7 @@ class ServiceTranslatorTest {
             + " storage[0].credentials",
         "ipc_mode: none | ipc_mode",
         "userns_mode: private | userns_mode",
-        "security_opt: ['apparmor=strict'] | security_opt[0]",
+        "security_opt: ['label=type:strict'] | security_opt[0]",
         "logs: {destination: memory} | logs.destination",
         "node_mode: exclusive | node_mode",
         "node_selector: {labels: {disk: ssd}} | node_selector",

@@ -72,10 +72,24 @@ public final class Machine {
     return effectiveUser(lines("self/status")) == 0;
   }
 
-  /** Whether the kernel has a file system of this type loaded. */
+  /** Whether the kernel has a file system of this type, or a module that it loads when needed. */
   public static boolean knowsFileSystem(String type) {
-    return lines("filesystems").stream()
-        .anyMatch(line -> line.substring(line.indexOf('\t') + 1).equals(type));
+    boolean loaded =
+        lines("filesystems").stream()
+            .anyMatch(line -> line.substring(line.indexOf('\t') + 1).equals(type));
+    return loaded || hasModule(Path.of("/lib/modules", kernel(), "modules.dep"), type);
+  }
+
+  /** Whether a list of modules as depmod writes it names this one. */
+  static boolean hasModule(Path list, String module) {
+    try (var names = Files.lines(list)) {
+      String file = "/" + module + ".ko";
+      return names
+          .map(line -> line.substring(0, Math.max(0, line.indexOf(':'))))
+          .anyMatch(path -> path.endsWith(file) || path.contains(file + "."));
+    } catch (IOException _) {
+      return false; // a kernel without modules has no such list
+    }
   }
 
   static long memoryBytes(List<String> memInfo) {

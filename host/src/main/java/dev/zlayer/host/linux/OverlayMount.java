@@ -4,14 +4,22 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Mounts overlayfs with as many layers as the kernel takes. Since 6.5 each layer can be given by a
- * call of its own; before, all names had to fit into one page, so long ones go by descriptor.
+ * call of its own. Before, all options have to fit into one page of mount(2), so that long names go
+ * by descriptor; that is enough for about {@link #CLASSIC_LAYERS} layers.
  */
 public final class OverlayMount {
   /** The kernel's own bound. */
   public static final int MAX_LAYERS = 500;
+
+  /** What fits into a page when every layer is named by a descriptor of four digits. */
+  static final int CLASSIC_LAYERS = 200;
+
+  /** Set to true, mounts are made as on kernels before 6.5; for tests on newer ones. */
+  static final String CLASSIC_PROPERTY = "zlayer.overlay.classic";
 
   private static final int AT_FDCWD = -100;
   private static final int CLOEXEC = 1; // the same number for fsopen and fsmount
@@ -24,6 +32,9 @@ public final class OverlayMount {
   /** Directories below and the options that keep the upper one free of references to them. */
   private static final List<String> OPTIONS =
       List.of("index", "off", "metacopy", "off", "redirect_dir", "off");
+
+  /** Learned from the first mount that only the classic way could make; saves the others a try. */
+  private static volatile boolean classicKernel;
 
   private final KernelCalls kernel;
   private final List<Integer> held = new ArrayList<>();
@@ -39,23 +50,51 @@ public final class OverlayMount {
    */
   public static void mount(List<Path> lowers, Path upper, Path work, Path target)
       throws ErrnoException {
-    mount(lowers, upper, work, target, false);
+    mount(lowers, upper, work, target, classicKernel || Boolean.getBoolean(CLASSIC_PROPERTY));
   }
 
-  /** With {@code old}, in the way of kernels before 6.5. */
-  static void mount(List<Path> lowers, Path upper, Path work, Path target, boolean old)
+  /** With {@code classic}, in the way of kernels before 6.5. */
+  static void mount(List<Path> lowers, Path upper, Path work, Path target, boolean classic)
       throws ErrnoException {
     try (var kernel = new KernelCalls()) {
       var mount = new OverlayMount(kernel);
       try {
-        if (old || !mount.byCalls(lowers, upper, work, target)) {
+        if (classic) {
           mount.byString(lowers, upper, work, target);
+        } else {
+          mount.byEither(lowers, upper, work, target);
         }
         mount.makePrivate(target);
       } finally {
         mount.held.forEach(kernel::closeDescriptor);
       }
     }
+  }
+
+  /**
+   * Tries the new calls first. From 5.2 to 6.4 the kernel takes every option without looking at it
+   * and refuses the whole in the end; so a refusal is final only when mount(2) fails as well.
+   */
+  private void byEither(List<Path> lowers, Path upper, Path work, Path target)
+      throws ErrnoException {
+    @Nullable ErrnoException refusal = null;
+    try {
+      if (byCalls(lowers, upper, work, target)) {
+        return;
+      }
+    } catch (ErrnoException e) {
+      if (e.errno() != ErrnoException.EINVAL) {
+        throw e;
+      }
+      refusal = e;
+    }
+    try {
+      byString(lowers, upper, work, target);
+    } catch (ErrnoException e) {
+      // the new calls explain what is wrong, mount(2) only numbers it
+      throw refusal == null ? e : refusal;
+    }
+    classicKernel = true;
   }
 
   /** False when this kernel is too old for it. */
@@ -118,7 +157,9 @@ public final class OverlayMount {
     String raw = KernelCalls.raw(target.toAbsolutePath());
     if (options.length() >= PAGE) {
       throw new ErrnoException(
-          "mount overlay of %d layers at %s".formatted(lowers.size(), raw), ErrnoException.EINVAL);
+          "mount %d layers at %s (kernels before 6.5 take about %d)"
+              .formatted(lowers.size(), raw, CLASSIC_LAYERS),
+          ErrnoException.EINVAL);
     }
     long data = kernel.io().address();
     kernel.io().setString(0, options, StandardCharsets.ISO_8859_1);

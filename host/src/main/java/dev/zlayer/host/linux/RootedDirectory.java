@@ -21,6 +21,8 @@ public final class RootedDirectory implements AutoCloseable {
   private static final int AT_FDCWD = -100;
   private static final long RESOLVE = 0x02 | 0x10; // NO_MAGICLINKS, IN_ROOT
   private static final long RESOLVE_NO_XDEV = 0x01;
+  private static final long RESOLVE_NO_SYMLINKS = 0x04;
+  private static final long RESOLVE_BENEATH = 0x08;
   private static final int CACHED = 64;
   private static final int ATTEMPTS = 1000;
 
@@ -139,24 +141,39 @@ public final class RootedDirectory implements AutoCloseable {
     kernel.close();
   }
 
+  /** From the parent when that is open: from the root, a path of thousands would cost each time. */
   private int resolve(String path) throws ErrnoException {
-    MemorySegment how = kernel.struct();
-    how.set(
-        ValueLayout.JAVA_LONG,
-        0,
-        OpenDirectory.O_PATH | OpenDirectory.O_CLOEXEC | Syscall.O_DIRECTORY);
-    how.set(ValueLayout.JAVA_LONG, 16, resolve);
-    long place = kernel.first(path).address();
-    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-      long result = kernel.call(Syscall.OPENAT2, root.descriptor(), place, how.address(), 24);
+    int slash = path.lastIndexOf('/');
+    OpenDirectory parent = slash < 0 ? null : cache.get(path.substring(0, slash));
+    String name = path.substring(slash + 1);
+    if (parent != null && !name.isEmpty() && !name.equals(".") && !name.equals("..")) {
+      long only = (resolve & RESOLVE_NO_XDEV) | RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH;
+      long result = open(parent, name, only);
       if (result >= 0) {
         return (int) result;
       }
+    }
+    long result = open(root, path, resolve);
+    if (result < 0) {
+      throw kernel.failure("resolve", path);
+    }
+    return (int) result;
+  }
+
+  private long open(OpenDirectory from, String path, long how) throws ErrnoException {
+    MemorySegment struct = kernel.struct();
+    long flags = OpenDirectory.O_PATH | OpenDirectory.O_CLOEXEC | Syscall.O_DIRECTORY;
+    struct.set(ValueLayout.JAVA_LONG, 0, flags);
+    struct.set(ValueLayout.JAVA_LONG, 16, how);
+    long place = kernel.first(path).address();
+    long result = -1;
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+      result = kernel.call(Syscall.OPENAT2, from.descriptor(), place, struct.address(), 24);
       // the kernel gives up on ".." when anything anywhere was renamed meanwhile
-      if (kernel.errno() != ErrnoException.EAGAIN) {
+      if (result >= 0 || kernel.errno() != ErrnoException.EAGAIN) {
         break;
       }
     }
-    throw kernel.failure("resolve", path);
+    return result;
   }
 }

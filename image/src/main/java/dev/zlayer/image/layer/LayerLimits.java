@@ -5,7 +5,8 @@ package dev.zlayer.image.layer;
  * would take a machine down.
  *
  * @param bytes of the uncompressed archive, and of the files in it
- * @param expansion how many bytes one compressed byte may become, once the first 64 MiB are out
+ * @param expansion how many bytes one byte of gzip may become, once the first 64 MiB are out; the
+ *     format itself allows 1032
  */
 public record LayerLimits(
     long entries, int pathBytes, int nameBytes, int attributes, long bytes, int expansion) {

@@ -90,7 +90,7 @@ public final class LayerStore {
       Path growing = directory.resolve(GROWING + diffId.brief() + "-" + name());
       busy.add(growing);
       try {
-        retire(diffId); // it lost its content in a crash, if it is there at all
+        retire(diffId).delete(); // it lost its content in a crash, if it is there at all
         BlockingPool.STREAMS.call(
             () -> {
               grow(growing, diffId, blob, compressedBytesRead);
@@ -161,10 +161,21 @@ public final class LayerStore {
     return LayerFacts.readPaths(home(diffId).resolve(IMPLIED));
   }
 
+  /** What was taken out of the store and still has to be deleted, however long that takes. */
+  @FunctionalInterface
+  public interface Remains {
+    void delete() throws IOException;
+  }
+
   /** Removes a layer that nothing uses any more; absent is fine. */
   public void remove(Digest diffId) throws IOException {
+    detach(diffId).delete();
+  }
+
+  /** Takes a layer out of the store at once; its files are there until they are deleted. */
+  public Remains detach(Digest diffId) throws IOException {
     try (var _ = locks.lock(diffId)) {
-      retire(diffId);
+      return retire(diffId);
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();
       throw new InterruptedIOException("removing layer " + diffId + " was interrupted");
@@ -212,18 +223,26 @@ public final class LayerStore {
     }
   }
 
-  /** Gone for everybody before the first file is deleted. */
-  private void retire(Digest diffId) throws IOException {
+  /** Nobody finds it any more before the first file is deleted. */
+  private Remains retire(Digest diffId) throws IOException {
     Path dying = directory.resolve(DYING + diffId.brief() + "-" + name());
     busy.add(dying);
     try {
       Files.move(home(diffId), dying, StandardCopyOption.ATOMIC_MOVE);
-      RootedDirectory.removeTree(dying);
     } catch (NoSuchFileException _) {
-      // it was not there
-    } finally {
       busy.remove(dying);
+      return () -> {};
+    } catch (IOException e) {
+      busy.remove(dying);
+      throw e;
     }
+    return () -> {
+      try {
+        RootedDirectory.removeTree(dying);
+      } finally {
+        busy.remove(dying);
+      }
+    };
   }
 
   /**

@@ -1,7 +1,6 @@
 package dev.zlayer.image.manifest;
 
 import dev.zlayer.error.AgentException;
-import dev.zlayer.json.Json;
 import dev.zlayer.oci.Digest;
 import dev.zlayer.oci.Platform;
 import dev.zlayer.port.ImageDetails;
@@ -27,20 +26,31 @@ public record ImageConfig(
   }
 
   public static ImageConfig read(byte[] bytes) throws UnsoundException {
-    Json json = ManifestReader.parse(bytes, MAX_BYTES, "image configuration");
+    var json = new TypedJson("", ManifestReader.parse(bytes, MAX_BYTES, "image configuration"));
+    json.object();
+    json.at("os").text();
+    json.at("architecture").text();
+    json.at("variant").text();
+    json.at("os.version").text();
+    json.at("rootfs").object();
+    json.at("config").object();
+    var history = new ArrayList<ImageDetails.HistoryEntry>();
+    for (TypedJson entry : json.at("history").items()) {
+      history.add(history(entry));
+    }
     return new ImageConfig(
-        ManifestReader.platform(json),
+        ManifestReader.platform(json.value()),
         instant(json.at("created")),
         diffIds(json.at("rootfs").at("diff_ids")),
         run(json.at("config")),
-        json.at("history").items().stream().map(ImageConfig::history).toList());
+        history);
   }
 
-  private static List<Digest> diffIds(Json json) throws UnsoundException {
+  private static List<Digest> diffIds(TypedJson json) throws UnsoundException {
     var result = new ArrayList<Digest>();
-    for (Json item : json.items()) {
+    for (TypedJson item : json.items()) {
       try {
-        result.add(Digest.parse(item.string().orElse("")));
+        result.add(Digest.parse(item.text().orElse("")));
       } catch (AgentException.InvalidSpec e) {
         throw new UnsoundException(
             "the image configuration has a bad diff id: " + e.getMessage(), e);
@@ -49,34 +59,31 @@ public record ImageConfig(
     return result;
   }
 
-  private static ImageDetails.RunConfig run(Json json) {
+  private static ImageDetails.RunConfig run(TypedJson json) throws UnsoundException {
     return new ImageDetails.RunConfig(
-        json.at("Entrypoint").strings(),
-        json.at("Cmd").strings(),
-        json.at("Env").strings(),
-        text(json.at("WorkingDir")),
-        text(json.at("User")),
-        List.copyOf(json.at("ExposedPorts").members().keySet()),
-        List.copyOf(json.at("Volumes").members().keySet()),
-        json.at("Labels").stringMap(),
-        text(json.at("StopSignal")));
+        json.at("Entrypoint").texts(),
+        json.at("Cmd").texts(),
+        json.at("Env").texts(),
+        json.at("WorkingDir").text(),
+        json.at("User").text(),
+        List.copyOf(json.at("ExposedPorts").object().keySet()),
+        List.copyOf(json.at("Volumes").object().keySet()),
+        json.at("Labels").textMap(),
+        json.at("StopSignal").text());
   }
 
-  private static ImageDetails.HistoryEntry history(Json json) {
+  private static ImageDetails.HistoryEntry history(TypedJson json) throws UnsoundException {
+    json.object();
     return new ImageDetails.HistoryEntry(
         instant(json.at("created")),
-        json.at("created_by").string().orElse(""),
-        json.at("comment").string().orElse(""),
+        json.at("created_by").text().orElse(""),
+        json.at("comment").text().orElse(""),
         json.at("empty_layer").bool().orElse(false));
   }
 
-  private static Optional<String> text(Json json) {
-    return json.string().filter(value -> !value.isEmpty());
-  }
-
-  private static Optional<Instant> instant(Json json) {
+  private static Optional<Instant> instant(TypedJson json) throws UnsoundException {
     try {
-      return json.string().map(text -> OffsetDateTime.parse(text).toInstant());
+      return json.text().map(text -> OffsetDateTime.parse(text).toInstant());
     } catch (DateTimeException _) {
       return Optional.empty(); // a builder's odd date is no reason to refuse its image
     }

@@ -9,8 +9,13 @@ import dev.zlayer.oci.Digest;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
@@ -21,7 +26,18 @@ import java.util.TreeSet;
  * had to make one up, and overlayfs shows the topmost.
  */
 final class DescribedDirectories implements AutoCloseable {
-  private record Layer(RootedDirectory tree, Set<String> implied) {}
+  /** So many answers are kept; asking again costs time, not correctness. */
+  private static final int MOST_KEPT = 100_000;
+
+  /** Every layer keeps directories open, and there may be hundreds of layers. */
+  private static final int MOST_OPEN = 256;
+
+  private record Layer(RootedDirectory tree, Set<String> implied, Map<String, Place> places) {}
+
+  /** What a layer has at a path; {@code opaque} when it or a directory above it is. */
+  private record Place(boolean directory, boolean blocked, boolean opaque) {
+    static final Place ROOT = new Place(true, false, false);
+  }
 
   /** What one layer says about a path. */
   private enum Answer {
@@ -33,12 +49,14 @@ final class DescribedDirectories implements AutoCloseable {
   }
 
   private final List<Layer> topFirst = new ArrayList<>();
+  private int entered;
 
   DescribedDirectories(LayerStore layers, List<Digest> topFirst) throws IOException {
     try {
       for (Digest layer : topFirst) {
         this.topFirst.add(
-            new Layer(RootedDirectory.open(layers.path(layer)), layers.implied(layer)));
+            new Layer(
+                RootedDirectory.open(layers.path(layer)), layers.implied(layer), new HashMap<>()));
       }
     } catch (IOException | RuntimeException e) {
       close();
@@ -65,13 +83,14 @@ final class DescribedDirectories implements AutoCloseable {
       return;
     }
     Files.createDirectory(directory);
+    var made = new HashSet<String>(Set.of(""));
     try (var target = RootedDirectory.open(directory)) {
       for (String path : wanted) {
         if (describedBelow(path)) {
-          make(target, path);
+          make(target, path, made);
         }
       }
-      for (String path : wanted.descendingSet()) {
+      for (String path : wanted) {
         copyTo(target, path); // again, for the times: making a child has changed them
       }
     }
@@ -87,11 +106,15 @@ final class DescribedDirectories implements AutoCloseable {
     }
   }
 
-  private void make(RootedDirectory target, String path) throws IOException {
-    for (int slash = path.indexOf('/'); slash >= 0; slash = path.indexOf('/', slash + 1)) {
-      makeOne(target, path.substring(0, slash));
+  /** With its parents; a path can have thousands of them, so none is made or asked for twice. */
+  private void make(RootedDirectory target, String path, Set<String> made) throws IOException {
+    Deque<String> missing = new ArrayDeque<>();
+    for (String at = path; made.add(at); at = parent(at)) {
+      missing.push(at);
     }
-    makeOne(target, path);
+    for (String at : missing) {
+      makeOne(target, at);
+    }
   }
 
   private void makeOne(RootedDirectory target, String path) throws IOException {
@@ -149,31 +172,57 @@ final class DescribedDirectories implements AutoCloseable {
     return Optional.empty();
   }
 
-  /** Walks down without following links, as overlayfs does. */
-  private static Answer ask(Layer layer, String path) throws IOException {
-    OpenDirectory at = layer.tree().root();
-    List<OpenDirectory> entered = new ArrayList<>();
-    try {
-      boolean opaque = false;
-      for (String name : path.split("/", -1)) {
-        Optional<FileStat> found = at.find(name);
-        if (found.isEmpty()) {
-          return opaque ? Answer.HIDDEN : Answer.NOTHING;
-        }
-        if (found.get().kind() != FileKind.DIRECTORY) {
-          return Answer.HIDDEN;
-        }
-        at = at.enter(name);
-        entered.add(at);
-        opaque |= Metadata.opaque(at);
-      }
-      if (!layer.implied().contains(path)) {
-        return Answer.DESCRIBED;
-      }
-      return opaque ? Answer.HIDDEN : Answer.IMPLIED;
-    } finally {
-      entered.forEach(OpenDirectory::close);
+  private Answer ask(Layer layer, String path) throws IOException {
+    Place place = place(layer, path);
+    if (!place.directory()) {
+      return place.blocked() || place.opaque() ? Answer.HIDDEN : Answer.NOTHING;
     }
+    if (!layer.implied().contains(path)) {
+      return Answer.DESCRIBED;
+    }
+    return place.opaque() ? Answer.HIDDEN : Answer.IMPLIED;
+  }
+
+  /** Walks down without following links, as overlayfs does, from the last path that is known. */
+  private Place place(Layer layer, String path) throws IOException {
+    Deque<String> unknown = new ArrayDeque<>();
+    Place place = Place.ROOT;
+    for (String at = path; !at.isEmpty(); at = parent(at)) {
+      Place known = layer.places().get(at);
+      if (known != null) {
+        place = known;
+        break;
+      }
+      unknown.push(at);
+    }
+    if (layer.places().size() > MOST_KEPT) {
+      layer.places().clear();
+    }
+    for (String at : unknown) {
+      place = below(layer, place, at);
+      layer.places().put(at, place);
+    }
+    return place;
+  }
+
+  /** All directories above are known to be real ones, so that the kernel follows no link. */
+  private Place below(Layer layer, Place above, String path) throws IOException {
+    if (!above.directory()) {
+      return above;
+    }
+    if (++entered > MOST_OPEN) {
+      entered = 0;
+      topFirst.forEach(each -> each.tree().forget());
+    }
+    Optional<FileStat> found = layer.tree().directory(parent(path)).find(name(path));
+    if (found.isEmpty()) {
+      return new Place(false, false, above.opaque());
+    }
+    if (found.get().kind() != FileKind.DIRECTORY) {
+      return new Place(false, true, above.opaque());
+    }
+    boolean opaque = above.opaque() || Metadata.opaque(layer.tree().directory(path));
+    return new Place(true, false, opaque);
   }
 
   private static String parent(String path) {

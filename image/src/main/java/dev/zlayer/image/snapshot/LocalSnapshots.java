@@ -25,20 +25,20 @@ final class LocalSnapshots implements Snapshots {
 
   private final Path directory;
   private final LayerStore layers;
-  private final boolean overlay;
+  private final Optional<String> copyReason;
   private final AtomicLong counter = new AtomicLong();
 
-  private LocalSnapshots(Path directory, LayerStore layers, boolean overlay) {
+  private LocalSnapshots(Path directory, LayerStore layers, Optional<String> copyReason) {
     this.directory = directory;
     this.layers = layers;
-    this.overlay = overlay;
+    this.copyReason = copyReason;
   }
 
-  static LocalSnapshots open(Path directory, LayerStore layers, boolean overlay)
+  static LocalSnapshots open(Path directory, LayerStore layers, Optional<String> copyReason)
       throws IOException {
     Files.createDirectories(directory);
     Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwx------"));
-    var snapshots = new LocalSnapshots(directory.toRealPath(), layers, overlay);
+    var snapshots = new LocalSnapshots(directory.toRealPath(), layers, copyReason);
     snapshots.sweep();
     return snapshots;
   }
@@ -55,6 +55,7 @@ final class LocalSnapshots implements Snapshots {
       }
     }
     Path growing = directory.resolve(".new-" + key + "-" + counter.incrementAndGet());
+    boolean overlay = copyReason.isEmpty();
     var facts = new SnapshotFacts(overlay, diffIdsBottomFirst);
     try {
       Files.createDirectory(growing);
@@ -94,6 +95,11 @@ final class LocalSnapshots implements Snapshots {
     }
     found.sort(Comparator.comparing(Snapshot::key));
     return found;
+  }
+
+  @Override
+  public Optional<String> copyReason() {
+    return copyReason;
   }
 
   /** Where the remains of a snapshot go before they are deleted. */

@@ -13,6 +13,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Optional;
 
 /** Root file systems that overlayfs stacks. */
 final class OverlayRoots {
@@ -25,8 +26,8 @@ final class OverlayRoots {
     this.layers = layers;
   }
 
-  /** Tries it, on the file system of that directory. */
-  static boolean possible(Path directory) throws IOException {
+  /** Tries it, on the file system of that directory; the reason when it does not work there. */
+  static Optional<String> obstacle(Path directory) throws IOException {
     Files.createDirectories(directory);
     Path trial = Files.createTempDirectory(directory, ".trial-");
     Path root = Files.createDirectory(trial.resolve(LocalSnapshot.ROOT));
@@ -35,9 +36,9 @@ final class OverlayRoots {
       Path upper = Files.createDirectory(trial.resolve(LocalSnapshot.UPPER));
       Path work = Files.createDirectory(trial.resolve(WORK));
       OverlayMount.mount(List.of(lower), upper, work, root);
-      return true;
-    } catch (IOException _) {
-      return false;
+      return Optional.empty();
+    } catch (IOException e) {
+      return Optional.of(String.valueOf(e.getMessage()));
     } finally {
       if (Mounts.mounted(root)) {
         Mounts.detach(root);

@@ -14,12 +14,12 @@ public interface Snapshots {
    * overlayfs works here; if not, every new snapshot is a copy.
    */
   static Snapshots open(Path directory, LayerStore layers) throws IOException {
-    return LocalSnapshots.open(directory, layers, OverlayRoots.possible(directory));
+    return LocalSnapshots.open(directory, layers, OverlayRoots.obstacle(directory));
   }
 
   /** Like {@link #open}, but copies whatever the kernel can do. */
   static Snapshots copying(Path directory, LayerStore layers) throws IOException {
-    return LocalSnapshots.open(directory, layers, false);
+    return LocalSnapshots.open(directory, layers, Optional.of("copies were asked for"));
   }
 
   /**
@@ -33,6 +33,9 @@ public interface Snapshots {
   Snapshot create(String key, List<Digest> diffIdsBottomFirst) throws IOException;
 
   Optional<Snapshot> find(String key) throws IOException;
+
+  /** Why new snapshots are copies and not mounts of overlayfs; empty when they are mounts. */
+  Optional<String> copyReason();
 
   /** All of them, by key. */
   List<Snapshot> list() throws IOException;

@@ -3,6 +3,8 @@ package dev.zlayer.image.store;
 import dev.zlayer.image.layer.LayerStore;
 import dev.zlayer.oci.Digest;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -47,7 +49,10 @@ public final class Collector {
     return new Sweep().blobs(content.list()).layers(layers.list()).partials().end();
   }
 
-  /** One pass; it looks at the index again whenever that has changed under it. */
+  /**
+   * One pass; it reads the index again whenever that has changed under it. Whoever leases content
+   * waits while something is taken out of the store, but never while files are deleted.
+   */
   private final class Sweep {
     private final List<Digest> deleted = new ArrayList<>();
     private long bytes;
@@ -55,6 +60,7 @@ public final class Collector {
     private References references = References.of(seen, inUse);
 
     Sweep blobs(Collection<Digest> candidates) throws IOException {
+      List<Path> remains = new ArrayList<>();
       for (Digest blob : new TreeSet<>(candidates)) {
         boolean gone =
             leases.unlessHeld(
@@ -63,17 +69,23 @@ public final class Collector {
                   if (!content.has(blob) || references().blobs().contains(blob)) {
                     return false;
                   }
-                  bytes += content.delete(blob);
+                  bytes += content.size(blob);
+                  remains.add(content.detach(blob));
                   return true;
                 });
         if (gone) {
           deleted.add(blob);
         }
+        for (Path file : remains) {
+          Files.deleteIfExists(file);
+        }
+        remains.clear();
       }
       return this;
     }
 
     Sweep layers(Collection<Digest> candidates) throws IOException {
+      List<LayerStore.Remains> remains = new ArrayList<>();
       for (Digest layer : new TreeSet<>(candidates)) {
         boolean gone =
             leases.unlessHeld(
@@ -83,12 +95,16 @@ public final class Collector {
                     return false;
                   }
                   bytes += layers.usage(layer).bytes();
-                  layers.remove(layer);
+                  remains.add(layers.detach(layer));
                   return true;
                 });
         if (gone) {
           deleted.add(layer);
         }
+        for (LayerStore.Remains files : remains) {
+          files.delete();
+        }
+        remains.clear();
       }
       return this;
     }

@@ -9,9 +9,11 @@ import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 
 /**
@@ -26,6 +28,7 @@ public final class DiskContentStore {
 
   private final Path blobs;
   private final Path ingest;
+  private final AtomicLong counter = new AtomicLong();
 
   private DiskContentStore(Path blobs, Path ingest) {
     this.blobs = blobs;
@@ -108,12 +111,20 @@ public final class DiskContentStore {
     return new BlobWriter(this, Files.createTempFile(ingest, "put", ".tmp"), algorithm);
   }
 
-  /** Frees the blob and says how many bytes that were; nothing when it is not there. */
-  long delete(Digest digest) throws IOException {
-    Path path = path(digest);
-    long size = Files.exists(path) ? Files.size(path) : 0;
-    Files.deleteIfExists(path);
-    return size;
+  /** Frees the blob; nothing when it is not there. */
+  void delete(Digest digest) throws IOException {
+    Files.deleteIfExists(detach(digest));
+  }
+
+  /** Takes the blob out of the store at once; the returned file remains to be deleted. */
+  Path detach(Digest digest) throws IOException {
+    Path remains = ingest.resolve("old-%s-%d".formatted(digest.hex(), counter.incrementAndGet()));
+    try {
+      Files.move(path(digest), remains, StandardCopyOption.ATOMIC_MOVE);
+    } catch (NoSuchFileException _) {
+      // somebody else removed it
+    }
+    return remains;
   }
 
   public Set<Digest> list() throws IOException {

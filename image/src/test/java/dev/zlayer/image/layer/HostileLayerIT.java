@@ -217,22 +217,53 @@ class HostileLayerIT {
   }
 
   @Test
-  void refusesWhatGrowsBeyondMeasure() throws Exception {
-    byte[] header = TarWriter.archive(List.of(file("zeros", "").withDeclaredSize(200L << 20)));
-    Files.write(directory.resolve("header"), Arrays.copyOf(header, 512));
-    TreeListing.run(
-        directory, "sh", "-ec", "(cat header; head -c 200M /dev/zero) | zstd -q > bomb");
-    Digest any = Content.digest(header);
+  void refusesGzipThatGrowsBeyondMeasure() throws Exception {
+    Digest zeros = zeros("gzip -1");
+    store =
+        LayerStore.open(
+            directory.resolve("layers"), new LayerLimits(9, 4095, 255, 9, 1L << 40, 100));
 
-    assertThatThrownBy(
-            () -> {
-              try (var bomb = Files.newInputStream(directory.resolve("bomb"))) {
-                store.unpack(any, bomb, _ -> {});
-              }
-            })
+    assertThatThrownBy(() -> unpackFile(zeros))
         .isInstanceOf(LayerException.class)
         .hasMessageContaining("compressed size");
     assertThat(directory.resolve("layers")).isEmptyDirectory();
+  }
+
+  /** Zstd makes 200 MiB of zeros 20,000 times smaller, which no gzip can. */
+  @Test
+  void zerosInZstdAreHonestUpToTheLimitOfBytes() throws Exception {
+    Digest zeros = zeros("zstd -q");
+
+    unpackFile(zeros);
+
+    assertThat(store.path(zeros).resolve("zeros")).hasSize(200 << 20);
+    store =
+        LayerStore.open(
+            directory.resolve("small"), new LayerLimits(9, 4095, 255, 9, 100 << 20, 1100));
+    assertThatThrownBy(() -> unpackFile(zeros))
+        .isInstanceOf(LayerException.class)
+        .hasMessageContaining("more than 104857600 bytes");
+    assertThat(directory.resolve("small")).isEmptyDirectory();
+  }
+
+  /** A file "bomb" with an archive of 200 MiB of zeros; its diff id. */
+  private Digest zeros(String packer) throws Exception {
+    byte[] header = TarWriter.archive(List.of(file("zeros", "").withDeclaredSize(200L << 20)));
+    Files.write(directory.resolve("header"), Arrays.copyOf(header, 512));
+    TreeListing.run(
+        directory,
+        "sh",
+        "-ec",
+        "(cat header; head -c 200M /dev/zero; head -c 1024 /dev/zero) | tee sum.in | "
+            + packer
+            + " > bomb; sha256sum <sum.in >sum; rm sum.in");
+    return new Digest("sha256", Files.readString(directory.resolve("sum")).substring(0, 64));
+  }
+
+  private void unpackFile(Digest diffId) throws Exception {
+    try (var bomb = Files.newInputStream(directory.resolve("bomb"))) {
+      store.unpack(diffId, bomb, _ -> {});
+    }
   }
 
   @Test

@@ -49,6 +49,30 @@ class LayerStoreIT {
     store = LayerStore.open(layers, LayerLimits.DEFAULT);
   }
 
+  /** Whoever removes layers holds a lock that makers of containers wait for; see Collector. */
+  @Test
+  void aDetachedLayerIsAbsentBeforeItsFilesAreDeleted() throws Exception {
+    byte[] tar = TarWriter.archive(List.of(TarEntry.file("f", "x")));
+    Digest layer = Content.digest(tar);
+    store.unpack(layer, new ByteArrayInputStream(tar), _ -> {});
+
+    LayerStore.Remains remains = store.detach(layer);
+
+    assertThat(store.has(layer)).isFalse();
+    assertThat(store.list()).isEmpty();
+    store.sweep(); // leaves what somebody is about to delete
+    try (var names = Files.list(directory.resolve("layers"))) {
+      assertThat(names).hasSize(1);
+    }
+    store.unpack(layer, new ByteArrayInputStream(tar), _ -> {});
+    remains.delete();
+    assertThat(store.path(layer).resolve("f")).hasContent("x");
+    try (var names = Files.list(directory.resolve("layers"))) {
+      assertThat(names).hasSize(1);
+    }
+    store.detach(Content.digest(new byte[] {9})).delete();
+  }
+
   @Test
   void keepsListsMeasuresAndRemoves() throws Exception {
     MadeLayer layer =

@@ -100,6 +100,44 @@ class ManifestReaderTest {
         .hasMessageContaining("over 4194304 bytes");
   }
 
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "{\"config\": {\"User\": 5}} | config.User has to be text, but is the number 5",
+        "{\"config\": {\"Entrypoint\": \"/bin/app\"}} | config.Entrypoint has to be a list",
+        "{\"config\": {\"Cmd\": [\"a\", 1]}} | config.Cmd[1] has to be text",
+        "{\"config\": {\"Env\": {\"A\": \"b\"}}} | config.Env has to be a list, but is an object",
+        "{\"config\": {\"WorkingDir\": []}} | config.WorkingDir has to be text",
+        "{\"config\": {\"Volumes\": [\"/a\"]}} | config.Volumes has to be an object",
+        "{\"config\": {\"ExposedPorts\": 80}} | config.ExposedPorts has to be an object",
+        "{\"config\": {\"Labels\": {\"a\": null}}} | config.Labels.a has to be text, but is null",
+        "{\"config\": {\"StopSignal\": 9}} | config.StopSignal has to be text",
+        "{\"config\": \"x\"} | config has to be an object",
+        "{\"os\": 1, \"architecture\": \"amd64\"} | os has to be text",
+        "{\"rootfs\": []} | rootfs has to be an object",
+        "{\"rootfs\": {\"diff_ids\": \"sha256:1\"}} | rootfs.diff_ids has to be a list",
+        "{\"history\": [{\"empty_layer\": \"yes\"}]} | history[0].empty_layer has to be true or"
+            + " false",
+        "[] | the image configuration has to be an object",
+      })
+  void aConfigurationWithAValueOfAnotherTypeIsRefusedWithItsPath(String json, String problem) {
+    assertThatThrownBy(() -> ImageConfig.read(json.getBytes(StandardCharsets.UTF_8)))
+        .isInstanceOf(UnsoundException.class)
+        .hasMessageContaining(problem);
+  }
+
+  @Test
+  void absentAndNullAreTheSameInAConfiguration() throws Exception {
+    String json =
+        "{\"config\": {\"User\": null, \"Cmd\": null, \"Volumes\": null, \"Labels\": null},"
+            + " \"history\": null, \"created\": \"yesterday\"}";
+    ImageConfig config = ImageConfig.read(json.getBytes(StandardCharsets.UTF_8));
+    assertThat(config.run().user()).isEmpty();
+    assertThat(config.run().command()).isEmpty();
+    assertThat(config.createdAt()).isEmpty();
+  }
+
   private static Descriptor entry(String platform, String version) {
     Platform parsed = Platform.parse(platform);
     return new Descriptor(

@@ -34,6 +34,7 @@ record SecuritySection(Function<ContainerId, String> containers) {
       case SecuritySpec.Seccomp.Unconfined() -> options.add("seccomp=unconfined");
       case SecuritySpec.Seccomp.Profile(Path file) -> options.add("seccomp=" + content(file));
     }
+    security.apparmor().ifPresent(profile -> options.add("apparmor=" + profile));
     return options;
   }
 

@@ -38,7 +38,8 @@ final class HostReading {
               cgroups.controllers()),
           tools.runtime().mountOptions(),
           seccomp,
-          tools.init());
+          tools.init(),
+          tools.apparmor().name());
     } catch (IOException e) {
       throw new AgentException.Configuration(
           "cannot learn what this host can do: " + e.getMessage(), e);

@@ -81,6 +81,9 @@ final class SpecCheck {
     refuse(
         !(security.seccomp() instanceof SecuritySpec.Seccomp.Default),
         "a seccomp profile: a module makes no system calls");
+    refuse(
+        security.apparmor().filter(profile -> !profile.equals("unconfined")).isPresent(),
+        "an AppArmor profile: a module has no process of its own");
   }
 
   private static void mounts(List<Mount> mounts) {

@@ -84,7 +84,8 @@ record WslHost(HostFacts facts, Path runc, Path conmon, String data) {
                 new HashSet<>(List.of(need(found, "controllers").strip().split(" +", -1)))),
             mountOptions,
             Optional.empty(),
-            Optional.ofNullable(found.getOrDefault("catatonit", found.get("tini"))).map(Path::of));
+            Optional.ofNullable(found.getOrDefault("catatonit", found.get("tini"))).map(Path::of),
+            Optional.empty());
     return new WslHost(
         facts, Path.of(need(found, "runc")), Path.of(need(found, "conmon")), need(found, "data"));
   }

@@ -7,10 +7,12 @@ import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.container.FileSystemSpec;
 import dev.zlayer.container.SecuritySpec;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.linux.AppArmor;
 import dev.zlayer.port.Container;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 /** What a container may do to its kernel, seen from inside. */
@@ -60,6 +62,32 @@ class SecurityIT extends OnStage {
                 List.of()),
             "grep Seccomp: /proc/self/status; unshare -U echo made");
     assertThat(stage.output(open)).contains("Seccomp:\t0", "made");
+  }
+
+  @Test
+  void anAppArmorProfileIsAppliedOrRefused() throws Exception {
+    var strict =
+        new SecuritySpec(
+            List.of(),
+            List.of(),
+            SAFE.seccomp(),
+            true,
+            false,
+            SAFE.pid(),
+            SAFE.ipc(),
+            Map.of(),
+            List.of(),
+            Optional.of("zlayer-no-such-profile"));
+    assertThatThrownBy(() -> stage.output(with(strict, "true")))
+        .isInstanceOf(AgentException.class)
+        .hasMessageContaining("security_opt apparmor=zlayer-no-such-profile: ");
+    if (!AppArmor.enabled()) {
+      // without it in the kernel a container is made as ever
+      assertThat(stage.output(Stage.script("echo made"))).isEqualTo("made");
+    } else {
+      assertThat(stage.output(Stage.script("cat /proc/self/attr/current")))
+          .contains("zlayer-default (enforce)");
+    }
   }
 
   @Test

@@ -17,6 +17,7 @@ import java.util.Set;
  * @param mountOptions beyond the common ones, that the OCI runtime understands
  * @param seccomp what the operator wants instead of the default profile
  * @param init a small init program to mount into containers that want one
+ * @param apparmor the profile of containers that name none; empty where the kernel confines nothing
  */
 public record HostFacts(
     String machine,
@@ -27,7 +28,8 @@ public record HostFacts(
     Cgroup cgroups,
     Set<String> mountOptions,
     Optional<Json> seccomp,
-    Optional<Path> init) {
+    Optional<Path> init,
+    Optional<String> apparmor) {
   private static final int SYS_RESOURCE = 24;
 
   public HostFacts {

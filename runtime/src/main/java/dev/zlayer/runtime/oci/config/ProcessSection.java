@@ -1,13 +1,16 @@
 package dev.zlayer.runtime.oci.config;
 
 import dev.zlayer.container.Resources;
+import dev.zlayer.container.SecuritySpec;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.linux.AppArmor;
 import dev.zlayer.json.Json;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 
 /** The {@code process} part: what runs, as whom, with which rights and bounds. */
@@ -58,6 +61,7 @@ final class ProcessSection {
                 "noNewPrivileges",
                 input.spec().security().noNewPrivileges() && !input.spec().security().privileged());
     section.put("oomScoreAdj", oomScore(input.spec().resources(), input.host()));
+    section.putIf("apparmorProfile", apparmor(input));
     return section.build();
   }
 
@@ -66,6 +70,31 @@ final class ProcessSection {
     return resources.oomScoreAdjust().isPresent()
         ? oomScore(resources.oomScoreAdjust().getAsInt(), host)
         : host.canRaiseLimits() ? 0 : Math.max(0, host.oomScore());
+  }
+
+  /**
+   * What was asked for; else the default where there is one, which a privileged container lacks.
+   */
+  private static Optional<String> apparmor(BundleInput input) {
+    SecuritySpec security = input.spec().security();
+    if (security.apparmor().isEmpty()) {
+      return security.privileged() ? Optional.empty() : input.host().apparmor();
+    }
+    String profile = security.apparmor().get();
+    if (profile.equals(AppArmor.UNCONFINED)) {
+      return Optional.empty();
+    }
+    if (!AppArmor.enabled()) {
+      throw new AgentException.Unsupported(
+          "security_opt apparmor=%s: the kernel of this host does not use AppArmor"
+              .formatted(profile));
+    }
+    if (!AppArmor.loaded(profile)) {
+      throw new AgentException.InvalidSpec(
+          "security_opt apparmor=%s: no such profile is loaded; load it with apparmor_parser"
+              .formatted(profile));
+    }
+    return Optional.of(profile);
   }
 
   static Json user(User user) {

@@ -31,15 +31,16 @@ public record UserFiles(String passwd, String group) {
           "user '%s' is not in the image's /etc/passwd: use one that is, or a number"
               .formatted(wanted));
     }
-    long uid = account.map(Account::uid).orElseGet(() -> number(wanted));
-    long gid = groupText.isEmpty() ? account.map(Account::gid).orElse(0L) : groupId(groupText);
+    long uid = bounded(account.map(Account::uid).orElseGet(() -> number(wanted)));
+    long gid =
+        bounded(groupText.isEmpty() ? account.map(Account::gid).orElse(0L) : groupId(groupText));
     SequencedSet<Long> extra = new LinkedHashSet<>();
     // else a program with set-group-id drops it, and with it what is denied to this group
     extra.add(gid);
     if (groupText.isEmpty()) {
       account.ifPresent(known -> extra.addAll(groupsOf(known.name())));
     }
-    extraGroups.forEach(name -> extra.add(groupId(name)));
+    extraGroups.forEach(name -> extra.add(bounded(groupId(name))));
     return new User(uid, gid, List.copyOf(extra));
   }
 
@@ -72,7 +73,11 @@ public record UserFiles(String passwd, String group) {
   }
 
   private List<Long> groupsOf(String user) {
-    return groups().stream().filter(g -> g.members().contains(user)).map(Group::gid).toList();
+    return groups().stream()
+        .filter(g -> g.members().contains(user))
+        .map(Group::gid)
+        .map(UserFiles::bounded)
+        .toList();
   }
 
   private long groupId(String text) {
@@ -96,11 +101,15 @@ public record UserFiles(String passwd, String group) {
   }
 
   private static long number(String text) {
-    long number = Long.parseLong(text);
-    if (number > MAX_ID) {
+    return Long.parseLong(text);
+  }
+
+  /** Only for what is used: a line about somebody else may hold any number. */
+  private static long bounded(long id) {
+    if (id > MAX_ID) {
       throw new AgentException.InvalidSpec(
-          "user and group ids go up to %d, not %s".formatted(MAX_ID, text));
+          "user and group ids go up to %d, not %d".formatted(MAX_ID, id));
     }
-    return number;
+    return id;
   }
 }

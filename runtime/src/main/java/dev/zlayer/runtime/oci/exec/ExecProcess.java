@@ -51,6 +51,7 @@ public final class ExecProcess {
           "capabilities",
           Json.object().put("bounding", all).put("effective", all).put("permitted", all).build());
       members.put("noNewPrivileges", Json.of(false));
+      members.remove("apparmorProfile");
     }
     return new Json.Obj(members);
   }

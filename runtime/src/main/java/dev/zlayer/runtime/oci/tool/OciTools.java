@@ -7,6 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -15,13 +16,15 @@ import java.util.Optional;
  * @param runtime the one that is used
  * @param tried every OCI runtime that was looked at, the fastest first, with what is wrong with it
  * @param dialect the runtime's, if we know it; a prescribed one may only look like it
+ * @param apparmor what confines containers that name no profile
  */
 public record OciTools(
     OciTool runtime,
     List<OciTool> tried,
     Path conmon,
     Optional<Path> init,
-    Optional<Dialect> dialect) {
+    Optional<Dialect> dialect,
+    AppArmorProfile apparmor) {
   /** Fastest first. */
   private static final List<String> RUNTIMES = List.of("crun", "youki", "runc");
 
@@ -90,7 +93,10 @@ public record OciTools(
         tried,
         conmon,
         host.program("catatonit").or(() -> host.program("tini")),
-        choice.runtime().isPresent() ? Optional.empty() : Dialect.of(runtime));
+        choice.runtime().isPresent() ? Optional.empty() : Dialect.of(runtime),
+        AppArmorProfile.load(
+            Objects.requireNonNull(cache.toAbsolutePath().getParent()),
+            host.program("apparmor_parser")));
   }
 
   private static List<Path> candidates(Choice choice, Host host) {

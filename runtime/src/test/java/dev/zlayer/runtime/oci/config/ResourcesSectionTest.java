@@ -113,6 +113,7 @@ class ResourcesSectionTest {
         new HostFacts.Cgroup(v2, false, swap, false, controllers),
         Set.of(),
         Optional.empty(),
+        Optional.empty(),
         Optional.empty());
   }
 }

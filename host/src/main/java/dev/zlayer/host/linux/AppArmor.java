@@ -1,0 +1,44 @@
+package dev.zlayer.host.linux;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Optional;
+
+/** What the kernel says about AppArmor. */
+public final class AppArmor {
+  /** The name that means "no profile". */
+  public static final String UNCONFINED = "unconfined";
+
+  private static final Path ENABLED = Path.of("/sys/module/apparmor/parameters/enabled");
+  private static final Path PROFILES = Path.of("/sys/kernel/security/apparmor/profiles");
+
+  private AppArmor() {}
+
+  /** Whether the kernel confines processes by profiles, and lets them be listed. */
+  public static boolean enabled() {
+    return text(ENABLED).map(String::strip).filter("Y"::equals).isPresent()
+        && Files.isReadable(PROFILES);
+  }
+
+  /** Whether a profile of that name is loaded, in whichever mode. */
+  public static boolean loaded(String profile) {
+    return text(PROFILES).map(list -> lists(list, profile)).orElse(false);
+  }
+
+  /** Each line is a name, a blank and the mode in parentheses. */
+  static boolean lists(String profiles, String name) {
+    return profiles
+        .lines()
+        .map(line -> line.substring(0, Math.max(0, line.lastIndexOf(" ("))))
+        .anyMatch(name::equals);
+  }
+
+  private static Optional<String> text(Path file) {
+    try {
+      return Optional.of(Files.readString(file));
+    } catch (IOException _) {
+      return Optional.empty(); // a kernel without it has no such file
+    }
+  }
+}
