@@ -57,6 +57,9 @@ public final class JsonText {
                   at == null ? 0 : at.getColumnNr(),
                   e.getOriginalMessage()),
           e);
+    } catch (NumberFormatException e) {
+      // the parser finds out only when it is asked for the value
+      throw new AgentException.InvalidSpec("not JSON: a number is out of range", e);
     }
   }
 

@@ -49,7 +49,10 @@ public record ImageRef(String host, String path, Optional<String> tag, Optional<
     String host = DEFAULT_HOST;
     int slash = rest.indexOf('/');
     if (slash > 0 && isHost(rest.substring(0, slash))) {
-      host = rest.substring(0, slash);
+      // hosts have no case; what is one by its capitals alone would be read as a path next time
+      host = rest.substring(0, slash).toLowerCase(java.util.Locale.ROOT);
+      require(
+          isHost(host), text, "a registry host has a dot or a port; image names are lower case");
       rest = rest.substring(slash + 1);
     }
     Optional<String> tag = Optional.empty();
@@ -68,7 +71,7 @@ public record ImageRef(String host, String path, Optional<String> tag, Optional<
     if (host.equals(DEFAULT_HOST) && rest.indexOf('/') < 0) {
       rest = DEFAULT_NAMESPACE + rest;
     }
-    return new ImageRef(host.toLowerCase(java.util.Locale.ROOT), rest, tag, digest);
+    return new ImageRef(host, rest, tag, digest);
   }
 
   /** The first component is a host when it cannot be part of a path. */

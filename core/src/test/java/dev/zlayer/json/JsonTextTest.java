@@ -64,4 +64,14 @@ class JsonTextTest {
             """);
     assertThat(JsonText.parse(JsonText.pretty(json))).isEqualTo(json);
   }
+
+  @Test
+  void aNumberOutOfRangeIsRefused() {
+    for (String number :
+        java.util.List.of("9e9102189847", "[1e-99999999999]", "{\"a\": 1E2147483648}")) {
+      assertThatThrownBy(() -> JsonText.parse(number))
+          .isInstanceOf(AgentException.InvalidSpec.class)
+          .hasMessageContaining("not JSON");
+    }
+  }
 }

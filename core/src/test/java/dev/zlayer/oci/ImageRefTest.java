@@ -83,4 +83,18 @@ class ImageRefTest {
     assertThatThrownBy(() -> ImageRef.parse("a".repeat(300))).hasMessageContaining("255");
     assertThatThrownBy(() -> ImageRef.parse("a:" + "t".repeat(129))).hasMessageContaining("tag");
   }
+
+  /** The index on disk keeps the canonical form: it has to mean the same when it is read again. */
+  @Test
+  void theCanonicalFormMeansTheSame() {
+    for (String text :
+        java.util.List.of("DOCKER.IO/app", "Index.Docker.IO/app", "Reg.Example:5000/a/b")) {
+      ImageRef ref = ImageRef.parse(text);
+      assertThat(ImageRef.parse(ref.canonical())).isEqualTo(ref);
+    }
+    assertThat(ImageRef.parse("DOCKER.IO/app")).isEqualTo(ImageRef.parse("app"));
+    assertThatThrownBy(() -> ImageRef.parse("W-00/a/a"))
+        .isInstanceOf(AgentException.InvalidSpec.class)
+        .hasMessageContaining("a registry host has a dot or a port");
+  }
 }

@@ -127,7 +127,8 @@ public final class Agent implements AutoCloseable {
                 SqliteStateStore.open(
                     dirs.stateFile(), StoreConfig.DEFAULT.withEvents(config.events()), supervisor));
     this.images =
-        parts.start("the image store", () -> ImageStore.open(dirs, Settings.images(config, clock)));
+        parts.start(
+            "the image store", () -> ImageStore.open(dirs, Settings.images(config, env, clock)));
     this.dispatch =
         parts.make("the records of containers", () -> FileDispatchRecords.open(dirs.dispatch()));
     this.linux = LinuxParts.start(config, parts, images, dispatch, NodeInfo.facts(env), log);
@@ -217,6 +218,18 @@ public final class Agent implements AutoCloseable {
         parts.start(
             "the standalone containers",
             () -> StandaloneContainers.open(runtime, telling, clock, Pauses.REAL, supervisor, log));
+    ImageCollectorLoop _ =
+        parts.start(
+            "the collector of images",
+            () ->
+                ImageCollectorLoop.start(
+                    images.images(),
+                    telling,
+                    new ImageCollectorLoop.Watermarks(config.imageGcHigh(), config.imageGcLow()),
+                    ImageCollectorLoop.diskOf(dirs.images()),
+                    clock,
+                    Pauses.REAL,
+                    log));
     this.stateReset = emptied;
     reportDamages(clock, log);
     Owner<EventMeterLoop> _ =

@@ -7,6 +7,7 @@ import dev.zlayer.host.http.HttpAddress;
 import dev.zlayer.host.linux.Machine;
 import dev.zlayer.image.ImagesConfig;
 import dev.zlayer.image.registry.DockerConfig;
+import dev.zlayer.image.registry.ForwardProxies;
 import dev.zlayer.image.registry.RegistriesConfig;
 import dev.zlayer.oci.Platform;
 import dev.zlayer.proxy.ProxyConfig;
@@ -20,6 +21,8 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.security.NoSuchAlgorithmException;
 import java.time.InstantSource;
+import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.zip.CRC32C;
 import javax.net.ssl.SSLContext;
@@ -28,7 +31,7 @@ import javax.net.ssl.SSLContext;
 final class Settings {
   private Settings() {}
 
-  static ImagesConfig images(AgentConfig config, InstantSource clock) {
+  static ImagesConfig images(AgentConfig config, Map<String, String> env, InstantSource clock) {
     Path dockerConfig =
         config
             .dockerConfig()
@@ -38,7 +41,18 @@ final class Settings {
     return ImagesConfig.of(Platform.of("linux", Machine.architecture()), clock)
         .withRegistries(
             RegistriesConfig.read(Path.of(config.configDir()).resolve("registries.json")))
+        .withProxies(
+            ForwardProxies.parse(
+                config.httpProxy().or(() -> variable(env, "HTTP_PROXY")),
+                config.httpsProxy().or(() -> variable(env, "HTTPS_PROXY")),
+                config.noProxy().or(() -> variable(env, "NO_PROXY"))))
         .withCredentials(new DockerConfig(dockerConfig));
+  }
+
+  /** Programs write these variables in both ways; the small letters are older. */
+  private static Optional<String> variable(Map<String, String> env, String name) {
+    return Optional.ofNullable(env.get(name.toLowerCase(Locale.ROOT)))
+        .or(() -> Optional.ofNullable(env.get(name)));
   }
 
   static NetworkConfig networks(AgentConfig config) {

@@ -58,7 +58,7 @@ record ImageFiles(Shelf shelf, ImagesConfig config) {
     }
     Optional<ImageConfig> imageConfig = shelf.config(image);
     unpack(Shelf.layers(image, imageConfig), lease);
-    ImageRecord record = Shelf.record(manifest, image, imageConfig, config.clock().instant());
+    ImageRecord record = Shelf.record(manifest, image, imageConfig, config.clock().instant(), true);
     shelf
         .index()
         .update(

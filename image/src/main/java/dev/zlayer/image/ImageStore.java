@@ -63,7 +63,11 @@ public final class ImageStore implements AutoCloseable {
       var shelf = new Shelf(content, index, layers, new Leases(), inUse);
       var registry =
           new Registry(
-              config.registries(), config.credentials(), config.timeouts(), config.clock());
+              config.registries(),
+              config.proxies(),
+              config.credentials(),
+              config.timeouts(),
+              config.clock());
       return new ImageStore(shelf, registry, snapshots, config);
     } catch (IOException e) {
       throw new AgentException.Configuration(

@@ -2,6 +2,7 @@ package dev.zlayer.image;
 
 import dev.zlayer.image.layer.LayerLimits;
 import dev.zlayer.image.registry.Credentials;
+import dev.zlayer.image.registry.ForwardProxies;
 import dev.zlayer.image.registry.RegistriesConfig;
 import dev.zlayer.image.registry.Timeouts;
 import dev.zlayer.oci.Platform;
@@ -18,6 +19,7 @@ public record ImagesConfig(
     Platform platform,
     String runtime,
     RegistriesConfig registries,
+    ForwardProxies proxies,
     Credentials credentials,
     Timeouts timeouts,
     LayerLimits layerLimits,
@@ -31,6 +33,7 @@ public record ImagesConfig(
         platform,
         "oci",
         RegistriesConfig.EMPTY,
+        ForwardProxies.NONE,
         Credentials.NONE,
         Timeouts.DEFAULT,
         LayerLimits.DEFAULT,
@@ -40,21 +43,66 @@ public record ImagesConfig(
 
   public ImagesConfig withRegistries(RegistriesConfig registries) {
     return new ImagesConfig(
-        platform, runtime, registries, credentials, timeouts, layerLimits, parallelLayers, clock);
+        platform,
+        runtime,
+        registries,
+        proxies,
+        credentials,
+        timeouts,
+        layerLimits,
+        parallelLayers,
+        clock);
+  }
+
+  public ImagesConfig withProxies(ForwardProxies proxies) {
+    return new ImagesConfig(
+        platform,
+        runtime,
+        registries,
+        proxies,
+        credentials,
+        timeouts,
+        layerLimits,
+        parallelLayers,
+        clock);
   }
 
   public ImagesConfig withCredentials(Credentials credentials) {
     return new ImagesConfig(
-        platform, runtime, registries, credentials, timeouts, layerLimits, parallelLayers, clock);
+        platform,
+        runtime,
+        registries,
+        proxies,
+        credentials,
+        timeouts,
+        layerLimits,
+        parallelLayers,
+        clock);
   }
 
   public ImagesConfig withTimeouts(Timeouts timeouts) {
     return new ImagesConfig(
-        platform, runtime, registries, credentials, timeouts, layerLimits, parallelLayers, clock);
+        platform,
+        runtime,
+        registries,
+        proxies,
+        credentials,
+        timeouts,
+        layerLimits,
+        parallelLayers,
+        clock);
   }
 
   public ImagesConfig withLayerLimits(LayerLimits layerLimits) {
     return new ImagesConfig(
-        platform, runtime, registries, credentials, timeouts, layerLimits, parallelLayers, clock);
+        platform,
+        runtime,
+        registries,
+        proxies,
+        credentials,
+        timeouts,
+        layerLimits,
+        parallelLayers,
+        clock);
   }
 }

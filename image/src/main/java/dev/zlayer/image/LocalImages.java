@@ -25,9 +25,11 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 
 /** The images in this node's own store. */
@@ -75,7 +77,13 @@ public final class LocalImages implements Images, ImageArchives {
         .index()
         .state()
         .find(image)
-        .map(found -> Failures.local("read image " + image, store(), () -> views.details(found)));
+        .map(
+            found -> {
+              if (!shelf.content().has(found.manifest()) || !shelf.content().has(found.config())) {
+                requireWhole(image);
+              }
+              return Failures.local("read image " + image, store(), () -> views.details(found));
+            });
   }
 
   @Override
@@ -108,6 +116,14 @@ public final class LocalImages implements Images, ImageArchives {
     return Failures.local("prune images", store(), () -> removal.prune(filter));
   }
 
+  /**
+   * Frees space: garbage first, then images that no container uses and that were not used after
+   * {@code idleSince}, the longest unused first, until it is enough.
+   */
+  public ImageRemoval reclaim(Instant idleSince, BooleanSupplier enough) {
+    return Failures.local("free space", store(), () -> removal.reclaim(idleSince, enough));
+  }
+
   @Override
   public List<ImageInfo> load(InputStream tar) throws InterruptedException {
     return files.load(tar).stream().map(views::info).toList();
@@ -138,8 +154,25 @@ public final class LocalImages implements Images, ImageArchives {
       lease.close();
       throw e;
     }
+    if (image.diffIds().stream().anyMatch(layer -> !shelf.layers().has(layer))) {
+      lease.close();
+      requireWhole(reference);
+    }
     shelf.index().used(image.manifest(), clock.instant());
     return lease;
+  }
+
+  /** Throws unless everything of the image is here; nothing when there is no such image. */
+  public void requireWhole(ImageRef reference) {
+    shelf
+        .index()
+        .state()
+        .find(reference)
+        .flatMap(image -> shelf.damage(reference, image))
+        .ifPresent(
+            damage -> {
+              throw damage;
+            });
   }
 
   /** The layers of an image as unpacked, lowest first. */

@@ -72,12 +72,28 @@ final class Puller {
     try (Leases.Lease lease = shelf.leases().open()) {
       var job = new Job(wish, repository, events, lease);
       return switch (request.policy()) {
-        case NEVER -> present.orElseThrow(() -> absent(wish));
+        case NEVER -> present.orElseThrow(() -> damage(wish).orElseGet(() -> absent(wish)));
         case IF_NOT_PRESENT -> present.isPresent() ? present.get() : fetch(job);
         case NEWER -> present.isPresent() ? newer(job, present.get()) : fetch(job);
         case ALWAYS -> fetch(job);
       };
+    } catch (RegistryException e) {
+      // what is here would do if it were whole: the registry is only the second thing to look at
+      Optional<AgentException> damage = damage(wish).filter(_ -> e.problem().ofTheWay());
+      if (damage.isPresent()) {
+        damage.get().addSuppressed(e);
+        throw damage.get();
+      }
+      throw e;
     }
+  }
+
+  private Optional<AgentException> damage(Resolution.Wish wish) {
+    return shelf
+        .index()
+        .state()
+        .find(wish.reference())
+        .flatMap(image -> shelf.damage(wish.reference(), image));
   }
 
   private static AgentException.NotFound absent(Resolution.Wish wish) {
@@ -160,7 +176,7 @@ final class Puller {
     fetchLayers(job, layers);
     shelf.content().put(found.manifest().digest(), found.bytes());
     ImageRecord record =
-        Shelf.record(found.manifest(), found.image(), imageConfig, config.clock().instant());
+        Shelf.record(found.manifest(), found.image(), imageConfig, config.clock().instant(), false);
     shelf.index().update(state -> state.with(record, job.reference(), found.resolved()));
     return record;
   }

@@ -11,7 +11,9 @@ import java.io.IOException;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
+import java.util.function.BooleanSupplier;
 
 /** Takes references and images away, and then what nothing refers to any more. */
 record Removal(Shelf shelf, InstantSource clock) {
@@ -73,6 +75,38 @@ record Removal(Shelf shelf, InstantSource clock) {
     }
     Collector.Collected collected = shelf.collector().collectAll();
     return new ImageRemoval(untagged, collected.deleted(), collected.bytes());
+  }
+
+  /**
+   * Frees what nothing refers to, then images that no container uses, the longest unused first,
+   * until it is enough. Images from files stay, since nobody could pull them again, and so does
+   * what was used after {@code idleSince}.
+   */
+  ImageRemoval reclaim(Instant idleSince, BooleanSupplier enough) throws IOException {
+    shelf.index().flush();
+    Collector.Collected first = shelf.collector().collectAll();
+    var untagged = new ArrayList<String>();
+    var deleted = new ArrayList<>(first.deleted());
+    long bytes = first.bytes();
+    List<ImageRecord> candidates =
+        shelf.index().state().images().values().stream()
+            .filter(image -> !image.imported() && image.lastUsed().isBefore(idleSince))
+            .sorted(Comparator.comparing(ImageRecord::lastUsed))
+            .toList();
+    for (ImageRecord image : candidates) {
+      if (enough.getAsBoolean()) {
+        break;
+      }
+      if (shelf.inUse().usersOf(image).isEmpty()) {
+        List<ImageRef> names = shelf.index().state().referencesOf(image.manifest());
+        shelf.index().update(now -> now.without(image.manifest()));
+        Collector.Collected part = shelf.collector().collect(image.blobs(), image.diffIds());
+        names.forEach(name -> untagged.add(name.canonical()));
+        deleted.addAll(part.deleted());
+        bytes += part.bytes();
+      }
+    }
+    return new ImageRemoval(untagged, deleted, bytes);
   }
 
   private boolean goes(ImageRecord image, PruneFilter filter) {

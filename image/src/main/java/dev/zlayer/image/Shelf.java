@@ -1,5 +1,6 @@
 package dev.zlayer.image;
 
+import dev.zlayer.error.AgentException;
 import dev.zlayer.image.layer.LayerStore;
 import dev.zlayer.image.manifest.Descriptor;
 import dev.zlayer.image.manifest.ImageConfig;
@@ -15,6 +16,7 @@ import dev.zlayer.image.store.ImageRecord;
 import dev.zlayer.image.store.InUse;
 import dev.zlayer.image.store.Leases;
 import dev.zlayer.oci.Digest;
+import dev.zlayer.oci.ImageRef;
 import dev.zlayer.oci.Platform;
 import dev.zlayer.port.Capabilities.ArtifactKind;
 import dev.zlayer.port.ImageDetails.Layer;
@@ -41,6 +43,26 @@ record Shelf(
   boolean complete(ImageRecord image) {
     return image.blobs().stream().allMatch(content::has)
         && image.diffIds().stream().allMatch(layers::has);
+  }
+
+  /** What of the image is missing, in words that say what to do; empty when it is complete. */
+  Optional<AgentException> damage(ImageRef reference, ImageRecord image) {
+    Optional<String> missing =
+        image.blobs().stream()
+            .filter(blob -> !content.has(blob))
+            .map(blob -> "blob " + blob)
+            .findFirst()
+            .or(
+                () ->
+                    image.diffIds().stream()
+                        .filter(layer -> !layers.has(layer))
+                        .map(layer -> "layer " + layer)
+                        .findFirst());
+    return missing.map(
+        what ->
+            new AgentException.Configuration(
+                "image '%s' is damaged: %s is missing; run 'zlayer image fsck --repair'"
+                    .formatted(reference.familiar(), what)));
   }
 
   /** The configuration of an image of files; that of a bare module means nothing to us. */
@@ -87,7 +109,11 @@ record Shelf(
   }
 
   static ImageRecord record(
-      Descriptor manifest, Manifest.Image image, Optional<ImageConfig> config, Instant now) {
+      Descriptor manifest,
+      Manifest.Image image,
+      Optional<ImageConfig> config,
+      Instant now,
+      boolean imported) {
     return new ImageRecord(
         manifest.digest(),
         manifest.mediaType(),
@@ -98,7 +124,8 @@ record Shelf(
         manifest.size() + image.contentBytes(),
         config.flatMap(ImageConfig::createdAt),
         now,
-        now);
+        now,
+        imported);
   }
 
   private static Optional<Platform> platform(Manifest.Image image, Optional<ImageConfig> config) {

@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.process.Command;
+import dev.zlayer.host.process.Processes;
+import dev.zlayer.oci.Digest;
 import dev.zlayer.oci.ImageRef;
 import dev.zlayer.oci.Platform;
 import dev.zlayer.oci.PullPolicy;
@@ -14,6 +17,7 @@ import dev.zlayer.port.PullEvent;
 import dev.zlayer.port.PullEvent.Step;
 import dev.zlayer.port.PullRequest;
 import dev.zlayer.port.RegistryAuth;
+import dev.zlayer.task.Deadline;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
 import dev.zlayer.testkit.image.Compression;
@@ -25,6 +29,7 @@ import dev.zlayer.testkit.registry.LocalRegistry.Options;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -278,6 +283,60 @@ class LocalImagesIT {
         .isInstanceOf(AgentException.PullFailed.class)
         .hasMessageContaining("no/such:v1")
         .hasMessageContaining("has no image");
+    assertThat(store.store.check().findings()).isEmpty();
+  }
+
+  @Test
+  void whatIsMissingHereIsNotTheNetworksFault() throws Exception {
+    MadeImage made = app().make();
+    ImageRef ref;
+    try (var brief = LocalRegistry.start()) {
+      ref = brief.push(made, "app:v1");
+      store.pull(ref, PullPolicy.ALWAYS);
+    }
+    store.store.layers().remove(made.layers().get(1).diffId());
+
+    String damaged = "app:v1' is damaged: layer " + made.layers().get(1).diffId() + " is missing";
+    for (PullPolicy policy : List.of(PullPolicy.IF_NOT_PRESENT, PullPolicy.NEVER)) {
+      assertThatThrownBy(() -> store.pull(ref, policy))
+          .isInstanceOf(AgentException.Configuration.class)
+          .hasMessageContaining(damaged)
+          .hasMessageContaining("run 'zlayer image fsck --repair'");
+    }
+    assertThatThrownBy(() -> store.images.hold(ref)).hasMessageContaining(damaged);
+    store.store.repair();
+    assertThat(store.pull(ref, PullPolicy.IF_NOT_PRESENT).references()).containsExactly(ref);
+
+    Digest blob = made.layers().getFirst().blob().digest();
+    Files.delete(store.directory.imageBlobs().resolve("sha256").resolve(blob.hex()));
+    assertThatThrownBy(() -> store.pull(ref, PullPolicy.IF_NOT_PRESENT))
+        .isInstanceOf(AgentException.Configuration.class)
+        .hasMessageContaining("damaged: blob " + blob + " is missing");
+    store.store.repair(); // its content is nowhere to be had, so it has to be pulled again
+    assertThat(store.store.check().findings()).isEmpty();
+    assertThatThrownBy(() -> store.pull(ref, PullPolicy.IF_NOT_PRESENT))
+        .isInstanceOf(AgentException.Network.class);
+  }
+
+  /** Images may be private: neither blobs nor what is half downloaded is for other users. */
+  @Test
+  void noOtherUserReadsWhatWasPulled() throws Exception {
+    ImageRef ref = registry.push(app(), "app:v1");
+    Files.setPosixFilePermissions(temp, PosixFilePermissions.fromString("rwxr-xr-x"));
+    store.pull(ref, PullPolicy.ALWAYS);
+    Path blobs = store.directory.imageBlobs().resolve("sha256");
+    Path half = Files.writeString(store.directory.imageIngest().resolve("x.partial"), "half");
+
+    String look = "cat %s/* %s/*".formatted(blobs, store.directory.imageIngest());
+    var asNobody =
+        Processes.run(
+            Command.of("setpriv", "--reuid=65534", "--clear-groups", "sh", "-c", look),
+            Deadline.after(Duration.ofSeconds(20)));
+
+    assertThat(asNobody.success()).isFalse();
+    assertThat(asNobody.stdout()).isEmpty();
+    assertThat(asNobody.stderr()).contains("Permission denied");
+    Files.delete(half);
     assertThat(store.store.check().findings()).isEmpty();
   }
 

@@ -68,6 +68,21 @@ public record AgentConfig(
     @Doc("The directory of registries.json: mirrors, certificates, plain HTTP.")
         @Default("/etc/zlayer")
         String configDir,
+    @Doc("Remove unused images when the disk is fuller than this, in percent; 0 for never.")
+        @Default("85")
+        @Range(min = 0, max = 100)
+        int imageGcHigh,
+    @Doc("Remove no more of them when it is not fuller than this.")
+        @Default("75")
+        @Range(min = 0, max = 100)
+        int imageGcLow,
+    @Doc(
+            "Proxy for registries that speak plain HTTP, http://[user:password@]host[:port];"
+                + " $HTTP_PROXY when absent.")
+        Optional<String> httpProxy,
+    @Doc("Proxy for all other registries; $HTTPS_PROXY when absent.") Optional<String> httpsProxy,
+    @Doc("Hosts that need no proxy, separated by commas; $NO_PROXY when absent.")
+        Optional<String> noProxy,
     @Doc("The file that docker login and its kin write.") Optional<String> dockerConfig) {
   public AgentConfig {
     hosts = List.copyOf(hosts);

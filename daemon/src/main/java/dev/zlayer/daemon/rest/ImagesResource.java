@@ -225,6 +225,7 @@ public final class ImagesResource implements Resource {
       if (images().find(image).isEmpty()) {
         throw new AgentException.NotFound("image '" + image.familiar() + "'", "pull it first");
       }
+      store.images().requireWhole(image); // once bytes are on their way, no error can be reported
     }
     return new Answer.Bytes(Call.TAR, Map.of(), out -> archives().save(wanted, out));
   }

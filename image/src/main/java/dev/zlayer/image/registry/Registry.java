@@ -22,18 +22,23 @@ public final class Registry implements AutoCloseable {
 
   /** Configured credentials of a host come before those of {@code credentials}. */
   public Registry(
-      RegistriesConfig config, Credentials credentials, Timeouts timeouts, InstantSource clock) {
-    this(config, credentials, timeouts, clock, Retries.REAL);
+      RegistriesConfig config,
+      ForwardProxies proxies,
+      Credentials credentials,
+      Timeouts timeouts,
+      InstantSource clock) {
+    this(config, proxies, credentials, timeouts, clock, Retries.REAL);
   }
 
   Registry(
       RegistriesConfig config,
+      ForwardProxies proxies,
       Credentials credentials,
       Timeouts timeouts,
       InstantSource clock,
       Retries.Pause pause) {
     this.config = config;
-    this.transport = new Transport(config, timeouts);
+    this.transport = new Transport(config, proxies, timeouts);
     Credentials configured = host -> config.of(host).credentials();
     this.authorizer = new Authorizer(transport, configured.or(credentials), clock);
     this.retries =

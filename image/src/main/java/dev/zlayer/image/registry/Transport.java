@@ -3,6 +3,10 @@ package dev.zlayer.image.registry;
 import dev.zlayer.error.AgentException;
 import java.io.IOException;
 import java.net.ConnectException;
+import java.net.InetSocketAddress;
+import java.net.Proxy;
+import java.net.ProxySelector;
+import java.net.SocketAddress;
 import java.net.URI;
 import java.net.UnknownHostException;
 import java.net.http.HttpClient;
@@ -13,6 +17,7 @@ import java.net.http.HttpTimeoutException;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.UnresolvedAddressException;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
@@ -31,12 +36,21 @@ final class Transport implements AutoCloseable {
   private static final int MAX_REDIRECTS = 5;
   private static final String AGENT = "zlayer";
 
+  static {
+    // the JDK keeps passwords for proxies to itself otherwise, also those that were set for them
+    System.getProperties().putIfAbsent("jdk.http.auth.tunneling.disabledSchemes", "");
+  }
+
+  private static final int PROXY_DENIES = 407;
+
   private final RegistriesConfig config;
+  private final ForwardProxies proxies;
   private final Timeouts timeouts;
   private final Map<Optional<Path>, HttpClient> clients = new ConcurrentHashMap<>();
 
-  Transport(RegistriesConfig config, Timeouts timeouts) {
+  Transport(RegistriesConfig config, ForwardProxies proxies, Timeouts timeouts) {
     this.config = config;
+    this.proxies = proxies;
     this.timeouts = timeouts;
   }
 
@@ -113,20 +127,39 @@ final class Transport implements AutoCloseable {
                     : HttpRequest.BodyPublishers.ofString(ask.form()));
     ask.headers().forEach(request::header);
     ask.authorization().ifPresent(value -> request.header("Authorization", value));
+    Optional<ForwardProxies.Server> proxy = proxies.of(ask.uri());
+    proxy
+        .flatMap(ForwardProxies.Server::authorization)
+        .ifPresent(value -> request.header("Proxy-Authorization", value));
     try {
       HttpResponse<Body> response =
           client(host).send(request.build(), _ -> new Body(timeouts.stall()));
+      if (proxy.isPresent() && response.statusCode() == PROXY_DENIES) {
+        response.body().close();
+        throw new RegistryException(
+            RegistryException.Problem.DENIED,
+            "proxy %s does not accept our user and password: check the proxy's address"
+                .formatted(proxy.get()));
+      }
       return new Answer(ask.uri(), response.statusCode(), response.headers(), response.body());
     } catch (IOException e) {
-      throw translate(e, ask.uri());
+      throw translate(e, ask.uri(), proxy);
     }
   }
 
-  private static RegistryException translate(IOException e, URI uri) throws InterruptedException {
+  private static RegistryException translate(
+      IOException e, URI uri, Optional<ForwardProxies.Server> proxy) throws InterruptedException {
+    if (e instanceof RegistryException known) {
+      return known;
+    }
     if (Thread.interrupted()) {
       throw new InterruptedException("interrupted while asking " + uri.getAuthority());
     }
-    String where = uri.getScheme() + "://" + uri.getAuthority();
+    String where =
+        uri.getScheme()
+            + "://"
+            + uri.getAuthority()
+            + proxy.map(server -> " through proxy " + server).orElse("");
     if (has(e, UnresolvedAddressException.class) || has(e, UnknownHostException.class)) {
       return unreachable("host %s is not known".formatted(uri.getHost()), e);
     }
@@ -197,12 +230,36 @@ final class Transport implements AutoCloseable {
         HttpClient.newBuilder()
             .version(HttpClient.Version.HTTP_1_1)
             .followRedirects(HttpClient.Redirect.NEVER)
-            .connectTimeout(timeouts.connect());
+            .connectTimeout(timeouts.connect())
+            .proxy(new Selector(proxies));
     caFile.ifPresent(file -> builder.sslContext(CaFile.context(file)));
     try {
       return builder.build();
     } catch (java.io.UncheckedIOException e) {
       throw new AgentException.Internal("cannot make an HTTP client: " + e.getMessage(), e);
+    }
+  }
+
+  /** Never the JVM's own idea of proxies. */
+  private static final class Selector extends ProxySelector {
+    private final ForwardProxies proxies;
+
+    Selector(ForwardProxies proxies) {
+      this.proxies = proxies;
+    }
+
+    @Override
+    public List<Proxy> select(URI uri) {
+      return proxies
+          .of(uri)
+          .map(server -> new InetSocketAddress(server.host(), server.port()))
+          .map(address -> List.of(new Proxy(Proxy.Type.HTTP, address)))
+          .orElse(List.of(Proxy.NO_PROXY));
+    }
+
+    @Override
+    public void connectFailed(URI uri, SocketAddress address, IOException failure) {
+      // whoever sent the request gets the failure
     }
   }
 

@@ -51,7 +51,8 @@ final class LocalSnapshots implements Snapshots {
     }
     for (Digest layer : diffIdsBottomFirst) {
       if (!layers.has(layer)) {
-        throw new NoSuchFileException("layer " + layer + " is not unpacked: pull its image again");
+        throw new NoSuchFileException(
+            "layer " + layer + " is missing: run 'zlayer image fsck --repair'");
       }
     }
     Path growing = directory.resolve(".new-" + key + "-" + counter.incrementAndGet());

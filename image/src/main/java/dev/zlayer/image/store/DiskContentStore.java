@@ -2,6 +2,7 @@ package dev.zlayer.image.store;
 
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.DataDir;
+import dev.zlayer.host.file.PrivatePlace;
 import dev.zlayer.image.manifest.UnsoundException;
 import dev.zlayer.oci.Digest;
 import java.io.IOException;
@@ -38,6 +39,7 @@ public final class DiskContentStore {
   /** Opens or makes the store; the caller is the only owner of the directory. */
   public static DiskContentStore open(DataDir directory) throws IOException {
     var store = new DiskContentStore(directory.imageBlobs(), directory.imageIngest());
+    PrivatePlace.directory(directory.images()); // images may be private, and hold secrets
     Files.createDirectories(store.blobs.resolve("sha256"));
     Files.createDirectories(store.ingest);
     for (Path leftover : files(store.ingest)) {
@@ -196,7 +198,7 @@ public final class DiskContentStore {
 
   private static IOException missing(Digest digest, IOException cause) {
     return new IOException(
-        "blob %s is missing in the store: run image fsck, or pull the image again"
+        "blob %s is missing: the image store is damaged; run 'zlayer image fsck --repair'"
             .formatted(digest),
         cause);
   }

@@ -15,6 +15,7 @@ import java.util.Optional;
  * @param manifest the digest of its manifest, which is its identity
  * @param contentBytes manifest, configuration and layers as downloaded
  * @param lastUsed when it was last pulled or a container was made of it
+ * @param imported whether it came from a file, so that no registry may have it
  */
 public record ImageRecord(
     Digest manifest,
@@ -26,7 +27,8 @@ public record ImageRecord(
     long contentBytes,
     Optional<Instant> createdAt,
     Instant pulledAt,
-    Instant lastUsed) {
+    Instant lastUsed,
+    boolean imported) {
   public ImageRecord {
     layers = List.copyOf(layers);
   }
@@ -54,6 +56,7 @@ public record ImageRecord(
         contentBytes,
         createdAt,
         pulledAt,
-        time);
+        time,
+        imported);
   }
 }

@@ -53,6 +53,7 @@ final class IndexJson {
         .putIf("createdAt", image.createdAt())
         .put("pulledAt", image.pulledAt())
         .put("lastUsed", image.lastUsed())
+        .putIf("imported", Optional.of(true).filter(_ -> image.imported()))
         .build();
   }
 
@@ -108,7 +109,8 @@ final class IndexJson {
         number(json.at("bytes")),
         json.at("createdAt").string().map(Instant::parse),
         Instant.parse(text(json.at("pulledAt"))),
-        Instant.parse(text(json.at("lastUsed"))));
+        Instant.parse(text(json.at("lastUsed"))),
+        json.at("imported").bool().orElse(false));
   }
 
   private static Optional<Platform> readPlatform(Json json) {

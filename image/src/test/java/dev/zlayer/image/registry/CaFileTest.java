@@ -103,6 +103,7 @@ class CaFileTest {
     try (var registry =
         new Registry(
             RegistriesConfig.parse(config.formatted(ref.host())),
+            ForwardProxies.NONE,
             Credentials.NONE,
             Timeouts.DEFAULT,
             InstantSource.system())) {

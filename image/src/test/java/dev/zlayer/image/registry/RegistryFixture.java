@@ -73,7 +73,8 @@ abstract class RegistryFixture {
   }
 
   Registry registry(RegistriesConfig config, Credentials credentials) {
-    return new Registry(config, credentials, SHORT, InstantSource.system(), pauses::add);
+    return new Registry(
+        config, ForwardProxies.NONE, credentials, SHORT, InstantSource.system(), pauses::add);
   }
 
   @FunctionalInterface

@@ -41,7 +41,8 @@ class ImageIndexTest {
         77,
         Optional.of(NOW),
         NOW,
-        NOW);
+        NOW,
+        true);
   }
 
   private ImageIndex open() throws IOException {

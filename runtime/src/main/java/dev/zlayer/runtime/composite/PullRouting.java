@@ -76,17 +76,20 @@ record PullRouting(List<ContainerRuntime> runtimes, ImageKnowledge knowledge, Re
         pulled.put(runtime.name(), runtime.images().pull(request, progress));
       } catch (AgentException e) {
         failed.put(runtime.name(), e);
-        if (!(e instanceof AgentException.WrongPlatform)) {
-          reports.trouble(runtime.name(), "pulling image " + request.image(), e);
-          progress.accept(
-              new PullEvent.Notice(
-                  "runtime '%s' could not pull it: %s".formatted(runtime.name(), e.getMessage())));
-        }
       }
     }
     if (pulled.isEmpty()) {
-      throw mostTelling(failed);
+      throw mostTelling(failed); // which says it once; who else failed as well adds nothing
     }
+    failed.forEach(
+        (runtime, e) -> {
+          if (!(e instanceof AgentException.WrongPlatform)) {
+            reports.trouble(runtime, "pulling image " + request.image(), e);
+            progress.accept(
+                new PullEvent.Notice(
+                    "runtime '%s' could not pull it: %s".formatted(runtime, e.getMessage())));
+          }
+        });
     return usable(request, pulled, failed);
   }
 

@@ -96,6 +96,25 @@ class CompositeImagesTest {
         .isInstanceOf(AgentException.WrongPlatform.class);
   }
 
+  /** A registry that does not answer fails all of them alike; the caller reads it once. */
+  @Test
+  void aFailureOfAllIsReportedOnce() {
+    failPulls(node.primaryWorld, () -> new AgentException.PullFailed(APP.familiar(), "boom"));
+    failPulls(node.delegateWorld, () -> new AgentException.PullFailed(APP.familiar(), "boom"));
+    var events = new ArrayList<PullEvent>();
+
+    assertThatThrownBy(
+            () ->
+                composite
+                    .images()
+                    .pull(PullRequest.of(APP, PullPolicy.IF_NOT_PRESENT), events::add))
+        .isInstanceOf(AgentException.PullFailed.class)
+        .hasMessageContaining("boom");
+
+    assertThat(events).isEmpty();
+    assertThat(node.troubles).isEmpty();
+  }
+
   @Test
   void troubleOfASecondaryDoesNotFailThePull() throws Exception {
     var unknown = new UnknowingRuntime(node.primary);

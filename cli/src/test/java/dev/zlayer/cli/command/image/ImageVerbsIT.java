@@ -201,7 +201,10 @@ class ImageVerbsIT {
     }
     CliFixture.Result refused = cli.run("pull", "127.0.0.1:1/app:1");
     assertThat(refused.code()).isEqualTo(4);
-    assertThat(refused.err()).contains("127.0.0.1:1").contains("connection refused");
+    assertThat(refused.err())
+        .contains("127.0.0.1:1")
+        .containsOnlyOnce("connection refused")
+        .doesNotContain("wasm");
 
     CliFixture.Result never = cli.run("pull", "--policy", "never", "app:1");
     assertThat(never.code()).isEqualTo(2);
@@ -215,6 +218,36 @@ class ImageVerbsIT {
     assertThat(cli.run("image", "load", "-i", "none.tar").err()).contains("none.tar");
     assertThat(cli.run("pull", "Not/Valid").code()).isEqualTo(2);
     assertThat(cli.run("image").err()).contains("ls, ");
+  }
+
+  @Test
+  void aDamagedImageIsCalledDamagedUntilItIsRepaired() throws Exception {
+    try (var registry = LocalRegistry.start()) {
+      registry.push(app(), "app:1");
+      String image = registry.ref("app:1").familiar();
+      ok("pull", "--quiet", image);
+      Json layer = JsonText.parse(ok("image", "inspect", image)).at("layers").items().getFirst();
+      String hex = layer.at("digest").string().orElseThrow().substring("sha256:".length());
+      try (var files = Files.walk(directory.resolve("data"))) {
+        for (Path file : files.filter(path -> path.endsWith(Path.of("sha256", hex))).toList()) {
+          Files.delete(file);
+        }
+      }
+
+      CliFixture.Result saved = cli.run("image", "save", "-o", "damaged.tar", image);
+      assertThat(saved.code()).isNotZero();
+      assertThat(saved.err())
+          .contains(
+              "'%s' is damaged: blob sha256:%s is missing; run 'zlayer image fsck --repair'"
+                  .formatted(image, hex))
+          .doesNotContain("Exception")
+          .doesNotContain("\tat ");
+
+      cli.run("image", "fsck", "--repair");
+      assertThat(ok("image", "fsck")).contains("sound");
+      ok("pull", "--quiet", image);
+      ok("image", "save", "-o", "whole.tar", image);
+    }
   }
 
   @Test
