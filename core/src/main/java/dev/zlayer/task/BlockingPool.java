@@ -57,7 +57,7 @@ public final class BlockingPool {
     if (!Thread.currentThread().isVirtual()) {
       return work.run();
     }
-    var task = new Task<T>(work::run);
+    var task = new Task<T>(work);
     threads.execute(task);
     try {
       task.ended.await();

@@ -5,12 +5,14 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -96,7 +98,7 @@ public final class Owner<S extends Owner.State> implements AutoCloseable {
   private final Deque<Long> deaths = new ArrayDeque<>();
   private final Thread thread;
   private @Nullable S state;
-  private volatile int generation;
+  private final AtomicInteger generation = new AtomicInteger();
   private volatile long busySince;
   private volatile int restarts;
   private volatile Optional<String> lastFault = Optional.empty();
@@ -171,7 +173,7 @@ public final class Owner<S extends Owner.State> implements AutoCloseable {
    * {@code failed} makes of its failure, whatever that was; nothing when the owner closes.
    */
   public Thread spawn(String what, Work<S> work, Function<AgentException, Consumer<S>> failed) {
-    int of = generation;
+    int of = generation.get();
     Thread made =
         Thread.ofVirtual()
             .name(what)
@@ -179,7 +181,7 @@ public final class Owner<S extends Owner.State> implements AutoCloseable {
                 () -> {
                   Consumer<S> news = outcome(what, work, failed);
                   spawned.remove(Thread.currentThread());
-                  if (!closing && of == generation) {
+                  if (!closing && of == generation.get()) {
                     tell(state -> toldBy(of, state, news));
                   }
                 });
@@ -204,7 +206,7 @@ public final class Owner<S extends Owner.State> implements AutoCloseable {
 
   /** A state that was opened meanwhile sees by itself what became of it. */
   private void toldBy(int of, S state, Consumer<S> news) {
-    if (of == generation) {
+    if (of == generation.get()) {
       news.accept(state);
     }
   }
@@ -318,7 +320,10 @@ public final class Owner<S extends Owner.State> implements AutoCloseable {
 
   /** Opens the state anew; false when it has died too often. */
   private boolean restarted(Throwable first) {
-    Throwable fault = first instanceof MessageBatch.Died ? first.getCause() : first;
+    Throwable fault =
+        first instanceof MessageBatch.Died
+            ? Objects.requireNonNullElse(first.getCause(), first)
+            : first;
     while (!closing) {
       note(fault);
       deaths.removeIf(at -> time.nanoTime() - at > RESTART_WINDOW.toNanos());
@@ -330,7 +335,7 @@ public final class Owner<S extends Owner.State> implements AutoCloseable {
       deaths.add(time.nanoTime());
       restarts = deaths.size();
       try {
-        generation++;
+        generation.incrementAndGet();
         closeState();
         Pauses.REAL.pause(PATIENCE.delay(deaths.size()));
         state = opening.open(this, deaths.size());
@@ -352,7 +357,7 @@ public final class Owner<S extends Owner.State> implements AutoCloseable {
 
   private void end() {
     try {
-      generation++;
+      generation.incrementAndGet();
       ended = true; // from here on everybody is refused, also those that are waited for below
       batch.refuse(_ -> true, gone());
       refuseAll();

@@ -86,7 +86,8 @@ final class PacketFilter implements AutoCloseable {
     try {
       return starter.run(Command.of(config.nft(), "-f", file.toString()), deadline);
     } catch (IOException e) {
-      throw new AgentException.Configuration(e.getMessage(), e);
+      throw new AgentException.Configuration(
+          "cannot run %s: %s".formatted(config.nft(), e.getMessage()), e);
     } finally {
       EndpointStore.delete(file);
     }

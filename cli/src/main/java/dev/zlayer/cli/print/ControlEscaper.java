@@ -107,7 +107,7 @@ final class ControlEscaper {
       out.writeBytes(colour);
       begun.reset();
       state = State.TEXT;
-    } else if (!(value >= '0' && value <= '9' || value == ';' || value == ':')
+    } else if (!((value >= '0' && value <= '9') || value == ';' || value == ':')
         || begun.size() > LONGEST_SEQUENCE) {
       giveUp();
     }

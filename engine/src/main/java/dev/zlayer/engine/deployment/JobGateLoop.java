@@ -22,6 +22,7 @@ import dev.zlayer.task.Saturating;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.atomic.AtomicReference;
@@ -125,7 +126,7 @@ final class JobGateLoop implements Owner.State {
     }
 
     View view() {
-      return view.get();
+      return Objects.requireNonNull(view.get());
     }
 
     void wake() {

@@ -50,7 +50,7 @@ final class LayerCopy {
 
   private TreeWalk.Visitor copying(TreeCursor to) {
     return new TreeWalk.Visitor() {
-      /** How the entered directories were before, where they were. */
+      // how the entered directories were before, where they were
       private final Deque<Optional<FileStat>> before = new ArrayDeque<>();
 
       @Override

@@ -11,6 +11,7 @@ import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.IntSupplier;
@@ -52,7 +53,7 @@ final class ModuleLoop {
   private final CountDownLatch go = new CountDownLatch(1);
   private final AtomicReference<@Nullable Order> order = new AtomicReference<>();
   private volatile @Nullable Memory memory;
-  private volatile long tableBytes; // written by the module's thread alone
+  private final AtomicLong tableBytes = new AtomicLong();
   private volatile long usedNanos;
   private volatile boolean dropped;
 
@@ -130,7 +131,7 @@ final class ModuleLoop {
 
   long memoryBytes() {
     Memory used = memory;
-    return tableBytes + (used == null ? 0 : (long) used.pages() * Memory.PAGE_SIZE);
+    return tableBytes.get() + (used == null ? 0 : (long) used.pages() * Memory.PAGE_SIZE);
   }
 
   private void run() {
@@ -212,7 +213,7 @@ final class ModuleLoop {
   private final class LimitedTable extends TableInstance {
     LimitedTable(Table table, int initial) {
       super(affordable(table), initial);
-      tableBytes += entries(table.limits().min());
+      tableBytes.addAndGet(entries(table.limits().min()));
     }
 
     @Override
@@ -232,7 +233,7 @@ final class ModuleLoop {
       }
       int before = growing.getAsInt();
       if (before >= 0) {
-        tableBytes += entries(count);
+        tableBytes.addAndGet(entries(count));
       }
       return before;
     }
@@ -250,7 +251,7 @@ final class ModuleLoop {
   /** While a table grows the old one is still there. */
   private boolean affordable(long count) {
     long bytes = entries(count);
-    return bytes <= memoryLimit - memoryBytes() && bytes + tableBytes <= room.getAsLong();
+    return bytes <= memoryLimit - memoryBytes() && bytes + tableBytes.get() <= room.getAsLong();
   }
 
   private static long entries(long count) {

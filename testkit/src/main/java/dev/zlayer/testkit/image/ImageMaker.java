@@ -165,7 +165,6 @@ public final class ImageMaker {
     return this;
   }
 
-  /** On the manifest. */
   /** What the history says made each layer. */
   public ImageMaker createdBy(String command) {
     config.createdBy = Optional.of(command);
