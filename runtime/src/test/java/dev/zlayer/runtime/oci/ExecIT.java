@@ -207,7 +207,7 @@ class ExecIT extends OnStage {
     session.close();
     Runs.end(other);
     assertThatThrownBy(() -> other.exec(ExecSpec.of("true")))
-        .isInstanceOf(AgentException.InvalidSpec.class);
+        .isInstanceOf(AgentException.Conflict.class);
     other.remove(true);
   }
 

@@ -174,7 +174,7 @@ class ContainerVerbsIT {
     assertThat(ahead.code()).isZero();
     assertThat(ahead.err())
         .as("a number of a log that was replaced")
-        .contains("has not all events after 1000000 any more, the oldest it keeps is 1");
+        .contains("some events after 1000000 are no longer kept; the oldest is 1");
   }
 
   @Test
@@ -411,6 +411,6 @@ class ContainerVerbsIT {
     assertThat(info.at("data_dir").string()).contains(daemon.dataDirectory().toString());
     assertThat(ok("info")).contains("containers can run here");
     assertThat(ok("daemon", "status")).contains("running     yes");
-    assertThat(cli.run("daemon", "start").err()).contains("already runs");
+    assertThat(cli.run("daemon", "start").err()).contains("already running");
   }
 }
