@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.container.LogQuery;
-import dev.zlayer.container.LogRecord;
 import dev.zlayer.container.NetworkSpec;
 import dev.zlayer.container.Outcome;
 import dev.zlayer.container.ProcessSpec;
@@ -18,6 +17,7 @@ import dev.zlayer.image.snapshot.Snapshots;
 import dev.zlayer.oci.ImageRef;
 import dev.zlayer.oci.Platform;
 import dev.zlayer.port.Container;
+import dev.zlayer.port.LogLines;
 import dev.zlayer.runtime.cni.NetworkConfig;
 import dev.zlayer.runtime.cni.NetworkLeaks;
 import dev.zlayer.runtime.cni.Networks;
@@ -31,9 +31,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** A whole Linux runtime on a directory of its own, with a busybox image in its store. */
@@ -141,13 +139,9 @@ final class Stage implements AutoCloseable {
   }
 
   static String text(Container container) throws InterruptedException {
-    List<String> lines = new ArrayList<>();
     try (var reader = container.logs(LogQuery.ALL)) {
-      for (Optional<LogRecord> line = reader.next(); line.isPresent(); line = reader.next()) {
-        lines.add(line.get().text());
-      }
+      return String.join("\n", LogLines.read(reader));
     }
-    return String.join("\n", lines);
   }
 
   /** Ends the agent; containers go on. */

@@ -15,15 +15,14 @@ import dev.zlayer.image.ImagesConfig;
 import dev.zlayer.oci.ImageRef;
 import dev.zlayer.oci.Platform;
 import dev.zlayer.port.Container;
+import dev.zlayer.port.LogLines;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.testkit.image.MadeImage;
 import java.io.ByteArrayInputStream;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** A runtime for modules on a directory of its own. */
@@ -107,13 +106,9 @@ final class WasmStage implements AutoCloseable {
   }
 
   static List<String> lines(Container container) throws InterruptedException {
-    List<String> lines = new ArrayList<>();
     try (var reader = container.logs(LogQuery.ALL)) {
-      for (Optional<LogRecord> line = reader.next(); line.isPresent(); line = reader.next()) {
-        lines.add(line.get().text());
-      }
+      return LogLines.read(reader);
     }
-    return lines;
   }
 
   /** Waits for the first line: the module runs. */

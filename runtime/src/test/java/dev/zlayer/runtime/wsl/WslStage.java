@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.container.LogQuery;
-import dev.zlayer.container.LogRecord;
 import dev.zlayer.container.NetworkSpec;
 import dev.zlayer.container.ProcessSpec;
 import dev.zlayer.container.WaitCondition;
@@ -16,6 +15,7 @@ import dev.zlayer.image.ImagesConfig;
 import dev.zlayer.oci.ImageRef;
 import dev.zlayer.oci.Platform;
 import dev.zlayer.port.Container;
+import dev.zlayer.port.LogLines;
 import dev.zlayer.runtime.oci.Faults;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.testkit.image.ImageMaker;
@@ -25,9 +25,6 @@ import java.io.ByteArrayInputStream;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.awaitility.Awaitility;
 
@@ -101,13 +98,9 @@ final class WslStage implements AutoCloseable {
   }
 
   static String text(Container container) throws InterruptedException {
-    List<String> lines = new ArrayList<>();
     try (var reader = container.logs(LogQuery.ALL)) {
-      for (Optional<LogRecord> line = reader.next(); line.isPresent(); line = reader.next()) {
-        lines.add(line.get().text());
-      }
+      return String.join("\n", LogLines.read(reader));
     }
-    return String.join("\n", lines);
   }
 
   /** No files, no mounts, no processes of containers. */

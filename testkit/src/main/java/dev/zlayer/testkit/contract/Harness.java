@@ -10,6 +10,7 @@ import dev.zlayer.container.Outcome;
 import dev.zlayer.container.WaitCondition;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.ContainerRuntime;
+import dev.zlayer.port.LogLines;
 import dev.zlayer.task.Deadline;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -92,7 +93,9 @@ interface Harness {
   }
 
   default List<String> lines(Container container, LogQuery query) throws InterruptedException {
-    return records(container, query).stream().map(LogRecord::text).toList();
+    try (var reader = container.logs(query)) {
+      return LogLines.read(reader);
+    }
   }
 
   /** Whether a container goes on when the agent ends; else it is found ended, in an unknown way. */
