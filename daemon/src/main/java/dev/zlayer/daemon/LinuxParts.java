@@ -19,12 +19,16 @@ import dev.zlayer.runtime.oci.Faults;
 import dev.zlayer.runtime.oci.OciRuntime;
 import dev.zlayer.runtime.oci.OciSettings;
 import dev.zlayer.task.Pauses;
+import java.io.IOException;
 import java.net.InetAddress;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
  * What only a node has that can run Linux containers: networks, endpoints of services, the runtime.
@@ -51,12 +55,24 @@ record LinuxParts(Networks networks, Proxy proxy, DeploymentBridges bridges, Oci
       return Optional.of(started);
     }
     String reasons = String.join("; ", facts.obstacles());
-    if (config.ociRuntime().isPresent() || Files.exists(config.directories().ociState())) {
+    if (config.ociRuntime().isPresent() || hasContainers(config.directories().containers())) {
       parts.close();
       throw new AgentException.Configuration("Linux containers cannot run here: " + reasons);
     }
     log.warn("no Linux containers here", Map.of("reason", reasons));
     return Optional.empty();
+  }
+
+  /** Those of an earlier start must not be left alone without a word. */
+  private static boolean hasContainers(Path directory) {
+    try (Stream<Path> containers = Files.list(directory)) {
+      return containers.findAny().isPresent();
+    } catch (NoSuchFileException _) {
+      return false;
+    } catch (IOException e) {
+      throw new AgentException.Configuration(
+          "cannot read %s: %s".formatted(directory, e.getMessage()), e);
+    }
   }
 
   private static LinuxParts start(

@@ -85,7 +85,6 @@ class ImageIndexTest {
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "",
         "{}",
         "{\"version\":2}",
         "{\"version\":1,\"images\":[{}]}",
@@ -96,5 +95,14 @@ class ImageIndexTest {
     assertThatThrownBy(this::open)
         .isInstanceOf(AgentException.Configuration.class)
         .hasMessageContaining(temp.resolve("index.json").toString());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "{\"version\":1,", "garbage"})
+  void anIndexThatCannotBeParsedIsPutAside(String text) throws Exception {
+    Files.writeString(temp.resolve("index.json"), text);
+
+    assertThat(open().state().images()).isEmpty();
+    assertThat(temp.resolve("index.json.damaged")).hasContent(text);
   }
 }

@@ -178,7 +178,7 @@ final class DockerImages implements Images, ImageArchives {
           long size = look(image).orElseThrow(() -> missing(image)).at("Size").integer().orElse(0L);
           List<String> users = users(image);
           if (!users.isEmpty() && !force) {
-            throw new AgentException.InvalidSpec(
+            throw new AgentException.Conflict(
                 "image '%s' is used by %s: remove them first or force the removal"
                     .formatted(image, users));
           }

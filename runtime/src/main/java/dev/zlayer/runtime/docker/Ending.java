@@ -146,7 +146,7 @@ record Ending(DockerApi api, DockerContainer container, Cell cell) {
     }
     if (container.status(seen.get()).alive()) {
       if (!force) {
-        throw new AgentException.InvalidSpec(
+        throw new AgentException.Conflict(
             container.what() + " runs: stop it first or force the removal");
       }
       Optional<Outcome> _ = stop(Duration.ZERO);

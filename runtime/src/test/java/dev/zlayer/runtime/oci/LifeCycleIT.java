@@ -93,7 +93,7 @@ class LifeCycleIT extends OnStage {
     Container container = stage.runtime.create(Stage.id(), Stage.spec("true"));
     assertThat(container.stop(Duration.ZERO)).isEmpty();
     assertThatThrownBy(() -> container.kill(Signal.TERM))
-        .isInstanceOf(AgentException.InvalidSpec.class);
+        .isInstanceOf(AgentException.Conflict.class);
     container.remove(false);
   }
 
@@ -162,7 +162,7 @@ class LifeCycleIT extends OnStage {
     pausable.pause();
     assertThat(container.status()).isInstanceOf(ContainerStatus.Paused.class);
     assertThatThrownBy(() -> container.exec(ExecSpec.of("true")))
-        .isInstanceOf(AgentException.InvalidSpec.class);
+        .isInstanceOf(AgentException.Conflict.class);
     pausable.unpause();
     pausable.unpause();
     assertThat(container.status()).isInstanceOf(ContainerStatus.Running.class);
@@ -180,7 +180,7 @@ class LifeCycleIT extends OnStage {
     ((Renamable) one).rename("nice");
     assertThat(one.inspect().name()).isEqualTo("nice");
     assertThatThrownBy(() -> ((Renamable) two).rename("nice"))
-        .isInstanceOf(AgentException.InvalidSpec.class);
+        .isInstanceOf(AgentException.Conflict.class);
     assertThatThrownBy(() -> ((Renamable) two).rename("not nice"))
         .isInstanceOf(AgentException.InvalidSpec.class);
     one.remove(false);

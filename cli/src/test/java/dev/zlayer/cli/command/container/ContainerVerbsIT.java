@@ -342,7 +342,7 @@ class ContainerVerbsIT {
     try {
       awaitLine(output, "tick 3");
       daemon.kill();
-      awaitLine(output, "the daemon is away");
+      awaitLine(output, "the daemon does not answer");
       daemon.restart();
       int seen = (int) Files.lines(output).filter(line -> line.startsWith("tick")).count();
       awaitLine(output, "tick " + (seen + 3));
