@@ -11,11 +11,14 @@ import dev.zlayer.container.WaitCondition;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.port.LogLines;
+import dev.zlayer.port.LogReader;
 import dev.zlayer.task.Deadline;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalInt;
 import org.assertj.core.api.Assertions;
 import org.junit.jupiter.api.Assumptions;
@@ -57,7 +60,7 @@ interface Harness {
   default Container ready(Workload workload) throws InterruptedException {
     Container container = started(workload.printing("ready"));
     try (var reader = container.logs(LogQuery.ALL.following())) {
-      Assertions.assertThat(reader.next().map(LogRecord::text)).contains("ready");
+      Assertions.assertThat(nextLine(reader).map(LogRecord::text)).contains("ready");
     }
     return container;
   }
@@ -82,14 +85,35 @@ interface Harness {
     return status.exitCode();
   }
 
+  /** Whole lines: how many pieces a line is written in is the program's own business. */
   default List<LogRecord> records(Container container, LogQuery query) throws InterruptedException {
     var records = new ArrayList<LogRecord>();
     try (var reader = container.logs(query)) {
-      for (var next = reader.next(); next.isPresent(); next = reader.next()) {
+      for (var next = nextLine(reader); next.isPresent(); next = nextLine(reader)) {
         records.add(next.get());
       }
     }
     return records;
+  }
+
+  /** Joins the pieces of the next line, with the time of the first. */
+  default Optional<LogRecord> nextLine(LogReader reader) throws InterruptedException {
+    Optional<LogRecord> line = reader.next();
+    while (line.isPresent() && line.get().partial()) {
+      Optional<LogRecord> piece = reader.next();
+      if (piece.isEmpty()) {
+        return line;
+      }
+      LogRecord begun = line.get();
+      Assertions.assertThat(piece.get().stream()).as("nobody interrupts").isEqualTo(begun.stream());
+      byte[] joined =
+          Arrays.copyOf(begun.bytes(), begun.bytes().length + piece.get().bytes().length);
+      System.arraycopy(
+          piece.get().bytes(), 0, joined, begun.bytes().length, piece.get().bytes().length);
+      line =
+          Optional.of(new LogRecord(begun.time(), begun.stream(), joined, piece.get().partial()));
+    }
+    return line;
   }
 
   default List<String> lines(Container container, LogQuery query) throws InterruptedException {

@@ -71,7 +71,13 @@ interface LogTests extends Harness {
     var window = LogQuery.ALL.withSince(times.get(1)).withUntil(times.get(3));
     assertThat(lines(container, window)).containsExactly("two", "three", "four");
     assertThat(lines(container, window.withTail(1))).containsExactly("four");
-    assertThat(lines(container, LogQuery.ALL.withSince(times.get(4).plusNanos(1)))).isEmpty();
+    Instant last = times.get(4);
+    try (var reader = container.logs(LogQuery.ALL.withSince(last))) {
+      for (var piece = reader.next(); piece.isPresent(); piece = reader.next()) {
+        last = piece.get().time();
+      }
+    }
+    assertThat(lines(container, LogQuery.ALL.withSince(last.plusNanos(1)))).isEmpty();
   }
 
   @Test
@@ -85,8 +91,8 @@ interface LogTests extends Harness {
   default void followingGivesLinesWhileItRunsAndEndsWithIt() throws InterruptedException {
     Container container = started(Workload.sleepsForever().printing("a", "b"));
     try (var reader = container.logs(LogQuery.ALL.following())) {
-      assertThat(reader.next().map(LogRecord::text)).contains("a");
-      assertThat(reader.next().map(LogRecord::text)).contains("b");
+      assertThat(nextLine(reader).map(LogRecord::text)).contains("a");
+      assertThat(nextLine(reader).map(LogRecord::text)).contains("b");
       assertThat(container.status().alive()).isTrue();
       container.kill(Signal.KILL);
       assertThat(reader.next()).isEmpty();
