@@ -19,6 +19,14 @@ public interface Archivable {
   /** Unpacks a tar archive into a directory, which has to exist. */
   void copyIn(String directory, InputStream tar) throws InterruptedException;
 
+  /**
+   * As {@link #copyIn}, also into a mount that the container itself may only read. Only for content
+   * that the mount is made of, never for what a user names.
+   */
+  default void fill(String directory, InputStream tar) throws InterruptedException {
+    copyIn(directory, tar);
+  }
+
   /** What differs from the image. */
   List<FileChange> changes();
 }

@@ -73,7 +73,8 @@ class ContainersIT {
     rest.delete("/containers/life").expect(204);
     assertThat(rest.delete("/containers/life").expect(404).json().at("blame").string())
         .contains("request");
-    rest.delete("/containers/life?force=true").expect(204);
+    assertThat(rest.delete("/containers/life?force=true").expect(200).json().at("removed").bool())
+        .contains(false);
   }
 
   @Test
@@ -327,7 +328,7 @@ class ContainersIT {
           DELETE | /containers/nobody | | 404 | NotFound | nobody
           GET    | /images/inspect?ref=UPPER | | 422 | InvalidSpec | UPPER
           GET    | /images/inspect?ref=localhost/none:1 | | 404 | NotFound | none
-          GET    | /images/inspect | | 422 | InvalidSpec | ref
+          GET    | /images/inspect | | 400 | BadRequest | ref
           POST   | /images/tag | {"source":"localhost/none:1","target":"localhost/x:1"} | 404 | NotFound | none
           GET    | /executions/zzz | | 422 | InvalidSpec | zzz
           GET    | /executions/01jd0000000000000000000000 | | 404 | NotFound | execution

@@ -102,8 +102,7 @@ class DamageIT {
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "images/index.json network/networks/default.json dispatch/all.json run/doors.json"
-            + " run/oci-tools.json",
+        "images/index.json network/networks/default.json dispatch/all.json" + " run/oci-tools.json",
         "state.db"
       })
   void damagedFilesKeepNothingElseFromWorking(String damaged) throws Exception {

@@ -121,7 +121,10 @@ class EveryRouteIT {
     assertThat(get("/deployments/shop/revisions").items()).hasSize(3);
     assertThat(get("/deployments/shop/services").items()).hasSize(1);
     String web = "/deployments/shop/services/web";
-    assertThat(get(web + "/ended").items()).isEmpty();
+    assertThat(get(web + "/ended").items())
+        .as("replaced by the update and by the rollback")
+        .extracting(ended -> ended.at("container").string().orElseThrow())
+        .containsExactly("shop/web/1@1", "shop/web/1@2");
     rest.post(web + "/scale", "{\"replicas\":2}").expect(204);
     awaitReady(web, 2);
     rest.post(web + "/stop").expect(204);
@@ -229,11 +232,13 @@ class EveryRouteIT {
   void images() throws Exception {
     byte[] archive = ImageMaker.busybox().cmd("sh").make().ociArchive("localhost/other:1");
     rest.postBytes("/images/load", archive).expect(200);
-    List<Json> pulled =
+    Json refused =
         rest.post("/images/pull", "{\"ref\":\"127.0.0.1:1/none:1\",\"policy\":\"always\"}")
-            .expect(200)
-            .lines();
-    assertThat(pulled.getLast().at("kind").string()).as("after the first line").contains("Network");
+            .expect(502)
+            .json();
+    assertThat(refused.at("kind").string()).as("before the first line").contains("Network");
+    rest.post("/images/pull", "{\"ref\":\"localhost/other:1\",\"policy\":\"if_not_present\"}")
+        .expect(200);
     rest.post("/images/tag", "{\"source\":\"localhost/other:1\",\"target\":\"localhost/other:2\"}")
         .expect(204);
     assertThat(rest.get("/images").expect(200).text()).contains("localhost/other:2");

@@ -41,13 +41,17 @@ class HostCommandsIT {
   @Test
   void theyAreRefusedUnlessAllowed() throws Exception {
     try (JobNode node = JobNode.open(new Node(), jobs())) {
-      Json end = node.end(node.begin("good"));
+      Json end = node.end(node.begin("bad"));
 
       assertThat(end.at("status").string()).contains("failed");
       assertThat(end.at("reason").string().orElse(""))
           .contains("init.host_run is off on this node")
           .contains("host_commands: true");
       assertThat(step(end).at("result").string().orElse("")).isNotEqualTo("succeeded");
+
+      Json tolerated = node.end(node.begin("good"));
+      assertThat(tolerated.at("status").string()).as("on_failure: continue").contains("completed");
+      assertThat(step(tolerated).at("result").string().orElse("")).isNotEqualTo("succeeded");
       assertThat(host).isEmptyDirectory();
     }
   }

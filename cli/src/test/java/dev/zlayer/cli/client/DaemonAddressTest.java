@@ -29,7 +29,7 @@ class DaemonAddressTest {
 
     assertThat(lost)
         .isInstanceOf(DaemonAbsent.class)
-        .hasMessageContaining("no permission")
+        .hasMessageContaining("permission denied")
         .hasMessageContaining(socket.toString())
         .hasMessageContaining("group");
     assertThat(lost.blame()).isEqualTo(Blame.SELF);

@@ -24,15 +24,23 @@ import software.amazon.awssdk.services.s3.model.S3Object;
 final class Pulling {
   private final S3Store store;
   private final Archivable files;
+  private final Unpacking unpacking;
   private final S3Transfer.Owner owner;
   private final Set<String> made = new HashSet<>();
   private int objects;
   private long bytes;
   private int unchecked;
 
-  Pulling(S3Store store, Archivable files, S3Transfer.Owner owner) {
+  /** Where archives of what was downloaded go. */
+  @FunctionalInterface
+  interface Unpacking {
+    void unpack(String directory, InputStream tar) throws InterruptedException;
+  }
+
+  Pulling(S3Store store, Archivable files, Unpacking unpacking, S3Transfer.Owner owner) {
     this.store = store;
     this.files = files;
+    this.unpacking = unpacking;
     this.owner = owner;
   }
 
@@ -135,7 +143,7 @@ final class Pulling {
   /** What was wrong with the store is told as such, not as a broken archive. */
   private void unpack(String base, Iterator<TarInput.Piece> pieces) throws InterruptedException {
     try (var tar = new TarInput(pieces)) {
-      files.copyIn(base, tar);
+      unpacking.unpack(base, tar);
     } catch (AgentException.Internal e) {
       String reason = e.getCause() == null ? "" : String.valueOf(e.getCause().getMessage());
       if (reason.startsWith("s3://")) {

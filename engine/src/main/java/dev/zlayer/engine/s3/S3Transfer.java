@@ -48,18 +48,19 @@ public final class S3Transfer implements AutoCloseable {
    */
   public String pull(Archivable files, String key, String destination, Owner owner)
       throws InterruptedException {
-    return new Pulling(store, files, owner).pull(key, destination);
+    return new Pulling(store, files, files::copyIn, owner).pull(key, destination);
   }
 
   /**
-   * Downloads all below a prefix that is empty or ends in a slash; there may be nothing.
+   * Downloads all below a prefix that is empty or ends in a slash, also into a mount that the
+   * container may only read; there may be nothing.
    *
    * @return what was done, for people
    * @throws S3Failure the store refused, or could not be reached
    */
   public String pullAll(Archivable files, String prefix, String destination, Owner owner)
       throws InterruptedException {
-    return new Pulling(store, files, owner).pullAny(prefix, destination);
+    return new Pulling(store, files, files::fill, owner).pullAny(prefix, destination);
   }
 
   @Override

@@ -105,11 +105,18 @@ public final class RootFiles {
 
   /** Unpacks an archive into a directory that exists; links to it are followed. */
   public void copyIn(String directory, InputStream in) throws InterruptedException {
-    InnerPath parsed = InnerPath.parse(directory);
-    var followed = new InnerPath(parsed.whole(), "");
-    requireWritable(followed);
+    requireWritable(followed(directory));
+    fill(directory, in);
+  }
+
+  private static InnerPath followed(String directory) {
+    return new InnerPath(InnerPath.parse(directory).whole(), "");
+  }
+
+  /** As {@link #copyIn}, also where the container itself may only read. */
+  public void fill(String directory, InputStream in) throws InterruptedException {
     withInterrupt(
-        followed,
+        followed(directory),
         (rooted, at) -> {
           try {
             new TreeUnpack(rooted, at.whole()).unpack(new TarReader(in));

@@ -249,6 +249,11 @@ final class OciContainer extends MonitoredContainer
   }
 
   @Override
+  public void fill(String directory, InputStream tar) throws InterruptedException {
+    new ContainerFiles(shop, cell).files().fill(directory, tar);
+  }
+
+  @Override
   public List<FileChange> changes() {
     requirePresent();
     return new ContainerFiles(shop, cell).changes();
