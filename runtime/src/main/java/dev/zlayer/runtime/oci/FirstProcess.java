@@ -5,25 +5,55 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.runtime.life.Cell;
 import dev.zlayer.runtime.life.ContainerRecord;
 import dev.zlayer.runtime.life.Stopping;
+import dev.zlayer.runtime.oci.tool.OciCommands;
+import dev.zlayer.runtime.oci.tool.ToolFailed;
+import dev.zlayer.task.Deadline;
+import dev.zlayer.task.Pauses;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.Optional;
 
 /** The first process of a container, as a process of this host. */
-final class FirstProcess implements Stopping.Signals {
-  static final FirstProcess SIGNALS = new FirstProcess();
+record FirstProcess(OciCommands runtime) implements Stopping.Signals {
+  /**
+   * Bounds the wait for the program; from its release to its first instruction are milliseconds.
+   */
+  private static final Duration EXEC_LIMIT = Duration.ofSeconds(2);
 
-  private FirstProcess() {}
+  private static final Duration PAUSE = Duration.ofMillis(1);
 
   @Override
-  public boolean send(Cell cell, Signal signal) {
+  public boolean send(Cell cell, Signal signal) throws InterruptedException {
     Optional<ContainerRecord.Processes> processes = cell.record().processes();
+    if (processes.isEmpty()) {
+      return false;
+    }
     try {
-      return processes.isPresent() && processes.get().first().signal(signal.number());
+      if (!signal.equals(Signal.KILL)) {
+        awaitProgram(processes.get());
+      }
+      return processes.get().first().signal(signal.number());
     } catch (IOException e) {
       throw new AgentException.Internal(
           "cannot send %s to container %s: %s"
               .formatted(signal, cell.record().id(), e.getMessage()),
           e);
+    }
+  }
+
+  /**
+   * A process that was just released still is the OCI runtime, which would act on the signal in
+   * place of the program: runc exits with 2, crun ignores it.
+   */
+  private void awaitProgram(ContainerRecord.Processes processes)
+      throws IOException, InterruptedException {
+    Deadline deadline = Deadline.after(EXEC_LIMIT);
+    try {
+      while (runtime.waits(processes.first()) && !deadline.passed()) {
+        Pauses.REAL.pause(PAUSE);
+      }
+    } catch (ToolFailed e) {
+      throw new IOException(e.reason(), e);
     }
   }
 

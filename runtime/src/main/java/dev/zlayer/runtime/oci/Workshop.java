@@ -50,7 +50,7 @@ record Workshop(
   }
 
   Stopping stopping() {
-    return new Stopping(runtime, settings.killLimit(), FirstProcess.SIGNALS, faults::reached);
+    return new Stopping(runtime, settings.killLimit(), new FirstProcess(runtime), faults::reached);
   }
 
   CgroupPath cgroup(String name, Optional<String> parent) {

@@ -9,6 +9,7 @@ import dev.zlayer.container.ExecSpec;
 import dev.zlayer.container.ExitStatus;
 import dev.zlayer.container.LogQuery;
 import dev.zlayer.container.Outcome;
+import dev.zlayer.container.SecuritySpec;
 import dev.zlayer.container.Signal;
 import dev.zlayer.container.StopSpec;
 import dev.zlayer.container.WaitCondition;
@@ -86,6 +87,36 @@ class LifeCycleIT extends OnStage {
         .isEqualTo(new ExitStatus.Signalled(Signal.KILL));
     assertThat(ProcessHandle.of(pid).map(ProcessHandle::isAlive).orElse(false)).isFalse();
     stubborn.remove(false);
+  }
+
+  /**
+   * Right after the start the first process still is the OCI runtime, which would act on the signal
+   * itself: runc, written in Go, exits with 2.
+   */
+  @Test
+  void aSignalRightAfterTheStartReachesTheProgram() throws Exception {
+    SecuritySpec defaults = SecuritySpec.DEFAULT;
+    // with no_new_privileges runc loads the seccomp filter last, which takes milliseconds
+    SecuritySpec slow =
+        new SecuritySpec(
+            defaults.addCapabilities(),
+            defaults.dropCapabilities(),
+            defaults.seccomp(),
+            true,
+            defaults.privileged(),
+            defaults.pid(),
+            defaults.ipc(),
+            defaults.sysctls(),
+            defaults.devices());
+    Container container =
+        stage.runtime.create(Stage.id(), Stage.spec("sleep", "300").withSecurity(slow));
+    for (int round = 0; round < 15; round++) {
+      container.start();
+      container.kill(Signal.TERM); // ignored by a first process without a handler for it
+      assertThat(container.stop(Duration.ZERO).orElseThrow().status())
+          .isEqualTo(new ExitStatus.Signalled(Signal.KILL));
+    }
+    container.remove(false);
   }
 
   @Test

@@ -140,11 +140,16 @@ public final class OciCommands {
     if (state(name).equals("running")) {
       return true;
     }
-    if (direct.isPresent() && first.alive() && !direct.get().waits(first)) {
+    if (direct.isPresent() && first.alive() && !waits(first)) {
       direct.get().released(name);
       return true;
     }
     return false;
+  }
+
+  /** Whether a first process still is the runtime's own and not yet the container's program. */
+  public boolean waits(ProcessIdentity first) throws ToolFailed {
+    return direct.isPresent() && direct.get().waits(first);
   }
 
   /** Takes what is left of a container; kills it first if it runs. Does nothing if unknown. */
