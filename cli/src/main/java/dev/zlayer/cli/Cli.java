@@ -1,6 +1,6 @@
 package dev.zlayer.cli;
 
-import dev.zlayer.cli.client.DaemonLost;
+import dev.zlayer.cli.client.ConnectionLost;
 import dev.zlayer.cli.client.DaemonProblem;
 import dev.zlayer.cli.command.Group;
 import dev.zlayer.cli.terminal.OutputClosed;
@@ -168,7 +168,7 @@ public final class Cli {
   private int wrongUse(ParameterException error) {
     CommandLine command = error.getCommandLine();
     String name = command.getCommandSpec().qualifiedName();
-    session.err().println("zlayer: " + WrongUse.text(error));
+    session.err().println("zlayer: " + UsageError.text(error));
     session.err().println("see '" + name + " --help'");
     return WRONG_USE;
   }
@@ -178,7 +178,7 @@ public final class Cli {
       session.err().println("zlayer: " + problem.getMessage());
       return problem.exitCode();
     }
-    if (error instanceof DaemonLost lost) {
+    if (error instanceof ConnectionLost lost) {
       session.err().println("zlayer: " + lost.getMessage());
       return lost.blame().exitCode();
     }

@@ -3,11 +3,11 @@ package dev.zlayer.daemon;
 import dev.zlayer.container.ContainerStatus;
 import dev.zlayer.daemon.config.AgentConfig;
 import dev.zlayer.daemon.log.Log;
-import dev.zlayer.daemon.metrics.EventMeterLoop;
+import dev.zlayer.daemon.metrics.EventMetrics;
 import dev.zlayer.daemon.metrics.MeteredRuntime;
 import dev.zlayer.daemon.metrics.Metrics;
 import dev.zlayer.daemon.standalone.StandaloneContainers;
-import dev.zlayer.engine.cron.CronLoop;
+import dev.zlayer.engine.cron.CronScheduler;
 import dev.zlayer.engine.deployment.DeploymentConfig;
 import dev.zlayer.engine.deployment.DeploymentParts;
 import dev.zlayer.engine.deployment.DeploymentStore;
@@ -18,8 +18,8 @@ import dev.zlayer.engine.init.InitRunner;
 import dev.zlayer.engine.job.JobConfig;
 import dev.zlayer.engine.job.JobExecutor;
 import dev.zlayer.engine.job.JobParts;
-import dev.zlayer.engine.secret.HidingStore;
-import dev.zlayer.engine.secret.SealKey;
+import dev.zlayer.engine.secret.RedactingStateStore;
+import dev.zlayer.engine.secret.SecretKey;
 import dev.zlayer.engine.secret.SecretStore;
 import dev.zlayer.engine.service.ServiceStatus;
 import dev.zlayer.engine.state.Change;
@@ -35,7 +35,7 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.DataDir;
 import dev.zlayer.host.file.DirectoryLock;
 import dev.zlayer.host.file.DiskReserve;
-import dev.zlayer.host.file.PrivatePlace;
+import dev.zlayer.host.file.PrivateDirectory;
 import dev.zlayer.image.ImageStore;
 import dev.zlayer.json.Json;
 import dev.zlayer.port.Container;
@@ -100,7 +100,7 @@ public final class Agent implements AutoCloseable {
   private final DeploymentStore records;
   private final VolumeStore volumes;
   private final JobExecutor jobs;
-  private final CronLoop cron;
+  private final CronScheduler cron;
   private final Deployments deployments;
   private final StandaloneContainers standalone;
 
@@ -113,7 +113,7 @@ public final class Agent implements AutoCloseable {
     parts.make(
         "the directories",
         () -> {
-          PrivatePlace.directories(dirs);
+          PrivateDirectory.directories(dirs);
           return dirs;
         });
     DirectoryLock _ =
@@ -144,15 +144,15 @@ public final class Agent implements AutoCloseable {
                     new AdmittingRuntime(
                         CompositeRuntime.open(runtimes, dispatch, Reports.LOGGED), this::obstacle)),
             metrics);
-    SealKey key = parts.make("the key of the secrets", () -> SealKey.open(dirs.secretKey()));
+    SecretKey key = parts.make("the key of the secrets", () -> SecretKey.open(dirs.secretKey()));
     this.secrets = parts.make("the secrets", () -> SecretStore.open(store, key, clock));
-    var telling = new HidingStore(store, secrets::redaction);
+    var telling = new RedactingStateStore(store, secrets::redaction);
     // whoever may not mount memory runs no Linux containers, and nothing else mounts files
     SecretMounts secretFiles =
         linux.isEmpty()
             ? SecretMounts.NONE
             : parts.start(
-                "the secret files", () -> SecretPlace.open(dirs.secretFiles(), key, runtime));
+                "the secret files", () -> SecretDirectory.open(dirs.secretFiles(), key, runtime));
     var resolver = new EnvResolver(name -> Optional.ofNullable(env.get(name)), secrets);
     this.translator = new ServiceTranslator(resolver, new SharedContainers(runtime), secretFiles);
     var initializer =
@@ -190,7 +190,8 @@ public final class Agent implements AutoCloseable {
                     records.jobs()));
     this.cron =
         parts.start(
-            "the schedules", () -> CronLoop.open(telling, jobs, clock, supervisor, records.jobs()));
+            "the schedules",
+            () -> CronScheduler.open(telling, jobs, clock, supervisor, records.jobs()));
     this.deployments =
         parts.start(
             "the deployments",
@@ -218,24 +219,24 @@ public final class Agent implements AutoCloseable {
         parts.start(
             "the standalone containers",
             () -> StandaloneContainers.open(runtime, telling, clock, Pauses.REAL, supervisor, log));
-    ImageCollectorLoop _ =
+    ImageCollector _ =
         parts.start(
             "the collector of images",
             () ->
-                ImageCollectorLoop.start(
+                ImageCollector.start(
                     images.images(),
                     telling,
-                    new ImageCollectorLoop.Watermarks(config.imageGcHigh(), config.imageGcLow()),
-                    ImageCollectorLoop.diskOf(dirs.images()),
+                    new ImageCollector.Watermarks(config.imageGcHigh(), config.imageGcLow()),
+                    ImageCollector.diskOf(dirs.images()),
                     clock,
                     Pauses.REAL,
                     log));
     this.stateReset = emptied;
     reportDamages(clock, log);
-    Owner<EventMeterLoop> _ =
+    Owner<EventMetrics> _ =
         parts.start(
             "the figures",
-            () -> EventMeterLoop.open(store, jobs::find, metrics, clock, supervisor, log));
+            () -> EventMetrics.open(store, jobs::find, metrics, clock, supervisor, log));
   }
 
   /** The ways to run a container; the first is the usual one. */
@@ -297,7 +298,7 @@ public final class Agent implements AutoCloseable {
     return jobs;
   }
 
-  public CronLoop cron() {
+  public CronScheduler cron() {
     return cron;
   }
 

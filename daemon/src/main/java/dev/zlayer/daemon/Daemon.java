@@ -3,10 +3,10 @@ package dev.zlayer.daemon;
 import dev.zlayer.daemon.config.AgentConfig;
 import dev.zlayer.daemon.config.Configured;
 import dev.zlayer.daemon.http.Action;
-import dev.zlayer.daemon.http.HttpDoor;
+import dev.zlayer.daemon.http.HttpListener;
 import dev.zlayer.daemon.http.Route;
 import dev.zlayer.daemon.http.Router;
-import dev.zlayer.daemon.http.TcpDoor;
+import dev.zlayer.daemon.http.TcpListener;
 import dev.zlayer.daemon.log.Log;
 import dev.zlayer.daemon.metrics.AgentGauges;
 import dev.zlayer.daemon.rest.Resource;
@@ -22,22 +22,22 @@ import java.util.Optional;
 /** An agent with its doors open. */
 public final class Daemon implements AutoCloseable {
   private final Agent agent;
-  private final Idempotency idempotency;
-  private final HttpDoor door;
+  private final IdempotencyKeys idempotency;
+  private final HttpListener door;
   private final Parts parts;
 
   private Daemon(Configured configured, Map<String, String> env, Log log)
       throws InterruptedException {
     this.parts = new Parts(log);
     AgentConfig config = configured.config();
-    Optional<TcpDoor> tcp = TcpSettings.of(config);
+    Optional<TcpListener> tcp = TcpSettings.of(config);
     this.agent = parts.start("the agent", () -> Agent.open(config, env, log));
-    this.idempotency = new Idempotency(agent.store(), InstantSource.system());
+    this.idempotency = new IdempotencyKeys(agent.store(), InstantSource.system());
     var router = new Router(routes(resources(configured, env)));
     this.door =
         parts.start(
             "the HTTP door",
-            () -> HttpDoor.open(sockets(config), tcp, router, agent.metrics(), log));
+            () -> HttpListener.open(sockets(config), tcp, router, agent.metrics(), log));
   }
 
   /** Returns when it serves; see {@link Agent#open}. */
@@ -96,15 +96,15 @@ public final class Daemon implements AutoCloseable {
     return resources;
   }
 
-  private static List<HttpDoor.UnixSocket> sockets(AgentConfig config) {
-    var sockets = new ArrayList<HttpDoor.UnixSocket>();
-    sockets.add(new HttpDoor.UnixSocket(config.socketPath(), config.socketGroup(), false));
+  private static List<HttpListener.UnixSocket> sockets(AgentConfig config) {
+    var sockets = new ArrayList<HttpListener.UnixSocket>();
+    sockets.add(new HttpListener.UnixSocket(config.socketPath(), config.socketGroup(), false));
     config
         .readOnlySocket()
         .ifPresent(
             path ->
                 sockets.add(
-                    new HttpDoor.UnixSocket(
+                    new HttpListener.UnixSocket(
                         java.nio.file.Path.of(path), config.socketGroup(), true)));
     return sockets;
   }

@@ -14,7 +14,7 @@ import dev.zlayer.proxy.Proxy;
 import dev.zlayer.runtime.cni.DeploymentBridges;
 import dev.zlayer.runtime.cni.NamedNetwork;
 import dev.zlayer.runtime.cni.Networks;
-import dev.zlayer.runtime.life.Identities;
+import dev.zlayer.runtime.lifecycle.Identities;
 import dev.zlayer.runtime.oci.Faults;
 import dev.zlayer.runtime.oci.OciRuntime;
 import dev.zlayer.runtime.oci.OciSettings;

@@ -62,7 +62,7 @@ public final class Serve {
       Notify.stopping(env);
       failure = supervisor.failure();
       log.info("stopping", Map.of("reason", failure.orElse("asked to")));
-      PowerOff.prepare(env, daemon.agent().deployments(), log);
+      HostShutdown.prepare(env, daemon.agent().deployments(), log);
       Files.deleteIfExists(dirs.pidFile());
     } catch (IOException e) {
       log.warn("cannot remove the pid file", Map.of("reason", String.valueOf(e.getMessage())));

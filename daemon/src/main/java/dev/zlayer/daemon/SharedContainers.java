@@ -1,7 +1,7 @@
 package dev.zlayer.daemon;
 
 import dev.zlayer.container.ContainerId;
-import dev.zlayer.daemon.rest.References;
+import dev.zlayer.daemon.rest.ContainerLookup;
 import dev.zlayer.engine.translate.ContainerNames;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.ContainerRuntime;
@@ -12,10 +12,10 @@ import java.util.Optional;
  * else any container by what people call it.
  */
 final class SharedContainers implements ContainerNames {
-  private final References references;
+  private final ContainerLookup references;
 
   SharedContainers(ContainerRuntime runtime) {
-    this.references = new References(runtime);
+    this.references = new ContainerLookup(runtime);
   }
 
   @Override

@@ -1,7 +1,7 @@
 package dev.zlayer.daemon;
 
 import dev.zlayer.daemon.config.AgentConfig;
-import dev.zlayer.daemon.http.TcpDoor;
+import dev.zlayer.daemon.http.TcpListener;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.http.TlsFiles;
 import java.io.IOException;
@@ -19,7 +19,7 @@ final class TcpSettings {
 
   private TcpSettings() {}
 
-  static Optional<TcpDoor> of(AgentConfig config) {
+  static Optional<TcpListener> of(AgentConfig config) {
     if (config.listen().isEmpty()) {
       return Optional.empty();
     }
@@ -43,7 +43,7 @@ final class TcpSettings {
               .formatted(listen));
     }
     return Optional.of(
-        new TcpDoor(
+        new TcpListener(
             address,
             tls,
             config.tlsClientCa().isPresent(),

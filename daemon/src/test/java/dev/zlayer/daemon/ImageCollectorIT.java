@@ -82,11 +82,11 @@ class ImageCollectorIT {
 
   @Test
   void watermarksHaveToBeInOrderUnlessItIsOff() {
-    assertThatThrownBy(() -> new ImageCollectorLoop.Watermarks(80, 80))
+    assertThatThrownBy(() -> new ImageCollector.Watermarks(80, 80))
         .isInstanceOf(AgentException.Configuration.class)
         .hasMessageContaining("image_gc_low (80) has to be below image_gc_high (80)");
-    assertThat(new ImageCollectorLoop.Watermarks(0, 75).high()).isZero();
-    assertThat(ImageCollectorLoop.diskOf(directory).getAsInt()).isBetween(0, 100);
+    assertThat(new ImageCollector.Watermarks(0, 75).high()).isZero();
+    assertThat(ImageCollector.diskOf(directory).getAsInt()).isBetween(0, 100);
   }
 
   private static void round(
@@ -97,10 +97,10 @@ class ImageCollectorIT {
       throws InterruptedException {
     var done = new CountDownLatch(1);
     try (var _ =
-        ImageCollectorLoop.start(
+        ImageCollector.start(
             store.images(),
             events,
-            new ImageCollectorLoop.Watermarks(85, 75),
+            new ImageCollector.Watermarks(85, 75),
             used,
             clock,
             _ -> {

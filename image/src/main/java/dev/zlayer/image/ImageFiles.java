@@ -7,8 +7,8 @@ import dev.zlayer.image.archive.SaveArchive;
 import dev.zlayer.image.layer.LayerException;
 import dev.zlayer.image.manifest.Descriptor;
 import dev.zlayer.image.manifest.ImageConfig;
+import dev.zlayer.image.manifest.InvalidImageException;
 import dev.zlayer.image.manifest.Manifest;
-import dev.zlayer.image.manifest.UnsoundException;
 import dev.zlayer.image.store.ImageRecord;
 import dev.zlayer.image.store.IndexState;
 import dev.zlayer.image.store.Leases;
@@ -29,7 +29,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /** Images from and to files. */
-record ImageFiles(Shelf shelf, ImagesConfig config) {
+record ImageFiles(ImageLayout shelf, ImagesConfig config) {
   List<ImageRecord> load(InputStream tar) throws InterruptedException {
     return loading(
         lease ->
@@ -57,8 +57,9 @@ record ImageFiles(Shelf shelf, ImagesConfig config) {
       requireBlob(layer, lease);
     }
     Optional<ImageConfig> imageConfig = shelf.config(image);
-    unpack(Shelf.layers(image, imageConfig), lease);
-    ImageRecord record = Shelf.record(manifest, image, imageConfig, config.clock().instant(), true);
+    unpack(ImageLayout.layers(image, imageConfig), lease);
+    ImageRecord record =
+        ImageLayout.record(manifest, image, imageConfig, config.clock().instant(), true);
     shelf
         .index()
         .update(
@@ -75,11 +76,11 @@ record ImageFiles(Shelf shelf, ImagesConfig config) {
   private void requireBlob(Descriptor blob, Leases.Lease lease) throws IOException {
     lease.add(blob.digest());
     if (!shelf.content().has(blob.digest())) {
-      throw new UnsoundException("the archive lacks blob " + blob.digest());
+      throw new InvalidImageException("the archive lacks blob " + blob.digest());
     }
     long size = shelf.content().size(blob.digest());
     if (size != blob.size()) {
-      throw new UnsoundException(
+      throw new InvalidImageException(
           "blob %s has %d bytes instead of %d".formatted(blob.digest(), size, blob.size()));
     }
   }
@@ -158,7 +159,7 @@ record ImageFiles(Shelf shelf, ImagesConfig config) {
             : thrown;
     String text = "the archive cannot be loaded: " + told.getMessage();
     boolean theirs =
-        told instanceof UnsoundException
+        told instanceof InvalidImageException
             || told instanceof TarException
             || told instanceof LayerException;
     return theirs

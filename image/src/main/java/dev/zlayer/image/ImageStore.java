@@ -31,12 +31,13 @@ public final class ImageStore implements AutoCloseable {
   /** After that long the kernel has written what was unpacked, so that settling costs little. */
   private static final Duration WRITTEN_BY_ITSELF = Duration.ofMinutes(1);
 
-  private final Shelf shelf;
+  private final ImageLayout shelf;
   private final Registry registry;
   private final Snapshots snapshots;
   private final LocalImages images;
 
-  private ImageStore(Shelf shelf, Registry registry, Snapshots snapshots, ImagesConfig config) {
+  private ImageStore(
+      ImageLayout shelf, Registry registry, Snapshots snapshots, ImagesConfig config) {
     this.shelf = shelf;
     this.snapshots = snapshots;
     this.registry = registry;
@@ -60,7 +61,7 @@ public final class ImageStore implements AutoCloseable {
       layers.settle(config.clock().instant().minus(WRITTEN_BY_ITSELF));
       Snapshots snapshots = Snapshots.open(directory.snapshots(), layers);
       InUse inUse = others.and(new SnapshotUses(snapshots));
-      var shelf = new Shelf(content, index, layers, new Leases(), inUse);
+      var shelf = new ImageLayout(content, index, layers, new Leases(), inUse);
       var registry =
           new Registry(
               config.registries(),

@@ -32,12 +32,12 @@ final class ImageViews {
           Map.of(),
           Optional.empty());
 
-  private final Shelf shelf;
+  private final ImageLayout shelf;
 
   /** By digest, so that what is kept is never out of date; those used last come last. */
   private final Map<Digest, Content> contents = new LinkedHashMap<>();
 
-  ImageViews(Shelf shelf) {
+  ImageViews(ImageLayout shelf) {
     this.shelf = shelf;
   }
 

@@ -23,7 +23,7 @@ import java.util.function.Consumer;
  * @param busy one lock per blob: whoever comes second finds it done
  * @param slots how many layers may be on their way
  */
-record LayerPull(Shelf shelf, KeyedLock<Digest> busy, Semaphore slots) {
+record LayerPull(ImageLayout shelf, KeyedLock<Digest> busy, Semaphore slots) {
   /** Returns when blob and layer are here. */
   void run(Repository from, Layer layer, Leases.Lease lease, Consumer<PullEvent> events)
       throws IOException, InterruptedException {

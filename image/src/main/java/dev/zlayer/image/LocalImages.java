@@ -3,8 +3,8 @@ package dev.zlayer.image;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.image.layer.Decompression;
 import dev.zlayer.image.manifest.ImageConfig;
+import dev.zlayer.image.manifest.InvalidImageException;
 import dev.zlayer.image.manifest.Manifest;
-import dev.zlayer.image.manifest.UnsoundException;
 import dev.zlayer.image.registry.Registry;
 import dev.zlayer.image.store.ImageRecord;
 import dev.zlayer.image.store.IndexState;
@@ -34,7 +34,7 @@ import java.util.function.Consumer;
 
 /** The images in this node's own store. */
 public final class LocalImages implements Images, ImageArchives {
-  private final Shelf shelf;
+  private final ImageLayout shelf;
   private final Puller puller;
   private final PlatformLookup platforms;
   private final ImageViews views;
@@ -42,7 +42,7 @@ public final class LocalImages implements Images, ImageArchives {
   private final ImageFiles files;
   private final InstantSource clock;
 
-  LocalImages(Shelf shelf, Registry registry, ImagesConfig config) {
+  LocalImages(ImageLayout shelf, Registry registry, ImagesConfig config) {
     this.shelf = shelf;
     this.clock = config.clock();
     this.puller = new Puller(shelf, registry, config);
@@ -207,7 +207,7 @@ public final class LocalImages implements Images, ImageArchives {
       Manifest.Image manifest = shelf.manifest(image.manifest());
       return new ModuleFile(shelf.content())
           .read(image, shelf.config(manifest).map(ImageConfig::run));
-    } catch (UnsoundException e) {
+    } catch (InvalidImageException e) {
       throw new AgentException.InvalidSpec(
           "image '%s' cannot be run: %s".formatted(reference, e.getMessage()), e);
     } catch (IOException e) {

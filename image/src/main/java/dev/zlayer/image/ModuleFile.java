@@ -1,8 +1,8 @@
 package dev.zlayer.image;
 
 import dev.zlayer.image.layer.Decompression;
+import dev.zlayer.image.manifest.InvalidImageException;
 import dev.zlayer.image.manifest.MediaTypes;
-import dev.zlayer.image.manifest.UnsoundException;
 import dev.zlayer.image.store.DiskContentStore;
 import dev.zlayer.image.store.Hashes;
 import dev.zlayer.image.store.ImageRecord;
@@ -41,7 +41,7 @@ record ModuleFile(DiskContentStore content) {
     }
     if (module.length < MAGIC.length
         || !Arrays.equals(module, 0, MAGIC.length, MAGIC, 0, MAGIC.length)) {
-      throw new UnsoundException("its content is not a WebAssembly module");
+      throw new InvalidImageException("its content is not a WebAssembly module");
     }
     return module;
   }
@@ -62,7 +62,7 @@ record ModuleFile(DiskContentStore content) {
       return named;
     }
     if (found.size() != 1) {
-      throw new UnsoundException(
+      throw new InvalidImageException(
           found.isEmpty()
               ? "there is no .wasm file in it"
               : "it has several modules and its entrypoint names none of " + found.keySet());
@@ -78,7 +78,7 @@ record ModuleFile(DiskContentStore content) {
       if (file.kind() == TarKind.FILE && file.name().endsWith(".wasm")) {
         total += file.size();
         if (total > LIMIT) {
-          throw new UnsoundException("its modules are over %d bytes".formatted(LIMIT));
+          throw new InvalidImageException("its modules are over %d bytes".formatted(LIMIT));
         }
         var bytes = new byte[(int) file.size()];
         tar.content(

@@ -2,10 +2,10 @@ package dev.zlayer.image;
 
 import dev.zlayer.error.AgentException;
 import dev.zlayer.image.manifest.ImageConfig;
+import dev.zlayer.image.manifest.InvalidImageException;
 import dev.zlayer.image.manifest.Manifest;
 import dev.zlayer.image.manifest.ManifestReader;
 import dev.zlayer.image.manifest.PlatformChoice;
-import dev.zlayer.image.manifest.UnsoundException;
 import dev.zlayer.image.registry.Fetched;
 import dev.zlayer.image.registry.Registry;
 import dev.zlayer.image.registry.Repository;
@@ -20,7 +20,7 @@ import java.util.List;
 import java.util.Optional;
 
 /** What an image was built for: from the index here, else from the registry without layers. */
-record PlatformLookup(Shelf shelf, Registry registry) {
+record PlatformLookup(ImageLayout shelf, Registry registry) {
   private static final Platform WASM = Platform.of("wasi", "wasm");
 
   PlatformAnswer of(ImageRef image, Optional<RegistryAuth> auth) throws InterruptedException {
@@ -30,7 +30,7 @@ record PlatformLookup(Shelf shelf, Registry registry) {
     }
     try {
       return ask(registry.repository(image, auth, _ -> {}), image);
-    } catch (UnsoundException e) {
+    } catch (InvalidImageException e) {
       return new PlatformAnswer.Unrecognised(Failures.text(e));
     } catch (IOException | AgentException e) {
       return new PlatformAnswer.Failing(Failures.text(e));

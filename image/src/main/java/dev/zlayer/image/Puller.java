@@ -3,7 +3,7 @@ package dev.zlayer.image;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.image.manifest.Descriptor;
 import dev.zlayer.image.manifest.ImageConfig;
-import dev.zlayer.image.manifest.UnsoundException;
+import dev.zlayer.image.manifest.InvalidImageException;
 import dev.zlayer.image.registry.BlobListener;
 import dev.zlayer.image.registry.Fetched;
 import dev.zlayer.image.registry.Registry;
@@ -40,13 +40,13 @@ final class Puller {
         public void verifying() {}
       };
 
-  private final Shelf shelf;
+  private final ImageLayout shelf;
   private final Registry registry;
   private final ImagesConfig config;
   private final KeyedLock<Digest> busy = new KeyedLock<>();
   private final LayerPull layerPull;
 
-  Puller(Shelf shelf, Registry registry, ImagesConfig config) {
+  Puller(ImageLayout shelf, Registry registry, ImagesConfig config) {
     this.shelf = shelf;
     this.registry = registry;
     this.config = config;
@@ -166,7 +166,7 @@ final class Puller {
     fetchConfig(job, found.image().config());
     Optional<ImageConfig> imageConfig = shelf.config(found.image());
     checkPlatform(job.wish(), imageConfig);
-    List<Layer> layers = Shelf.layers(found.image(), imageConfig);
+    List<Layer> layers = ImageLayout.layers(found.image(), imageConfig);
     job.events()
         .accept(
             new PullEvent.Resolved(
@@ -176,7 +176,8 @@ final class Puller {
     fetchLayers(job, layers);
     shelf.content().put(found.manifest().digest(), found.bytes());
     ImageRecord record =
-        Shelf.record(found.manifest(), found.image(), imageConfig, config.clock().instant(), false);
+        ImageLayout.record(
+            found.manifest(), found.image(), imageConfig, config.clock().instant(), false);
     shelf.index().update(state -> state.with(record, job.reference(), found.resolved()));
     return record;
   }
@@ -184,7 +185,7 @@ final class Puller {
   private void fetchConfig(Job job, Descriptor descriptor)
       throws IOException, InterruptedException {
     if (descriptor.size() > ImageConfig.MAX_BYTES) {
-      throw new UnsoundException(
+      throw new InvalidImageException(
           "the image configuration is over %d bytes".formatted(ImageConfig.MAX_BYTES));
     }
     try (var _ = busy.lock(descriptor.digest())) {

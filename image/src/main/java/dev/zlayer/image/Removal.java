@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.function.BooleanSupplier;
 
 /** Takes references and images away, and then what nothing refers to any more. */
-record Removal(Shelf shelf, InstantSource clock) {
+record Removal(ImageLayout shelf, InstantSource clock) {
   ImageRemoval remove(ImageRef reference, boolean force) throws IOException {
     IndexState state = shelf.index().state();
     ImageRecord image =

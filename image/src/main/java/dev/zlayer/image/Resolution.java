@@ -2,11 +2,11 @@ package dev.zlayer.image;
 
 import dev.zlayer.error.AgentException;
 import dev.zlayer.image.manifest.Descriptor;
+import dev.zlayer.image.manifest.InvalidImageException;
 import dev.zlayer.image.manifest.Manifest;
 import dev.zlayer.image.manifest.ManifestReader;
 import dev.zlayer.image.manifest.MediaTypes;
 import dev.zlayer.image.manifest.PlatformChoice;
-import dev.zlayer.image.manifest.UnsoundException;
 import dev.zlayer.image.registry.Fetched;
 import dev.zlayer.image.registry.Repository;
 import dev.zlayer.json.Json;
@@ -48,7 +48,8 @@ record Resolution(Digest resolved, Descriptor manifest, byte[] bytes, Manifest.I
         case Manifest.Index index -> at = child(from, choose(index, wish));
       }
     }
-    throw new UnsoundException("the index leads to over %d other indexes".formatted(MAX_DEPTH));
+    throw new InvalidImageException(
+        "the index leads to over %d other indexes".formatted(MAX_DEPTH));
   }
 
   private static Descriptor choose(Manifest.Index index, Wish wish) {
@@ -65,7 +66,7 @@ record Resolution(Digest resolved, Descriptor manifest, byte[] bytes, Manifest.I
       throws IOException, InterruptedException {
     Fetched child = from.manifest(entry.digest().toString());
     if (child.bytes().length != entry.size()) {
-      throw new UnsoundException(
+      throw new InvalidImageException(
           "manifest %s has %d bytes instead of %d"
               .formatted(entry.digest(), child.bytes().length, entry.size()));
     }

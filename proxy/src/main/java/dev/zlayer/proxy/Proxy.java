@@ -8,7 +8,7 @@ import dev.zlayer.host.linux.PortOwner;
 import dev.zlayer.host.net.ConntrackFlush;
 import dev.zlayer.port.DeploymentNames;
 import dev.zlayer.port.Rotation;
-import dev.zlayer.proxy.dns.NameServerLoop;
+import dev.zlayer.proxy.dns.NameServer;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.KeyedLock;
 import dev.zlayer.task.Pauses;
@@ -47,9 +47,9 @@ public final class Proxy implements Rotation, DeploymentNames, AutoCloseable {
   private final EndpointTable table;
   private final EndpointStore store;
   private final PacketFilter filter;
-  private final NameServerLoop names;
+  private final NameServer names;
   private final PortReservations reservations = new PortReservations();
-  private final Map<Endpoint.Key, RelayLoop> relays = new ConcurrentHashMap<>();
+  private final Map<Endpoint.Key, Relay> relays = new ConcurrentHashMap<>();
   private final Map<Endpoint.Port, ServiceKey> owners = new ConcurrentHashMap<>();
 
   /** An entry is changed by who holds the lock of its service. */
@@ -63,7 +63,7 @@ public final class Proxy implements Rotation, DeploymentNames, AutoCloseable {
   private final Map<String, Range> ranges = new ConcurrentHashMap<>();
   private final KeyedLock<String> filterLock = new KeyedLock<>();
 
-  private Proxy(ProxyConfig config, Pauses pauses, NameServerLoop names, PacketFilter filter) {
+  private Proxy(ProxyConfig config, Pauses pauses, NameServer names, PacketFilter filter) {
     this.config = config;
     this.pauses = pauses;
     this.table = new EndpointTable(config.table());
@@ -78,9 +78,9 @@ public final class Proxy implements Rotation, DeploymentNames, AutoCloseable {
     EndpointStore.State stored = new EndpointStore(config.stateDirectory()).load();
     EndpointStore.State before = former ? EndpointStore.former(config.formerState()) : stored;
     PacketFilter filter = PacketFilter.open(config);
-    NameServerLoop names;
+    NameServer names;
     try {
-      names = NameServerLoop.open(before.namePort(), config.resolvConf());
+      names = NameServer.open(before.namePort(), config.resolvConf());
     } catch (IOException e) {
       filter.close();
       throw new AgentException.Network("cannot start the name server: " + e.getMessage(), e);
@@ -227,7 +227,7 @@ public final class Proxy implements Rotation, DeploymentNames, AutoCloseable {
   @Override
   public void close() throws InterruptedException {
     names.close();
-    for (RelayLoop relay : relays.values()) {
+    for (Relay relay : relays.values()) {
       relay.close();
     }
     reservations.close();
@@ -320,9 +320,9 @@ public final class Proxy implements Rotation, DeploymentNames, AutoCloseable {
 
   private boolean relay(Endpoint endpoint) {
     try {
-      RelayLoop relay = relays.get(endpoint.key());
+      Relay relay = relays.get(endpoint.key());
       if (relay == null) {
-        relay = RelayLoop.open(PortReservations.address(endpoint.key()), endpoint.targetPort());
+        relay = Relay.open(PortReservations.address(endpoint.key()), endpoint.targetPort());
         relays.put(endpoint.key(), relay);
       }
       relay.members(endpoint.members());
@@ -339,7 +339,7 @@ public final class Proxy implements Rotation, DeploymentNames, AutoCloseable {
 
   private void close(Endpoint.Key key) {
     reservations.release(key);
-    RelayLoop relay = relays.remove(key);
+    Relay relay = relays.remove(key);
     if (relay != null) {
       try {
         relay.close();

@@ -18,26 +18,26 @@ public class Planning {
   private static final int REPLICAS = 100;
   private static final Instant NOW = Instant.parse("2026-01-01T00:00:00Z");
 
-  private final Wanted wanted = wanted();
-  private final List<Seen> seen = seen();
+  private final DesiredReplicas wanted = wanted();
+  private final List<ObservedReplica> seen = seen();
 
-  private static Wanted wanted() {
-    var slots = new TreeMap<Slot, String>();
+  private static DesiredReplicas wanted() {
+    var slots = new TreeMap<ReplicaId, String>();
     for (int replica = 1; replica <= REPLICAS; replica++) {
-      slots.put(new Slot("default", replica), "new");
+      slots.put(new ReplicaId("default", replica), "new");
     }
-    return new Wanted(slots, true, 0, 1, Duration.ofSeconds(5), true, Map.of(), Set.of());
+    return new DesiredReplicas(slots, true, 0, 1, Duration.ofSeconds(5), true, Map.of(), Set.of());
   }
 
-  private static List<Seen> seen() {
-    var seen = new ArrayList<Seen>();
+  private static List<ObservedReplica> seen() {
+    var seen = new ArrayList<ObservedReplica>();
     for (int replica = 1; replica <= REPLICAS; replica++) {
       seen.add(
-          new Seen(
-              new Slot("default", replica),
+          new ObservedReplica(
+              new ReplicaId("default", replica),
               replica,
               replica <= REPLICAS / 2 ? "new" : "old",
-              Seen.Phase.HEALTHY,
+              ObservedReplica.Phase.HEALTHY,
               Optional.of(NOW.minusSeconds(60))));
     }
     return seen;

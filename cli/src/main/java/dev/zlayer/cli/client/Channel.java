@@ -72,7 +72,7 @@ public final class Channel implements AutoCloseable {
         }
       }
     } catch (AgentException.Network e) {
-      throw new DaemonLost("connection to the daemon lost: " + e.getMessage(), e);
+      throw new ConnectionLost("connection to the daemon lost: " + e.getMessage(), e);
     }
   }
 

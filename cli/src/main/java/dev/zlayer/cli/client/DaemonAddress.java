@@ -27,7 +27,7 @@ public record DaemonAddress(HttpAddress http, Optional<String> token) {
   }
 
   /** A failed exchange: nobody there, nobody for us, or gone in the middle. */
-  DaemonLost explain(AgentException.Network failure) {
+  ConnectionLost explain(AgentException.Network failure) {
     Throwable cause = failure.getCause();
     String reason = cause == null ? "" : String.valueOf(cause.getMessage());
     return switch (http) {
@@ -36,7 +36,7 @@ public record DaemonAddress(HttpAddress http, Optional<String> token) {
           cause instanceof ConnectException
                   || cause instanceof NoRouteToHostException
                   || cause instanceof UnknownHostException
-              ? new DaemonAbsent(
+              ? new DaemonNotRunning(
                   "cannot connect to the daemon at %s (%s); check ZLAYER_HOST and that the daemon listens on TCP"
                       .formatted(http, reason),
                   Blame.OUTSIDE,
@@ -45,16 +45,17 @@ public record DaemonAddress(HttpAddress http, Optional<String> token) {
     };
   }
 
-  private static DaemonLost explain(Path socket, String reason, AgentException.Network failure) {
+  private static ConnectionLost explain(
+      Path socket, String reason, AgentException.Network failure) {
     if (reason.contains("ermission denied") || hidden(socket)) {
-      return new DaemonAbsent(
+      return new DaemonNotRunning(
           "permission denied on %s; run as root or add yourself to the group that owns the socket"
               .formatted(socket),
           Blame.SELF,
           failure);
     }
     if (failure.getCause() instanceof ConnectException || !Files.exists(socket)) {
-      return new DaemonAbsent(
+      return new DaemonNotRunning(
           "no daemon is running at %s; start one with 'zlayer daemon start'".formatted(socket),
           Blame.SELF,
           failure);
@@ -77,8 +78,8 @@ public record DaemonAddress(HttpAddress http, Optional<String> token) {
     }
   }
 
-  private static DaemonLost lost(String reason, AgentException.Network failure) {
-    return new DaemonLost(
+  private static ConnectionLost lost(String reason, AgentException.Network failure) {
+    return new ConnectionLost(
         "connection to the daemon lost%s".formatted(reason.isEmpty() ? "" : ": " + reason),
         failure);
   }

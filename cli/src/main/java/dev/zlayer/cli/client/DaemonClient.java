@@ -15,7 +15,8 @@ import java.util.Optional;
 
 /**
  * Asks the daemon. A refusal is a {@link DaemonProblem}, a daemon that is not there a {@link
- * DaemonAbsent} that says how to get one, a connection that breaks later a {@link DaemonLost}.
+ * DaemonNotRunning} that says how to get one, a connection that breaks later a {@link
+ * ConnectionLost}.
  */
 public final class DaemonClient implements AutoCloseable {
   public static final String JSON = "application/json";
@@ -49,7 +50,7 @@ public final class DaemonClient implements AutoCloseable {
   public boolean answers() throws InterruptedException {
     try {
       return exchange(request("GET", "/ping", Query.NONE, JSON), Deadline.after(PING)).success();
-    } catch (DaemonLost | AgentException.Timeout _) {
+    } catch (ConnectionLost | AgentException.Timeout _) {
       return false;
     }
   }

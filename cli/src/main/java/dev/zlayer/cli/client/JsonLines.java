@@ -44,7 +44,7 @@ public final class JsonLines implements AutoCloseable {
       if (Thread.interrupted()) {
         throw new InterruptedException("reading was interrupted");
       }
-      throw new DaemonLost("connection to the daemon lost: " + e.getMessage(), e);
+      throw new ConnectionLost("connection to the daemon lost: " + e.getMessage(), e);
     }
   }
 

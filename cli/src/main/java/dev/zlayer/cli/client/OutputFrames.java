@@ -59,7 +59,7 @@ public final class OutputFrames implements AutoCloseable {
       if (Thread.interrupted()) {
         throw new InterruptedException("reading was interrupted");
       }
-      throw new DaemonLost("the connection to the daemon broke: " + e.getMessage(), e);
+      throw new ConnectionLost("the connection to the daemon broke: " + e.getMessage(), e);
     }
   }
 

@@ -36,13 +36,13 @@ public final class Reconnecting {
     while (true) {
       try {
         return work.run();
-      } catch (DaemonLost lost) {
+      } catch (ConnectionLost lost) {
         awaitDaemon(lost);
       }
     }
   }
 
-  private void awaitDaemon(DaemonLost lost) throws InterruptedException {
+  private void awaitDaemon(ConnectionLost lost) throws InterruptedException {
     Deadline deadline = Deadline.after(patience);
     if (client.answers()) {
       return;

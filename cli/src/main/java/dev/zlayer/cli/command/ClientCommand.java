@@ -2,8 +2,8 @@ package dev.zlayer.cli.command;
 
 import dev.zlayer.cli.Locations;
 import dev.zlayer.cli.Session;
+import dev.zlayer.cli.client.ConnectionLost;
 import dev.zlayer.cli.client.DaemonClient;
-import dev.zlayer.cli.client.DaemonLost;
 import dev.zlayer.cli.client.DaemonProblem;
 import dev.zlayer.cli.client.Reconnecting;
 import dev.zlayer.cli.terminal.OutputClosed;
@@ -98,7 +98,7 @@ public abstract class ClientCommand implements Callable<Integer> {
       } catch (AgentException e) {
         tell("zlayer: " + e.getMessage());
         failed = e.blame().exitCode();
-      } catch (DaemonLost e) {
+      } catch (ConnectionLost e) {
         throw e; // without a daemon the others cannot do better
       }
       code = code == 0 ? failed : code;

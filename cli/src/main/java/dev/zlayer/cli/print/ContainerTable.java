@@ -42,7 +42,7 @@ public final class ContainerTable {
         .at("started")
         .string()
         .or(() -> container.at("created").string())
-        .map(then -> Amounts.briefAge(Instant.parse(then), now))
+        .map(then -> HumanUnits.briefAge(Instant.parse(then), now))
         .orElse("-");
   }
 

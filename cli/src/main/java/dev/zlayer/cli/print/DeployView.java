@@ -34,7 +34,7 @@ public final class DeployView {
             pull.image(),
             "#".repeat(filled),
             " ".repeat(BAR - filled),
-            Amounts.bytes(pull.done()),
-            Amounts.bytes(pull.total()));
+            HumanUnits.bytes(pull.done()),
+            HumanUnits.bytes(pull.total()));
   }
 }

@@ -14,7 +14,7 @@ public final class InfoText {
     line(text, "platform", StatusText.text(facts, "platform"));
     line(text, "kernel", StatusText.text(facts, "kernel"));
     line(text, "cgroups", StatusText.text(facts, "cgroups"));
-    line(text, "memory", facts.at("memory_bytes").integer().map(Amounts::bytes).orElse("-"));
+    line(text, "memory", facts.at("memory_bytes").integer().map(HumanUnits::bytes).orElse("-"));
     line(text, "cpus", StatusText.number(facts, "cpus"));
     line(text, "root", yes(facts.at("root")));
     line(text, "overlayfs", yes(facts.at("overlayfs")) + because(facts.at("overlayfs_problem")));

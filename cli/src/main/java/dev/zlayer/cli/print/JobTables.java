@@ -65,7 +65,7 @@ public final class JobTables {
     for (Json artifact : artifacts) {
       table.row(
           StatusText.text(artifact, "path"),
-          artifact.at("bytes").integer().map(Amounts::bytes).orElse("-"));
+          artifact.at("bytes").integer().map(HumanUnits::bytes).orElse("-"));
     }
     return table.toString();
   }
@@ -129,7 +129,7 @@ public final class JobTables {
 
   /** {@code failed in 2 s, try 2: no such object}. */
   private static String step(Json step) {
-    String took = step.at("took").string().map(Duration::parse).map(Amounts::took).orElse("-");
+    String took = step.at("took").string().map(Duration::parse).map(HumanUnits::took).orElse("-");
     String number = StatusText.number(step, "attempt");
     return StatusText.text(step, "result")
         + " in "
@@ -149,14 +149,14 @@ public final class JobTables {
   }
 
   private static String age(Json json, String name, Instant now) {
-    return json.at(name).string().map(then -> Amounts.age(Instant.parse(then), now)).orElse("-");
+    return json.at(name).string().map(then -> HumanUnits.age(Instant.parse(then), now)).orElse("-");
   }
 
   private static String took(Json execution) {
     Optional<Instant> from = time(execution, "started");
     Optional<Instant> to = time(execution, "finished");
     return from.isPresent() && to.isPresent()
-        ? Amounts.took(Duration.between(from.get(), to.get()))
+        ? HumanUnits.took(Duration.between(from.get(), to.get()))
         : "-";
   }
 
@@ -166,7 +166,7 @@ public final class JobTables {
 
   private static String until(String then, Instant now) {
     Duration left = Duration.between(now, Instant.parse(then));
-    return left.isNegative() ? "now" : "in " + Amounts.briefAge(now, now.plus(left));
+    return left.isNegative() ? "now" : "in " + HumanUnits.briefAge(now, now.plus(left));
   }
 
   private static void line(StringBuilder text, String title, String value) {

@@ -78,13 +78,16 @@ final class LivePullView extends PullView {
             step,
             "#".repeat(filled),
             " ".repeat(BAR - filled),
-            Amounts.bytes(layer.done()),
-            Amounts.bytes(layer.total()));
+            HumanUnits.bytes(layer.done()),
+            HumanUnits.bytes(layer.total()));
   }
 
   private String summary() {
     return "%d of %d layers, %s of %s%n"
         .formatted(
-            finishedCount(), layerCount(), Amounts.bytes(doneBytes()), Amounts.bytes(totalBytes()));
+            finishedCount(),
+            layerCount(),
+            HumanUnits.bytes(doneBytes()),
+            HumanUnits.bytes(totalBytes()));
   }
 }

@@ -27,7 +27,7 @@ public final class StatsTable {
   }
 
   private static String bytes(Json reading, String name) {
-    return reading.at(name).integer().map(Amounts::bytes).orElse("-");
+    return reading.at(name).integer().map(HumanUnits::bytes).orElse("-");
   }
 
   private static String percent(Json number) {

@@ -150,7 +150,7 @@ public final class StatusText {
   static String age(Json json, String name, Instant now) {
     return json.at(name)
         .string()
-        .map(then -> Amounts.briefAge(Instant.parse(then), now))
+        .map(then -> HumanUnits.briefAge(Instant.parse(then), now))
         .orElse("-");
   }
 }

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.io.TempDir;
 class DaemonAddressTest {
   @TempDir Path directory;
 
-  private DaemonLost explained(Path socket, IOException cause) {
+  private ConnectionLost explained(Path socket, IOException cause) {
     return DaemonAddress.local(socket).explain(new AgentException.Network("GET /ping", cause));
   }
 
@@ -25,10 +25,10 @@ class DaemonAddressTest {
   void whoMayNotIsToldSo() throws IOException {
     Path socket = Files.createFile(directory.resolve("zlayer.sock"));
 
-    DaemonLost lost = explained(socket, new SocketException("Permission denied"));
+    ConnectionLost lost = explained(socket, new SocketException("Permission denied"));
 
     assertThat(lost)
-        .isInstanceOf(DaemonAbsent.class)
+        .isInstanceOf(DaemonNotRunning.class)
         .hasMessageContaining("permission denied")
         .hasMessageContaining(socket.toString())
         .hasMessageContaining("group");
@@ -40,10 +40,10 @@ class DaemonAddressTest {
     Path stale = Files.createFile(directory.resolve("zlayer.sock"));
 
     assertThat(explained(stale, new ConnectException("Connection refused")))
-        .isInstanceOf(DaemonAbsent.class)
+        .isInstanceOf(DaemonNotRunning.class)
         .hasMessageContaining("zlayer daemon start");
     assertThat(explained(directory.resolve("none"), new SocketException("No such file")))
-        .isInstanceOf(DaemonAbsent.class)
+        .isInstanceOf(DaemonNotRunning.class)
         .hasMessageContaining("zlayer daemon start");
   }
 
@@ -51,9 +51,9 @@ class DaemonAddressTest {
   void oneThatBreaksOffIsLostAndNotAbsent() throws IOException {
     Path socket = Files.createFile(directory.resolve("zlayer.sock"));
 
-    DaemonLost lost = explained(socket, new EOFException("closed"));
+    ConnectionLost lost = explained(socket, new EOFException("closed"));
 
-    assertThat(lost).isNotInstanceOf(DaemonAbsent.class);
+    assertThat(lost).isNotInstanceOf(DaemonNotRunning.class);
     assertThat(lost.blame()).isEqualTo(Blame.OUTSIDE);
   }
 }

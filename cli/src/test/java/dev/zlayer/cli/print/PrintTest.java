@@ -25,7 +25,7 @@ class PrintTest {
     "9223372036854775807, 8.0 EiB"
   })
   void sizesInTheUnitAPersonWouldChoose(long bytes, String text) {
-    assertThat(Amounts.bytes(bytes)).isEqualTo(text);
+    assertThat(HumanUnits.bytes(bytes)).isEqualTo(text);
   }
 
   @ParameterizedTest
@@ -35,7 +35,7 @@ class PrintTest {
   })
   void agesInTheUnitAPersonWouldChoose(long seconds, String text) {
     Instant now = Instant.parse("2026-01-01T00:00:00Z");
-    assertThat(Amounts.age(now.minusSeconds(seconds), now)).isEqualTo(text);
+    assertThat(HumanUnits.age(now.minusSeconds(seconds), now)).isEqualTo(text);
   }
 
   @Test

@@ -106,10 +106,10 @@ public final class Binder {
         Object value = bind(field.shape(), node, path);
         values.add(field.optional() ? Optional.of(value) : value);
       } else {
-        values.add(Stand.absent(field));
+        values.add(Placeholders.absent(field));
       }
     }
-    return Stand.construct(block, values);
+    return Placeholders.construct(block, values);
   }
 
   private Object construct(Block block, Mapping mapping, SpecPath path) {
@@ -118,7 +118,7 @@ public final class Binder {
       Object value = field.inline() ? inline(field, mapping, path) : member(field, mapping, path);
       values.add(value);
     }
-    return Stand.construct(block, values);
+    return Placeholders.construct(block, values);
   }
 
   private Object inline(Field field, Mapping mapping, SpecPath path) {
@@ -144,7 +144,7 @@ public final class Binder {
               : field.shape().describe();
       problems.add(root.locate(path), child, "is missing, write %s".formatted(what));
     }
-    return Stand.absent(field);
+    return Placeholders.absent(field);
   }
 
   /** The entry under the field's name or an older word for it; not under both. */
@@ -179,11 +179,11 @@ public final class Binder {
     if (tag.isEmpty()) {
       String words = String.join(", ", union.variants().keySet());
       problems.add(root.locate(path), tagPath, "is missing, write one of: " + words);
-      return Stand.in(union);
+      return Placeholders.in(union);
     }
     Block block = variant(union, tag.get().value(), tagPath);
     if (block == null) {
-      return Stand.in(union);
+      return Placeholders.in(union);
     }
     if (union.content().isEmpty()) {
       refuseUnknown(mapping, path, block, union.by());
@@ -204,14 +204,14 @@ public final class Binder {
       Entry only = mapping.entries().iterator().next();
       SpecPath child = path.key(only.key().text());
       Block block = variant(union, only.key(), child);
-      return block == null ? Stand.in(union) : bind(block, only.value(), child);
+      return block == null ? Placeholders.in(union) : bind(block, only.value(), child);
     }
     if (!(node instanceof Scalar)) {
       return scalars.mismatch(union, node, path);
     }
     Block block = variant(union, node, path);
     return block == null
-        ? Stand.in(union)
+        ? Placeholders.in(union)
         : construct(block, new Mapping(node.position(), Map.of()), path);
   }
 
@@ -238,7 +238,8 @@ public final class Binder {
       if (!block.knows(key) && !key.equals(tag)) {
         var keys = new ArrayList<String>(tag.isEmpty() ? List.of() : List.of(tag));
         keys.addAll(block.keys());
-        problems.add(entry.key().position(), path.key(key), "unknown key" + Habits.hint(key, keys));
+        problems.add(
+            entry.key().position(), path.key(key), "unknown key" + ForeignKeywords.hint(key, keys));
       }
     }
   }

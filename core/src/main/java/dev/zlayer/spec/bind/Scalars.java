@@ -75,7 +75,7 @@ final class Scalars {
           node.position(),
           path,
           "%s is out of range, write %s".formatted(shown(scalar), shape.describe()));
-      return Stand.in(shape);
+      return Placeholders.in(shape);
     }
     return shape.type() == Integer.class ? (Object) number.intValue() : number.longValue();
   }
@@ -97,7 +97,7 @@ final class Scalars {
           node.position(),
           path,
           "%s is out of range, write %s".formatted(shown((Scalar) node), shape.describe()));
-      return Stand.in(shape);
+      return Placeholders.in(shape);
     }
     return value;
   }
@@ -120,7 +120,7 @@ final class Scalars {
         node.position(),
         path,
         "'%s' is not known%s".formatted(shown(scalar), Nearest.hint(scalar.text(), shape.words())));
-    return Stand.in(shape);
+    return Placeholders.in(shape);
   }
 
   Object value(Shape.Value shape, YamlNode node, SpecPath path) {
@@ -132,7 +132,7 @@ final class Scalars {
     }
     if (scalar.scalarKind() == ScalarKind.NULL) {
       problems.add(node.position(), path, noValue(shape.form()));
-      return Stand.in(shape);
+      return Placeholders.in(shape);
     }
     if (scalar.scalarKind() != ScalarKind.TEXT && !shape.form().number()) {
       problems.add(
@@ -140,7 +140,7 @@ final class Scalars {
           path,
           "must be %s, not %s, write \"%s\" in quotes"
               .formatted(shape.describe(), node.kind(), shown(scalar)));
-      return Stand.in(shape);
+      return Placeholders.in(shape);
     }
     return parsed(shape, scalar, path);
   }
@@ -161,7 +161,7 @@ final class Scalars {
       return shape.form().parseList().apply(words);
     } catch (AgentException.InvalidSpec e) {
       problems.add(position, path, String.valueOf(e.getMessage()));
-      return Stand.in(shape);
+      return Placeholders.in(shape);
     }
   }
 
@@ -170,7 +170,7 @@ final class Scalars {
       return shape.form().parse().apply(scalar.text());
     } catch (AgentException.InvalidSpec e) {
       problems.add(scalar.position(), path, String.valueOf(e.getMessage()));
-      return Stand.in(shape);
+      return Placeholders.in(shape);
     }
   }
 
@@ -188,7 +188,7 @@ final class Scalars {
         node.position(),
         path,
         "must be %s, not %s%s".formatted(shape.describe(), node.kind(), advice));
-    return Stand.in(shape);
+    return Placeholders.in(shape);
   }
 
   private static String shown(Scalar scalar) {

@@ -122,7 +122,7 @@ public final class Shapes {
         component.isAnnotationPresent(Inline.class),
         optional,
         defaultText,
-        defaultText.map(text -> Stand.made(shape, text)),
+        defaultText.map(text -> Placeholders.made(shape, text)),
         doc(component));
   }
 

@@ -35,7 +35,7 @@ public final class Checks {
           SupportCheck::check);
 
   private static final List<DeploymentRule> DEPLOYMENT =
-      List.of(DependencyCheck::check, PortCheck::check, VolumeCheck::check, SecretCheck::check);
+      List.of(DependsCheck::check, PortCheck::check, VolumeCheck::check, SecretCheck::check);
 
   private Checks() {}
 

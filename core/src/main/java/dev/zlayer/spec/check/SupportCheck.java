@@ -18,7 +18,7 @@ import java.util.List;
 
 /**
  * Values that can be read and that nothing acts on yet. Whoever builds one of them removes its rule
- * here; keys that are refused whatever their value are listed in {@code NotHonoured}.
+ * here; keys that are refused whatever their value are listed in {@code UnsupportedKeys}.
  */
 public final class SupportCheck {
   private static final String ONE_NODE = "agents do not form a cluster yet";

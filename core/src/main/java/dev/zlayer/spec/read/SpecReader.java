@@ -34,7 +34,7 @@ public final class SpecReader {
     if (!problems.isEmpty()) {
       return new SpecResult.Invalid(problems.sorted());
     }
-    NotHonoured.find(root.get(), notHonoured);
+    UnsupportedKeys.find(root.get(), notHonoured);
     return new SpecResult.Valid(spec, warnings.sorted(), notHonoured.sorted());
   }
 }

@@ -44,7 +44,7 @@ public final class SpecReference {
 
       """;
 
-  private static final Set<String> IGNORED = NotHonoured.fields();
+  private static final Set<String> IGNORED = UnsupportedKeys.fields();
 
   private final StringBuilder text = new StringBuilder(INTRODUCTION);
   private final Set<Class<?>> seen = new LinkedHashSet<>();
@@ -125,7 +125,7 @@ public final class SpecReference {
   }
 
   private static String mark(Block block, Field field) {
-    boolean ignored = IGNORED.contains(NotHonoured.field(block, field.name()));
+    boolean ignored = IGNORED.contains(UnsupportedKeys.field(block, field.name()));
     return ignored ? " *Not acted on.*" : "";
   }
 

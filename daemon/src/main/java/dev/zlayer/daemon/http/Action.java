@@ -3,5 +3,5 @@ package dev.zlayer.daemon.http;
 /** What a route does. Runs on a virtual thread of its own and may block. */
 @FunctionalInterface
 public interface Action {
-  Answer answer(Call call) throws InterruptedException;
+  ApiResponse answer(ApiRequest call) throws InterruptedException;
 }

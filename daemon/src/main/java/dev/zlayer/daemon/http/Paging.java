@@ -18,19 +18,19 @@ final class Paging {
     return call -> {
       OptionalInt limit = call.number(LIMIT);
       OptionalInt offset = call.number(OFFSET);
-      Answer answer = action.answer(call);
+      ApiResponse answer = action.answer(call);
       return limit.isEmpty() && offset.isEmpty() ? answer : part(answer, limit, offset);
     };
   }
 
-  private static Answer part(Answer answer, OptionalInt limit, OptionalInt offset) {
-    if (answer instanceof Answer.Whole whole
+  private static ApiResponse part(ApiResponse answer, OptionalInt limit, OptionalInt offset) {
+    if (answer instanceof ApiResponse.Whole whole
         && JsonText.parse(whole.body()) instanceof Json.Arr(List<Json> items)) {
       int from = Math.min(offset.orElse(0), items.size());
       long to = Math.min((long) from + limit.orElse(items.size()), items.size());
       var headers = new HashMap<>(whole.headers());
       headers.put(TOTAL, Integer.toString(items.size()));
-      return new Answer.Whole(
+      return new ApiResponse.Whole(
           whole.status(),
           whole.type(),
           JsonText.bytes(new Json.Arr(items.subList(from, (int) to))),

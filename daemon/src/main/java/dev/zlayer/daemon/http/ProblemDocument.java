@@ -33,7 +33,7 @@ public record ProblemDocument(
               String.valueOf(ours.getMessage()),
               lastLines(ours),
               exitCode(ours));
-      case Refusal refusal ->
+      case AccessDenied refusal ->
           new ProblemDocument(
               refusal.status(),
               refusal.title(),

@@ -107,7 +107,7 @@ public record Route(
     return with(new Parameter(name, "string", true, doc));
   }
 
-  /** Takes a header {@code Idempotency-Key}, so that sending it twice does it once. */
+  /** Takes a header {@code IdempotencyKeys-Key}, so that sending it twice does it once. */
   public Route repeatableByKey() {
     return withHeader(
         KEY, "Sent again with the same key within a day, it does nothing and answers the same.");
@@ -124,7 +124,7 @@ public record Route(
   }
 
   public Route takes(Class<? extends Record> type) {
-    return takes(new Body(Call.JSON, Optional.of(type), ""));
+    return takes(new Body(ApiRequest.JSON, Optional.of(type), ""));
   }
 
   public Route takes(String mediaType, String doc) {
@@ -137,7 +137,7 @@ public record Route(
   }
 
   public Route gives(Class<?> type) {
-    return gives(new Result(200, Call.JSON, Optional.of(type), false, "what was asked for"));
+    return gives(new Result(200, ApiRequest.JSON, Optional.of(type), false, "what was asked for"));
   }
 
   /** A list, of which callers may ask for a part. */
@@ -148,15 +148,15 @@ public record Route(
             : withNumber(Paging.LIMIT, "At most so many; all when absent.")
                 .withNumber(Paging.OFFSET, "Leave out so many from the beginning.")
                 .with(Paging::around);
-    return paged.gives(new Result(200, Call.JSON, Optional.of(type), true, "all of them"));
+    return paged.gives(new Result(200, ApiRequest.JSON, Optional.of(type), true, "all of them"));
   }
 
   public Route creates(Class<?> type) {
-    return gives(new Result(201, Call.JSON, Optional.of(type), false, "it was made"));
+    return gives(new Result(201, ApiRequest.JSON, Optional.of(type), false, "it was made"));
   }
 
   public Route streams(Class<?> type, String doc) {
-    return gives(new Result(200, Call.LINES, Optional.of(type), false, doc));
+    return gives(new Result(200, ApiRequest.LINES, Optional.of(type), false, doc));
   }
 
   public Route givesType(String mediaType, String doc) {

@@ -31,7 +31,7 @@ public final class Router {
     return entries.stream().map(Entry::route).toList();
   }
 
-  /** Throws {@link Refusal} when nothing is there or the method is another one. */
+  /** Throws {@link AccessDenied} when nothing is there or the method is another one. */
   Match find(String method, List<String> path) {
     var others = new TreeSet<String>();
     for (Entry entry : entries) {
@@ -45,8 +45,8 @@ public final class Router {
     }
     String shown = "/" + String.join("/", path);
     throw others.isEmpty()
-        ? Refusal.noRoute(shown)
-        : Refusal.wrongMethod(method, shown, String.join(", ", others));
+        ? AccessDenied.noRoute(shown)
+        : AccessDenied.wrongMethod(method, shown, String.join(", ", others));
   }
 
   private static Optional<Map<String, String>> match(List<String> template, List<String> path) {

@@ -5,8 +5,8 @@ import dev.zlayer.container.FileChange;
 import dev.zlayer.container.PathStat;
 import dev.zlayer.container.ProcessTable;
 import dev.zlayer.container.TerminalSize;
-import dev.zlayer.daemon.http.Answer;
-import dev.zlayer.daemon.http.Call;
+import dev.zlayer.daemon.http.ApiRequest;
+import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.daemon.http.Route;
 import dev.zlayer.daemon.rest.stream.ExecLines;
 import dev.zlayer.daemon.rest.stream.Streams;
@@ -36,7 +36,7 @@ import java.util.function.Supplier;
 public final class ContainerInsideResource implements Resource {
   private static final String STAT = "X-Path-Stat";
 
-  private final References references;
+  private final ContainerLookup references;
   private final StandaloneContainers standalone;
   private final Supplier<Redaction> redaction;
   private final InstantSource clock;
@@ -63,7 +63,7 @@ public final class ContainerInsideResource implements Resource {
       StandaloneContainers standalone,
       Supplier<Redaction> redaction,
       InstantSource clock) {
-    this.references = new References(runtime);
+    this.references = new ContainerLookup(runtime);
     this.standalone = standalone;
     this.redaction = redaction;
     this.clock = clock;
@@ -106,23 +106,23 @@ public final class ContainerInsideResource implements Resource {
         Route.get("/containers/{ref}/archive", "Copy files out.", this::copyOut)
             .withRequired("path", "A file or directory inside.")
             .with("max_size", "Size at which copying fails, e.g. 10Gi; 100Gi when absent.")
-            .givesType(Call.TAR, "The file or directory."),
+            .givesType(ApiRequest.TAR, "The file or directory."),
         Route.head("/containers/{ref}/archive", "What is at a path.", this::stat)
             .withRequired("path", "A file or directory inside.")
-            .givesType(Call.TAR, "Facts as base64 JSON in " + STAT + "."),
+            .givesType(ApiRequest.TAR, "Facts as base64 JSON in " + STAT + "."),
         Route.put("/containers/{ref}/archive", "Copy files in.", this::copyIn)
             .withRequired("path", "A directory inside, which has to exist.")
-            .takes(Call.TAR, "What to unpack there.")
+            .takes(ApiRequest.TAR, "What to unpack there.")
             .givesNothing());
   }
 
-  private Answer logs(Call call) {
+  private ApiResponse logs(ApiRequest call) {
     Container container = container(call);
     return LogLines.answer(
         call, redaction, () -> standalone.logs(container, LogLines.query(call, clock.instant())));
   }
 
-  private Answer exec(Call call) throws InterruptedException {
+  private ApiResponse exec(ApiRequest call) throws InterruptedException {
     Exec wanted = call.body(Exec.class);
     requireCommand(wanted.command());
     return ExecLines.run(
@@ -144,7 +144,7 @@ public final class ContainerInsideResource implements Resource {
     }
   }
 
-  private Answer execSocket(Call call) {
+  private ApiResponse execSocket(ApiRequest call) {
     List<String> command = call.queries("command");
     requireCommand(command);
     boolean terminal = call.flag("tty", false);
@@ -162,7 +162,7 @@ public final class ContainerInsideResource implements Resource {
             size(call)));
   }
 
-  private static Optional<TerminalSize> size(Call call) {
+  private static Optional<TerminalSize> size(ApiRequest call) {
     OptionalInt rows = call.number("rows");
     OptionalInt columns = call.number("columns");
     if (rows.isPresent() != columns.isPresent()) {
@@ -173,7 +173,7 @@ public final class ContainerInsideResource implements Resource {
         : Optional.empty();
   }
 
-  private static Map<String, String> env(Call call) {
+  private static Map<String, String> env(ApiRequest call) {
     var env = new LinkedHashMap<String, String>();
     for (String pair : call.queries("env")) {
       int equals = pair.indexOf('=');
@@ -185,7 +185,7 @@ public final class ContainerInsideResource implements Resource {
     return env;
   }
 
-  private Answer attach(Call call) {
+  private ApiResponse attach(ApiRequest call) {
     Container container = container(call);
     boolean start = call.flag("start", false);
     return Streams.attach(
@@ -201,48 +201,50 @@ public final class ContainerInsideResource implements Resource {
         clock);
   }
 
-  private Answer top(Call call) {
-    return Answer.json(
-        ViewJson.of(Powers.of(container(call), ProcessListing.class, "looked into").processes()));
+  private ApiResponse top(ApiRequest call) {
+    return ApiResponse.json(
+        ViewJson.of(
+            OptionalInterfaces.of(container(call), ProcessListing.class, "looked into")
+                .processes()));
   }
 
-  private Answer changes(Call call) {
-    return Answer.json(ViewJson.of(files(call).changes()));
+  private ApiResponse changes(ApiRequest call) {
+    return ApiResponse.json(ViewJson.of(files(call).changes()));
   }
 
-  private Answer ports(Call call) {
-    return Answer.json(ViewJson.of(ContainerView.PortView.of(container(call).ports())));
+  private ApiResponse ports(ApiRequest call) {
+    return ApiResponse.json(ViewJson.of(ContainerView.PortView.of(container(call).ports())));
   }
 
-  private Answer copyOut(Call call) {
+  private ApiResponse copyOut(ApiRequest call) {
     Archivable files = files(call);
     String path = call.required("path");
     ByteSize limit = call.query("max_size").map(ByteSize::parse).orElse(LimitedOutput.DEFAULT);
-    return new Answer.Bytes(
-        Call.TAR,
+    return new ApiResponse.Bytes(
+        ApiRequest.TAR,
         Map.of(STAT, header(files.stat(path))),
         out -> files.copyOut(path, new LimitedOutput(out, limit, "raise max_size")));
   }
 
-  private Answer stat(Call call) {
+  private ApiResponse stat(ApiRequest call) {
     PathStat stat = files(call).stat(call.required("path"));
-    return new Answer.Whole(200, Call.TAR, new byte[0], Map.of(STAT, header(stat)));
+    return new ApiResponse.Whole(200, ApiRequest.TAR, new byte[0], Map.of(STAT, header(stat)));
   }
 
   private static String header(PathStat stat) {
     return Base64.getEncoder().encodeToString(JsonText.bytes(ViewJson.of(stat)));
   }
 
-  private Answer copyIn(Call call) throws InterruptedException {
+  private ApiResponse copyIn(ApiRequest call) throws InterruptedException {
     files(call).copyIn(call.required("path"), call.body());
-    return Answer.done();
+    return ApiResponse.done();
   }
 
-  private Archivable files(Call call) {
-    return Powers.of(container(call), Archivable.class, "copied from or to");
+  private Archivable files(ApiRequest call) {
+    return OptionalInterfaces.of(container(call), Archivable.class, "copied from or to");
   }
 
-  private Container container(Call call) {
+  private Container container(ApiRequest call) {
     return references.find(call.path("ref"));
   }
 }

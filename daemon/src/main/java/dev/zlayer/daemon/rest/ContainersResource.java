@@ -5,8 +5,8 @@ import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.Outcome;
 import dev.zlayer.container.Signal;
 import dev.zlayer.container.WaitCondition;
-import dev.zlayer.daemon.http.Answer;
-import dev.zlayer.daemon.http.Call;
+import dev.zlayer.daemon.http.ApiRequest;
+import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.daemon.http.Route;
 import dev.zlayer.daemon.rest.view.ContainerView;
 import dev.zlayer.daemon.rest.view.InspectView;
@@ -39,7 +39,7 @@ public final class ContainersResource implements Resource {
   private final StandaloneContainers standalone;
   private final ServiceTranslator translator;
   private final Supplier<Map<ContainerId, HealthState>> health;
-  private final References references;
+  private final ContainerLookup references;
 
   /** Whether there was something to remove. */
   record Removed(boolean removed) {}
@@ -59,7 +59,7 @@ public final class ContainersResource implements Resource {
     this.standalone = standalone;
     this.translator = translator;
     this.health = health;
-    this.references = new References(runtime);
+    this.references = new ContainerLookup(runtime);
   }
 
   @Override
@@ -116,12 +116,12 @@ public final class ContainersResource implements Resource {
             .gives(OutcomeView.class));
   }
 
-  private Answer list(Call call) {
+  private ApiResponse list(ApiRequest call) {
     boolean all = call.flag("all", false);
     Optional<String> deployment = call.query("deployment");
     Optional<String> service = call.query("service");
     Map<ContainerId, HealthState> known = health.get();
-    return Answer.json(
+    return ApiResponse.json(
         ViewJson.of(
             runtime.list().stream()
                 .filter(container -> all || container.status().alive())
@@ -141,7 +141,7 @@ public final class ContainersResource implements Resource {
     }
   }
 
-  private Answer create(Call call) throws InterruptedException {
+  private ApiResponse create(ApiRequest call) throws InterruptedException {
     CreateContainer wanted = call.body(CreateContainer.class);
     String name = wanted.name().orElse("container");
     var spec =
@@ -171,7 +171,8 @@ public final class ContainersResource implements Resource {
     if (wanted.start()) {
       startOrRemove(made);
     }
-    return Answer.json(201, ViewJson.of(new Made(made.id().runtimeName(), made.id().service())));
+    return ApiResponse.json(
+        201, ViewJson.of(new Made(made.id().runtimeName(), made.id().service())));
   }
 
   /** One that was never seen running is of no use to whoever asked for one that runs. */
@@ -184,19 +185,19 @@ public final class ContainersResource implements Resource {
     }
   }
 
-  private Answer inspect(Call call) {
+  private ApiResponse inspect(ApiRequest call) {
     ContainerDetails details = container(call).inspect();
-    return Answer.json(
+    return ApiResponse.json(
         ViewJson.of(InspectView.of(details, Optional.ofNullable(health.get().get(details.id())))));
   }
 
-  private Answer remove(Call call) throws InterruptedException {
+  private ApiResponse remove(ApiRequest call) throws InterruptedException {
     Container container;
     try {
       container = container(call);
     } catch (AgentException.NotFound e) {
       if (call.flag("force", false)) {
-        return Answer.json(ViewJson.of(new Removed(false)));
+        return ApiResponse.json(ViewJson.of(new Removed(false)));
       }
       throw e;
     }
@@ -204,14 +205,14 @@ public final class ContainersResource implements Resource {
       requireOwn(container, "down " + container.id().deployment());
     }
     standalone.remove(container, call.flag("force", false));
-    return Answer.done();
+    return ApiResponse.done();
   }
 
-  private Answer start(Call call) throws InterruptedException {
+  private ApiResponse start(ApiRequest call) throws InterruptedException {
     Container container = container(call);
     requireOwn(container, "start " + service(container));
     standalone.start(container);
-    return Answer.done();
+    return ApiResponse.done();
   }
 
   /** What a deployment has made is kept as the deployment says: it would undo what we do here. */
@@ -229,59 +230,59 @@ public final class ContainersResource implements Resource {
     return container.id().deployment() + "/" + container.id().service();
   }
 
-  private Answer stop(Call call) {
+  private ApiResponse stop(ApiRequest call) {
     Container container = container(call);
     requireOwn(container, "stop " + service(container));
-    return new Answer.Later(
+    return new ApiResponse.Later(
         () ->
             standalone
                 .stop(container, grace(call, container))
                 .map(OutcomeView::of)
-                .map(view -> Answer.json(ViewJson.of(view)))
-                .orElseGet(Answer::done));
+                .map(view -> ApiResponse.json(ViewJson.of(view)))
+                .orElseGet(ApiResponse::done));
   }
 
-  private Answer restart(Call call) {
+  private ApiResponse restart(ApiRequest call) {
     Container container = container(call);
     requireOwn(container, "restart " + service(container));
-    return new Answer.Later(
+    return new ApiResponse.Later(
         () -> {
           Optional<Outcome> _ = standalone.stop(container, grace(call, container));
           standalone.start(container);
-          return Answer.done();
+          return ApiResponse.done();
         });
   }
 
-  private static Duration grace(Call call, Container container) {
+  private static Duration grace(ApiRequest call, Container container) {
     return call.duration("grace").orElseGet(() -> container.spec().stop().grace());
   }
 
-  private Answer kill(Call call) throws InterruptedException {
+  private ApiResponse kill(ApiRequest call) throws InterruptedException {
     container(call).kill(call.query("signal").map(Signal::parse).orElse(Signal.KILL));
-    return Answer.done();
+    return ApiResponse.done();
   }
 
-  private Answer pause(Call call) throws InterruptedException {
-    Powers.of(container(call), Pausable.class, "paused").pause();
-    return Answer.done();
+  private ApiResponse pause(ApiRequest call) throws InterruptedException {
+    OptionalInterfaces.of(container(call), Pausable.class, "paused").pause();
+    return ApiResponse.done();
   }
 
-  private Answer unpause(Call call) throws InterruptedException {
-    Powers.of(container(call), Pausable.class, "paused").unpause();
-    return Answer.done();
+  private ApiResponse unpause(ApiRequest call) throws InterruptedException {
+    OptionalInterfaces.of(container(call), Pausable.class, "paused").unpause();
+    return ApiResponse.done();
   }
 
-  private Answer rename(Call call) throws InterruptedException {
+  private ApiResponse rename(ApiRequest call) throws InterruptedException {
     standalone.rename(container(call), call.required("name"));
-    return Answer.done();
+    return ApiResponse.done();
   }
 
-  private Answer release(Call call) {
+  private ApiResponse release(ApiRequest call) {
     standalone.release(container(call));
-    return Answer.done();
+    return ApiResponse.done();
   }
 
-  private Answer await(Call call) {
+  private ApiResponse await(ApiRequest call) {
     Container container = container(call);
     WaitCondition condition =
         switch (call.query("condition").orElse("not-running")) {
@@ -293,11 +294,11 @@ public final class ContainersResource implements Resource {
                   "the condition is not-running, next-exit or removed, not '%s'".formatted(other));
         };
     Deadline deadline = call.duration("timeout").map(Deadline::after).orElse(Deadline.none());
-    return new Answer.Later(
-        () -> Answer.json(ViewJson.of(OutcomeView.of(container.await(condition, deadline)))));
+    return new ApiResponse.Later(
+        () -> ApiResponse.json(ViewJson.of(OutcomeView.of(container.await(condition, deadline)))));
   }
 
-  private Container container(Call call) {
+  private Container container(ApiRequest call) {
     return references.find(call.path("ref"));
   }
 }

@@ -1,9 +1,9 @@
 package dev.zlayer.daemon.rest;
 
 import dev.zlayer.container.ServiceKey;
-import dev.zlayer.daemon.http.Answer;
-import dev.zlayer.daemon.http.Call;
-import dev.zlayer.daemon.http.Refusal;
+import dev.zlayer.daemon.http.AccessDenied;
+import dev.zlayer.daemon.http.ApiRequest;
+import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.daemon.http.Route;
 import dev.zlayer.daemon.rest.view.DeploymentView;
 import dev.zlayer.daemon.rest.view.DeploymentView.RevisionView;
@@ -11,8 +11,8 @@ import dev.zlayer.engine.deployment.DeploymentDiff;
 import dev.zlayer.engine.deployment.Deployments;
 import dev.zlayer.engine.deployment.Progress;
 import dev.zlayer.engine.deployment.Revision;
-import dev.zlayer.engine.deployment.Settled;
 import dev.zlayer.engine.deployment.UpRequest;
+import dev.zlayer.engine.deployment.WaitResult;
 import dev.zlayer.engine.service.EndedReplica;
 import dev.zlayer.engine.service.ServiceState;
 import dev.zlayer.error.AgentException;
@@ -100,7 +100,7 @@ public final class DeploymentsResource implements Resource {
         Route.view(
                 "/deployments/{name}/services/{service}/ended",
                 "The last output of replicas and init steps that have ended, oldest first.",
-                call -> Answer.json(ViewJson.of(deployments.ended(key(call)))))
+                call -> ApiResponse.json(ViewJson.of(deployments.ended(key(call)))))
             .givesMany(EndedReplica.class),
         Route.post("/deployments/{name}/services/{service}/scale", "Set replicas.", this::scale)
             .takes(Scale.class)
@@ -123,24 +123,25 @@ public final class DeploymentsResource implements Resource {
             .givesNothing());
   }
 
-  private Answer list() {
-    return Answer.json(ViewJson.of(deployments.list().stream().map(DeploymentView::of).toList()));
+  private ApiResponse list() {
+    return ApiResponse.json(
+        ViewJson.of(deployments.list().stream().map(DeploymentView::of).toList()));
   }
 
-  private Answer up(Call call) {
+  private ApiResponse up(ApiRequest call) {
     OptionalLong seen = seen(call);
     UpRequest plain = request(call);
     try {
       Revision _ =
           deployments.up(new UpRequest(plain.name(), plain.file(), plain.directory(), seen));
     } catch (AgentException.Conflict e) {
-      throw seen.isPresent() ? Refusal.changed(String.valueOf(e.getMessage())) : e;
+      throw seen.isPresent() ? AccessDenied.changed(String.valueOf(e.getMessage())) : e;
     }
     return settled(call, _ -> true);
   }
 
   /** The revision that a caller has seen; none may exist for one that says so. */
-  private static OptionalLong seen(Call call) {
+  private static OptionalLong seen(ApiRequest call) {
     if (call.header("If-None-Match").filter("*"::equals).isPresent()) {
       return OptionalLong.of(0);
     }
@@ -149,16 +150,16 @@ public final class DeploymentsResource implements Resource {
       return OptionalLong.empty();
     }
     if (!tag.get().matches("\"[0-9]{1,18}\"")) {
-      throw Refusal.malformed("If-Match is the ETag of the deployment, such as \"3\"");
+      throw AccessDenied.malformed("If-Match is the ETag of the deployment, such as \"3\"");
     }
     return OptionalLong.of(Long.parseLong(tag.get().replace("\"", "")));
   }
 
-  private Answer diff(Call call) {
-    return Answer.json(ViewJson.of(deployments.diff(request(call))));
+  private ApiResponse diff(ApiRequest call) {
+    return ApiResponse.json(ViewJson.of(deployments.diff(request(call))));
   }
 
-  private static UpRequest request(Call call) {
+  private static UpRequest request(ApiRequest call) {
     Path directory = Path.of(call.query("directory").orElse("/"));
     if (!directory.isAbsolute()) {
       throw new AgentException.InvalidSpec("the parameter 'directory' is not an absolute path");
@@ -166,38 +167,38 @@ public final class DeploymentsResource implements Resource {
     return new UpRequest(Optional.of(call.path("name")), call.wholeBody(), directory);
   }
 
-  private Answer show(Call call) {
+  private ApiResponse show(ApiRequest call) {
     var view = DeploymentView.of(deployments.status(call.path("name")));
-    return new Answer.Whole(
+    return new ApiResponse.Whole(
         200,
-        Call.JSON,
+        ApiRequest.JSON,
         JsonText.bytes(ViewJson.of(view)),
         Map.of("ETag", "\"" + view.revision() + "\""));
   }
 
-  private Answer spec(Call call) {
+  private ApiResponse spec(ApiRequest call) {
     Optional<String> number = call.query("revision");
     return deployments.revisions(call.path("name")).reversed().stream()
         .filter(revision -> number.map(Long.toString(revision.number())::equals).orElse(true))
         .findFirst()
-        .map(revision -> Answer.text(YAML, revision.file()))
+        .map(revision -> ApiResponse.text(YAML, revision.file()))
         .orElseThrow(
             () ->
                 new AgentException.NotFound(
                     "revision of '" + call.path("name") + "'", "unknown or expired revision"));
   }
 
-  private Answer revisions(Call call) {
+  private ApiResponse revisions(ApiRequest call) {
     String name = call.path("name");
     List<Revision> revisions = deployments.revisions(name);
     if (revisions.isEmpty()) {
       throw new AgentException.NotFound(
           "deployment '" + name + "'", "'zlayer status' lists those there are");
     }
-    return Answer.json(ViewJson.of(revisions.stream().map(RevisionView::of).toList()));
+    return ApiResponse.json(ViewJson.of(revisions.stream().map(RevisionView::of).toList()));
   }
 
-  private Answer rollback(Call call) {
+  private ApiResponse rollback(ApiRequest call) {
     Optional<Long> wanted = call.query("revision").map(DeploymentsResource::number);
     Revision _ = deployments.rollback(call.path("name"), wanted);
     return settled(call, _ -> true);
@@ -211,7 +212,7 @@ public final class DeploymentsResource implements Resource {
     }
   }
 
-  private Answer down(Call call) {
+  private ApiResponse down(ApiRequest call) {
     deployments.down(call.path("name"), call.flag("volumes", false));
     return settled(call, DeploymentsResource::concernsRemoval);
   }
@@ -223,14 +224,14 @@ public final class DeploymentsResource implements Resource {
   }
 
   /** What comes back of a change: progress, the end, or just that it was taken on. */
-  private Answer settled(Call call, Predicate<Progress> wanted) {
+  private ApiResponse settled(ApiRequest call, Predicate<Progress> wanted) {
     String name = call.path("name");
     Optional<Duration> wait = call.duration("wait");
-    if (call.accepts(Call.LINES)) {
-      return new Answer.Lines(
+    if (call.accepts(ApiRequest.LINES)) {
+      return new ApiResponse.Lines(
           out -> {
             out.flush();
-            Settled end =
+            WaitResult end =
                 await(
                     name,
                     wait.orElse(USUAL_WAIT),
@@ -245,22 +246,23 @@ public final class DeploymentsResource implements Resource {
     if (wait.isEmpty()) {
       return deployments
           .find(name)
-          .map(status -> Answer.json(202, ViewJson.of(DeploymentView.of(status))))
-          .orElseGet(Answer::done);
+          .map(status -> ApiResponse.json(202, ViewJson.of(DeploymentView.of(status))))
+          .orElseGet(ApiResponse::done);
     }
-    return new Answer.Later(() -> Answer.json(result(await(name, wait.get(), _ -> {}))));
+    return new ApiResponse.Later(() -> ApiResponse.json(result(await(name, wait.get(), _ -> {}))));
   }
 
-  private Settled await(String name, Duration wait, java.util.function.Consumer<Progress> progress)
+  private WaitResult await(
+      String name, Duration wait, java.util.function.Consumer<Progress> progress)
       throws InterruptedException {
     try {
       return deployments.awaitStable(name, Deadline.after(wait), progress);
     } catch (AgentException.NotFound _) {
-      return new Settled(Settled.Outcome.REMOVED, Optional.empty(), Optional.empty());
+      return new WaitResult(WaitResult.Outcome.REMOVED, Optional.empty(), Optional.empty());
     }
   }
 
-  private static void write(Progress progress, Answer.Lined out) {
+  private static void write(Progress progress, ApiResponse.Lined out) {
     try {
       out.line(
           switch (progress) {
@@ -290,7 +292,7 @@ public final class DeploymentsResource implements Resource {
     return line.build();
   }
 
-  private static Json result(Settled end) {
+  private static Json result(WaitResult end) {
     var line =
         Json.object()
             .put("type", "result")
@@ -302,13 +304,13 @@ public final class DeploymentsResource implements Resource {
     return line.build();
   }
 
-  private Answer services(Call call) {
-    return Answer.json(
+  private ApiResponse services(ApiRequest call) {
+    return ApiResponse.json(
         ViewJson.of(DeploymentView.of(deployments.status(call.path("name"))).services()));
   }
 
-  private Answer service(Call call) {
-    return Answer.json(
+  private ApiResponse service(ApiRequest call) {
+    return ApiResponse.json(
         ViewJson.of(
             DeploymentView.of(deployments.status(call.path("name"))).services().stream()
                 .filter(service -> service.name().equals(call.path("service")))
@@ -320,17 +322,17 @@ public final class DeploymentsResource implements Resource {
                             "the deployment has none of that name"))));
   }
 
-  private Answer scale(Call call) {
+  private ApiResponse scale(ApiRequest call) {
     deployments.scale(key(call), call.body(Scale.class).replicas());
-    return Answer.done();
+    return ApiResponse.done();
   }
 
-  private static Answer act(Runnable act) {
+  private static ApiResponse act(Runnable act) {
     act.run();
-    return Answer.done();
+    return ApiResponse.done();
   }
 
-  private static ServiceKey key(Call call) {
+  private static ServiceKey key(ApiRequest call) {
     return new ServiceKey(call.path("name"), call.path("service"));
   }
 }

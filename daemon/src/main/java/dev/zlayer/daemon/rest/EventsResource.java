@@ -1,7 +1,7 @@
 package dev.zlayer.daemon.rest;
 
-import dev.zlayer.daemon.http.Answer;
-import dev.zlayer.daemon.http.Call;
+import dev.zlayer.daemon.http.ApiRequest;
+import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.daemon.http.Route;
 import dev.zlayer.engine.state.Event;
 import dev.zlayer.engine.state.EventPage;
@@ -67,27 +67,27 @@ public final class EventsResource implements Resource {
             .withNumber("limit", "At most so many.")
             .gives(Page.class)
             .givesType(
-                Call.EVENTS,
+                ApiRequest.EVENTS,
                 "All from there on, resumed by Last-Event-ID; before them an event missed when some"
                     + " are kept no longer."));
   }
 
-  private Answer events(Call call) {
+  private ApiResponse events(ApiRequest call) {
     var filter = new Filter(call.query("deployment"), call.query("kind"));
     long since =
         call.header("Last-Event-ID")
             .or(() -> call.query("since"))
             .map(EventsResource::number)
             .orElse(0L);
-    if (call.accepts(Call.EVENTS)) {
-      return new Answer.Events(out -> stream(since, filter, out));
+    if (call.accepts(ApiRequest.EVENTS)) {
+      return new ApiResponse.Events(out -> stream(since, filter, out));
     }
     int limit = Math.clamp(call.number("limit").orElse(PAGE), 1, 10 * PAGE);
     boolean follow = call.flag("follow", false);
-    return new Answer.Later(() -> page(since, filter, limit, follow));
+    return new ApiResponse.Later(() -> page(since, filter, limit, follow));
   }
 
-  private Answer page(long since, Filter filter, int limit, boolean follow)
+  private ApiResponse page(long since, Filter filter, int limit, boolean follow)
       throws InterruptedException {
     Deadline deadline = Deadline.after(LONG_POLL);
     long from = since;
@@ -100,12 +100,12 @@ public final class EventsResource implements Resource {
       boolean more = page.events().size() == limit;
       boolean done = !wanted.isEmpty() || (!more && (missed || !follow));
       if (done || (!more && !store.awaitEvent(from, deadline))) {
-        return Answer.json(ViewJson.of(new Page(wanted, from, missed, page.oldest())));
+        return ApiResponse.json(ViewJson.of(new Page(wanted, from, missed, page.oldest())));
       }
     }
   }
 
-  private void stream(long since, Filter filter, Answer.Eventful out)
+  private void stream(long since, Filter filter, ApiResponse.Eventful out)
       throws IOException, InterruptedException {
     long from = since;
     while (true) {

@@ -1,7 +1,7 @@
 package dev.zlayer.daemon.rest;
 
-import dev.zlayer.daemon.http.Answer;
-import dev.zlayer.daemon.http.Call;
+import dev.zlayer.daemon.http.ApiRequest;
+import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.daemon.http.Route;
 import dev.zlayer.daemon.rest.view.ExecutionView;
 import dev.zlayer.engine.job.Attempt;
@@ -64,12 +64,12 @@ public final class ExecutionsResource implements Resource {
             .givesMany(ExecutionView.ArtifactView.class),
         Route.get("/executions/{id}/artifacts/{path*}", "Fetch files it left.", this::artifact)
             .withNumber("attempt", "Which try; the last when absent.")
-            .givesType(Call.TAR, "The file or directory."),
+            .givesType(ApiRequest.TAR, "The file or directory."),
         Route.view("/queue", "Executions that wait, in the order of their turn.", this::queue)
             .givesMany(Waiting.class));
   }
 
-  private Answer list(Call call) {
+  private ApiResponse list(ApiRequest call) {
     Optional<String> job = call.query("job");
     Optional<String> status = call.query("status");
     Stream<Execution> newest =
@@ -78,25 +78,25 @@ public final class ExecutionsResource implements Resource {
             .filter(one -> status.map(one.status().word()::equals).orElse(true))
             .skip(call.number("offset").orElse(0))
             .limit(call.number("limit").orElse(USUAL_LIMIT));
-    return Answer.json(ViewJson.of(newest.map(ExecutionView::of).toList()));
+    return ApiResponse.json(ViewJson.of(newest.map(ExecutionView::of).toList()));
   }
 
-  private Answer show(Call call) {
+  private ApiResponse show(ApiRequest call) {
     return view(jobs.execution(id(call)));
   }
 
-  private static Answer view(Execution execution) {
-    return Answer.json(ViewJson.of(ExecutionView.of(execution)));
+  private static ApiResponse view(Execution execution) {
+    return ApiResponse.json(ViewJson.of(ExecutionView.of(execution)));
   }
 
-  private Answer await(Call call) {
+  private ApiResponse await(ApiRequest call) {
     ExecutionId id = id(call);
     Execution _ = jobs.execution(id);
     Deadline deadline = call.duration("timeout").map(Deadline::after).orElse(Deadline.none());
-    return new Answer.Later(() -> view(jobs.await(id, deadline)));
+    return new ApiResponse.Later(() -> view(jobs.await(id, deadline)));
   }
 
-  private Answer logs(Call call) {
+  private ApiResponse logs(ApiRequest call) {
     ExecutionId id = id(call);
     Execution execution = jobs.execution(id);
     int attempt = call.number("attempt").orElse(Math.max(1, execution.attempts().size()));
@@ -104,7 +104,7 @@ public final class ExecutionsResource implements Resource {
         call, redaction, () -> jobs.output(id, attempt, LogLines.query(call, clock.instant())));
   }
 
-  private Answer cancel(Call call) {
+  private ApiResponse cancel(ApiRequest call) {
     ExecutionId id = id(call);
     if (jobs.execution(id).status().finished()) {
       return view(jobs.execution(id));
@@ -112,13 +112,13 @@ public final class ExecutionsResource implements Resource {
     return view(jobs.cancel(id));
   }
 
-  private Answer artifacts(Call call) {
-    return Answer.json(
+  private ApiResponse artifacts(ApiRequest call) {
+    return ApiResponse.json(
         ViewJson.of(
             attempt(call).artifacts().stream().map(ExecutionView.ArtifactView::of).toList()));
   }
 
-  private Answer artifact(Call call) {
+  private ApiResponse artifact(ApiRequest call) {
     String path = call.path("path");
     Attempt.Artifact wanted =
         attempt(call).artifacts().stream()
@@ -129,8 +129,8 @@ public final class ExecutionsResource implements Resource {
                     new AgentException.NotFound(
                         "artifact " + path, "the execution kept no such path"));
     var stream = jobs.artifact(id(call), wanted);
-    return new Answer.Bytes(
-        Call.TAR,
+    return new ApiResponse.Bytes(
+        ApiRequest.TAR,
         Map.of("Content-Length", Long.toString(wanted.bytes())),
         out -> {
           try (stream) {
@@ -143,7 +143,7 @@ public final class ExecutionsResource implements Resource {
     return kept.replaceAll("^/+|/+$", "").equals(asked.replaceAll("^/+|/+$", ""));
   }
 
-  private Attempt attempt(Call call) {
+  private Attempt attempt(ApiRequest call) {
     Execution execution = jobs.execution(id(call));
     int number = call.number("attempt").orElse(execution.attempts().size());
     if (number < 1 || number > execution.attempts().size()) {
@@ -154,15 +154,15 @@ public final class ExecutionsResource implements Resource {
     return execution.attempts().get(number - 1);
   }
 
-  private Answer queue(Call call) {
-    return Answer.json(
+  private ApiResponse queue(ApiRequest call) {
+    return ApiResponse.json(
         ViewJson.of(
             jobs.queue().stream()
                 .map(one -> new Waiting(one.position(), ExecutionView.of(one.execution())))
                 .toList()));
   }
 
-  private static ExecutionId id(Call call) {
+  private static ExecutionId id(ApiRequest call) {
     return ExecutionId.parse(call.path("id"));
   }
 }

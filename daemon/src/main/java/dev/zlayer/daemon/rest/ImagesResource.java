@@ -1,7 +1,7 @@
 package dev.zlayer.daemon.rest;
 
-import dev.zlayer.daemon.http.Answer;
-import dev.zlayer.daemon.http.Call;
+import dev.zlayer.daemon.http.ApiRequest;
+import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.daemon.http.Route;
 import dev.zlayer.daemon.rest.view.ImageView;
 import dev.zlayer.error.AgentException;
@@ -133,29 +133,29 @@ public final class ImagesResource implements Resource {
             .takes(Prune.class)
             .gives(ImageRemoval.class),
         Route.post("/images/load", "Read images from an archive.", this::load)
-            .takes(Call.TAR, "As docker save or OCI tools write it, compressed or not.")
+            .takes(ApiRequest.TAR, "As docker save or OCI tools write it, compressed or not.")
             .givesMany(ImageView.class),
         Route.get("/images/save", "Write images into an archive.", this::save)
             .withRequired("ref", "Which image; may be given several times.")
-            .givesType(Call.TAR, "For docker load and OCI tools alike."),
+            .givesType(ApiRequest.TAR, "For docker load and OCI tools alike."),
         Route.post("/images/import", "Make an image of a root file system.", this::importRoot)
             .withRequired("ref", "Its name.")
-            .takes(Call.TAR, "The root file system.")
+            .takes(ApiRequest.TAR, "The root file system.")
             .gives(ImageView.class),
         Route.post("/images/check", "Prove that the store holds what images need.", this::check)
             .withFlag("repair", "Mend what is found.")
             .gives(Check.class));
   }
 
-  private Answer list(Call call) {
+  private ApiResponse list(ApiRequest call) {
     return views(images().list());
   }
 
-  private static Answer views(List<ImageInfo> images) {
-    return Answer.json(ViewJson.of(images.stream().map(ImageView::of).toList()));
+  private static ApiResponse views(List<ImageInfo> images) {
+    return ApiResponse.json(ViewJson.of(images.stream().map(ImageView::of).toList()));
   }
 
-  private Answer pull(Call call) {
+  private ApiResponse pull(ApiRequest call) {
     Pull wanted = call.body(Pull.class);
     var request =
         new PullRequest(
@@ -163,7 +163,7 @@ public final class ImagesResource implements Resource {
             wanted.policy(),
             wanted.platform().map(Platform::parse),
             wanted.auth().map(Auth::credentials));
-    return new Answer.Lines(
+    return new ApiResponse.Lines(
         out -> {
           ImageInfo image = images().pull(request, event -> PullLines.write(event, out));
           var line = Json.object().put("type", "result");
@@ -172,16 +172,16 @@ public final class ImagesResource implements Resource {
         });
   }
 
-  private Answer inspect(Call call) {
-    return Answer.json(ViewJson.of(ImageView.Details.of(details(call))));
+  private ApiResponse inspect(ApiRequest call) {
+    return ApiResponse.json(ViewJson.of(ImageView.Details.of(details(call))));
   }
 
-  private Answer history(Call call) {
-    return Answer.json(
+  private ApiResponse history(ApiRequest call) {
+    return ApiResponse.json(
         ViewJson.of(details(call).history().stream().map(ImageView.Step::of).toList()));
   }
 
-  private ImageDetails details(Call call) {
+  private ImageDetails details(ApiRequest call) {
     ImageRef image = ref(call);
     return images()
         .find(image)
@@ -192,31 +192,31 @@ public final class ImagesResource implements Resource {
                     "'zlayer pull " + image.familiar() + "' fetches it"));
   }
 
-  private static ImageRef ref(Call call) {
+  private static ImageRef ref(ApiRequest call) {
     return ImageRef.parse(call.required("ref"));
   }
 
-  private Answer tag(Call call) {
+  private ApiResponse tag(ApiRequest call) {
     Tag wanted = call.body(Tag.class);
     images().tag(wanted.source(), wanted.target());
-    return Answer.done();
+    return ApiResponse.done();
   }
 
-  private Answer remove(Call call) {
-    return Answer.json(ViewJson.of(images().remove(ref(call), call.flag("force", false))));
+  private ApiResponse remove(ApiRequest call) {
+    return ApiResponse.json(ViewJson.of(images().remove(ref(call), call.flag("force", false))));
   }
 
-  private Answer prune(Call call) {
+  private ApiResponse prune(ApiRequest call) {
     Prune wanted = call.body(Prune.class);
-    return Answer.json(
+    return ApiResponse.json(
         ViewJson.of(images().prune(new PruneFilter(wanted.all(), wanted.olderThan()))));
   }
 
-  private Answer load(Call call) throws InterruptedException {
+  private ApiResponse load(ApiRequest call) throws InterruptedException {
     return views(archives().load(call.body()));
   }
 
-  private Answer save(Call call) {
+  private ApiResponse save(ApiRequest call) {
     List<ImageRef> wanted = call.queries("ref").stream().map(ImageRef::parse).toList();
     if (wanted.isEmpty()) {
       throw new AgentException.InvalidSpec("the parameter 'ref' is absent");
@@ -227,15 +227,16 @@ public final class ImagesResource implements Resource {
       }
       store.images().requireWhole(image); // once bytes are on their way, no error can be reported
     }
-    return new Answer.Bytes(Call.TAR, Map.of(), out -> archives().save(wanted, out));
+    return new ApiResponse.Bytes(ApiRequest.TAR, Map.of(), out -> archives().save(wanted, out));
   }
 
-  private Answer importRoot(Call call) throws InterruptedException {
-    return Answer.json(ViewJson.of(ImageView.of(archives().importRoot(call.body(), ref(call)))));
+  private ApiResponse importRoot(ApiRequest call) throws InterruptedException {
+    return ApiResponse.json(
+        ViewJson.of(ImageView.of(archives().importRoot(call.body(), ref(call)))));
   }
 
-  private Answer check(Call call) throws InterruptedException {
+  private ApiResponse check(ApiRequest call) throws InterruptedException {
     boolean repair = call.flag("repair", false);
-    return Answer.json(ViewJson.of(Check.of(repair ? store.repair() : store.check(), repair)));
+    return ApiResponse.json(ViewJson.of(Check.of(repair ? store.repair() : store.check(), repair)));
   }
 }

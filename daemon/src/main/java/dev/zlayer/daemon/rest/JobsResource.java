@@ -1,10 +1,10 @@
 package dev.zlayer.daemon.rest;
 
-import dev.zlayer.daemon.http.Answer;
-import dev.zlayer.daemon.http.Call;
+import dev.zlayer.daemon.http.ApiRequest;
+import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.daemon.http.Route;
 import dev.zlayer.daemon.rest.view.ExecutionView;
-import dev.zlayer.engine.cron.CronLoop;
+import dev.zlayer.engine.cron.CronScheduler;
 import dev.zlayer.engine.cron.CronStatus;
 import dev.zlayer.engine.job.Execution;
 import dev.zlayer.engine.job.ExecutionId;
@@ -31,7 +31,7 @@ public final class JobsResource implements Resource {
   private static final String COMMAND_LINE = "zlayer-cli";
 
   private final JobExecutor jobs;
-  private final CronLoop cron;
+  private final CronScheduler cron;
   private final Supplier<List<JobDefinition>> definitions;
 
   /** Runs a job. */
@@ -66,7 +66,8 @@ public final class JobsResource implements Resource {
       Optional<CronStatus> cron,
       Optional<ExecutionView> last) {}
 
-  public JobsResource(JobExecutor jobs, CronLoop cron, Supplier<List<JobDefinition>> definitions) {
+  public JobsResource(
+      JobExecutor jobs, CronScheduler cron, Supplier<List<JobDefinition>> definitions) {
     this.jobs = jobs;
     this.cron = cron;
     this.definitions = definitions;
@@ -99,9 +100,9 @@ public final class JobsResource implements Resource {
             .givesNothing());
   }
 
-  private Answer list(Call call) {
+  private ApiResponse list(ApiRequest call) {
     Optional<String> deployment = call.query("deployment");
-    return Answer.json(
+    return ApiResponse.json(
         ViewJson.of(
             definitions.get().stream()
                 .filter(job -> deployment.map(job.key().deployment()::equals).orElse(true))
@@ -110,9 +111,9 @@ public final class JobsResource implements Resource {
                 .toList()));
   }
 
-  private Answer show(Call call) {
+  private ApiResponse show(ApiRequest call) {
     JobKey key = key(call);
-    return Answer.json(
+    return ApiResponse.json(
         ViewJson.of(
             definitions.get().stream()
                 .filter(job -> job.key().equals(key))
@@ -140,46 +141,46 @@ public final class JobsResource implements Resource {
             : Optional.of(ExecutionView.of(executions.getLast())));
   }
 
-  private Answer run(Call call) {
+  private ApiResponse run(ApiRequest call) {
     Run wanted = call.body(Run.class);
     var request =
         TriggerRequest.of(key(call), by(call))
             .with(new Overrides(wanted.args(), wanted.env(), wanted.deadline()))
             .withPriority(wanted.priority());
-    return Answer.json(201, ViewJson.of(new Begun(jobs.trigger(request))));
+    return ApiResponse.json(201, ViewJson.of(new Begun(jobs.trigger(request))));
   }
 
-  private Answer schedules(Call call) {
+  private ApiResponse schedules(ApiRequest call) {
     Optional<String> deployment = call.query("deployment");
-    return Answer.json(
+    return ApiResponse.json(
         ViewJson.of(
             cron.list().stream()
                 .filter(entry -> deployment.map(entry.job().deployment()::equals).orElse(true))
                 .toList()));
   }
 
-  private Answer now(Call call) {
-    return Answer.json(201, ViewJson.of(new Begun(cron.runNow(key(call), by(call)))));
+  private ApiResponse now(ApiRequest call) {
+    return ApiResponse.json(201, ViewJson.of(new Begun(cron.runNow(key(call), by(call)))));
   }
 
-  private Answer enable(Call call) {
+  private ApiResponse enable(ApiRequest call) {
     cron.enable(key(call));
-    return Answer.done();
+    return ApiResponse.done();
   }
 
-  private Answer disable(Call call) {
+  private ApiResponse disable(ApiRequest call) {
     cron.disable(key(call));
-    return Answer.done();
+    return ApiResponse.done();
   }
 
   /** Our own command line says so; everybody else is a program. */
-  private static Trigger by(Call call) {
+  private static Trigger by(ApiRequest call) {
     return call.header("User-Agent").filter(COMMAND_LINE::equals).isPresent()
         ? new Trigger.Cli()
         : new Trigger.Endpoint(call.remote());
   }
 
-  private static JobKey key(Call call) {
+  private static JobKey key(ApiRequest call) {
     return new JobKey(call.path("deployment"), call.path("job"));
   }
 }

@@ -2,8 +2,8 @@ package dev.zlayer.daemon.rest;
 
 import dev.zlayer.container.LogQuery;
 import dev.zlayer.container.LogRecord;
-import dev.zlayer.daemon.http.Answer;
-import dev.zlayer.daemon.http.Call;
+import dev.zlayer.daemon.http.ApiRequest;
+import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.daemon.http.ProblemDocument;
 import dev.zlayer.daemon.http.Route;
 import dev.zlayer.daemon.rest.stream.ExecLines;
@@ -58,7 +58,7 @@ final class LogLines {
         .streams(Line.class, "Lines, long or unfinished ones in parts.");
   }
 
-  static LogQuery query(Call call, Instant now) {
+  static LogQuery query(ApiRequest call, Instant now) {
     return new LogQuery(
         call.number("tail"),
         call.time("since", now),
@@ -69,10 +69,11 @@ final class LogLines {
   }
 
   /** What was printed, without secrets. */
-  static Answer answer(Call call, Supplier<Redaction> redaction, Supplier<LogReader> open) {
+  static ApiResponse answer(
+      ApiRequest call, Supplier<Redaction> redaction, Supplier<LogReader> open) {
     var reader = new RedactingLogReader(open.get(), redaction);
     if (call.query("format").filter("raw"::equals).isPresent()) {
-      return new Answer.Bytes(
+      return new ApiResponse.Bytes(
           "application/octet-stream",
           Map.of(),
           out -> {
@@ -90,10 +91,10 @@ final class LogLines {
           });
     }
     if (call.query("format").filter("frames"::equals).isPresent()) {
-      return new Answer.Bytes(
+      return new ApiResponse.Bytes(
           "application/vnd.zlayer.output", Map.of(), out -> frames(call, reader, out));
     }
-    return new Answer.Lines(
+    return new ApiResponse.Lines(
         out -> {
           out.flush();
           pass(reader, out::flush, line -> out.add(json(line)));
@@ -101,7 +102,7 @@ final class LogLines {
   }
 
   /** For callers that want every byte fast; what fails on the way is the last frame. */
-  private static void frames(Call call, LogReader reader, OutputStream to)
+  private static void frames(ApiRequest call, LogReader reader, OutputStream to)
       throws IOException, InterruptedException {
     var out = new DataOutputStream(new BufferedOutputStream(to, BUFFER));
     out.flush();

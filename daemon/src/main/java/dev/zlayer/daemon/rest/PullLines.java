@@ -1,6 +1,6 @@
 package dev.zlayer.daemon.rest;
 
-import dev.zlayer.daemon.http.Answer;
+import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.json.Json;
 import dev.zlayer.oci.Digest;
 import dev.zlayer.port.PullEvent;
@@ -26,7 +26,7 @@ final class PullLines {
 
   private PullLines() {}
 
-  static void write(PullEvent event, Answer.Lined out) {
+  static void write(PullEvent event, ApiResponse.Lined out) {
     try {
       out.line(json(event));
     } catch (IOException e) {

@@ -2,7 +2,7 @@ package dev.zlayer.daemon.rest;
 
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.daemon.standalone.StandaloneContainers;
-import dev.zlayer.engine.cron.CronLoop;
+import dev.zlayer.engine.cron.CronScheduler;
 import dev.zlayer.engine.deployment.DeploymentStatus;
 import dev.zlayer.engine.deployment.DeploymentStore;
 import dev.zlayer.engine.deployment.Deployments;
@@ -38,7 +38,7 @@ public record Resources(
     StandaloneContainers standalone,
     ServiceTranslator translator,
     JobExecutor jobs,
-    CronLoop cron,
+    CronScheduler cron,
     ImageStore images,
     SecretStore secrets,
     VolumeStore volumes,

@@ -1,7 +1,7 @@
 package dev.zlayer.daemon.rest;
 
-import dev.zlayer.daemon.http.Answer;
-import dev.zlayer.daemon.http.Call;
+import dev.zlayer.daemon.http.ApiRequest;
+import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.daemon.http.Route;
 import dev.zlayer.engine.secret.SecretInfo;
 import dev.zlayer.engine.secret.SecretName;
@@ -68,9 +68,9 @@ public final class SecretsResource implements Resource {
         .with("service", "Only this service of the deployment sees it.");
   }
 
-  private Answer list(Call call) {
+  private ApiResponse list(ApiRequest call) {
     Optional<String> deployment = call.query("deployment");
-    return Answer.json(
+    return ApiResponse.json(
         ViewJson.of(
             secrets.list().stream()
                 .filter(
@@ -79,7 +79,7 @@ public final class SecretsResource implements Resource {
                 .toList()));
   }
 
-  private Answer set(Call call) {
+  private ApiResponse set(ApiRequest call) {
     String value = text(call.wholeBody());
     if (value.isEmpty()) {
       throw new AgentException.InvalidSpec(
@@ -88,7 +88,7 @@ public final class SecretsResource implements Resource {
     }
     SecretInfo info = secrets.set(name(call), value);
     changed.run();
-    return Answer.json(ViewJson.of(SecretView.of(info)));
+    return ApiResponse.json(ViewJson.of(SecretView.of(info)));
   }
 
   private static String text(byte[] body) {
@@ -99,13 +99,13 @@ public final class SecretsResource implements Resource {
     }
   }
 
-  private Answer remove(Call call) {
+  private ApiResponse remove(ApiRequest call) {
     secrets.remove(name(call));
     changed.run();
-    return Answer.done();
+    return ApiResponse.done();
   }
 
-  private static SecretName name(Call call) {
+  private static SecretName name(ApiRequest call) {
     return new SecretName(call.query("deployment"), call.query("service"), call.path("name"));
   }
 }

@@ -3,8 +3,8 @@ package dev.zlayer.daemon.rest;
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.Stats;
 import dev.zlayer.container.StatsSample;
-import dev.zlayer.daemon.http.Answer;
-import dev.zlayer.daemon.http.Call;
+import dev.zlayer.daemon.http.ApiRequest;
+import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.daemon.http.Route;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Container;
@@ -32,7 +32,7 @@ public final class StatsResource implements Resource {
       "Wait for a second reading where none is known that would tell the load.";
 
   private final ContainerRuntime runtime;
-  private final References references;
+  private final ContainerLookup references;
   private final Pauses pauses;
 
   /**
@@ -78,7 +78,7 @@ public final class StatsResource implements Resource {
 
   public StatsResource(ContainerRuntime runtime, Pauses pauses) {
     this.runtime = runtime;
-    this.references = new References(runtime);
+    this.references = new ContainerLookup(runtime);
     this.pauses = pauses;
   }
 
@@ -102,31 +102,33 @@ public final class StatsResource implements Resource {
             .streams(StatsView.class, "With stream."));
   }
 
-  private Answer one(Call call) throws InterruptedException {
+  private ApiResponse one(ApiRequest call) throws InterruptedException {
     Container container = references.find(call.path("ref"));
     StatsSample first = container.sample();
     if (call.flag("stream", false)) {
       return stream(() -> List.of(container));
     }
     return call.flag("rate", false)
-        ? new Answer.Later(() -> one(container, rated(container, first)))
+        ? new ApiResponse.Later(() -> one(container, rated(container, first)))
         : one(container, first);
   }
 
-  private static Answer one(Container container, StatsSample sample) {
-    return Answer.json(ViewJson.of(StatsView.of(container.id(), sample)));
+  private static ApiResponse one(Container container, StatsSample sample) {
+    return ApiResponse.json(ViewJson.of(StatsView.of(container.id(), sample)));
   }
 
-  private Answer all(Call call) throws InterruptedException {
+  private ApiResponse all(ApiRequest call) throws InterruptedException {
     if (call.flag("stream", false)) {
       return stream(runtime::list);
     }
     Map<Container, StatsSample> samples = samples(runtime.list());
-    return call.flag("rate", false) ? new Answer.Later(() -> all(rated(samples))) : all(samples);
+    return call.flag("rate", false)
+        ? new ApiResponse.Later(() -> all(rated(samples)))
+        : all(samples);
   }
 
-  private static Answer all(Map<Container, StatsSample> samples) {
-    return Answer.json(
+  private static ApiResponse all(Map<Container, StatsSample> samples) {
+    return ApiResponse.json(
         ViewJson.of(
             samples.entrySet().stream()
                 .map(entry -> StatsView.of(entry.getKey().id(), entry.getValue()))
@@ -157,8 +159,8 @@ public final class StatsResource implements Resource {
     return sample;
   }
 
-  private Answer stream(Supplier<List<Container>> which) {
-    return new Answer.Lines(
+  private ApiResponse stream(Supplier<List<Container>> which) {
+    return new ApiResponse.Lines(
         out -> {
           out.flush();
           Map<ContainerId, Stats> before = new HashMap<>();
@@ -173,7 +175,7 @@ public final class StatsResource implements Resource {
 
   /** Only what is new, with the rate since the line before; {@code before} becomes what is now. */
   private static void write(
-      Map<Container, StatsSample> now, Map<ContainerId, Stats> before, Answer.Lined out)
+      Map<Container, StatsSample> now, Map<ContainerId, Stats> before, ApiResponse.Lined out)
       throws IOException {
     var told = new HashMap<ContainerId, Stats>();
     for (var entry : now.entrySet()) {

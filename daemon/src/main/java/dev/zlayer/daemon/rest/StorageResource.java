@@ -1,7 +1,7 @@
 package dev.zlayer.daemon.rest;
 
-import dev.zlayer.daemon.http.Answer;
-import dev.zlayer.daemon.http.Call;
+import dev.zlayer.daemon.http.ApiRequest;
+import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.daemon.http.Route;
 import dev.zlayer.engine.volume.VolumeInfo;
 import dev.zlayer.engine.volume.VolumeStore;
@@ -87,34 +87,35 @@ public final class StorageResource implements Resource {
             .givesNothing());
   }
 
-  private Answer list(Call call) {
+  private ApiResponse list(ApiRequest call) {
     return list(call.flag("size", false) ? volumes.listWithSizes() : volumes.list());
   }
 
-  private static Answer list(List<VolumeInfo> volumes) {
-    return Answer.json(ViewJson.of(volumes.stream().map(VolumeView::of).toList()));
+  private static ApiResponse list(List<VolumeInfo> volumes) {
+    return ApiResponse.json(ViewJson.of(volumes.stream().map(VolumeView::of).toList()));
   }
 
-  private Answer inspect(Call call) {
-    return Answer.json(ViewJson.of(VolumeView.of(volumes.inspect(call.path("name")))));
+  private ApiResponse inspect(ApiRequest call) {
+    return ApiResponse.json(ViewJson.of(VolumeView.of(volumes.inspect(call.path("name")))));
   }
 
-  private Answer remove(Call call) {
+  private ApiResponse remove(ApiRequest call) {
     volumes.remove(call.path("name"));
-    return Answer.done();
+    return ApiResponse.done();
   }
 
-  private Answer removeNetwork(Call call) throws InterruptedException {
+  private ApiResponse removeNetwork(ApiRequest call) throws InterruptedException {
     String name = call.path("name");
     networks
         .orElseThrow(
             () -> new AgentException.NotFound("network '" + name + "'", "this node has none"))
         .removeNetwork(name);
-    return Answer.done();
+    return ApiResponse.done();
   }
 
-  private Answer networks() {
-    return Answer.json(ViewJson.of(networks.stream().flatMap(StorageResource::views).toList()));
+  private ApiResponse networks() {
+    return ApiResponse.json(
+        ViewJson.of(networks.stream().flatMap(StorageResource::views).toList()));
   }
 
   private static Stream<NetworkView> views(Networks networks) {

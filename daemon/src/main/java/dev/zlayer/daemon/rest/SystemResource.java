@@ -3,8 +3,8 @@ package dev.zlayer.daemon.rest;
 import dev.zlayer.daemon.Health;
 import dev.zlayer.daemon.Version;
 import dev.zlayer.daemon.config.Configured;
-import dev.zlayer.daemon.http.Answer;
-import dev.zlayer.daemon.http.Call;
+import dev.zlayer.daemon.http.ApiRequest;
+import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.daemon.http.Route;
 import dev.zlayer.daemon.metrics.Metrics;
 import dev.zlayer.json.Json;
@@ -47,36 +47,44 @@ public final class SystemResource implements Resource {
   public List<Route> routes() {
     return List.of(
         Route.view(
-                "/ping", "Answers OK; the cheapest question.", _ -> Answer.text(Call.TEXT, "OK\n"))
-            .givesType(Call.TEXT, "OK"),
+                "/ping",
+                "Answers OK; the cheapest question.",
+                _ -> ApiResponse.text(ApiRequest.TEXT, "OK\n"))
+            .givesType(ApiRequest.TEXT, "OK"),
         Route.view(
-                "/health/live", "Whether the agent is alive.", _ -> Answer.text(Call.TEXT, "OK\n"))
-            .givesType(Call.TEXT, "OK"),
+                "/health/live",
+                "Whether the agent is alive.",
+                _ -> ApiResponse.text(ApiRequest.TEXT, "OK\n"))
+            .givesType(ApiRequest.TEXT, "OK"),
         Route.view(
                 "/health/ready", "Whether every part works; 503 when one does not.", _ -> ready())
             .gives(Health.class),
         Route.view(
-                "/version", "Which build this is.", _ -> Answer.json(ViewJson.of(Version.CURRENT)))
+                "/version",
+                "Which build this is.",
+                _ -> ApiResponse.json(ViewJson.of(Version.CURRENT)))
             .gives(Version.class),
-        Route.view("/info", "What this node is and has.", _ -> Answer.json(info.look()))
-            .givesType(Call.JSON, "Facts about the host, the runtimes and the agent."),
+        Route.view("/info", "What this node is and has.", _ -> ApiResponse.json(info.look()))
+            .givesType(ApiRequest.JSON, "Facts about the host, the runtimes and the agent."),
         Route.view(
                 "/config",
                 "What is in force and where it came from.",
-                _ -> Answer.json(configured.json()))
-            .givesType(Call.JSON, "Every key with its value and source."),
+                _ -> ApiResponse.json(configured.json()))
+            .givesType(ApiRequest.JSON, "Every key with its value and source."),
         Route.view(
                 "/metrics",
                 "Figures for Prometheus.",
-                _ -> Answer.text(Metrics.type(), metrics.get()))
+                _ -> ApiResponse.text(Metrics.type(), metrics.get()))
             .givesType(Metrics.type(), "The text format."),
         Route.view(
-                "/openapi.json", "This interface, described.", _ -> Answer.json(description.get()))
-            .givesType(Call.JSON, "An OpenAPI 3.1 document."));
+                "/openapi.json",
+                "This interface, described.",
+                _ -> ApiResponse.json(description.get()))
+            .givesType(ApiRequest.JSON, "An OpenAPI 3.1 document."));
   }
 
-  private Answer ready() {
+  private ApiResponse ready() {
     Health now = health.get();
-    return Answer.json(now.ready() ? 200 : 503, ViewJson.of(now));
+    return ApiResponse.json(now.ready() ? 200 : 503, ViewJson.of(now));
   }
 }

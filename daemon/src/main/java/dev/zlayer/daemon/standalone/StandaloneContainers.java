@@ -55,7 +55,7 @@ public final class StandaloneContainers implements AutoCloseable {
   private final Log log;
   private final KeyedLock<ContainerId> locks = new KeyedLock<>();
   private final KeyedLock<String> names = new KeyedLock<>();
-  private final Map<ContainerId, KeeperLoop.Handle> keepers = new ConcurrentHashMap<>();
+  private final Map<ContainerId, RestartSupervisor.Handle> keepers = new ConcurrentHashMap<>();
   private final Map<ContainerId, Integer> readers = new ConcurrentHashMap<>();
   private volatile boolean closing;
 
@@ -211,7 +211,7 @@ public final class StandaloneContainers implements AutoCloseable {
 
   /** Nobody reads its output any more: one that is to be removed goes as soon as it exits. */
   public void release(Container container) {
-    KeeperLoop.Handle keeper = keepers.get(container.id());
+    RestartSupervisor.Handle keeper = keepers.get(container.id());
     if (keeper != null) {
       keeper.release();
     }
@@ -299,7 +299,8 @@ public final class StandaloneContainers implements AutoCloseable {
     }
     keepers.put(
         container.id(),
-        KeeperLoop.start(container, lease, new Notes(container), pauses, clock, supervisor, log));
+        RestartSupervisor.start(
+            container, lease, new PendingChanges(container), pauses, clock, supervisor, log));
   }
 
   private Duration left(Instant begin, Duration limit) {
@@ -308,10 +309,10 @@ public final class StandaloneContainers implements AutoCloseable {
   }
 
   /** What a keeper asks and tells; it takes no lock, since whoever has one may wait for it. */
-  private final class Notes implements KeeperLoop.Book {
+  private final class PendingChanges implements RestartSupervisor.Book {
     private final Container container;
 
-    Notes(Container container) {
+    PendingChanges(Container container) {
       this.container = container;
     }
 
@@ -377,7 +378,7 @@ public final class StandaloneContainers implements AutoCloseable {
   }
 
   private void drop(ContainerId id) {
-    KeeperLoop.Handle keeper = keepers.remove(id);
+    RestartSupervisor.Handle keeper = keepers.remove(id);
     if (keeper != null) {
       keeper.close();
     }
@@ -400,6 +401,6 @@ public final class StandaloneContainers implements AutoCloseable {
   @Override
   public void close() {
     closing = true;
-    List.copyOf(keepers.values()).forEach(KeeperLoop.Handle::close);
+    List.copyOf(keepers.values()).forEach(RestartSupervisor.Handle::close);
   }
 }

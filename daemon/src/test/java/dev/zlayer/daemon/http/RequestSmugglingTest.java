@@ -30,25 +30,25 @@ class RequestSmugglingTest {
 
   @TempDir private Path directory;
   private final AtomicInteger hidden = new AtomicInteger();
-  private HttpDoor door;
+  private HttpListener door;
   private Path socket;
 
   @BeforeEach
   void open() {
     socket = directory.resolve("d.sock");
     door =
-        HttpDoor.open(
-            List.of(new HttpDoor.UnixSocket(socket, Optional.empty(), false)),
+        HttpListener.open(
+            List.of(new HttpListener.UnixSocket(socket, Optional.empty(), false)),
             Optional.empty(),
             new Router(
                 List.of(
-                    Route.get("/ping", "Ping.", _ -> Answer.text(Call.TEXT, "OK")),
+                    Route.get("/ping", "Ping.", _ -> ApiResponse.text(ApiRequest.TEXT, "OK")),
                     Route.get(
                         "/hidden",
                         "Hidden.",
                         _ -> {
                           hidden.incrementAndGet();
-                          return Answer.text(Call.TEXT, "seen");
+                          return ApiResponse.text(ApiRequest.TEXT, "seen");
                         }))),
             HttpObserver.NONE,
             Log.silent());

@@ -1,6 +1,6 @@
 package dev.zlayer.engine.deployment;
 
-import dev.zlayer.engine.cron.CronLoop;
+import dev.zlayer.engine.cron.CronScheduler;
 import dev.zlayer.engine.init.Initializer;
 import dev.zlayer.engine.job.JobExecutor;
 import dev.zlayer.engine.service.ReplicaContainers;
@@ -20,7 +20,7 @@ import java.util.random.RandomGenerator;
  * var records = new DeploymentStore(store);
  * var containers = new NetworkedContainers(translator, networks, records);
  * var jobs = JobExecutor.open(jobParts(containers), jobConfig, records.jobs());
- * var cron = CronLoop.open(store, jobs, clock, supervisor, records.jobs());
+ * var cron = CronScheduler.open(store, jobs, clock, supervisor, records.jobs());
  * var deployments = Deployments.open(new DeploymentParts(...), config);
  * }</pre>
  *
@@ -36,7 +36,7 @@ public record DeploymentParts(
     ReplicaContainers containers,
     Initializer initializer,
     JobExecutor jobs,
-    CronLoop cron,
+    CronScheduler cron,
     Rotation rotation,
     DeploymentNetworks networks,
     DeploymentVolumes volumes,

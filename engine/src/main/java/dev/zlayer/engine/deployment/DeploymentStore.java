@@ -28,7 +28,9 @@ public final class DeploymentStore {
     this.store = store;
   }
 
-  /** The jobs and schedules of all deployments, for {@code JobExecutor} and {@code CronLoop}. */
+  /**
+   * The jobs and schedules of all deployments, for {@code JobExecutor} and {@code CronScheduler}.
+   */
   public List<JobDefinition> jobs() {
     return records().stream()
         .filter(record -> !record.removing())

@@ -1,11 +1,11 @@
 package dev.zlayer.engine.deployment;
 
 import dev.zlayer.container.ServiceKey;
-import dev.zlayer.engine.depend.Board;
-import dev.zlayer.engine.service.Blueprint;
+import dev.zlayer.engine.depend.DependencyStatuses;
 import dev.zlayer.engine.service.EndedReplica;
-import dev.zlayer.engine.service.ServiceLoop;
 import dev.zlayer.engine.service.ServiceParts;
+import dev.zlayer.engine.service.ServiceRevision;
+import dev.zlayer.engine.service.ServiceRunner;
 import dev.zlayer.engine.state.Change;
 import dev.zlayer.engine.state.Event;
 import dev.zlayer.error.AgentException;
@@ -52,7 +52,7 @@ public final class Deployments implements AutoCloseable {
   private final String salt;
   private final KeyedLock<String> locks = new KeyedLock<>();
   private final Map<String, LiveDeployment> live = new ConcurrentSkipListMap<>();
-  private final Map<String, Owner<RemovalLoop>> removals = new ConcurrentHashMap<>();
+  private final Map<String, Owner<DeploymentRemoval>> removals = new ConcurrentHashMap<>();
   private final Watched<Long> changes = new Watched<>(0L);
 
   private Deployments(DeploymentParts parts, DeploymentConfig config) {
@@ -62,7 +62,7 @@ public final class Deployments implements AutoCloseable {
     this.writer = new RevisionWriter(parts.store(), store, config.revisions());
     this.view = new StatusView(parts);
     this.starts = new Semaphore(Math.max(1, config.starts()), true);
-    this.salt = Salt.of(parts.store(), parts.random());
+    this.salt = StoreSalt.of(parts.store(), parts.random());
   }
 
   /** Goes on with everything that the store says is wanted; returns before it is true. */
@@ -79,7 +79,7 @@ public final class Deployments implements AutoCloseable {
 
   private void recover() {
     Map<String, List<ServiceKey>> services =
-        ServiceLoop.stored(parts.store(), parts.clock().instant()).stream()
+        ServiceRunner.stored(parts.store(), parts.clock().instant()).stream()
             .collect(Collectors.groupingBy(ServiceKey::deployment));
     for (DeploymentRecord record : store.records()) {
       Optional<Revision> newest = store.revision(record.name(), record.revision());
@@ -210,10 +210,10 @@ public final class Deployments implements AutoCloseable {
 
   private void remove(LiveDeployment deployment) {
     deployment.leave(deployment.record());
-    Owner<RemovalLoop> _ =
+    Owner<DeploymentRemoval> _ =
         removals.computeIfAbsent(
             deployment.record().name(),
-            _ -> RemovalLoop.start(parts, store, deployment, changes, this::removed));
+            _ -> DeploymentRemoval.start(parts, store, deployment, changes, this::removed));
   }
 
   private void removed(String name) {
@@ -288,7 +288,7 @@ public final class Deployments implements AutoCloseable {
    * @throws AgentException.NotFound there is no such service
    */
   public List<EndedReplica> ended(ServiceKey service) {
-    ServiceLoop _ = loop(service);
+    ServiceRunner _ = loop(service);
     return EndedReplica.read(parts.store(), service);
   }
 
@@ -307,7 +307,7 @@ public final class Deployments implements AutoCloseable {
     loop(service).restart();
   }
 
-  private ServiceLoop loop(ServiceKey service) {
+  private ServiceRunner loop(ServiceKey service) {
     return deployment(service.deployment()).service(service.service());
   }
 
@@ -321,7 +321,7 @@ public final class Deployments implements AutoCloseable {
    * @param progress is told what happens meanwhile, on the thread of the caller
    * @throws AgentException.NotFound there is no such deployment
    */
-  public Settled awaitStable(String name, Deadline deadline, Consumer<Progress> progress)
+  public WaitResult awaitStable(String name, Deadline deadline, Consumer<Progress> progress)
       throws InterruptedException {
     LiveDeployment deployment = deployment(name);
     try (var reporter = new Reporter(parts.store(), deployment, progress)) {
@@ -330,14 +330,15 @@ public final class Deployments implements AutoCloseable {
         Optional<DeploymentStatus> status = Optional.ofNullable(live.get(name)).map(this::statusOf);
         reporter.report();
         if (status.isEmpty()) {
-          return new Settled(Settled.Outcome.REMOVED, Optional.empty(), Optional.empty());
+          return new WaitResult(WaitResult.Outcome.REMOVED, Optional.empty(), Optional.empty());
         }
-        Optional<Settled> settled = StatusView.settled(status.get());
+        Optional<WaitResult> settled = StatusView.settled(status.get());
         if (settled.isPresent()) {
           return settled.get();
         }
         if (!awaitChange(seen, deadline)) {
-          return new Settled(Settled.Outcome.TIMEOUT, status, StatusView.missing(status.get()));
+          return new WaitResult(
+              WaitResult.Outcome.TIMEOUT, status, StatusView.missing(status.get()));
         }
       }
     }
@@ -355,7 +356,7 @@ public final class Deployments implements AutoCloseable {
   /** Secrets have changed: services that use them are rolled. */
   public void secretsChanged() {
     live.values()
-        .forEach(deployment -> deployment.services().values().forEach(ServiceLoop::reconsider));
+        .forEach(deployment -> deployment.services().values().forEach(ServiceRunner::reconsider));
   }
 
   /** Looks at the clock again; for clocks that do not go by themselves. */
@@ -403,17 +404,19 @@ public final class Deployments implements AutoCloseable {
   }
 
   /** What all deployments have in common. */
-  private final class Shared implements LiveDeployment.Commons {
+  private final class Shared implements LiveDeployment.Context {
     @Override
     public ServiceParts serviceParts(
-        Board board, Blueprint.Shelf shelf, ServiceParts.Audience audience) {
+        DependencyStatuses dependencies,
+        ServiceRevision.Shelf shelf,
+        ServiceParts.Listener audience) {
       return new ServiceParts(
           parts.store(),
           parts.runtime(),
           parts.containers(),
           parts.initializer(),
           parts.rotation(),
-          board,
+          dependencies,
           shelf,
           starts,
           config.cores(),

@@ -1,12 +1,12 @@
 package dev.zlayer.engine.deployment;
 
 import dev.zlayer.container.ServiceKey;
-import dev.zlayer.engine.depend.Board;
 import dev.zlayer.engine.depend.DependencyOrder;
+import dev.zlayer.engine.depend.DependencyStatuses;
 import dev.zlayer.engine.job.JobKey;
-import dev.zlayer.engine.service.Blueprint;
-import dev.zlayer.engine.service.ServiceLoop;
 import dev.zlayer.engine.service.ServiceParts;
+import dev.zlayer.engine.service.ServiceRevision;
+import dev.zlayer.engine.service.ServiceRunner;
 import dev.zlayer.engine.service.ServiceState;
 import dev.zlayer.engine.service.ServiceStatus;
 import dev.zlayer.error.AgentException;
@@ -30,13 +30,13 @@ import java.util.stream.Collectors;
  * The loops of one deployment. Changed only by whoever holds the deployment's lock in {@link
  * Deployments}; looked at by everybody.
  */
-final class LiveDeployment implements ServiceParts.Audience, AutoCloseable {
+final class LiveDeployment implements ServiceParts.Listener, AutoCloseable {
   private final DeploymentParts parts;
   private final DeploymentStore store;
-  private final Commons commons;
-  private final Board board = new Board();
-  private final Map<String, ServiceLoop> services = new ConcurrentHashMap<>();
-  private final Map<String, JobGateLoop.Handle> gates = new ConcurrentHashMap<>();
+  private final Context context;
+  private final DependencyStatuses dependencies = new DependencyStatuses();
+  private final Map<String, ServiceRunner> services = new ConcurrentHashMap<>();
+  private final Map<String, DependencyJob.Handle> gates = new ConcurrentHashMap<>();
   private final ParsedRevisions parsed = new ParsedRevisions();
   private final List<Consumer<Progress>> listeners = new CopyOnWriteArrayList<>();
   private volatile DeploymentRecord record;
@@ -47,18 +47,21 @@ final class LiveDeployment implements ServiceParts.Audience, AutoCloseable {
   private volatile long eventsBefore;
 
   /** What all deployments share. */
-  interface Commons {
-    ServiceParts serviceParts(Board board, Blueprint.Shelf shelf, ServiceParts.Audience audience);
+  interface Context {
+    ServiceParts serviceParts(
+        DependencyStatuses dependencies,
+        ServiceRevision.Shelf shelf,
+        ServiceParts.Listener audience);
 
     /** Something looks different. */
     void changed();
   }
 
   LiveDeployment(
-      DeploymentParts parts, DeploymentStore store, Commons commons, DeploymentRecord record) {
+      DeploymentParts parts, DeploymentStore store, Context context, DeploymentRecord record) {
     this.parts = parts;
     this.store = store;
-    this.commons = commons;
+    this.context = context;
     this.record = record;
   }
 
@@ -79,16 +82,16 @@ final class LiveDeployment implements ServiceParts.Audience, AutoCloseable {
     return problem;
   }
 
-  Map<String, ServiceLoop> services() {
+  Map<String, ServiceRunner> services() {
     return services;
   }
 
-  Map<String, JobGateLoop.Handle> gates() {
+  Map<String, DependencyJob.Handle> gates() {
     return gates;
   }
 
-  Board board() {
-    return board;
+  DependencyStatuses dependencies() {
+    return dependencies;
   }
 
   /** The number of the last event before the newest revision was wanted. */
@@ -100,7 +103,7 @@ final class LiveDeployment implements ServiceParts.Audience, AutoCloseable {
   void recover(Revision newest, List<ServiceKey> stored) {
     directory = newest.directory();
     for (ServiceKey key : stored) {
-      services.put(key.service(), ServiceLoop.open(serviceParts(), key));
+      services.put(key.service(), ServiceRunner.open(serviceParts(), key));
     }
     try {
       spec = Optional.of(parsed.read(newest));
@@ -110,7 +113,7 @@ final class LiveDeployment implements ServiceParts.Audience, AutoCloseable {
     } catch (AgentException e) {
       problem = Optional.of(e);
     }
-    commons.changed();
+    context.changed();
   }
 
   /** Wants this from now on; it is durable already. */
@@ -124,7 +127,7 @@ final class LiveDeployment implements ServiceParts.Audience, AutoCloseable {
     parts.jobs().define(record.name(), DeploymentStore.jobs(spec));
     parts.cron().define(record.name(), DeploymentStore.jobs(spec));
     bring(true);
-    commons.changed();
+    context.changed();
   }
 
   private void bring(boolean again) {
@@ -148,14 +151,14 @@ final class LiveDeployment implements ServiceParts.Audience, AutoCloseable {
 
   private void aim(String name, boolean again) {
     while (true) {
-      ServiceLoop loop =
+      ServiceRunner loop =
           services.computeIfAbsent(
-              name, _ -> ServiceLoop.open(serviceParts(), new ServiceKey(record.name(), name)));
+              name, _ -> ServiceRunner.open(serviceParts(), new ServiceKey(record.name(), name)));
       boolean there = loop.revisions().getFirst() == record.revision();
       ServiceState state = loop.status().state();
       boolean fine = state == ServiceState.RUNNING || state == ServiceState.STOPPED;
       boolean ask = !there || (again && !fine);
-      if (!ask || loop.aim(record.revision())) {
+      if (!ask || loop.apply(record.revision())) {
         return;
       }
       // its removal ended meanwhile, and the loop with it: the next one begins with nothing
@@ -164,10 +167,10 @@ final class LiveDeployment implements ServiceParts.Audience, AutoCloseable {
   }
 
   private ServiceParts serviceParts() {
-    return commons.serviceParts(board, this::blueprint, this);
+    return context.serviceParts(dependencies, this::blueprint, this);
   }
 
-  private Optional<Blueprint> blueprint(String service, long revision) {
+  private Optional<ServiceRevision> blueprint(String service, long revision) {
     try {
       return parsed
           .find(revision, () -> store.revision(record.name(), revision))
@@ -175,7 +178,7 @@ final class LiveDeployment implements ServiceParts.Audience, AutoCloseable {
               known ->
                   Optional.ofNullable(known.spec().services().get(service))
                       .filter(found -> found.rtype() == RunType.SERVICE)
-                      .map(found -> new Blueprint(revision, found, known.directory())));
+                      .map(found -> new ServiceRevision(revision, found, known.directory())));
     } catch (AgentException _) {
       // this program does not take a file that another one took
       return Optional.empty();
@@ -199,18 +202,18 @@ final class LiveDeployment implements ServiceParts.Audience, AutoCloseable {
         });
     for (String name : needed) {
       ServiceSpec job = Optional.ofNullable(wanted.services().get(name)).orElseThrow();
-      JobGateLoop.Handle known = gates.get(name);
+      DependencyJob.Handle known = gates.get(name);
       if (known != null) {
         known.want(record.revision(), job, again);
       } else {
         var loop =
-            new JobGateLoop.Handle(
+            new DependencyJob.Handle(
                 parts,
-                board,
+                dependencies,
                 new JobKey(record.name(), name),
                 record.revision(),
                 job,
-                commons::changed);
+                context::changed);
         gates.put(name, loop);
         loop.start();
       }
@@ -225,25 +228,25 @@ final class LiveDeployment implements ServiceParts.Audience, AutoCloseable {
   void leave(DeploymentRecord record) {
     this.record = record;
     leaving = true;
-    gates.values().forEach(JobGateLoop.Handle::close);
+    gates.values().forEach(DependencyJob.Handle::close);
     gates.clear();
-    services.values().forEach(ServiceLoop::remove);
-    commons.changed();
+    services.values().forEach(ServiceRunner::remove);
+    context.changed();
   }
 
   /** All containers stop in the same order; nothing is forgotten. */
   void halt() {
     leaving = true;
-    gates.values().forEach(JobGateLoop.Handle::close);
+    gates.values().forEach(DependencyJob.Handle::close);
     gates.clear();
-    services.values().forEach(ServiceLoop::halt);
+    services.values().forEach(ServiceRunner::halt);
   }
 
   boolean empty() {
     return services.isEmpty();
   }
 
-  ServiceLoop service(String name) {
+  ServiceRunner service(String name) {
     return Optional.ofNullable(services.get(name))
         .orElseThrow(
             () ->
@@ -262,7 +265,7 @@ final class LiveDeployment implements ServiceParts.Audience, AutoCloseable {
   @Override
   public void changed(ServiceStatus status) {
     listeners.forEach(listener -> listener.accept(new Progress.Changed(status)));
-    commons.changed();
+    context.changed();
   }
 
   @Override
@@ -270,14 +273,14 @@ final class LiveDeployment implements ServiceParts.Audience, AutoCloseable {
     if (!listeners.isEmpty()) {
       var progress = new Progress.Pulling(service, image, event);
       listeners.forEach(listener -> listener.accept(progress));
-      commons.changed();
+      context.changed();
     }
   }
 
   @Override
   public void gone(String service) {
     services.remove(service);
-    commons.changed();
+    context.changed();
   }
 
   @Override
@@ -298,13 +301,13 @@ final class LiveDeployment implements ServiceParts.Audience, AutoCloseable {
   }
 
   void wake() {
-    services.values().forEach(ServiceLoop::wake);
-    gates.values().forEach(JobGateLoop.Handle::wake);
+    services.values().forEach(ServiceRunner::wake);
+    gates.values().forEach(DependencyJob.Handle::wake);
   }
 
   @Override
   public void close() {
-    gates.values().forEach(JobGateLoop.Handle::close);
-    services.values().forEach(ServiceLoop::close);
+    gates.values().forEach(DependencyJob.Handle::close);
+    services.values().forEach(ServiceRunner::close);
   }
 }

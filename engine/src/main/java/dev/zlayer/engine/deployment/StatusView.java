@@ -6,7 +6,7 @@ import dev.zlayer.engine.job.Execution;
 import dev.zlayer.engine.job.JobDefinition;
 import dev.zlayer.engine.job.JobKey;
 import dev.zlayer.engine.service.Failure;
-import dev.zlayer.engine.service.ServiceLoop;
+import dev.zlayer.engine.service.ServiceRunner;
 import dev.zlayer.engine.service.ServiceState;
 import dev.zlayer.engine.service.ServiceStatus;
 import dev.zlayer.spec.RunType;
@@ -28,7 +28,7 @@ final class StatusView {
     DeploymentRecord record = live.record();
     List<ServiceStatus> services =
         live.services().values().stream()
-            .map(ServiceLoop::status)
+            .map(ServiceRunner::status)
             .sorted(Comparator.comparing(ServiceStatus::key))
             .toList();
     List<JobStatus> jobs =
@@ -63,14 +63,14 @@ final class StatusView {
   private JobStatus job(LiveDeployment live, JobDefinition job) {
     JobKey key = job.key();
     Optional<Execution> last = parts.jobs().list(key).stream().reduce((_, later) -> later);
-    Optional<JobGateLoop.View> gate =
-        Optional.ofNullable(live.gates().get(key.name())).map(JobGateLoop.Handle::view);
+    Optional<DependencyJob.View> gate =
+        Optional.ofNullable(live.gates().get(key.name())).map(DependencyJob.Handle::view);
     return new JobStatus(
         key,
         parts.cron().find(key),
         last,
-        gate.flatMap(JobGateLoop.View::waitingFor),
-        gate.flatMap(JobGateLoop.View::lastError));
+        gate.flatMap(DependencyJob.View::waitingFor),
+        gate.flatMap(DependencyJob.View::lastError));
   }
 
   private static State state(
@@ -117,7 +117,7 @@ final class StatusView {
   }
 
   /** The end of waiting, if this is it. */
-  static Optional<Settled> settled(DeploymentStatus status) {
+  static Optional<WaitResult> settled(DeploymentStatus status) {
     if (status.state() == State.REMOVING) {
       return Optional.empty();
     }
@@ -127,14 +127,15 @@ final class StatusView {
             .or(() -> status.jobs().stream().flatMap(job -> job.lastError().stream()).findFirst())
             .or(() -> status.services().stream().flatMap(StatusView::failure).findFirst());
     if (reason.isPresent()) {
-      return Optional.of(new Settled(Settled.Outcome.FAILED, Optional.of(status), reason));
+      return Optional.of(new WaitResult(WaitResult.Outcome.FAILED, Optional.of(status), reason));
     }
     boolean reached =
         status.state() == State.RUNNING
             && status.services().stream()
                 .allMatch(service -> service.revision() == status.revision());
     return reached
-        ? Optional.of(new Settled(Settled.Outcome.STABLE, Optional.of(status), Optional.empty()))
+        ? Optional.of(
+            new WaitResult(WaitResult.Outcome.STABLE, Optional.of(status), Optional.empty()))
         : Optional.empty();
   }
 

@@ -2,7 +2,7 @@ package dev.zlayer.engine.job;
 
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.AtomicFile;
-import dev.zlayer.host.file.PrivatePlace;
+import dev.zlayer.host.file.PrivateDirectory;
 import dev.zlayer.port.Archivable;
 import dev.zlayer.spec.value.ByteSize;
 import dev.zlayer.tar.LimitedOutput;
@@ -108,7 +108,7 @@ final class ArtifactStore {
       throws IOException, InterruptedException {
     Path place = directory.resolve(id.text());
     Path part = place.resolve(name + ".part");
-    PrivatePlace.directory(directory);
+    PrivateDirectory.directory(directory);
     Files.createDirectories(place);
     try {
       try (var out = Files.newOutputStream(part)) {

@@ -24,7 +24,7 @@ public final class JobExecutor implements AutoCloseable {
   private final JobParts parts;
   private final ExecutionView view = new ExecutionView();
   private final Watched<List<JobDefinition>> definitions;
-  private final Owner<JobLoop> loop;
+  private final Owner<JobDispatcher> loop;
   private volatile boolean closing;
   private final ArtifactStore artifacts;
   private final JobLogStore logs;
@@ -43,18 +43,18 @@ public final class JobExecutor implements AutoCloseable {
   }
 
   /** From what is durable, at the beginning and when the state could not be trusted any more. */
-  private JobLoop load(Owner<JobLoop> owner, JobParts parts, JobConfig config) {
+  private JobDispatcher load(Owner<JobDispatcher> owner, JobParts parts, JobConfig config) {
     var ledger = new Ledger();
-    var book = new JobBook(config, new ExecutionIds(parts.random()), ledger);
+    var machine = new JobStateMachine(config, new ExecutionIds(parts.random()), ledger);
     List<JobDefinition> jobs = definitions.now();
     jobs.stream()
         .map(job -> job.key().deployment())
         .distinct()
-        .forEach(deployment -> book.define(deployment, of(deployment, jobs)));
+        .forEach(deployment -> machine.define(deployment, of(deployment, jobs)));
     List<Execution> stored = stored(parts);
-    book.recover(stored, number(parts.store()));
+    machine.recover(stored, number(parts.store()));
     stored.forEach(execution -> view.publish(execution.id(), Optional.of(execution)));
-    return new JobLoop(owner, parts, book, ledger, view);
+    return new JobDispatcher(owner, parts, machine, ledger, view);
   }
 
   private static List<JobDefinition> of(String deployment, List<JobDefinition> jobs) {
@@ -102,7 +102,7 @@ public final class JobExecutor implements AutoCloseable {
     boolean _ =
         loop.ask(
             owned -> {
-              owned.book().define(deployment, jobs);
+              owned.machine().define(deployment, jobs);
               return true;
             });
   }
@@ -116,7 +116,7 @@ public final class JobExecutor implements AutoCloseable {
    */
   public ExecutionId trigger(TriggerRequest request) {
     requireOpen();
-    return loop.ask(owned -> owned.book().trigger(request, owned.now()));
+    return loop.ask(owned -> owned.machine().trigger(request, owned.now()));
   }
 
   /**
@@ -128,7 +128,7 @@ public final class JobExecutor implements AutoCloseable {
    */
   public Execution cancel(ExecutionId id) {
     requireOpen();
-    return loop.ask(owned -> owned.book().cancel(id, owned.now()));
+    return loop.ask(owned -> owned.machine().cancel(id, owned.now()));
   }
 
   private void requireOpen() {

@@ -24,7 +24,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Carries out one attempt on a thread of its own: makes the container, starts it, waits for its
  * end, keeps what it left, reports, removes it. Every step can be done again by a later process of
- * the agent: before {@link Desk#ready} nothing has run, after it the container itself tells.
+ * the agent: before {@link RunCallbacks#ready} nothing has run, after it the container itself
+ * tells.
  */
 final class JobRun {
   /** Names the execution on its containers. */
@@ -44,7 +45,7 @@ final class JobRun {
   private static final System.Logger LOG = System.getLogger(JobRun.class.getName());
 
   /** The loop, as a run sees it. */
-  interface Desk {
+  interface RunCallbacks {
     /** Blocks until it is durable that the process is about to start; false: do not start it. */
     boolean ready(ExecutionId id, int attempt) throws InterruptedException;
 
@@ -61,13 +62,13 @@ final class JobRun {
   }
 
   private final JobParts parts;
-  private final Desk desk;
-  private final Harvest harvest;
+  private final RunCallbacks callbacks;
+  private final ResultCollector harvest;
   private final Execution execution;
   private final Optional<JobDefinition> definition;
   private final int attempt;
   private final ContainerId container;
-  private volatile Effect.@Nullable Why halt;
+  private volatile JobEffect.@Nullable Why halt;
   private boolean collecting;
 
   /** What is being done before the process runs, for the reason of a failure. */
@@ -75,21 +76,21 @@ final class JobRun {
 
   JobRun(
       JobParts parts,
-      Desk desk,
-      Harvest harvest,
+      RunCallbacks callbacks,
+      ResultCollector harvest,
       Execution execution,
       Optional<JobDefinition> definition) {
     this.parts = parts;
-    this.desk = desk;
+    this.callbacks = callbacks;
     this.harvest = harvest;
     this.execution = execution;
     this.definition = definition;
     this.attempt = execution.attempt().number();
     this.container = execution.container(attempt);
     if (execution.cancelRequested()) {
-      halt = Effect.Why.CANCELLED;
+      halt = JobEffect.Why.CANCELLED;
     } else if (execution.timedOut()) {
-      halt = Effect.Why.DEADLINE;
+      halt = JobEffect.Why.DEADLINE;
     }
   }
 
@@ -98,13 +99,13 @@ final class JobRun {
   }
 
   /** Makes the run end its container; the thread has to be interrupted afterwards. */
-  void halt(Effect.Why why) {
+  void halt(JobEffect.Why why) {
     halt = why;
   }
 
   void run() {
     try {
-      desk.ended(execution.id(), attempt, end());
+      callbacks.ended(execution.id(), attempt, end());
       boolean _ = Thread.interrupted();
       // what cannot be removed now is tried again when the loop tidies
       remove(container);
@@ -162,7 +163,7 @@ final class JobRun {
       return;
     }
     if (!(execution.status() instanceof ExecutionStatus.Uploading)) {
-      desk.uploading(execution.id(), attempt, exit);
+      callbacks.uploading(execution.id(), attempt, exit);
     }
     for (int tries = 0; ; tries++) {
       try {
@@ -234,7 +235,7 @@ final class JobRun {
     Container made = parts.runtime().create(container, spec);
     phase = Optional.empty();
     parts.initializer().fetch(made, this::tell);
-    if (!desk.ready(execution.id(), attempt)) {
+    if (!callbacks.ready(execution.id(), attempt)) {
       throw new InterruptedException("halted before the start");
     }
     return made;
@@ -250,7 +251,7 @@ final class JobRun {
   }
 
   private void tell(StepReport report) {
-    desk.step(execution.id(), attempt, report);
+    callbacks.step(execution.id(), attempt, report);
   }
 
   /** What an earlier process of the agent made for this attempt; none of it counts yet. */
@@ -279,7 +280,7 @@ final class JobRun {
           return AttemptEnd.neverRan();
         }
         Duration grace =
-            halt == Effect.Why.CANCELLED ? made.get().spec().stop().grace() : Duration.ZERO;
+            halt == JobEffect.Why.CANCELLED ? made.get().spec().stop().grace() : Duration.ZERO;
         Optional<Outcome> outcome = made.get().stop(grace);
         return collecting
             ? harvest.withoutArtifacts(execution, definition, made.get(), outcome)
@@ -294,7 +295,7 @@ final class JobRun {
 
   /** An interrupt without a reason to halt means that the agent ends. */
   private void requireWanted() throws InterruptedException {
-    if (desk.closing() || halt == null) {
+    if (callbacks.closing() || halt == null) {
       throw new InterruptedException("the agent ends");
     }
   }
@@ -303,7 +304,7 @@ final class JobRun {
   private AttemptEnd failed(AgentException error) throws InterruptedException {
     boolean running = began();
     for (int tries = 0; ; tries++) {
-      if (desk.closing()) {
+      if (callbacks.closing()) {
         throw new InterruptedException("the agent ends");
       }
       try {

@@ -40,7 +40,7 @@ final class Ledger {
   private final Map<ExecutionId, Optional<Execution>> before = new LinkedHashMap<>();
   private final List<Change.Write> writes = new ArrayList<>();
   private final List<Event> events = new ArrayList<>();
-  private final List<Effect> effects = new ArrayList<>();
+  private final List<JobEffect> effects = new ArrayList<>();
   private long numberBefore;
 
   /** How many results of a job there are, and their size. */
@@ -101,7 +101,7 @@ final class Ledger {
     events.add(event);
   }
 
-  void then(Effect effect) {
+  void then(JobEffect effect) {
     effects.add(effect);
   }
 
@@ -147,7 +147,7 @@ final class Ledger {
     for (Attempt attempt : execution.attempts()) {
       writes.add(new Change.Delete(LOGS, logKey(execution.id(), attempt.number())));
     }
-    effects.add(new Effect.Discard(execution.id()));
+    effects.add(new JobEffect.Discard(execution.id()));
   }
 
   /** All that has to become durable now. */
@@ -168,9 +168,10 @@ final class Ledger {
   }
 
   /** It is durable: returns the changed executions for {@code published} and what is to be done. */
-  List<Effect> accept(java.util.function.BiConsumer<ExecutionId, Optional<Execution>> published) {
+  List<JobEffect> accept(
+      java.util.function.BiConsumer<ExecutionId, Optional<Execution>> published) {
     before.keySet().forEach(id -> published.accept(id, find(id)));
-    List<Effect> todo = List.copyOf(effects);
+    List<JobEffect> todo = List.copyOf(effects);
     clear();
     return todo;
   }

@@ -36,7 +36,7 @@ public final class S3Transfer implements AutoCloseable {
    * @throws S3Failure the store refused, or could not be reached
    */
   public String push(Archivable files, String source, String key) throws InterruptedException {
-    return new Pushing(store, files).push(source, key);
+    return new S3Push(store, files).push(source, key);
   }
 
   /**
@@ -48,7 +48,7 @@ public final class S3Transfer implements AutoCloseable {
    */
   public String pull(Archivable files, String key, String destination, Owner owner)
       throws InterruptedException {
-    return new Pulling(store, files, files::copyIn, owner).pull(key, destination);
+    return new S3Pull(store, files, files::copyIn, owner).pull(key, destination);
   }
 
   /**
@@ -60,7 +60,7 @@ public final class S3Transfer implements AutoCloseable {
    */
   public String pullAll(Archivable files, String prefix, String destination, Owner owner)
       throws InterruptedException {
-    return new Pulling(store, files, files::fill, owner).pullAny(prefix, destination);
+    return new S3Pull(store, files, files::fill, owner).pullAny(prefix, destination);
   }
 
   @Override

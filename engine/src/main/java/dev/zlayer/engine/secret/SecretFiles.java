@@ -31,10 +31,10 @@ public final class SecretFiles implements SecretMounts {
   private static final String NEW = ".new";
 
   private final Path directory;
-  private final Seal names;
+  private final SecretCipher names;
   private final KeyedLock<String> locks = new KeyedLock<>();
 
-  private SecretFiles(Path directory, Seal names) {
+  private SecretFiles(Path directory, SecretCipher names) {
     this.directory = directory;
     this.names = names;
   }
@@ -44,14 +44,14 @@ public final class SecretFiles implements SecretMounts {
    *
    * @throws AgentException.Configuration it does not, and nothing can be mounted
    */
-  public static SecretFiles open(Path directory, SealKey key) {
+  public static SecretFiles open(Path directory, SecretKey key) {
     try {
       Files.createDirectories(directory);
       if (!Files.getFileStore(directory).type().equals(MEMORY)) {
         Mounts.tmpfs(directory, "mode=0700,size=64m");
       }
       Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwx------"));
-      return new SecretFiles(directory, new Seal(key));
+      return new SecretFiles(directory, new SecretCipher(key));
     } catch (IOException e) {
       throw new AgentException.Configuration(
           "secrets cannot be kept in memory at %s: %s; run the agent as root or give a directory on"

@@ -32,20 +32,20 @@ public final class SecretStore implements SecretSource {
   private static final int MOST_BYTES = 512 * 1024;
 
   private final StateStore store;
-  private final Seal seal;
+  private final SecretCipher seal;
   private final InstantSource clock;
   private final Object writing = new Object();
   private volatile Redaction redaction = Redaction.NOTHING;
 
-  private SecretStore(StateStore store, Seal seal, InstantSource clock) {
+  private SecretStore(StateStore store, SecretCipher seal, InstantSource clock) {
     this.store = store;
     this.seal = seal;
     this.clock = clock;
   }
 
   /** Throws {@link AgentException.Configuration} when the secrets were sealed with another key. */
-  public static SecretStore open(StateStore store, SealKey key, InstantSource clock) {
-    var seal = new Seal(key);
+  public static SecretStore open(StateStore store, SecretKey key, InstantSource clock) {
+    var seal = new SecretCipher(key);
     Optional<byte[]> check = store.find(CHECK_KIND, CHECK);
     if (check.isEmpty()) {
       store.commit(

@@ -3,11 +3,11 @@ package dev.zlayer.engine.service;
 /** A small step towards what is wanted. */
 sealed interface Action {
   /** Make a container of a replica and start it. */
-  record Start(Slot slot, String hash) implements Action {}
+  record Start(ReplicaId slot, String hash) implements Action {}
 
   /** Take a container out of rotation, end it, take it away. */
-  record Stop(Slot slot, long generation, String reason) implements Action {}
+  record Stop(ReplicaId slot, long generation, String reason) implements Action {}
 
   /** Take a container away that does not run. */
-  record Remove(Slot slot, long generation) implements Action {}
+  record Remove(ReplicaId slot, long generation) implements Action {}
 }

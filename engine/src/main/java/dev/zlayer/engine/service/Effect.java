@@ -11,7 +11,7 @@ import java.util.List;
 /** Something to do once the decision behind it is durable; its end is reported to the book. */
 sealed interface Effect {
   /** Find out what containers are made from. */
-  record Resolve(Blueprint blueprint) implements Effect {}
+  record Resolve(ServiceRevision blueprint) implements Effect {}
 
   record Start(ContainerId id, ContainerSpec spec, ServiceSpec service) implements Effect {}
 

@@ -48,7 +48,7 @@ final class EffectRunner {
   }
 
   /** What the book is told about the end of an effect. */
-  private interface News extends BiConsumer<ServiceBook, Instant> {}
+  private interface News extends BiConsumer<ServiceReconciler, Instant> {}
 
   private interface Step {
     News run() throws InterruptedException;
@@ -60,8 +60,8 @@ final class EffectRunner {
   }
 
   /** A measurement, when one is due. */
-  Optional<Effect> measure(ServiceBook book, Instant now) {
-    return meter.due(book, now);
+  Optional<Effect> measure(ServiceReconciler reconciler, Instant now) {
+    return meter.due(reconciler, now);
   }
 
   void clockMoved(Duration by) {
@@ -70,11 +70,11 @@ final class EffectRunner {
 
   void act(Effect effect, ServiceRecord record) {
     switch (effect) {
-      case Effect.Resolve(Blueprint blueprint) ->
+      case Effect.Resolve(ServiceRevision blueprint) ->
           spawn(
               "resolve " + key,
               () -> resolve(blueprint, record),
-              e -> (book, now) -> book.unresolved(blueprint, e, now));
+              e -> (reconciler, now) -> reconciler.unresolved(blueprint, e, now));
       case Effect.Start start ->
           starting.put(
               start.id(),
@@ -93,23 +93,23 @@ final class EffectRunner {
               "stop " + id,
               () -> {
                 work.stop(id, container, grace);
-                return (book, now) -> book.removed(id, now);
+                return (reconciler, now) -> reconciler.removed(id, now);
               },
-              e -> (book, now) -> book.notRemoved(id, e, now));
+              e -> (reconciler, now) -> reconciler.notRemoved(id, e, now));
       case Effect.Remove(ContainerId id, Container container) ->
           spawn(
               "remove " + id,
               () -> {
                 work.remove(container);
-                return (book, now) -> book.removed(id, now);
+                return (reconciler, now) -> reconciler.removed(id, now);
               },
-              e -> (book, now) -> book.notRemoved(id, e, now));
+              e -> (reconciler, now) -> reconciler.notRemoved(id, e, now));
       case Effect.Watch(ContainerId id, Container container) ->
           // a runtime that does not answer now is asked again when the containers are listed
           spawn(
               "watch " + id,
               () -> watch(id, container),
-              _ -> (book, now) -> book.unwatched(id, now));
+              _ -> (reconciler, now) -> reconciler.unwatched(id, now));
       case Effect.Check check ->
           spawn(
               "check " + check.id(),
@@ -131,7 +131,8 @@ final class EffectRunner {
     return controller -> controller.accept(news);
   }
 
-  private News resolve(Blueprint blueprint, ServiceRecord record) throws InterruptedException {
+  private News resolve(ServiceRevision blueprint, ServiceRecord record)
+      throws InterruptedException {
     Resolved resolved =
         resolver.resolve(
             key,
@@ -139,34 +140,34 @@ final class EffectRunner {
             Optional.ofNullable(record.images().get(blueprint.revision())),
             record.restarts(),
             (image, event) -> parts.audience().pulling(key.service(), image, event));
-    return (book, now) -> book.resolved(blueprint, resolved, now);
+    return (reconciler, now) -> reconciler.resolved(blueprint, resolved, now);
   }
 
   private News start(Effect.Start wanted) throws InterruptedException {
     ContainerId id = wanted.id();
     try {
       Container made = work.start(wanted);
-      return started(id, (book, now) -> book.started(id, made, now));
+      return started(id, (reconciler, now) -> reconciler.started(id, made, now));
     } catch (InterruptedException e) {
       if (owner.closing()) {
         throw e;
       }
       Optional<Container> made = find(id);
-      return started(id, (book, _) -> book.abandoned(id, made));
+      return started(id, (reconciler, _) -> reconciler.abandoned(id, made));
     } catch (RuntimeException e) {
       AgentException error =
           e instanceof AgentException ours
               ? ours
               : new AgentException.Internal("the start of %s failed: %s".formatted(id, e), e);
       Optional<Container> made = find(id);
-      return started(id, (book, now) -> book.startFailed(id, made, error, now));
+      return started(id, (reconciler, now) -> reconciler.startFailed(id, made, error, now));
     }
   }
 
   /** What is left of it is found when the containers are listed. */
   private static void notStarted(
-      ServiceBook book, Effect.Start start, AgentException error, Instant now) {
-    book.startFailed(start.id(), Optional.empty(), error, now);
+      ServiceReconciler reconciler, Effect.Start start, AgentException error, Instant now) {
+    reconciler.startFailed(start.id(), Optional.empty(), error, now);
   }
 
   /** What was made before a start failed; nothing may be concluded while the runtime is silent. */
@@ -181,9 +182,9 @@ final class EffectRunner {
   }
 
   private News started(ContainerId id, News news) {
-    return (book, now) -> {
+    return (reconciler, now) -> {
       starting.remove(id);
-      news.accept(book, now);
+      news.accept(reconciler, now);
     };
   }
 
@@ -191,7 +192,7 @@ final class EffectRunner {
     Outcome outcome = work.awaitEnd(container);
     owner.wake(); // so that nothing is routed to it while its last lines are read
     List<String> lastLines = work.lastLines(container, outcome);
-    return (book, now) -> book.ended(id, outcome, lastLines, now);
+    return (reconciler, now) -> reconciler.ended(id, outcome, lastLines, now);
   }
 
   private News check(Effect.Check wanted) throws InterruptedException {
@@ -201,6 +202,6 @@ final class EffectRunner {
   }
 
   private static News checked(ContainerId id, ProbeResult result) {
-    return (book, now) -> book.checked(id, result, now);
+    return (reconciler, now) -> reconciler.checked(id, result, now);
   }
 }

@@ -28,19 +28,19 @@ final class LoadMeter {
   private Instant next = Instant.MIN;
 
   /** A reading, when it is time for one. */
-  Optional<Effect> due(ServiceBook book, Instant now) {
-    if (scale(book).isEmpty() || book.aim.leaving() != Aim.Leaving.NO) {
+  Optional<Effect> due(ServiceReconciler reconciler, Instant now) {
+    if (scale(reconciler).isEmpty() || reconciler.desired.leaving() != DesiredState.Leaving.NO) {
       return Optional.empty();
     }
     if (now.isBefore(next)) {
-      book.notes.lookAt(next);
+      reconciler.notes.lookAt(next);
       return Optional.empty();
     }
     next = now.plus(INTERVAL);
-    book.notes.lookAt(next);
+    reconciler.notes.lookAt(next);
     List<Container> ready =
-        book.lives.values().stream()
-            .filter(Live::ready)
+        reconciler.lives.values().stream()
+            .filter(TrackedContainer::ready)
             .flatMap(live -> Optional.ofNullable(live.handle).stream())
             .toList();
     return ready.isEmpty() ? Optional.empty() : Optional.of(new Effect.Measure(ready));
@@ -57,9 +57,9 @@ final class LoadMeter {
   }
 
   /** Only a number that the file leaves to the load, and tells what to aim at. */
-  private static Optional<ScaleSpec.Adaptive> scale(ServiceBook book) {
-    boolean grouped = !book.aim.lifecycle().replicaGroups().isEmpty();
-    return book.aim.lifecycle().scale() instanceof ScaleSpec.Adaptive adaptive
+  private static Optional<ScaleSpec.Adaptive> scale(ServiceReconciler reconciler) {
+    boolean grouped = !reconciler.desired.lifecycle().replicaGroups().isEmpty();
+    return reconciler.desired.lifecycle().scale() instanceof ScaleSpec.Adaptive adaptive
             && !grouped
             && (adaptive.targets().cpu().isPresent() || adaptive.targets().memory().isPresent())
         ? Optional.of(adaptive)
@@ -67,7 +67,7 @@ final class LoadMeter {
   }
 
   /** Blocks while it reads; what it returns belongs to the loop. */
-  BiConsumer<ServiceBook, Instant> read(List<Container> containers, int cores)
+  BiConsumer<ServiceReconciler, Instant> read(List<Container> containers, int cores)
       throws InterruptedException {
     var fresh = new ArrayList<Reading>();
     for (Container container : containers) {
@@ -78,22 +78,22 @@ final class LoadMeter {
         // one that has just ended has no load
       }
     }
-    return (book, now) -> apply(book, fresh, now);
+    return (reconciler, now) -> apply(reconciler, fresh, now);
   }
 
-  private void apply(ServiceBook book, List<Reading> fresh, Instant now) {
+  private void apply(ServiceReconciler reconciler, List<Reading> fresh, Instant now) {
     var load = new Autoscaler.Load(cpu(fresh), memory(fresh));
     before = List.copyOf(fresh);
-    Optional<ScaleSpec.Adaptive> scale = scale(book);
+    Optional<ScaleSpec.Adaptive> scale = scale(reconciler);
     if (scale.isEmpty()) {
       return;
     }
-    int replicas = book.aim.count(scale.get());
+    int replicas = reconciler.desired.count(scale.get());
     Autoscaler.Decision decision = Autoscaler.decide(scale.get(), replicas, memory, load, now);
     memory = decision.memory();
     if (decision.replicas() != replicas) {
-      book.notes.replace(book.record().replicas(Optional.of(decision.replicas())));
-      book.notes.tell(now, "service.scaled", Optional.empty());
+      reconciler.notes.replace(reconciler.record().replicas(Optional.of(decision.replicas())));
+      reconciler.notes.tell(now, "service.scaled", Optional.empty());
     }
   }
 

@@ -40,7 +40,7 @@ final class Resolver {
   /** Blocks while images come in; {@code progress} hears the image and what happens. */
   Resolved resolve(
       ServiceKey key,
-      Blueprint blueprint,
+      ServiceRevision blueprint,
       Optional<String> images,
       int restarts,
       BiConsumer<String, PullEvent> progress)

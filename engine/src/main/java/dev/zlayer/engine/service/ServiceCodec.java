@@ -46,8 +46,10 @@ final class ServiceCodec {
           "a stored service has version %d and this program knows %d: start the program that wrote it"
               .formatted(version, VERSION));
     }
-    var slots = new TreeMap<Slot, SlotRecord>();
-    json.at("slots").members().forEach((slot, value) -> slots.put(Slot.parse(slot), slot(value)));
+    var slots = new TreeMap<ReplicaId, ReplicaRecord>();
+    json.at("slots")
+        .members()
+        .forEach((slot, value) -> slots.put(ReplicaId.parse(slot), slot(value)));
     var images = new TreeMap<Long, String>();
     json.at("images")
         .stringMap()
@@ -68,7 +70,7 @@ final class ServiceCodec {
         slots);
   }
 
-  private static Json json(SlotRecord slot) {
+  private static Json json(ReplicaRecord slot) {
     return Json.object()
         .put("failures", slot.failures())
         .put("restarts", slot.restarts())
@@ -78,12 +80,12 @@ final class ServiceCodec {
         .build();
   }
 
-  private static SlotRecord slot(Json json) {
-    return new SlotRecord(
+  private static ReplicaRecord slot(Json json) {
+    return new ReplicaRecord(
         Math.toIntExact(json.at("failures").integer().orElse(0L)),
         Math.toIntExact(json.at("restarts").integer().orElse(0L)),
         json.at("not_before").string().map(Instant::parse),
-        SlotRecord.Halt.valueOf(json.at("halt").string().orElse("NONE")),
+        ReplicaRecord.Halt.valueOf(json.at("halt").string().orElse("NONE")),
         failure(json.at("last_error")));
   }
 

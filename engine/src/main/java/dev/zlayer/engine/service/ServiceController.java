@@ -1,7 +1,7 @@
 package dev.zlayer.engine.service;
 
 import dev.zlayer.container.ServiceKey;
-import dev.zlayer.engine.depend.Signal;
+import dev.zlayer.engine.depend.DependencyStatus;
 import dev.zlayer.engine.state.Change;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Rotation;
@@ -34,7 +34,7 @@ final class ServiceController implements Owner.State {
 
   private final ServiceParts parts;
   private final ServiceKey key;
-  private final ServiceBook book;
+  private final ServiceReconciler reconciler;
   private final EffectRunner work;
   private final Consumer<ServiceStatus> shown;
   private final Runnable ended;
@@ -61,38 +61,38 @@ final class ServiceController implements Owner.State {
       Runnable ended) {
     this.parts = parts;
     this.key = record.key();
-    this.book = new ServiceBook(record, parts.shelf(), parts.random());
+    this.reconciler = new ServiceReconciler(record, parts.shelf(), parts.random());
     this.work = new EffectRunner(parts, key, owner);
     this.shown = shown;
     this.ended = ended;
   }
 
-  ServiceBook book() {
-    return book;
+  ServiceReconciler reconciler() {
+    return reconciler;
   }
 
-  void accept(BiConsumer<ServiceBook, Instant> news) {
-    news.accept(book, parts.clock().instant());
+  void accept(BiConsumer<ServiceReconciler, Instant> news) {
+    news.accept(reconciler, parts.clock().instant());
   }
 
   /** Changes what is wanted, durably; throws when it cannot be made so, and is not made. */
   void change(UnaryOperator<ServiceRecord> change, boolean anew) {
-    ServiceRecord before = book.record();
-    int events = book.notes.events();
+    ServiceRecord before = reconciler.record();
+    int events = reconciler.notes.events();
     try {
-      book.notes.replace(change.apply(before));
-      commit(book.notes.unsaved());
-      book.notes.saved();
+      reconciler.notes.replace(change.apply(before));
+      commit(reconciler.notes.unsaved());
+      reconciler.notes.saved();
     } catch (AgentException e) {
-      book.notes.undo(before, events);
+      reconciler.notes.undo(before, events);
       throw e;
     } catch (RuntimeException e) {
-      book.notes.undo(before, events);
+      reconciler.notes.undo(before, events);
       throw new AgentException.Internal("service %s cannot be changed: %s".formatted(key, e), e);
     }
-    book.aim.reconsider();
+    reconciler.desired.reconsider();
     if (anew) {
-      book.aim.waitAnew();
+      reconciler.desired.waitAnew();
     }
   }
 
@@ -112,7 +112,7 @@ final class ServiceController implements Owner.State {
     nextList = nextList.equals(Instant.MIN) ? nextList : Saturating.plus(nextList, by);
     tellAgain = tellAgain.map(time -> Saturating.plus(time, by));
     work.clockMoved(by);
-    book.clockMoved(by);
+    reconciler.clockMoved(by);
   }
 
   @Override
@@ -124,20 +124,20 @@ final class ServiceController implements Owner.State {
     if (!listed) {
       return untilNextLook(now);
     }
-    boolean leaving = book.aim.leaving() != Aim.Leaving.NO;
+    boolean leaving = reconciler.desired.leaving() != DesiredState.Leaving.NO;
     if (leaving && mayLeave() && left()) {
       done = true;
       return Duration.ZERO;
     }
     if (!leaving || mayLeave()) {
-      undone.addAll(book.decide(parts.board().signals(), now));
-      work.measure(book, now).ifPresent(undone::add);
+      undone.addAll(reconciler.decide(parts.dependencies().signals(), now));
+      work.measure(reconciler, now).ifPresent(undone::add);
     }
     if (save()) {
       publish(now);
       List<Effect> effects = List.copyOf(undone);
       undone.clear();
-      effects.forEach(effect -> work.act(effect, book.record()));
+      effects.forEach(effect -> work.act(effect, reconciler.record()));
     }
     return untilNextLook(now);
   }
@@ -145,7 +145,7 @@ final class ServiceController implements Owner.State {
   /** Nothing is decided before the containers were seen once: what runs must not be made twice. */
   private void list(Instant now) {
     try {
-      undone.addAll(book.found(parts.runtime().list(), now));
+      undone.addAll(reconciler.found(parts.runtime().list(), now));
       nextList = now.plus(LONGEST_WAIT);
       listed = true;
       listFailures = 0;
@@ -156,7 +156,7 @@ final class ServiceController implements Owner.State {
             e instanceof AgentException ours
                 ? ours
                 : new AgentException.Internal("containers cannot be listed: " + e, e);
-        show(new ServiceView(book, now).status(Optional.of(Failure.of(error, now)), 0));
+        show(new ServiceView(reconciler, now).status(Optional.of(Failure.of(error, now)), 0));
       }
     }
   }
@@ -165,7 +165,7 @@ final class ServiceController implements Owner.State {
     if (storeFailures > 0) {
       return PATIENCE.delay(storeFailures - 1);
     }
-    Optional<Instant> look = book.notes.takeLookAgain();
+    Optional<Instant> look = reconciler.notes.takeLookAgain();
     Instant next = look.filter(nextList::isAfter).orElse(nextList);
     next = tellAgain.filter(next::isAfter).orElse(next);
     Duration wait = Saturating.between(now, next);
@@ -173,18 +173,20 @@ final class ServiceController implements Owner.State {
   }
 
   private boolean mayLeave() {
-    Map<String, Signal> signals = parts.board().signals();
+    Map<String, DependencyStatus> signals = parts.dependencies().signals();
     return parts.audience().dependants(key.service()).stream()
-        .allMatch(name -> Optional.ofNullable(signals.get(name)).map(Signal::gone).orElse(true));
+        .allMatch(
+            name ->
+                Optional.ofNullable(signals.get(name)).map(DependencyStatus::gone).orElse(true));
   }
 
   private boolean left() throws InterruptedException {
-    if (!book.lives.isEmpty() || work.busy()) {
+    if (!reconciler.lives.isEmpty() || work.busy()) {
       return false;
     }
     try {
       parts.rotation().remove(key);
-      if (book.aim.leaving() == Aim.Leaving.FOR_GOOD) {
+      if (reconciler.desired.leaving() == DesiredState.Leaving.FOR_GOOD) {
         commit(
             Change.of(
                 new Change.Delete(ServiceCodec.KIND, key.toString()),
@@ -194,7 +196,9 @@ final class ServiceController implements Owner.State {
       storeFailures++;
       return false;
     }
-    parts.board().publish(key.service(), Signal.left(book.record().revision()));
+    parts
+        .dependencies()
+        .publish(key.service(), DependencyStatus.left(reconciler.record().revision()));
     ended.run();
     parts.audience().gone(key.service());
     return true;
@@ -202,8 +206,8 @@ final class ServiceController implements Owner.State {
 
   private boolean save() {
     try {
-      commit(book.notes.unsaved());
-      book.notes.saved();
+      commit(reconciler.notes.unsaved());
+      reconciler.notes.saved();
       storeFailures = 0;
       return true;
     } catch (RuntimeException _) {
@@ -214,14 +218,14 @@ final class ServiceController implements Owner.State {
   }
 
   private void publish(Instant now) throws InterruptedException {
-    var view = new ServiceView(book, now);
+    var view = new ServiceView(reconciler, now);
     Optional<Rotation.Members> members = view.members();
     boolean late = tellAgain.map(at -> !now.isBefore(at)).orElse(false);
     if (members.isPresent() && (late || !members.equals(told))) {
       told = members;
       tell(members.get(), now);
     }
-    parts.board().publish(key.service(), view.signal(trouble.isEmpty()));
+    parts.dependencies().publish(key.service(), view.signal(trouble.isEmpty()));
     show(view.status(trouble, troubles));
   }
 

@@ -1,6 +1,6 @@
 package dev.zlayer.engine.service;
 
-import dev.zlayer.engine.depend.Board;
+import dev.zlayer.engine.depend.DependencyStatuses;
 import dev.zlayer.engine.init.Initializer;
 import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.port.ContainerRuntime;
@@ -15,7 +15,7 @@ import java.util.random.RandomGenerator;
 /**
  * What the loop of a service works with.
  *
- * @param board where the services of its deployment tell how they stand
+ * @param dependencies the statuses that the services of its deployment publish
  * @param shelf its blueprints
  * @param starts limits how many replicas of all services are started at the same time
  * @param cores of this machine; what a replica without a limit can use
@@ -29,18 +29,18 @@ public record ServiceParts(
     ReplicaContainers containers,
     Initializer initializer,
     Rotation rotation,
-    Board board,
-    Blueprint.Shelf shelf,
+    DependencyStatuses dependencies,
+    ServiceRevision.Shelf shelf,
     Semaphore starts,
     int cores,
     UnaryOperator<String> hiding,
     String salt,
-    Audience audience,
+    Listener audience,
     TimeSource clock,
     RandomGenerator random,
     Supervisor supervisor) {
   /** Whoever shows services to people. Called on threads of the loop; must not block. */
-  public interface Audience {
+  public interface Listener {
     void changed(ServiceStatus status);
 
     void pulling(String service, String image, dev.zlayer.port.PullEvent event);

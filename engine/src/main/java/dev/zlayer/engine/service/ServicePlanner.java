@@ -1,6 +1,6 @@
 package dev.zlayer.engine.service;
 
-import dev.zlayer.engine.service.Seen.Phase;
+import dev.zlayer.engine.service.ObservedReplica.Phase;
 import dev.zlayer.task.Saturating;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -29,25 +29,27 @@ final class ServicePlanner {
     }
   }
 
-  private final Wanted wanted;
+  private final DesiredReplicas wanted;
   private final Instant now;
-  private final Map<Slot, List<Seen>> bySlot = new TreeMap<>();
+  private final Map<ReplicaId, List<ObservedReplica>> bySlot = new TreeMap<>();
   private final List<Action> actions = new ArrayList<>();
   private Optional<Instant> lookAgain = Optional.empty();
 
   /** Slots with a container that counts as available. */
-  private final Set<Slot> available = new TreeSet<>();
+  private final Set<ReplicaId> available = new TreeSet<>();
 
   /** Live containers beyond the first of their slot. */
   private int excess;
 
-  private ServicePlanner(Wanted wanted, List<Seen> seen, Instant now) {
+  private ServicePlanner(DesiredReplicas wanted, List<ObservedReplica> seen, Instant now) {
     this.wanted = wanted;
     this.now = now;
     seen.forEach(one -> bySlot.computeIfAbsent(one.slot(), _ -> new ArrayList<>()).add(one));
-    bySlot.values().forEach(all -> all.sort(Comparator.comparingLong(Seen::generation).reversed()));
-    for (Map.Entry<Slot, List<Seen>> slot : bySlot.entrySet()) {
-      int live = (int) slot.getValue().stream().filter(Seen::live).count();
+    bySlot
+        .values()
+        .forEach(all -> all.sort(Comparator.comparingLong(ObservedReplica::generation).reversed()));
+    for (Map.Entry<ReplicaId, List<ObservedReplica>> slot : bySlot.entrySet()) {
+      int live = (int) slot.getValue().stream().filter(ObservedReplica::live).count();
       excess += Math.max(0, live - 1);
       if (wanted.slots().containsKey(slot.getKey())
           && slot.getValue().stream().anyMatch(this::counts)) {
@@ -56,7 +58,7 @@ final class ServicePlanner {
     }
   }
 
-  static Plan plan(Wanted wanted, List<Seen> seen, Instant now) {
+  static Plan plan(DesiredReplicas wanted, List<ObservedReplica> seen, Instant now) {
     var planner = new ServicePlanner(wanted, seen, now);
     planner.bySlot.forEach(
         (slot, all) -> {
@@ -68,19 +70,21 @@ final class ServicePlanner {
     return new Plan(planner.actions, planner.lookAgain);
   }
 
-  private void slot(Slot slot, String hash) {
-    List<Seen> all = bySlot.getOrDefault(slot, List.of());
+  private void slot(ReplicaId slot, String hash) {
+    List<ObservedReplica> all = bySlot.getOrDefault(slot, List.of());
     all.stream().filter(one -> one.phase() == Phase.LEFTOVER).forEach(this::remove);
-    List<Seen> present =
+    List<ObservedReplica> present =
         all.stream()
             .filter(one -> one.phase() != Phase.LEFTOVER && one.phase() != Phase.STOPPING)
             .toList();
-    Optional<Seen> current = present.stream().filter(one -> one.hash().equals(hash)).findFirst();
-    List<Seen> others = present.stream().filter(one -> !current.equals(Optional.of(one))).toList();
+    Optional<ObservedReplica> current =
+        present.stream().filter(one -> one.hash().equals(hash)).findFirst();
+    List<ObservedReplica> others =
+        present.stream().filter(one -> !current.equals(Optional.of(one))).toList();
     if (current.isPresent()) {
       keep(current.get(), others);
     } else if (others.isEmpty()) {
-      boolean vacant = all.stream().noneMatch(Seen::live);
+      boolean vacant = all.stream().noneMatch(ObservedReplica::live);
       if (vacant) {
         start(slot, hash);
       }
@@ -90,7 +94,7 @@ final class ServicePlanner {
   }
 
   /** The container is the wanted one; what else there is goes when it is not needed any more. */
-  private void keep(Seen current, List<Seen> others) {
+  private void keep(ObservedReplica current, List<ObservedReplica> others) {
     switch (current.phase()) {
       case CONDEMNED -> away(current, "it is not healthy");
       case ENDED -> {
@@ -100,7 +104,7 @@ final class ServicePlanner {
       }
       case KEPT, STARTING, RUNNING, HEALTHY, STOPPING, LEFTOVER -> {}
     }
-    for (Seen other : others) {
+    for (ObservedReplica other : others) {
       if (!other.live()) {
         remove(other);
       } else if (settled(current)) {
@@ -115,9 +119,10 @@ final class ServicePlanner {
   }
 
   /** All containers of the slot are outdated: at most one of them, which serves, has to stay. */
-  private void replace(Slot slot, String hash, List<Seen> others) {
-    Optional<Seen> serving = others.stream().filter(Seen::healthy).findFirst();
-    for (Seen other : others) {
+  private void replace(ReplicaId slot, String hash, List<ObservedReplica> others) {
+    Optional<ObservedReplica> serving =
+        others.stream().filter(ObservedReplica::healthy).findFirst();
+    for (ObservedReplica other : others) {
       if (!serving.equals(Optional.of(other))) {
         away(other, "it is outdated");
       }
@@ -126,7 +131,8 @@ final class ServicePlanner {
       return;
     }
     if (wanted.maySurge()) {
-      boolean alone = bySlot.getOrDefault(slot, List.of()).stream().filter(Seen::live).count() == 1;
+      boolean alone =
+          bySlot.getOrDefault(slot, List.of()).stream().filter(ObservedReplica::live).count() == 1;
       if (alone && excess < wanted.surge()) {
         excess++;
         actions.add(new Action.Start(slot, hash));
@@ -141,13 +147,13 @@ final class ServicePlanner {
     return wanted.slots().size() - wanted.unavailable();
   }
 
-  private void start(Slot slot, String hash) {
+  private void start(ReplicaId slot, String hash) {
     if (startable(slot)) {
       actions.add(new Action.Start(slot, hash));
     }
   }
 
-  private boolean startable(Slot slot) {
+  private boolean startable(ReplicaId slot) {
     Optional<Instant> notBefore = Optional.ofNullable(wanted.notBefore().get(slot));
     if (notBefore.isPresent() && now.isBefore(notBefore.get())) {
       lookAt(notBefore.get());
@@ -157,12 +163,12 @@ final class ServicePlanner {
   }
 
   /** An outdated one counts while it is healthy, a new one when it has been so long enough. */
-  private boolean counts(Seen one) {
+  private boolean counts(ObservedReplica one) {
     boolean isNew = one.hash().equals(wanted.slots().get(one.slot()));
     return one.healthy() && (!isNew || settled(one));
   }
 
-  private boolean settled(Seen one) {
+  private boolean settled(ObservedReplica one) {
     if (!one.healthy()) {
       return false;
     }
@@ -174,7 +180,7 @@ final class ServicePlanner {
     return true;
   }
 
-  private void away(Seen one, String reason) {
+  private void away(ObservedReplica one, String reason) {
     if (one.phase() == Phase.STOPPING) {
       return;
     }
@@ -185,7 +191,7 @@ final class ServicePlanner {
     }
   }
 
-  private void remove(Seen one) {
+  private void remove(ObservedReplica one) {
     actions.add(new Action.Remove(one.slot(), one.generation()));
   }
 

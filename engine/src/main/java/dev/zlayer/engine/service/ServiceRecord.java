@@ -35,7 +35,7 @@ record ServiceRecord(
     int restarts,
     long generation,
     NavigableMap<Long, String> images,
-    NavigableMap<Slot, SlotRecord> slots) {
+    NavigableMap<ReplicaId, ReplicaRecord> slots) {
   ServiceRecord {
     images = Collections.unmodifiableNavigableMap(new TreeMap<>(images));
     slots = Collections.unmodifiableNavigableMap(new TreeMap<>(slots));
@@ -57,12 +57,12 @@ record ServiceRecord(
   }
 
   /** The revision that replicas are made from. */
-  long aim() {
+  long desired() {
     return takenBack.isPresent() ? good.orElse(revision) : revision;
   }
 
-  SlotRecord slot(Slot slot) {
-    return slots.getOrDefault(slot, SlotRecord.FRESH);
+  ReplicaRecord slot(ReplicaId slot) {
+    return slots.getOrDefault(slot, ReplicaRecord.FRESH);
   }
 
   /** Aims at another revision, or at the same once more: what was given up is tried again. */
@@ -72,7 +72,7 @@ record ServiceRecord(
           next.revision = revision;
           next.takenBack = Optional.empty();
           next.shutdown = Optional.empty();
-          next.slots = all(SlotRecord::again);
+          next.slots = all(ReplicaRecord::again);
         });
   }
 
@@ -91,7 +91,7 @@ record ServiceRecord(
     return with(
         next -> {
           next.takenBack = Optional.of(reason);
-          next.slots = all(SlotRecord::again);
+          next.slots = all(ReplicaRecord::again);
         });
   }
 
@@ -100,7 +100,7 @@ record ServiceRecord(
         next -> {
           next.stopped = stopped;
           next.shutdown = Optional.empty();
-          next.slots = all(SlotRecord::again);
+          next.slots = all(ReplicaRecord::again);
         });
   }
 
@@ -118,7 +118,7 @@ record ServiceRecord(
           next.stopped = false;
           next.shutdown = Optional.empty();
           next.restarts = restarts + 1;
-          next.slots = all(SlotRecord::again);
+          next.slots = all(ReplicaRecord::again);
         });
   }
 
@@ -136,14 +136,14 @@ record ServiceRecord(
     return with(next -> next.images = all);
   }
 
-  ServiceRecord with(Slot slot, UnaryOperator<SlotRecord> change) {
+  ServiceRecord with(ReplicaId slot, UnaryOperator<ReplicaRecord> change) {
     var all = new TreeMap<>(slots);
     all.put(slot, change.apply(slot(slot)));
     return with(next -> next.slots = all);
   }
 
   /** Forgets replicas that are not wanted any more. */
-  ServiceRecord only(NavigableMap<Slot, String> wanted) {
+  ServiceRecord only(NavigableMap<ReplicaId, String> wanted) {
     var all = new TreeMap<>(slots);
     all.keySet().retainAll(wanted.keySet());
     return all.size() == slots.size() ? this : with(next -> next.slots = all);
@@ -166,7 +166,7 @@ record ServiceRecord(
         .max(java.util.Comparator.comparing(Failure::at, Instant::compareTo));
   }
 
-  private NavigableMap<Slot, SlotRecord> all(UnaryOperator<SlotRecord> change) {
+  private NavigableMap<ReplicaId, ReplicaRecord> all(UnaryOperator<ReplicaRecord> change) {
     var all = new TreeMap<>(slots);
     all.replaceAll((_, slot) -> change.apply(slot));
     return all;
@@ -200,6 +200,6 @@ record ServiceRecord(
     int restarts = restarts();
     long generation = generation();
     NavigableMap<Long, String> images = images();
-    NavigableMap<Slot, SlotRecord> slots = slots();
+    NavigableMap<ReplicaId, ReplicaRecord> slots = slots();
   }
 }

@@ -4,7 +4,7 @@ import dev.zlayer.container.ContainerDetails;
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerStatus;
 import dev.zlayer.container.ServiceKey;
-import dev.zlayer.engine.depend.Signal;
+import dev.zlayer.engine.depend.DependencyStatus;
 import dev.zlayer.engine.health.Prober;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Rotation;
@@ -19,18 +19,18 @@ import java.util.Optional;
 
 /** What a book looks like from outside: to people, to other services, to the proxy. */
 final class ServiceView {
-  private final ServiceBook book;
-  private final Aim aim;
+  private final ServiceReconciler reconciler;
+  private final DesiredState desired;
   private final Instant now;
   private final ServiceRecord record;
-  private final NavigableMap<Slot, String> wanted;
+  private final NavigableMap<ReplicaId, String> wanted;
 
-  ServiceView(ServiceBook book, Instant now) {
-    this.book = book;
-    this.aim = book.aim;
+  ServiceView(ServiceReconciler reconciler, Instant now) {
+    this.reconciler = reconciler;
+    this.desired = reconciler.desired;
     this.now = now;
-    this.record = book.record();
-    this.wanted = aim.slots();
+    this.record = reconciler.record();
+    this.wanted = desired.slots();
   }
 
   /**
@@ -45,19 +45,20 @@ final class ServiceView {
     return new ServiceStatus(
         record.key(),
         state == ServiceState.RUNNING && attempts > 0 ? ServiceState.DEGRADED : state,
-        record.aim(),
+        record.desired(),
         wanted.size(),
-        (int) book.lives.values().stream().filter(Live::ready).count(),
+        (int) reconciler.lives.values().stream().filter(TrackedContainer::ready).count(),
         replicas(),
-        aim.spec().map(spec -> spec.networking().endpoints()).orElse(List.of()),
-        aim.leaving() == Aim.Leaving.NO ? aim.waitingFor() : Optional.empty(),
+        desired.spec().map(spec -> spec.networking().endpoints()).orElse(List.of()),
+        desired.leaving() == DesiredState.Leaving.NO ? desired.waitingFor() : Optional.empty(),
         rollout(),
         lastError(trouble),
-        aim.leaving() == Aim.Leaving.NO && attempts > 1 ? trouble : Optional.empty());
+        desired.leaving() == DesiredState.Leaving.NO && attempts > 1 ? trouble : Optional.empty());
   }
 
   private Optional<Failure> lastError(Optional<Failure> trouble) {
-    return aim.obstacle()
+    return desired
+        .obstacle()
         .or(record::shutdown)
         .or(() -> state() == ServiceState.RUNNING ? Optional.empty() : record.lastError())
         .or(() -> trouble)
@@ -65,38 +66,38 @@ final class ServiceView {
   }
 
   private ServiceState state() {
-    if (aim.leaving() != Aim.Leaving.NO) {
+    if (desired.leaving() != DesiredState.Leaving.NO) {
       return ServiceState.REMOVING;
     }
-    if (aim.obstacle().isPresent() || record.shutdown().isPresent()) {
+    if (desired.obstacle().isPresent() || record.shutdown().isPresent()) {
       return ServiceState.FAILED;
     }
-    if (!aim.known() && !record.stopped()) {
+    if (!desired.known() && !record.stopped()) {
       return ServiceState.DEPLOYING; // nobody has looked yet
     }
     if (wanted.isEmpty()) {
-      return book.lives.isEmpty() ? ServiceState.STOPPED : ServiceState.DEPLOYING;
+      return reconciler.lives.isEmpty() ? ServiceState.STOPPED : ServiceState.DEPLOYING;
     }
-    if (aim.waitingFor().isPresent()) {
+    if (desired.waitingFor().isPresent()) {
       return ServiceState.WAITING;
     }
-    boolean proven = record.good().equals(Optional.of(record.aim()));
-    if (right() == wanted.size() && !aim.pending()) {
-      return proven && !aim.surplus(book.lives.values())
+    boolean proven = record.good().equals(Optional.of(record.desired()));
+    if (right() == wanted.size() && !desired.pending()) {
+      return proven && !desired.surplus(reconciler.lives.values())
           ? ServiceState.RUNNING
           : ServiceState.DEPLOYING;
     }
-    List<SlotRecord> slots = wanted.keySet().stream().map(record::slot).toList();
+    List<ReplicaRecord> slots = wanted.keySet().stream().map(record::slot).toList();
     boolean givenUp =
-        slots.stream().anyMatch(slot -> slot.halted() && slot.halt() != SlotRecord.Halt.DONE);
+        slots.stream().anyMatch(slot -> slot.halted() && slot.halt() != ReplicaRecord.Halt.DONE);
     if (givenUp) {
-      boolean serving = book.lives.values().stream().anyMatch(Live::ready);
+      boolean serving = reconciler.lives.values().stream().anyMatch(TrackedContainer::ready);
       return serving && proven ? ServiceState.DEGRADED : ServiceState.FAILED;
     }
     if (slots.stream().anyMatch(slot -> slot.failures() >= RestartPolicy.CRASH_LOOP)) {
       return ServiceState.CRASH_LOOP;
     }
-    boolean changing = aim.pending() || aim.surplus(book.lives.values());
+    boolean changing = desired.pending() || desired.surplus(reconciler.lives.values());
     return proven && !changing ? ServiceState.DEGRADED : ServiceState.DEPLOYING;
   }
 
@@ -105,13 +106,14 @@ final class ServiceView {
     return wanted.keySet().stream().filter(this::right).count();
   }
 
-  private boolean right(Slot slot) {
-    return aim.done(slot)
-        || book.lives.values().stream().anyMatch(live -> aim.current(live, slot) && live.ready());
+  private boolean right(ReplicaId slot) {
+    return desired.done(slot)
+        || reconciler.lives.values().stream()
+            .anyMatch(live -> desired.current(live, slot) && live.ready());
   }
 
   private Optional<RolloutStatus> rollout() {
-    boolean on = record.good().isPresent() && !record.good().equals(Optional.of(record.aim()));
+    boolean on = record.good().isPresent() && !record.good().equals(Optional.of(record.desired()));
     if (record.takenBack().isEmpty() && !on) {
       return Optional.empty();
     }
@@ -120,15 +122,15 @@ final class ServiceView {
             record.revision(),
             (int) right(),
             wanted.size(),
-            record.takenBack().map(_ -> record.aim()),
+            record.takenBack().map(_ -> record.desired()),
             record.takenBack()));
   }
 
   private List<ReplicaStatus> replicas() {
     var replicas = new ArrayList<ReplicaStatus>();
-    book.lives.values().forEach(live -> replicas.add(replica(live)));
-    for (Slot slot : wanted.keySet()) {
-      if (book.lives.values().stream().noneMatch(live -> live.slot.equals(slot))) {
+    reconciler.lives.values().forEach(live -> replicas.add(replica(live)));
+    for (ReplicaId slot : wanted.keySet()) {
+      if (reconciler.lives.values().stream().noneMatch(live -> live.slot.equals(slot))) {
         replicas.add(missing(slot));
       }
     }
@@ -139,18 +141,18 @@ final class ServiceView {
     return replicas;
   }
 
-  private ReplicaStatus missing(Slot slot) {
-    SlotRecord remembered = record.slot(slot);
+  private ReplicaStatus missing(ReplicaId slot) {
+    ReplicaRecord remembered = record.slot(slot);
     ServiceKey key = record.key();
     return new ReplicaStatus(
         new ContainerId(
             key.deployment(), key.service(), slot.role(), slot.replica(), record.generation() + 1),
         remembered.halted() ? ReplicaState.EXITED : ReplicaState.WAITING,
-        record.aim(),
+        record.desired(),
         Optional.empty(),
         false,
         remembered.restarts(),
-        aim.spec().map(spec -> spec.image().name().familiar()).orElse(""),
+        desired.spec().map(spec -> spec.image().name().familiar()).orElse(""),
         Optional.empty(),
         Optional.empty(),
         List.of(),
@@ -159,8 +161,8 @@ final class ServiceView {
         remembered.lastError());
   }
 
-  private ReplicaStatus replica(Live live) {
-    SlotRecord remembered = record.slot(live.slot);
+  private ReplicaStatus replica(TrackedContainer live) {
+    ReplicaRecord remembered = record.slot(live.slot);
     Optional<ContainerDetails> details = details(live);
     boolean alive = live.status().alive();
     return new ReplicaStatus(
@@ -172,7 +174,7 @@ final class ServiceView {
         remembered.restarts(),
         details
             .map(known -> known.spec().image().familiar())
-            .or(() -> aim.spec().map(spec -> spec.image().name().familiar()))
+            .or(() -> desired.spec().map(spec -> spec.image().name().familiar()))
             .orElse(""),
         details.flatMap(ContainerDetails::imageDigest),
         details.flatMap(ContainerDetails::ip),
@@ -182,7 +184,7 @@ final class ServiceView {
         remembered.lastError());
   }
 
-  private static Optional<ContainerDetails> details(Live live) {
+  private static Optional<ContainerDetails> details(TrackedContainer live) {
     try {
       return Optional.ofNullable(live.handle).map(container -> container.inspect());
     } catch (AgentException _) {
@@ -191,7 +193,7 @@ final class ServiceView {
     }
   }
 
-  private static ReplicaState state(Live live, SlotRecord remembered) {
+  private static ReplicaState state(TrackedContainer live, ReplicaRecord remembered) {
     return switch (live.busy) {
       case STARTING -> ReplicaState.STARTING;
       case STOPPING, REMOVING -> ReplicaState.STOPPING;
@@ -199,7 +201,7 @@ final class ServiceView {
         if (live.status().alive()) {
           yield ReplicaState.RUNNING;
         }
-        yield remembered.halt() == SlotRecord.Halt.ISOLATED
+        yield remembered.halt() == ReplicaRecord.Halt.ISOLATED
             ? ReplicaState.ISOLATED
             : live.status() instanceof ContainerStatus.Created
                 ? ReplicaState.WAITING
@@ -208,16 +210,16 @@ final class ServiceView {
     };
   }
 
-  Signal signal(boolean led) {
+  DependencyStatus signal(boolean led) {
     long started =
         wanted.keySet().stream()
             .filter(
                 slot ->
-                    aim.done(slot)
-                        || book.lives.values().stream()
-                            .anyMatch(live -> aim.current(live, slot) && live.running()))
+                    desired.done(slot)
+                        || reconciler.lives.values().stream()
+                            .anyMatch(live -> desired.current(live, slot) && live.running()))
             .count();
-    int needed = Math.max(1, wanted.size() - aim.lifecycle().update().unavailable());
+    int needed = Math.max(1, wanted.size() - desired.lifecycle().update().unavailable());
     boolean healthy = right() >= needed && !wanted.isEmpty();
     ServiceState state = state();
     Optional<String> failed =
@@ -227,8 +229,8 @@ final class ServiceView {
           case STOPPED -> Optional.of("it is stopped");
           case WAITING, DEPLOYING, RUNNING, DEGRADED, REMOVING -> Optional.empty();
         };
-    return new Signal(
-        record.aim(),
+    return new DependencyStatus(
+        record.desired(),
         !wanted.isEmpty() && started == wanted.size(),
         healthy,
         healthy && led,
@@ -241,12 +243,13 @@ final class ServiceView {
 
   /** Empty while it is not known of every replica whether it works: the last truth stays. */
   Optional<Rotation.Members> members() {
-    if (book.lives.values().stream().anyMatch(Live::unjudged) || aim.spec().isEmpty()) {
+    if (reconciler.lives.values().stream().anyMatch(TrackedContainer::unjudged)
+        || desired.spec().isEmpty()) {
       return Optional.empty();
     }
-    NetworkingSpec networking = aim.spec().map(ServiceSpec::networking).orElseThrow();
+    NetworkingSpec networking = desired.spec().map(ServiceSpec::networking).orElseThrow();
     var members = new ArrayList<Rotation.Member>();
-    for (Live live : book.lives.values()) {
+    for (TrackedContainer live : reconciler.lives.values()) {
       if (live.handle == null || !live.status().alive()) {
         continue;
       }

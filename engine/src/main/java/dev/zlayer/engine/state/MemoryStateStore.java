@@ -17,7 +17,7 @@ public final class MemoryStateStore implements StateStore {
   private final StoreConfig config;
   private final Map<String, NavigableMap<String, byte[]>> records = new HashMap<>();
   private final Deque<EventPage.Numbered> events = new ArrayDeque<>();
-  private final EventBell bell = new EventBell(0);
+  private final EventNotifier bell = new EventNotifier(0);
   private boolean closed;
 
   public MemoryStateStore() {

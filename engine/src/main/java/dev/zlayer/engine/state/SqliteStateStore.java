@@ -17,7 +17,7 @@ import java.util.Optional;
 public final class SqliteStateStore implements StateStore {
   private final Owner<SqliteWriter> writer;
   private final Owner<SqliteReader> reader;
-  private final EventBell bell = new EventBell(0);
+  private final EventNotifier bell = new EventNotifier(0);
   private volatile boolean closed;
 
   private SqliteStateStore(Path file, StoreConfig config, Supervisor supervisor) {

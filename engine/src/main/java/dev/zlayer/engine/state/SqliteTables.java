@@ -1,7 +1,7 @@
 package dev.zlayer.engine.state;
 
 import dev.zlayer.error.AgentException;
-import dev.zlayer.host.file.PrivatePlace;
+import dev.zlayer.host.file.PrivateDirectory;
 import dev.zlayer.json.JsonText;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -43,7 +43,8 @@ final class SqliteTables implements AutoCloseable {
       if (Files.exists(file)) {
         inspect(file);
       }
-      PrivatePlace.file(file); // deployment files and outputs of jobs may hold what is confidential
+      PrivateDirectory.file(
+          file); // deployment files and outputs of jobs may hold what is confidential
       Connection connection = connect(file, false);
       try {
         prepare(connection, config);

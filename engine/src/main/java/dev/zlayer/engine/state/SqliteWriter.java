@@ -13,7 +13,7 @@ final class SqliteWriter implements Owner.State {
   private static final Duration LONG = Duration.ofDays(1);
 
   private final SqliteTables tables;
-  private final EventBell bell;
+  private final EventNotifier bell;
   private final List<Commit> commits = new ArrayList<>();
 
   /** A change on its way; {@code last} is set once it is durable. */
@@ -31,7 +31,7 @@ final class SqliteWriter implements Owner.State {
     }
   }
 
-  SqliteWriter(SqliteTables tables, EventBell bell) {
+  SqliteWriter(SqliteTables tables, EventNotifier bell) {
     this.tables = tables;
     this.bell = bell;
   }

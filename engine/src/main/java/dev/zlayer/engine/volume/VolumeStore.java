@@ -3,7 +3,7 @@ package dev.zlayer.engine.volume;
 import dev.zlayer.container.Mount;
 import dev.zlayer.engine.deployment.DeploymentVolumes;
 import dev.zlayer.error.AgentException;
-import dev.zlayer.host.file.PrivatePlace;
+import dev.zlayer.host.file.PrivateDirectory;
 import dev.zlayer.host.linux.RootedDirectory;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.ContainerRuntime;
@@ -59,7 +59,7 @@ public final class VolumeStore implements DeploymentVolumes {
       Path directory, ContainerRuntime runtime, Supplier<Map<String, Set<String>>> declared) {
     var store = new VolumeStore(directory, runtime, declared);
     try {
-      PrivatePlace.directory(directory);
+      PrivateDirectory.directory(directory);
       for (Path half : store.children(GOING + "*")) {
         RootedDirectory.removeTree(half);
       }

@@ -22,7 +22,7 @@ class DeploymentKillIT {
   /** More than any verb needs. */
   private static final int MOST = 200;
 
-  private static final ServiceKey WEB = new ServiceKey(Shop.NAME, "web");
+  private static final ServiceKey WEB = new ServiceKey(EngineFixture.NAME, "web");
 
   private static final String ONE =
       """
@@ -40,39 +40,39 @@ class DeploymentKillIT {
   private enum Verb {
     UP(List.of(), 2, "web:1") {
       @Override
-      void ask(Shop shop) {
-        shop.up(ONE);
+      void ask(EngineFixture fixture) {
+        fixture.up(ONE);
       }
     },
     UPDATE(List.of(ONE), 2, "web:2") {
       @Override
-      void ask(Shop shop) {
-        shop.up(TWO);
+      void ask(EngineFixture fixture) {
+        fixture.up(TWO);
       }
     },
     STOP_FIRST(List.of(ONE), 2, "web:2") {
       @Override
-      void ask(Shop shop) {
-        shop.up(TWO + "  update: {strategy: stop_first}\n");
+      void ask(EngineFixture fixture) {
+        fixture.up(TWO + "  update: {strategy: stop_first}\n");
       }
     },
     ROLLBACK(List.of(ONE, TWO), 2, "web:1") {
       @Override
-      void ask(Shop shop) {
-        shop.deployments.rollback(Shop.NAME, Optional.of(1L));
+      void ask(EngineFixture fixture) {
+        fixture.deployments.rollback(EngineFixture.NAME, Optional.of(1L));
       }
     },
     SCALE(List.of(ONE), 3, "web:1") {
       @Override
-      void ask(Shop shop) {
-        shop.deployments.scale(WEB, 3);
+      void ask(EngineFixture fixture) {
+        fixture.deployments.scale(WEB, 3);
       }
     },
     DOWN(List.of(ONE), 0, "") {
       @Override
-      void ask(Shop shop) {
+      void ask(EngineFixture fixture) {
         try {
-          shop.deployments.down(Shop.NAME, false);
+          fixture.deployments.down(EngineFixture.NAME, false);
         } catch (AgentException.NotFound _) {
           // gone already
         }
@@ -90,19 +90,19 @@ class DeploymentKillIT {
     }
 
     /** May be asked twice, as somebody does who got no answer. */
-    abstract void ask(Shop shop);
+    abstract void ask(EngineFixture fixture);
 
-    boolean done(Shop shop) {
+    boolean done(EngineFixture fixture) {
       List<String> images =
-          shop.runtime.list().stream()
+          fixture.runtime.list().stream()
               .filter(container -> container.id().service().equals("web"))
               .filter(container -> container.status().alive())
               .map(container -> container.spec().image().familiar())
               .toList();
       return images.size() == replicas
           && images.stream().allMatch(image::equals)
-          && shop.look().outcome()
-              == (replicas == 0 ? Settled.Outcome.REMOVED : Settled.Outcome.STABLE);
+          && fixture.look().outcome()
+              == (replicas == 0 ? WaitResult.Outcome.REMOVED : WaitResult.Outcome.STABLE);
     }
   }
 
@@ -133,52 +133,52 @@ class DeploymentKillIT {
   /** False when the verb needs fewer changes than that. */
   private boolean killedAfter(int changes, Verb verb) {
     String name = "%s, killed after change %d".formatted(verb, changes);
-    try (var shop = new Shop(artifacts)) {
+    try (var fixture = new EngineFixture(artifacts)) {
       for (String file : verb.before) {
-        shop.up(file);
-        assertThat(shop.settle().outcome()).as(name).isEqualTo(Settled.Outcome.STABLE);
+        fixture.up(file);
+        assertThat(fixture.settle().outcome()).as(name).isEqualTo(WaitResult.Outcome.STABLE);
       }
-      shop.stop();
+      fixture.stop();
       var mortal = Mortal.afterChange(changes);
-      boolean answered = live(shop, mortal, verb);
-      stopDying(shop);
+      boolean answered = live(fixture, mortal, verb);
+      stopDying(fixture);
 
-      shop.open();
+      fixture.open();
       if (!answered) {
-        verb.ask(shop);
+        verb.ask(fixture);
       }
-      shop.await(() -> verb.done(shop));
-      assertThat(shop.containers("db")).as(name).hasSize(verb.replicas == 0 ? 0 : 1);
-      assertThat(shop.containers("web")).as(name).hasSize(verb.replicas);
-      assertThat(shop.world.journal().stream().filter(line -> line.startsWith("start ")))
+      fixture.await(() -> verb.done(fixture));
+      assertThat(fixture.containers("db")).as(name).hasSize(verb.replicas == 0 ? 0 : 1);
+      assertThat(fixture.containers("web")).as(name).hasSize(verb.replicas);
+      assertThat(fixture.world.journal().stream().filter(line -> line.startsWith("start ")))
           .as(name + ": no identity is given twice")
           .doesNotHaveDuplicates();
       if (verb.replicas == 0) {
-        assertThat(shop.store.list("service")).as(name).isEmpty();
-        assertThat(shop.store.list("deployment")).as(name).isEmpty();
-        assertThat(shop.networks).as(name).contains("remove " + Shop.NAME);
-        assertThat(shop.rotation).as(name).isEmpty();
+        assertThat(fixture.store.list("service")).as(name).isEmpty();
+        assertThat(fixture.store.list("deployment")).as(name).isEmpty();
+        assertThat(fixture.networks).as(name).contains("remove " + EngineFixture.NAME);
+        assertThat(fixture.rotation).as(name).isEmpty();
       }
       return mortal.dead();
     }
   }
 
-  private static void stopDying(Shop shop) {
+  private static void stopDying(EngineFixture fixture) {
     try {
-      shop.stop();
+      fixture.stop();
     } catch (Mortal.Killed _) {
       // what goes on after the verb is done may reach the change only now
     }
   }
 
   /** Whether the verb was answered before the kill. */
-  private static boolean live(Shop shop, Mortal mortal, Verb verb) {
+  private static boolean live(EngineFixture fixture, Mortal mortal, Verb verb) {
     boolean answered = false;
     try {
-      shop.open(mortal.over(shop.store), mortal.over(shop.runtime));
-      verb.ask(shop);
+      fixture.open(mortal.over(fixture.store), mortal.over(fixture.runtime));
+      verb.ask(fixture);
       answered = true;
-      shop.await(() -> mortal.dead() || verb.done(shop));
+      fixture.await(() -> mortal.dead() || verb.done(fixture));
     } catch (Mortal.Killed _) {
       // on the thread of the caller
     } catch (AgentException e) {

@@ -23,24 +23,24 @@ import org.junit.jupiter.api.io.TempDir;
 /** What is wanted, from the first file to the last container. */
 class DeploymentsTest {
   @TempDir Path artifacts;
-  private Shop shop;
+  private EngineFixture fixture;
 
   @BeforeEach
   void open() {
-    shop = new Shop(artifacts);
+    fixture = new EngineFixture(artifacts);
   }
 
   @AfterEach
   void close() {
-    shop.close();
+    fixture.close();
   }
 
   private static ServiceKey key(String service) {
-    return new ServiceKey(Shop.NAME, service);
+    return new ServiceKey(EngineFixture.NAME, service);
   }
 
   private void stable() {
-    assertThat(shop.settle().outcome()).isEqualTo(Settled.Outcome.STABLE);
+    assertThat(fixture.settle().outcome()).isEqualTo(WaitResult.Outcome.STABLE);
   }
 
   private static int order(List<String> lines, String beginning) {
@@ -55,39 +55,39 @@ class DeploymentsTest {
   @Test
   void bringsUpWhatTheFileWantsAndLeavesItAloneTheSecondTime() {
     String file = "web: {image: app:1, scale: {mode: fixed, replicas: 3}}";
-    shop.up(file);
+    fixture.up(file);
     stable();
-    List<ContainerId> first = shop.containers("web");
+    List<ContainerId> first = fixture.containers("web");
     assertThat(first).extracting(ContainerId::replica).containsExactlyInAnyOrder(1, 2, 3);
 
-    assertThat(shop.up(file).number()).as("the same file is the same revision").isEqualTo(1);
+    assertThat(fixture.up(file).number()).as("the same file is the same revision").isEqualTo(1);
     stable();
-    assertThat(shop.containers("web")).isEqualTo(first);
+    assertThat(fixture.containers("web")).isEqualTo(first);
 
-    shop.stop();
-    shop.open();
+    fixture.stop();
+    fixture.open();
     stable();
-    assertThat(shop.containers("web")).as("adopted").isEqualTo(first);
+    assertThat(fixture.containers("web")).as("adopted").isEqualTo(first);
   }
 
   @Test
   void rollsOutAChangeOneReplicaAfterTheOther() {
-    shop.up("web: {image: app:1, scale: {mode: fixed, replicas: 3}}");
+    fixture.up("web: {image: app:1, scale: {mode: fixed, replicas: 3}}");
     stable();
-    shop.up("web: {image: app:2, scale: {mode: fixed, replicas: 3}}");
-    Settled settled = shop.settle();
+    fixture.up("web: {image: app:2, scale: {mode: fixed, replicas: 3}}");
+    WaitResult settled = fixture.settle();
 
-    assertThat(settled.outcome()).isEqualTo(Settled.Outcome.STABLE);
-    assertThat(running(shop.world.journal()))
+    assertThat(settled.outcome()).isEqualTo(WaitResult.Outcome.STABLE);
+    assertThat(running(fixture.world.journal()))
         .as("running after each step")
         .startsWith(1, 2, 3, 4, 3)
         .allMatch(count -> count <= 4)
         .endsWith(4, 3, 4, 3);
-    assertThat(shop.runtime.list())
+    assertThat(fixture.runtime.list())
         .hasSize(3)
         .extracting(container -> container.spec().image())
         .containsOnly(ImageRef.parse("app:2"));
-    assertThat(shop.service("web").revision()).isEqualTo(2);
+    assertThat(fixture.service("web").revision()).isEqualTo(2);
   }
 
   /** How many run after each start and each removal. */
@@ -106,51 +106,52 @@ class DeploymentsTest {
 
   @Test
   void takesBackARevisionThatFailsAndSaysWhy() {
-    shop.up("web: {image: app:1, scale: {mode: fixed, replicas: 2}}");
+    fixture.up("web: {image: app:1, scale: {mode: fixed, replicas: 2}}");
     stable();
-    List<ContainerId> good = shop.containers("web");
-    shop.up(
+    List<ContainerId> good = fixture.containers("web");
+    fixture.up(
         "web: {image: app:2, scale: {mode: fixed, replicas: 2},"
             + " labels: {fake.exit: '7', fake.log: no such table}}");
 
-    Settled settled = shop.settle();
+    WaitResult settled = fixture.settle();
 
-    assertThat(settled.outcome()).isEqualTo(Settled.Outcome.FAILED);
+    assertThat(settled.outcome()).isEqualTo(WaitResult.Outcome.FAILED);
     assertThat(settled.reason().orElseThrow().exitCode()).hasValue(7);
     assertThat(settled.reason().orElseThrow().lastLines()).containsExactly("no such table");
-    shop.await(() -> shop.service("web").state() == ServiceState.RUNNING);
-    assertThat(shop.containers("web")).as("never touched").isEqualTo(good);
-    assertThat(shop.service("web").rollout().orElseThrow().rolledBackTo()).contains(1L);
-    assertThat(shop.events()).contains("service.rolled_back shop/web");
+    fixture.await(() -> fixture.service("web").state() == ServiceState.RUNNING);
+    assertThat(fixture.containers("web")).as("never touched").isEqualTo(good);
+    assertThat(fixture.service("web").rollout().orElseThrow().rolledBackTo()).contains(1L);
+    assertThat(fixture.events()).contains("service.rolled_back shop/web");
 
-    shop.stop();
-    shop.open();
-    shop.await(() -> shop.service("web").state() == ServiceState.RUNNING);
-    assertThat(shop.containers("web")).isEqualTo(good);
+    fixture.stop();
+    fixture.open();
+    fixture.await(() -> fixture.service("web").state() == ServiceState.RUNNING);
+    assertThat(fixture.containers("web")).isEqualTo(good);
 
-    shop.up("web: {image: app:3, scale: {mode: fixed, replicas: 2}}");
+    fixture.up("web: {image: app:3, scale: {mode: fixed, replicas: 2}}");
     stable();
   }
 
   @Test
   void takesBackARevisionWhoseImageCannotBePulled() {
-    shop.up("web: {image: app:1}");
+    fixture.up("web: {image: app:1}");
     stable();
-    List<ContainerId> good = shop.containers("web");
-    shop.world
+    List<ContainerId> good = fixture.containers("web");
+    fixture
+        .world
         .images()
         .failPull(ImageRef.parse("gone:1"), () -> new AgentException.PullFailed("gone:1", "no"));
-    shop.up("web: {image: gone:1}");
-    shop.await(() -> shop.service("web").rollout().flatMap(r -> r.reason()).isPresent());
+    fixture.up("web: {image: gone:1}");
+    fixture.await(() -> fixture.service("web").rollout().flatMap(r -> r.reason()).isPresent());
 
-    assertThat(shop.settle().reason().orElseThrow().kind()).isEqualTo("PullFailed");
-    shop.await(() -> shop.service("web").state() == ServiceState.RUNNING);
-    assertThat(shop.containers("web")).isEqualTo(good);
+    assertThat(fixture.settle().reason().orElseThrow().kind()).isEqualTo("PullFailed");
+    fixture.await(() -> fixture.service("web").state() == ServiceState.RUNNING);
+    assertThat(fixture.containers("web")).isEqualTo(good);
   }
 
   @Test
   void startsInTheOrderOfDependenciesAndStopsInTheReverse() {
-    shop.up(
+    fixture.up(
         """
         web: {image: web:1, depends: [{service: migrate, condition: completed}, api]}
         api: {image: api:1, depends: [db]}
@@ -164,47 +165,47 @@ class DeploymentsTest {
     assertThat(order(started, "start shop/migrate/")).isLessThan(order(started, "start shop/web/"));
     assertThat(order(started, "start shop/api/")).isLessThan(order(started, "start shop/web/"));
 
-    shop.deployments.down(Shop.NAME, false);
-    assertThat(shop.settle().outcome()).isEqualTo(Settled.Outcome.REMOVED);
+    fixture.deployments.down(EngineFixture.NAME, false);
+    assertThat(fixture.settle().outcome()).isEqualTo(WaitResult.Outcome.REMOVED);
 
     List<String> stopped = lines("stop ");
     assertThat(order(stopped, "stop shop/web/")).isLessThan(order(stopped, "stop shop/api/"));
     assertThat(order(stopped, "stop shop/api/")).isLessThan(order(stopped, "stop shop/db/"));
-    assertThat(shop.runtime.list()).isEmpty();
-    assertThat(shop.networks).containsExactly("remove shop");
-    assertThat(shop.deployments.list()).isEmpty();
-    assertThat(shop.rotation).isEmpty();
+    assertThat(fixture.runtime.list()).isEmpty();
+    assertThat(fixture.networks).containsExactly("remove shop");
+    assertThat(fixture.deployments.list()).isEmpty();
+    assertThat(fixture.rotation).isEmpty();
     for (String kind : List.of("service", "deployment", "deployment.revision", "job.gate")) {
-      assertThat(shop.store.list(kind)).as(kind).isEmpty();
+      assertThat(fixture.store.list(kind)).as(kind).isEmpty();
     }
   }
 
   private List<String> lines(String beginning) {
-    return shop.world.journal().stream().filter(line -> line.startsWith(beginning)).toList();
+    return fixture.world.journal().stream().filter(line -> line.startsWith(beginning)).toList();
   }
 
   @Test
   void anEndpointWhosePortIsTakenFailsTheDeployment() {
-    shop.takenPorts.set(Integer.MAX_VALUE);
-    shop.up("web: {image: web:1}");
+    fixture.takenPorts.set(Integer.MAX_VALUE);
+    fixture.up("web: {image: web:1}");
 
-    Settled settled = shop.settle();
+    WaitResult settled = fixture.settle();
 
-    assertThat(settled.outcome()).isEqualTo(Settled.Outcome.FAILED);
+    assertThat(settled.outcome()).isEqualTo(WaitResult.Outcome.FAILED);
     assertThat(settled.reason().orElseThrow().message())
         .isEqualTo("port 80 is already in use by nginx (pid 7)");
-    assertThat(shop.runtime.list()).as("its containers keep running").hasSize(1);
-    shop.takenPorts.set(0);
-    shop.await(
+    assertThat(fixture.runtime.list()).as("its containers keep running").hasSize(1);
+    fixture.takenPorts.set(0);
+    fixture.await(
         () ->
-            shop.deployments.find(Shop.NAME).orElseThrow().state()
+            fixture.deployments.find(EngineFixture.NAME).orElseThrow().state()
                 == DeploymentStatus.State.RUNNING);
   }
 
   @Test
   void anEndpointThatIsServedByTheSecondAttemptIsNoFailure() {
-    shop.takenPorts.set(1);
-    shop.up("web: {image: web:1}");
+    fixture.takenPorts.set(1);
+    fixture.up("web: {image: web:1}");
     stable();
   }
 
@@ -212,39 +213,39 @@ class DeploymentsTest {
   void runsAMigrationOnceForWhatItIs() {
     String web = "web: {image: web:%d, depends: [{service: migrate, condition: completed}]}\n";
     String job = "migrate: {rtype: job, image: migrate:%d, labels: {fake.exit: '0'}}";
-    shop.up(web.formatted(1) + job.formatted(1));
+    fixture.up(web.formatted(1) + job.formatted(1));
     stable();
-    shop.up(web.formatted(2) + job.formatted(1));
+    fixture.up(web.formatted(2) + job.formatted(1));
     stable();
-    assertThat(shop.jobs.list()).hasSize(1);
+    assertThat(fixture.jobs.list()).hasSize(1);
 
-    shop.up(web.formatted(2) + job.formatted(2));
+    fixture.up(web.formatted(2) + job.formatted(2));
     stable();
-    assertThat(shop.jobs.list()).hasSize(2);
+    assertThat(fixture.jobs.list()).hasSize(2);
   }
 
   @Test
   void aFailedMigrationFailsThoseWhoWaitAtOnceAndByName() {
     String web = "web: {image: web:1, depends: [{service: migrate, condition: completed}]}\n";
     String job = "migrate: {rtype: job, image: m:1, labels: {fake.exit: '%d', fake.log: oops}}";
-    shop.up(web + job.formatted(9));
+    fixture.up(web + job.formatted(9));
 
-    Settled settled = shop.settle();
+    WaitResult settled = fixture.settle();
 
-    assertThat(settled.outcome()).isEqualTo(Settled.Outcome.FAILED);
+    assertThat(settled.outcome()).isEqualTo(WaitResult.Outcome.FAILED);
     assertThat(settled.reason().orElseThrow().exitCode()).hasValue(9);
     assertThat(settled.reason().orElseThrow().lastLines()).containsExactly("oops");
-    shop.await(() -> shop.service("web").state() == ServiceState.FAILED);
-    assertThat(shop.service("web").lastError().orElseThrow().message()).contains("migrate");
-    assertThat(shop.containers("web")).isEmpty();
+    fixture.await(() -> fixture.service("web").state() == ServiceState.FAILED);
+    assertThat(fixture.service("web").lastError().orElseThrow().message()).contains("migrate");
+    assertThat(fixture.containers("web")).isEmpty();
 
-    shop.up(web + job.formatted(0));
+    fixture.up(web + job.formatted(0));
     stable();
   }
 
   @Test
   void waitsForAHealthyDependencyUntilItsTimeIsOver() {
-    shop.up(
+    fixture.up(
         """
         web: {image: web:1, depends: [{service: db, timeout: 30s}]}
         log: {image: log:1, depends: [{service: db, timeout: 5s, on_timeout: warn}]}
@@ -253,146 +254,148 @@ class DeploymentsTest {
           labels: {fake.exec: '1'}
           health: {check: {type: command, command: ready}, start_grace: 1h, on_unhealthy: none}
         """);
-    shop.await(() -> shop.service("web").waitingFor().isPresent());
-    assertThat(shop.service("web").waitingFor()).contains("db to be healthy");
-    shop.await(() -> shop.service("log").state() == ServiceState.RUNNING);
-    assertThat(shop.events()).contains("service.warning shop/log");
+    fixture.await(() -> fixture.service("web").waitingFor().isPresent());
+    assertThat(fixture.service("web").waitingFor()).contains("db to be healthy");
+    fixture.await(() -> fixture.service("log").state() == ServiceState.RUNNING);
+    assertThat(fixture.events()).contains("service.warning shop/log");
 
-    shop.await(() -> shop.service("web").state() == ServiceState.FAILED);
-    assertThat(shop.service("web").lastError().orElseThrow().kind()).isEqualTo("DependencyTimeout");
-    assertThat(shop.containers("web")).isEmpty();
+    fixture.await(() -> fixture.service("web").state() == ServiceState.FAILED);
+    assertThat(fixture.service("web").lastError().orElseThrow().kind())
+        .isEqualTo("DependencyTimeout");
+    assertThat(fixture.containers("web")).isEmpty();
   }
 
   @Test
   void scalesByHandWithinWhatTheFileAllows() {
-    shop.up(
+    fixture.up(
         """
         web: {image: app:1, scale: {mode: manual}}
         fix: {image: app:1, scale: {mode: fixed, replicas: 1}}
         """);
     stable();
-    shop.deployments.scale(key("web"), 3);
+    fixture.deployments.scale(key("web"), 3);
     stable();
-    assertThat(shop.containers("web")).hasSize(3);
-    shop.stop();
-    shop.open();
+    assertThat(fixture.containers("web")).hasSize(3);
+    fixture.stop();
+    fixture.open();
     stable();
-    assertThat(shop.containers("web")).as("remembered").hasSize(3);
-    shop.deployments.scale(key("web"), 1);
-    shop.await(() -> shop.containers("web").size() == 1);
+    assertThat(fixture.containers("web")).as("remembered").hasSize(3);
+    fixture.deployments.scale(key("web"), 1);
+    fixture.await(() -> fixture.containers("web").size() == 1);
 
-    assertThatThrownBy(() -> shop.deployments.scale(key("fix"), 2))
+    assertThatThrownBy(() -> fixture.deployments.scale(key("fix"), 2))
         .isInstanceOf(AgentException.InvalidSpec.class)
         .hasMessageContaining("mode: manual");
   }
 
   @Test
   void stopsStartsAndRestartsAService() {
-    shop.up("web: {image: app:1}");
+    fixture.up("web: {image: app:1}");
     stable();
-    List<ContainerId> first = shop.containers("web");
-    shop.deployments.stop(key("web"));
-    shop.await(() -> shop.service("web").state() == ServiceState.STOPPED);
-    assertThat(shop.containers("web")).isEmpty();
-    shop.deployments.start(key("web"));
+    List<ContainerId> first = fixture.containers("web");
+    fixture.deployments.stop(key("web"));
+    fixture.await(() -> fixture.service("web").state() == ServiceState.STOPPED);
+    assertThat(fixture.containers("web")).isEmpty();
+    fixture.deployments.start(key("web"));
     stable();
-    List<ContainerId> second = shop.containers("web");
+    List<ContainerId> second = fixture.containers("web");
     assertThat(second).hasSize(1).isNotEqualTo(first);
-    shop.deployments.restart(key("web"));
+    fixture.deployments.restart(key("web"));
     stable();
-    assertThat(shop.containers("web")).hasSize(1).isNotEqualTo(second);
+    assertThat(fixture.containers("web")).hasSize(1).isNotEqualTo(second);
   }
 
   @Test
   void rollsTheUsersOfASecretThatChanged() {
-    shop.secrets.put("PASSWORD", "one");
-    shop.up("web: {image: app:1, env: {PASSWORD: '$S:password'}}\nlog: {image: log:1}");
+    fixture.secrets.put("PASSWORD", "one");
+    fixture.up("web: {image: app:1, env: {PASSWORD: '$S:password'}}\nlog: {image: log:1}");
     stable();
-    List<ContainerId> web = shop.containers("web");
-    List<ContainerId> log = shop.containers("log");
-    shop.secrets.put("PASSWORD", "two");
-    shop.deployments.secretsChanged();
+    List<ContainerId> web = fixture.containers("web");
+    List<ContainerId> log = fixture.containers("log");
+    fixture.secrets.put("PASSWORD", "two");
+    fixture.deployments.secretsChanged();
 
-    shop.await(() -> !shop.containers("web").equals(web) && shop.containers("web").size() == 1);
-    assertThat(shop.containers("log")).isEqualTo(log);
-    Container fresh = shop.runtime.find(shop.containers("web").getFirst()).orElseThrow();
+    fixture.await(
+        () -> !fixture.containers("web").equals(web) && fixture.containers("web").size() == 1);
+    assertThat(fixture.containers("log")).isEqualTo(log);
+    Container fresh = fixture.runtime.find(fixture.containers("web").getFirst()).orElseThrow();
     assertThat(fresh.spec().process().env()).containsEntry("PASSWORD", "two");
     assertThat(fresh.spec().labels().values()).noneMatch(value -> value.contains("two"));
   }
 
   @Test
   void takesServicesAwayThatAreNotInTheFileAnyMore() {
-    shop.up("web: {image: app:1}\nold: {image: old:1}");
+    fixture.up("web: {image: app:1}\nold: {image: old:1}");
     stable();
-    shop.up("web: {image: app:1}");
-    shop.await(() -> shop.containers("old").isEmpty());
+    fixture.up("web: {image: app:1}");
+    fixture.await(() -> fixture.containers("old").isEmpty());
     stable();
-    assertThat(shop.deployments.status(Shop.NAME).services()).hasSize(1);
+    assertThat(fixture.deployments.status(EngineFixture.NAME).services()).hasSize(1);
   }
 
   @Test
   void returnsToAnEarlierRevision() {
-    shop.up("web: {image: app:1}");
+    fixture.up("web: {image: app:1}");
     stable();
-    shop.up("web: {image: app:2}");
+    fixture.up("web: {image: app:2}");
     stable();
-    Revision back = shop.deployments.rollback(Shop.NAME, Optional.empty());
+    Revision back = fixture.deployments.rollback(EngineFixture.NAME, Optional.empty());
     stable();
 
     assertThat(back.number()).isEqualTo(3);
     assertThat(back.reason()).isEqualTo("rollback to 1");
-    assertThat(shop.runtime.list())
+    assertThat(fixture.runtime.list())
         .extracting(container -> container.spec().image())
         .containsExactly(ImageRef.parse("app:1"));
-    assertThat(shop.deployments.revisions(Shop.NAME)).hasSize(3);
+    assertThat(fixture.deployments.revisions(EngineFixture.NAME)).hasSize(3);
   }
 
   @Test
   void comesBackInOrderWhenAllContainersAreGone() throws InterruptedException {
-    shop.up("web: {image: web:1, depends: [db]}\ndb: {image: db:1}");
+    fixture.up("web: {image: web:1, depends: [db]}\ndb: {image: db:1}");
     stable();
-    shop.stop();
-    int before = shop.world.journal().size();
-    for (Container container : shop.runtime.list()) {
+    fixture.stop();
+    int before = fixture.world.journal().size();
+    for (Container container : fixture.runtime.list()) {
       container.remove(true);
     }
-    shop.open();
+    fixture.open();
     stable();
 
-    List<String> after = shop.world.journal().subList(before, shop.world.journal().size());
+    List<String> after = fixture.world.journal().subList(before, fixture.world.journal().size());
     assertThat(order(after, "start shop/db/")).isLessThan(order(after, "start shop/web/"));
   }
 
   @Test
   void aRemovalThatTakesLongerTellsWhy() throws InterruptedException {
-    shop.up("web: {image: app:1}");
-    shop.settle();
-    shop.stuckNetworks.set(2);
+    fixture.up("web: {image: app:1}");
+    fixture.settle();
+    fixture.stuckNetworks.set(2);
 
-    shop.deployments.down(Shop.NAME, false);
+    fixture.deployments.down(EngineFixture.NAME, false);
 
-    assertThat(shop.settle().outcome()).isEqualTo(Settled.Outcome.REMOVED);
-    assertThat(shop.events()).containsOnlyOnce("deployment.removal_delayed shop");
+    assertThat(fixture.settle().outcome()).isEqualTo(WaitResult.Outcome.REMOVED);
+    assertThat(fixture.events()).containsOnlyOnce("deployment.removal_delayed shop");
   }
 
   @Test
   void aShutdownOfTheMachineStopsInOrderAndForgetsNothing() throws InterruptedException {
-    shop.up("web: {image: web:1, depends: [db]}\ndb: {image: db:1}");
+    fixture.up("web: {image: web:1, depends: [db]}\ndb: {image: db:1}");
     stable();
-    shop.deployments.shutdown(Deadline.after(Duration.ofSeconds(20)));
+    fixture.deployments.shutdown(Deadline.after(Duration.ofSeconds(20)));
 
-    assertThat(shop.runtime.list()).isEmpty();
+    assertThat(fixture.runtime.list()).isEmpty();
     assertThat(order(lines("stop "), "stop shop/web/"))
         .isLessThan(order(lines("stop "), "stop shop/db/"));
-    shop.stop();
-    shop.open();
+    fixture.stop();
+    fixture.open();
     stable();
-    assertThat(shop.runtime.list()).hasSize(2);
+    assertThat(fixture.runtime.list()).hasSize(2);
   }
 
   @Test
   void groupsHaveTheirOwnImageAndEnvironment() {
-    shop.up(
+    fixture.up(
         """
         web:
           image: app:1
@@ -403,7 +406,7 @@ class DeploymentsTest {
         """);
     stable();
 
-    assertThat(shop.runtime.list())
+    assertThat(fixture.runtime.list())
         .extracting(
             c ->
                 "%s %s %s"
@@ -415,12 +418,12 @@ class DeploymentsTest {
 
   @Test
   void diffTellsWhatWouldChange() {
-    shop.up("web: {image: app:1}\nold: {image: old:1}\nsame: {image: s:1}");
+    fixture.up("web: {image: app:1}\nold: {image: old:1}\nsame: {image: s:1}");
     stable();
 
     DeploymentDiff diff =
-        shop.deployments.diff(
-            Shop.request(
+        fixture.deployments.diff(
+            EngineFixture.request(
                 """
                 web: {image: app:2, scale: {mode: fixed, replicas: 2}}
                 new: {image: n:1}

@@ -23,54 +23,55 @@ class ReconcileTest {
       "web: {image: web:1, stop_grace_period: 10s, labels: {fake.ignore-term: 'true'}}\n";
 
   @TempDir Path artifacts;
-  private Shop shop;
+  private EngineFixture fixture;
 
   @BeforeEach
   void open() {
-    shop = new Shop(artifacts);
+    fixture = new EngineFixture(artifacts);
   }
 
   @AfterEach
   void close() {
-    shop.close();
+    fixture.close();
   }
 
   private void stable() {
-    assertThat(shop.settle().outcome()).isEqualTo(Settled.Outcome.STABLE);
+    assertThat(fixture.settle().outcome()).isEqualTo(WaitResult.Outcome.STABLE);
   }
 
   private void assertWebRuns() {
-    assertThat(shop.service("web").state()).isEqualTo(ServiceState.RUNNING);
-    assertThat(shop.containers("web"))
+    assertThat(fixture.service("web").state()).isEqualTo(ServiceState.RUNNING);
+    assertThat(fixture.containers("web"))
         .hasSize(1)
         .allMatch(
-            id -> shop.runtime.find(id).orElseThrow().status() instanceof ContainerStatus.Running);
+            id ->
+                fixture.runtime.find(id).orElseThrow().status() instanceof ContainerStatus.Running);
   }
 
   /** Up to the time at which the grace period ends and the removal with it. */
   @ParameterizedTest
   @ValueSource(ints = {0, 5_000, 9_999, 10_000, 10_001, 60_000})
   void aServiceThatIsAddedAgainDuringItsRemovalRuns(int afterMillis) {
-    shop.up(DB + WEB);
+    fixture.up(DB + WEB);
     stable();
-    shop.up(DB);
-    shop.clock.advance(Duration.ofMillis(afterMillis));
+    fixture.up(DB);
+    fixture.clock.advance(Duration.ofMillis(afterMillis));
 
-    shop.up(DB + WEB);
+    fixture.up(DB + WEB);
 
     stable();
     assertWebRuns();
-    assertThat(shop.service("web").revision()).isEqualTo(3);
+    assertThat(fixture.service("web").revision()).isEqualTo(3);
   }
 
   @Test
   void aRollbackDuringARemovalBringsTheServiceBack() {
-    shop.up(DB + WEB);
+    fixture.up(DB + WEB);
     stable();
-    shop.up(DB);
-    shop.await(() -> shop.events().stream().anyMatch(line -> line.startsWith("deployment.")));
+    fixture.up(DB);
+    fixture.await(() -> fixture.events().stream().anyMatch(line -> line.startsWith("deployment.")));
 
-    shop.deployments.rollback(Shop.NAME, Optional.empty());
+    fixture.deployments.rollback(EngineFixture.NAME, Optional.empty());
 
     stable();
     assertWebRuns();
@@ -79,9 +80,9 @@ class ReconcileTest {
   @Test
   void servicesWhoseInitStepsWaitDoNotStarveTheServiceTheyWaitFor() {
     int waiting = DeploymentConfig.DEFAULT.starts() + 1;
-    shop.initializer =
+    fixture.initializer =
         (request, _) -> {
-          while (shop.containers("zz").isEmpty()) {
+          while (fixture.containers("zz").isEmpty()) {
             Thread.sleep(Duration.ofMillis(2));
           }
         };
@@ -97,12 +98,12 @@ class ReconcileTest {
                         .formatted(i))
             .collect(Collectors.joining());
 
-    shop.up(waiters);
-    shop.await(
+    fixture.up(waiters);
+    fixture.await(
         () ->
-            shop.events().stream().filter(line -> line.startsWith("replica.starting")).count()
+            fixture.events().stream().filter(line -> line.startsWith("replica.starting")).count()
                 == waiting);
-    shop.up(waiters + "zz: {image: zz:1}\n");
+    fixture.up(waiters + "zz: {image: zz:1}\n");
 
     stable();
   }
@@ -118,28 +119,31 @@ class ReconcileTest {
           labels: {fake.exit: '9', fake.log: oops}
           job: {retention: {age: 1m, failed_age: 1m}}
         """;
-    shop.up(web + job);
-    assertThat(shop.settle().outcome()).isEqualTo(Settled.Outcome.FAILED);
+    fixture.up(web + job);
+    assertThat(fixture.settle().outcome()).isEqualTo(WaitResult.Outcome.FAILED);
 
     for (int hour = 0; hour < 48; hour++) {
-      shop.clock.advance(Duration.ofHours(1));
-      shop.deployments.wake();
+      fixture.clock.advance(Duration.ofHours(1));
+      fixture.deployments.wake();
     }
-    shop.await(() -> shop.jobs.list().isEmpty());
-    shop.stop();
-    shop.open();
-    shop.clock.advance(Duration.ofHours(1));
-    shop.await(() -> shop.settle().outcome() == Settled.Outcome.FAILED);
+    fixture.await(() -> fixture.jobs.list().isEmpty());
+    fixture.stop();
+    fixture.open();
+    fixture.clock.advance(Duration.ofHours(1));
+    fixture.await(() -> fixture.settle().outcome() == WaitResult.Outcome.FAILED);
 
-    assertThat(shop.world.journal().stream().filter(line -> line.startsWith("start ")))
+    assertThat(fixture.world.journal().stream().filter(line -> line.startsWith("start ")))
         .as("runs")
         .hasSize(1);
-    DeploymentStatus.JobStatus status = shop.deployments.status(Shop.NAME).jobs().getFirst();
+    DeploymentStatus.JobStatus status =
+        fixture.deployments.status(EngineFixture.NAME).jobs().getFirst();
     assertThat(status.lastError().orElseThrow().exitCode()).hasValue(9);
     assertThat(status.lastError().orElseThrow().lastLines()).containsExactly("oops");
 
-    shop.up(web + job);
-    shop.await(
-        () -> shop.world.journal().stream().filter(line -> line.startsWith("start ")).count() == 2);
+    fixture.up(web + job);
+    fixture.await(
+        () ->
+            fixture.world.journal().stream().filter(line -> line.startsWith("start ")).count()
+                == 2);
   }
 }

@@ -22,13 +22,13 @@ class StoreReadsTest {
 
   @Test
   void aFileIsParsedOnceForAllItsServices() {
-    try (var shop = new Shop(artifacts)) {
-      shop.stop();
-      shop.open(counting(shop.store), shop.runtime);
-      shop.up(services(30, "app:1"));
-      assertThat(shop.settle().outcome()).isEqualTo(Settled.Outcome.STABLE);
-      shop.up(services(30, "app:2"));
-      assertThat(shop.settle().outcome()).isEqualTo(Settled.Outcome.STABLE);
+    try (var fixture = new EngineFixture(artifacts)) {
+      fixture.stop();
+      fixture.open(counting(fixture.store), fixture.runtime);
+      fixture.up(services(30, "app:1"));
+      assertThat(fixture.settle().outcome()).isEqualTo(WaitResult.Outcome.STABLE);
+      fixture.up(services(30, "app:2"));
+      assertThat(fixture.settle().outcome()).isEqualTo(WaitResult.Outcome.STABLE);
 
       assertThat(reads.stream().filter(read -> read.startsWith("find deployment.revision")))
           .as("revision files read for two times thirty services")
@@ -38,11 +38,11 @@ class StoreReadsTest {
 
   @Test
   void aNewRevisionReadsOnlyTheKeysOfItsOwnDeployment() {
-    try (var shop = new Shop(artifacts)) {
-      shop.stop();
-      shop.open(counting(shop.store), shop.runtime);
-      shop.up(services(1, "app:1"));
-      shop.up(services(1, "app:2"));
+    try (var fixture = new EngineFixture(artifacts)) {
+      fixture.stop();
+      fixture.open(counting(fixture.store), fixture.runtime);
+      fixture.up(services(1, "app:1"));
+      fixture.up(services(1, "app:2"));
 
       assertThat(reads)
           .filteredOn(read -> read.contains("deployment.revision"))

@@ -2,7 +2,7 @@ package dev.zlayer.engine.job;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.zlayer.engine.cron.CronLoop;
+import dev.zlayer.engine.cron.CronScheduler;
 import dev.zlayer.engine.state.MemoryStateStore;
 import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.error.AgentException;
@@ -76,7 +76,7 @@ class CronKillIT {
     var last = new Mortal(random, Integer.MAX_VALUE, 0);
     Instant end = clock.instant();
     try (var jobs = JobExecutor.open(parts(last), JobConfig.DEFAULT, JOBS);
-        var cron = CronLoop.open(store, jobs, clock, new Supervisor(), JOBS)) {
+        var cron = CronScheduler.open(store, jobs, clock, new Supervisor(), JOBS)) {
       Awaitility.await()
           .atMost(Duration.ofSeconds(60))
           .until(
@@ -112,7 +112,7 @@ class CronKillIT {
     try {
       JobParts parts = parts(mortal);
       try (var jobs = JobExecutor.open(parts, JobConfig.DEFAULT, JOBS);
-          var cron = CronLoop.open(parts.store(), jobs, clock, new Supervisor(), JOBS)) {
+          var cron = CronScheduler.open(parts.store(), jobs, clock, new Supervisor(), JOBS)) {
         for (int i = 0; i < minutes && !mortal.dead(); i++) {
           clock.advance(Duration.ofSeconds(random.nextInt(120)));
           jobs.wake();

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 
 class SecretFilesTest {
   private static final Path MEMORY = Path.of("/dev/shm");
-  private static final SealKey KEY = SealKey.of("ab".repeat(32), "the test's key");
+  private static final SecretKey KEY = SecretKey.of("ab".repeat(32), "the test's key");
 
   private Path directory = MEMORY;
   private SecretFiles files;

@@ -16,7 +16,7 @@ import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 class SecretStoreTest {
-  private static final SealKey KEY = SealKey.of("ab".repeat(32), "the test's key");
+  private static final SecretKey KEY = SecretKey.of("ab".repeat(32), "the test's key");
   private static final Instant NOW = Instant.parse("2026-01-02T03:04:05Z");
   private static final SecretRef.Scope OWN = new SecretRef.OfDeployment();
 
@@ -95,7 +95,7 @@ class SecretStoreTest {
   @Test
   void anotherKeyIsToldWhenTheStoreIsOpened() {
     secrets.set(SecretName.global("a"), "three");
-    SealKey other = SealKey.of("cd".repeat(32), "/etc/other.key");
+    SecretKey other = SecretKey.of("cd".repeat(32), "/etc/other.key");
 
     assertThatThrownBy(() -> SecretStore.open(state, other, () -> NOW))
         .isInstanceOf(AgentException.Configuration.class)

@@ -2,7 +2,7 @@ package dev.zlayer.engine.service;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.zlayer.engine.service.Seen.Phase;
+import dev.zlayer.engine.service.ObservedReplica.Phase;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -25,10 +25,10 @@ class PlannerPropertiesTest {
   /** A machine that does what the planner says, at its own pace. */
   private static final class Machine {
     final Random random;
-    final List<Seen> containers = new ArrayList<>();
+    final List<ObservedReplica> containers = new ArrayList<>();
     Instant now = Instant.parse("2026-01-01T00:00:00Z");
     long generation;
-    Wanted wanted;
+    DesiredReplicas wanted;
 
     Machine(Random random) {
       this.random = random;
@@ -37,22 +37,22 @@ class PlannerPropertiesTest {
 
     void wish() {
       int replicas = random.nextInt(6);
-      var slots = new TreeMap<Slot, String>();
+      var slots = new TreeMap<ReplicaId, String>();
       String hash = String.valueOf((char) ('a' + random.nextInt(4)));
       for (int i = 1; i <= replicas; i++) {
-        slots.put(new Slot("default", i), hash);
+        slots.put(new ReplicaId("default", i), hash);
       }
       boolean surges = random.nextBoolean();
-      Set<Slot> halted = new HashSet<>();
+      Set<ReplicaId> halted = new HashSet<>();
       if (random.nextInt(6) == 0) {
-        halted.add(new Slot("default", 1));
+        halted.add(new ReplicaId("default", 1));
       }
-      Map<Slot, Instant> notBefore = new HashMap<>();
+      Map<ReplicaId, Instant> notBefore = new HashMap<>();
       if (random.nextInt(6) == 0) {
-        notBefore.put(new Slot("default", 2), now.plusSeconds(random.nextInt(20)));
+        notBefore.put(new ReplicaId("default", 2), now.plusSeconds(random.nextInt(20)));
       }
       wanted =
-          new Wanted(
+          new DesiredReplicas(
               slots,
               surges,
               surges ? random.nextInt(2) : 1 + random.nextInt(2),
@@ -66,7 +66,7 @@ class PlannerPropertiesTest {
     /** Everything may happen from here on, and nothing else is asked for. */
     void calm() {
       wanted =
-          new Wanted(
+          new DesiredReplicas(
               wanted.slots(),
               wanted.maySurge(),
               wanted.unavailable(),
@@ -84,7 +84,7 @@ class PlannerPropertiesTest {
       containers.replaceAll(one -> random.nextInt(2) == 0 ? one : moved(one, kindly));
     }
 
-    private Seen moved(Seen one, boolean kindly) {
+    private ObservedReplica moved(ObservedReplica one, boolean kindly) {
       boolean bad = !kindly && random.nextInt(3) == 0;
       return switch (one.phase()) {
         case STARTING -> with(one, bad ? Phase.ENDED : Phase.RUNNING);
@@ -99,31 +99,31 @@ class PlannerPropertiesTest {
       return phases[random.nextInt(phases.length)];
     }
 
-    private Seen with(Seen one, Phase phase) {
+    private ObservedReplica with(ObservedReplica one, Phase phase) {
       Optional<Instant> since =
           phase == Phase.HEALTHY ? Optional.of(now) : Optional.<Instant>empty();
-      return new Seen(one.slot(), one.generation(), one.hash(), phase, since);
+      return new ObservedReplica(one.slot(), one.generation(), one.hash(), phase, since);
     }
 
     void carryOut(Action action) {
       switch (action) {
-        case Action.Start(Slot slot, String hash) -> {
+        case Action.Start(ReplicaId slot, String hash) -> {
           boolean crash = random.nextInt(20) == 0;
           containers.add(
-              new Seen(
+              new ObservedReplica(
                   slot,
                   ++generation,
                   hash,
                   crash ? Phase.LEFTOVER : Phase.STARTING,
                   Optional.empty()));
         }
-        case Action.Stop(Slot slot, long which, _) ->
+        case Action.Stop(ReplicaId slot, long which, _) ->
             containers.replaceAll(
                 one ->
                     one.slot().equals(slot) && one.generation() == which
                         ? with(one, Phase.STOPPING)
                         : one);
-        case Action.Remove(Slot slot, long which) ->
+        case Action.Remove(ReplicaId slot, long which) ->
             containers.removeIf(one -> one.slot().equals(slot) && one.generation() == which);
       }
     }
@@ -131,19 +131,19 @@ class PlannerPropertiesTest {
     long serving() {
       return containers.stream()
           .filter(one -> one.healthy() && wanted.slots().containsKey(one.slot()))
-          .map(Seen::slot)
+          .map(ObservedReplica::slot)
           .distinct()
           .count();
     }
 
-    long live(Slot slot) {
+    long live(ReplicaId slot) {
       return containers.stream().filter(one -> one.slot().equals(slot) && one.live()).count();
     }
 
     /** Live containers beyond the first of their slot. */
     long excess() {
       return containers.stream()
-          .map(Seen::slot)
+          .map(ObservedReplica::slot)
           .distinct()
           .mapToLong(slot -> Math.max(0, live(slot) - 1))
           .sum();
@@ -179,7 +179,7 @@ class PlannerPropertiesTest {
         ServicePlanner.plan(machine.wanted, List.copyOf(machine.containers), machine.now).actions();
     assertThat(actions).as(name).doesNotHaveDuplicates();
     for (Action action : actions) {
-      if (action instanceof Action.Start(Slot slot, String hash)) {
+      if (action instanceof Action.Start(ReplicaId slot, String hash)) {
         assertThat(machine.wanted.mayStart()).as(name).isTrue();
         assertThat(machine.wanted.slots()).as(name).containsEntry(slot, hash);
         assertThat(machine.wanted.halted()).as(name).doesNotContain(slot);
@@ -202,8 +202,8 @@ class PlannerPropertiesTest {
   }
 
   private static void assertConverged(Machine machine, String name) {
-    assertThat(machine.containers).as(name).allMatch(Seen::healthy);
-    var found = new TreeMap<Slot, String>();
+    assertThat(machine.containers).as(name).allMatch(ObservedReplica::healthy);
+    var found = new TreeMap<ReplicaId, String>();
     machine.containers.forEach(one -> found.put(one.slot(), one.hash()));
     assertThat(found).as(name).isEqualTo(machine.wanted.slots());
     assertThat(machine.containers).as(name).hasSameSizeAs(found.keySet());

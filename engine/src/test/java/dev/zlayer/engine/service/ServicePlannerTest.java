@@ -2,7 +2,7 @@ package dev.zlayer.engine.service;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.zlayer.engine.service.Seen.Phase;
+import dev.zlayer.engine.service.ObservedReplica.Phase;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -16,20 +16,21 @@ class ServicePlannerTest {
   private static final Instant NOW = Instant.parse("2026-01-01T00:00:00Z");
   private static final Duration SETTLING = Duration.ofSeconds(5);
 
-  private static Wanted wanted(int replicas, String hash, boolean surge, int unavailable) {
-    var slots = new TreeMap<Slot, String>();
+  private static DesiredReplicas wanted(int replicas, String hash, boolean surge, int unavailable) {
+    var slots = new TreeMap<ReplicaId, String>();
     for (int i = 1; i <= replicas; i++) {
       slots.put(slot(i), hash);
     }
-    return new Wanted(slots, surge, unavailable, surge ? 1 : 0, SETTLING, true, Map.of(), Set.of());
+    return new DesiredReplicas(
+        slots, surge, unavailable, surge ? 1 : 0, SETTLING, true, Map.of(), Set.of());
   }
 
-  private static Slot slot(int replica) {
-    return new Slot("default", replica);
+  private static ReplicaId slot(int replica) {
+    return new ReplicaId("default", replica);
   }
 
-  private static Seen seen(int replica, long generation, String hash, Phase phase) {
-    return new Seen(
+  private static ObservedReplica seen(int replica, long generation, String hash, Phase phase) {
+    return new ObservedReplica(
         slot(replica),
         generation,
         hash,
@@ -37,7 +38,7 @@ class ServicePlannerTest {
         phase == Phase.HEALTHY ? Optional.of(NOW.minusSeconds(60)) : Optional.empty());
   }
 
-  private static List<Action> plan(Wanted wanted, Seen... seen) {
+  private static List<Action> plan(DesiredReplicas wanted, ObservedReplica... seen) {
     return ServicePlanner.plan(wanted, List.of(seen), NOW).actions();
   }
 
@@ -49,15 +50,16 @@ class ServicePlannerTest {
 
   @Test
   void startsTheNewOneBesideTheOldOneAndStopsTheOldOneWhenTheNewOneHasSettled() {
-    Wanted wanted = wanted(2, "b", true, 0);
-    Seen one = seen(1, 1, "a", Phase.HEALTHY);
-    Seen two = seen(2, 2, "a", Phase.HEALTHY);
+    DesiredReplicas wanted = wanted(2, "b", true, 0);
+    ObservedReplica one = seen(1, 1, "a", Phase.HEALTHY);
+    ObservedReplica two = seen(2, 2, "a", Phase.HEALTHY);
 
     assertThat(plan(wanted, one, two)).containsExactly(new Action.Start(slot(1), "b"));
     assertThat(plan(wanted, one, two, seen(1, 3, "b", Phase.STARTING))).isEmpty();
     assertThat(plan(wanted, one, two, seen(1, 3, "b", Phase.RUNNING))).isEmpty();
 
-    var fresh = new Seen(slot(1), 3, "b", Phase.HEALTHY, Optional.of(NOW.minusSeconds(1)));
+    var fresh =
+        new ObservedReplica(slot(1), 3, "b", Phase.HEALTHY, Optional.of(NOW.minusSeconds(1)));
     ServicePlanner.Plan waiting = ServicePlanner.plan(wanted, List.of(one, two, fresh), NOW);
     assertThat(waiting.actions()).isEmpty();
     assertThat(waiting.lookAgain()).contains(NOW.plusSeconds(4));
@@ -71,9 +73,9 @@ class ServicePlannerTest {
 
   @Test
   void stopsTheOldOneFirstWhenThereIsNoRoomForTwo() {
-    Wanted wanted = wanted(2, "b", false, 1);
-    Seen one = seen(1, 1, "a", Phase.HEALTHY);
-    Seen two = seen(2, 2, "a", Phase.HEALTHY);
+    DesiredReplicas wanted = wanted(2, "b", false, 1);
+    ObservedReplica one = seen(1, 1, "a", Phase.HEALTHY);
+    ObservedReplica two = seen(2, 2, "a", Phase.HEALTHY);
 
     assertThat(plan(wanted, one, two))
         .containsExactly(new Action.Stop(slot(1), 1, "it is outdated"));
@@ -86,7 +88,7 @@ class ServicePlannerTest {
 
   @Test
   void goesBackByTheSameRules() {
-    Wanted back = wanted(2, "a", true, 0);
+    DesiredReplicas back = wanted(2, "a", true, 0);
 
     assertThat(
             plan(
@@ -109,18 +111,19 @@ class ServicePlannerTest {
 
   @Test
   void nothingOutdatedIsTouchedBeforeTheServiceMayStart() {
-    Wanted open = wanted(2, "b", false, 2);
-    Wanted waiting =
-        new Wanted(open.slots(), false, 2, 0, SETTLING, false, open.notBefore(), open.halted());
+    DesiredReplicas open = wanted(2, "b", false, 2);
+    DesiredReplicas waiting =
+        new DesiredReplicas(
+            open.slots(), false, 2, 0, SETTLING, false, open.notBefore(), open.halted());
 
     assertThat(plan(waiting, seen(1, 1, "a", Phase.HEALTHY))).isEmpty();
   }
 
   @Test
   void waitsForTheNextTryAndKeepsWhatWasGivenUp() {
-    Wanted all = wanted(2, "a", true, 0);
-    Wanted wanted =
-        new Wanted(
+    DesiredReplicas all = wanted(2, "a", true, 0);
+    DesiredReplicas wanted =
+        new DesiredReplicas(
             all.slots(),
             true,
             0,

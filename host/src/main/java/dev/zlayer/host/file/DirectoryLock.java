@@ -31,7 +31,7 @@ public final class DirectoryLock implements AutoCloseable {
   public static DirectoryLock take(Path file) {
     try {
       Files.createDirectories(file.toAbsolutePath().getParent());
-      PrivatePlace.file(file);
+      PrivateDirectory.file(file);
       FileChannel channel =
           FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE);
       if (tryLock(channel) == null) {

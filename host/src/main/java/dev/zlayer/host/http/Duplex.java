@@ -9,9 +9,9 @@ import java.io.OutputStream;
  * ends both, also for a thread that waits.
  */
 public final class Duplex implements AutoCloseable {
-  private final Wire wire;
+  private final HttpConnection wire;
 
-  Duplex(Wire wire) {
+  Duplex(HttpConnection wire) {
     this.wire = wire;
   }
 

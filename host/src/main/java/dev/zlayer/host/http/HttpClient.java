@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 public final class HttpClient implements AutoCloseable {
   private final HttpAddress address;
   private final HttpLimits limits;
-  private final Deque<Wire> idle = new ArrayDeque<>();
+  private final Deque<HttpConnection> idle = new ArrayDeque<>();
   private boolean closed;
 
   private HttpClient(HttpAddress address, HttpLimits limits) {
@@ -65,12 +65,13 @@ public final class HttpClient implements AutoCloseable {
   public void close() {
     synchronized (idle) {
       closed = true;
-      idle.forEach(Wire::close);
+      idle.forEach(HttpConnection::close);
       idle.clear();
     }
   }
 
-  private record Exchange(Wire wire, ExpiryLoop expiry, HttpHead head, boolean requestSent) {}
+  private record Exchange(
+      HttpConnection wire, ExpiryLoop expiry, HttpHead head, boolean requestSent) {}
 
   /** Sends the request and reads the answer up to its body. */
   private Exchange begin(HttpRequest request, Deadline deadline) throws InterruptedException {
@@ -78,11 +79,11 @@ public final class HttpClient implements AutoCloseable {
       throw new InterruptedException(doing(request) + " was interrupted");
     }
     deadline.check(doing(request));
-    Wire wire = null;
+    HttpConnection wire = null;
     ExpiryLoop expiry = null;
     try {
-      Wire kept = takeIdle();
-      wire = kept == null ? new Wire(address) : kept;
+      HttpConnection kept = takeIdle();
+      wire = kept == null ? new HttpConnection(address) : kept;
       expiry = ExpiryLoop.watch(deadline, wire::close);
       if (kept == null) {
         wire.connect(address);
@@ -99,7 +100,10 @@ public final class HttpClient implements AutoCloseable {
   }
 
   private AgentException failed(
-      HttpRequest request, IOException e, @Nullable Wire wire, @Nullable ExpiryLoop expiry)
+      HttpRequest request,
+      IOException e,
+      @Nullable HttpConnection wire,
+      @Nullable ExpiryLoop expiry)
       throws InterruptedException {
     boolean late = expiry != null && expiry.fired();
     abandon(wire, expiry);
@@ -108,7 +112,7 @@ public final class HttpClient implements AutoCloseable {
         late && expiry != null ? new HttpFailure.Expired(expiry.deadline().limit()) : e);
   }
 
-  private static void abandon(@Nullable Wire wire, @Nullable ExpiryLoop expiry) {
+  private static void abandon(@Nullable HttpConnection wire, @Nullable ExpiryLoop expiry) {
     if (expiry != null) {
       expiry.end();
     }
@@ -131,7 +135,8 @@ public final class HttpClient implements AutoCloseable {
               && (head.headers().all("Content-Length").isEmpty()
                   || head.headers().all("Transfer-Encoding").isEmpty());
       var stream =
-          new ResponseStream(exchange.wire, body, exchange.expiry, keep ? this::keep : Wire::close);
+          new ResponseStream(
+              exchange.wire, body, exchange.expiry, keep ? this::keep : HttpConnection::close);
       return new HttpResponse(head.status(), head.headers(), stream);
     } catch (IOException e) {
       throw failed(request, e, exchange.wire, exchange.expiry);
@@ -142,7 +147,7 @@ public final class HttpClient implements AutoCloseable {
    * Returns false when the server stopped listening: it may have answered before it had read
    * everything, and then its answer is what counts.
    */
-  private boolean write(HttpRequest request, Wire wire) throws IOException {
+  private boolean write(HttpRequest request, HttpConnection wire) throws IOException {
     byte[] head = head(request);
     switch (request.body()) {
       case HttpRequest.Body.None() -> wire.out().write(head);
@@ -166,7 +171,8 @@ public final class HttpClient implements AutoCloseable {
     return true;
   }
 
-  private static boolean lenient(Wire wire, HttpRequest.Writer writer) throws IOException {
+  private static boolean lenient(HttpConnection wire, HttpRequest.Writer writer)
+      throws IOException {
     try {
       writer.to(wire.out());
       return true;
@@ -198,9 +204,9 @@ public final class HttpClient implements AutoCloseable {
     return text.append("\r\n").toString().getBytes(StandardCharsets.ISO_8859_1);
   }
 
-  private @Nullable Wire takeIdle() {
+  private @Nullable HttpConnection takeIdle() {
     while (true) {
-      Wire wire;
+      HttpConnection wire;
       synchronized (idle) {
         wire = idle.pollLast();
       }
@@ -211,7 +217,7 @@ public final class HttpClient implements AutoCloseable {
     }
   }
 
-  private void keep(Wire wire) {
+  private void keep(HttpConnection wire) {
     synchronized (idle) {
       if (!closed && wire.reusable() && idle.size() < limits.idleConnections()) {
         idle.addLast(wire);

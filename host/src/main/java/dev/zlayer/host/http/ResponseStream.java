@@ -6,13 +6,14 @@ import java.util.function.Consumer;
 
 /** A body as a stream that hands its connection back at the end, once. */
 final class ResponseStream extends InputStream {
-  private final Wire wire;
+  private final HttpConnection wire;
   private final HttpBody body;
   private final ExpiryLoop expiry;
-  private final Consumer<Wire> giveBack;
+  private final Consumer<HttpConnection> giveBack;
   private volatile boolean done;
 
-  ResponseStream(Wire wire, HttpBody body, ExpiryLoop expiry, Consumer<Wire> giveBack) {
+  ResponseStream(
+      HttpConnection wire, HttpBody body, ExpiryLoop expiry, Consumer<HttpConnection> giveBack) {
     this.wire = wire;
     this.body = body;
     this.expiry = expiry;

@@ -20,7 +20,7 @@ public final class Namespaces implements AutoCloseable {
   private static final long NSFS_MAGIC = 0x6e736673;
   private static final long STATFS_BYTES = 256; // larger than the structure on any architecture
 
-  private final NamespaceLoop loop = new NamespaceLoop();
+  private final NamespaceThread loop = new NamespaceThread();
 
   /**
    * Makes a namespace with its loopback interface up. When it fails, neither mount nor file is left

@@ -91,7 +91,7 @@ class ControlGroupIT {
   void attachingAheadMovesNobody() throws Exception {
     Path self = Path.of("/proc/self/cgroup");
     String before = Files.readString(self);
-    try (var loop = AttachAheadLoop.open(groups)) {
+    try (var loop = CgroupWarmer.open(groups)) {
       loop.soon();
       assertThat(loop.take()).as("the kernel was asked").isTrue();
     }

@@ -3,7 +3,7 @@ package dev.zlayer.image.archive;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.image.manifest.Descriptor;
 import dev.zlayer.image.manifest.ImageConfig;
-import dev.zlayer.image.manifest.UnsoundException;
+import dev.zlayer.image.manifest.InvalidImageException;
 import dev.zlayer.image.store.DiskContentStore;
 import dev.zlayer.image.store.DiskContentStore.Stored;
 import dev.zlayer.image.store.Leases;
@@ -46,7 +46,7 @@ record DockerArchive(DiskContentStore content, Leases.Lease lease, LoadArchive a
   }
 
   /** The names that Docker's list gives to the image of a configuration. */
-  static List<ImageRef> names(LoadArchive archive, Digest config) throws UnsoundException {
+  static List<ImageRef> names(LoadArchive archive, Digest config) throws InvalidImageException {
     var result = new ArrayList<ImageRef>();
     for (Json entry : entries(archive)) {
       if (archive.file(entry.at("Config").string().orElse("")).digest().equals(config)) {
@@ -56,16 +56,16 @@ record DockerArchive(DiskContentStore content, Leases.Lease lease, LoadArchive a
     return result;
   }
 
-  private static List<Json> entries(LoadArchive archive) throws UnsoundException {
+  private static List<Json> entries(LoadArchive archive) throws InvalidImageException {
     byte[] bytes = archive.document(SaveArchive.DOCKER_FILE).orElseThrow();
     List<Json> entries;
     try {
       entries = JsonText.parse(bytes).items();
     } catch (AgentException.InvalidSpec e) {
-      throw new UnsoundException(SaveArchive.DOCKER_FILE + " is " + e.getMessage(), e);
+      throw new InvalidImageException(SaveArchive.DOCKER_FILE + " is " + e.getMessage(), e);
     }
     if (entries.size() > MAX_IMAGES) {
-      throw new UnsoundException("the archive has over %d images".formatted(MAX_IMAGES));
+      throw new InvalidImageException("the archive has over %d images".formatted(MAX_IMAGES));
     }
     return entries;
   }

@@ -3,8 +3,8 @@ package dev.zlayer.image.archive;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.image.layer.Decompression;
 import dev.zlayer.image.manifest.Descriptor;
+import dev.zlayer.image.manifest.InvalidImageException;
 import dev.zlayer.image.manifest.ManifestReader;
-import dev.zlayer.image.manifest.UnsoundException;
 import dev.zlayer.image.store.BlobWriter;
 import dev.zlayer.image.store.DiskContentStore;
 import dev.zlayer.image.store.DiskContentStore.Stored;
@@ -57,7 +57,7 @@ public final class LoadArchive {
     while (member.isPresent()) {
       take(tar, member.get());
       if (files.size() + links.size() > MAX_FILES) {
-        throw new UnsoundException("the archive has over %d files".formatted(MAX_FILES));
+        throw new InvalidImageException("the archive has over %d files".formatted(MAX_FILES));
       }
       member = tar.next();
     }
@@ -67,7 +67,7 @@ public final class LoadArchive {
     if (documents.containsKey(SaveArchive.DOCKER_FILE)) {
       return new DockerArchive(content, lease, this).images();
     }
-    throw new UnsoundException(
+    throw new InvalidImageException(
         "it is no image archive: it has neither %s nor %s"
             .formatted(SaveArchive.INDEX_FILE, SaveArchive.DOCKER_FILE));
   }
@@ -91,7 +91,7 @@ public final class LoadArchive {
   private static byte[] document(TarReader tar, TarMember member)
       throws IOException, InterruptedException {
     if (member.size() > ManifestReader.MAX_BYTES) {
-      throw new UnsoundException(
+      throw new InvalidImageException(
           "%s is over %d bytes".formatted(member.name(), ManifestReader.MAX_BYTES));
     }
     var bytes = new ByteArrayOutputStream();
@@ -108,13 +108,13 @@ public final class LoadArchive {
       stored = writer.commit(lease);
     }
     if (claimed.isPresent() && !claimed.get().equals(stored.digest())) {
-      throw new UnsoundException("%s has the digest %s".formatted(name, stored.digest()));
+      throw new InvalidImageException("%s has the digest %s".formatted(name, stored.digest()));
     }
     return stored;
   }
 
   /** The digest that a file of an OCI layout has as its name. */
-  private static Optional<Digest> claimed(String name) throws UnsoundException {
+  private static Optional<Digest> claimed(String name) throws InvalidImageException {
     if (!name.startsWith(SaveArchive.BLOBS)) {
       return Optional.empty();
     }
@@ -122,7 +122,7 @@ public final class LoadArchive {
     try {
       return Optional.of(new Digest(parts[1], parts[parts.length - 1]));
     } catch (AgentException.InvalidSpec e) {
-      throw new UnsoundException("%s is not named after a digest".formatted(name), e);
+      throw new InvalidImageException("%s is not named after a digest".formatted(name), e);
     }
   }
 
@@ -132,14 +132,14 @@ public final class LoadArchive {
   }
 
   /** What a name in a document stands for; links lead to one file, never further. */
-  Stored file(String name) throws UnsoundException {
+  Stored file(String name) throws InvalidImageException {
     String path = normal(name);
     Stored stored = files.get(path);
     if (stored == null) {
       stored = files.get(links.getOrDefault(path, ""));
     }
     if (stored == null) {
-      throw new UnsoundException(
+      throw new InvalidImageException(
           "the archive names the file '%s' and does not have it".formatted(path));
     }
     return stored;

@@ -2,8 +2,8 @@ package dev.zlayer.image.archive;
 
 import dev.zlayer.image.layer.Decompression;
 import dev.zlayer.image.manifest.Descriptor;
+import dev.zlayer.image.manifest.InvalidImageException;
 import dev.zlayer.image.manifest.MediaTypes;
-import dev.zlayer.image.manifest.UnsoundException;
 import dev.zlayer.image.store.BlobWriter;
 import dev.zlayer.image.store.DiskContentStore;
 import dev.zlayer.image.store.DiskContentStore.Stored;
@@ -151,7 +151,7 @@ public final class NewImage {
       int count = super.read(into, offset, length);
       left -= Math.max(0, count);
       if (left < 0) {
-        throw new UnsoundException("the archive is larger than a layer may be");
+        throw new InvalidImageException("the archive is larger than a layer may be");
       }
       return count;
     }

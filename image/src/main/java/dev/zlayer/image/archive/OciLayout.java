@@ -2,10 +2,10 @@ package dev.zlayer.image.archive;
 
 import dev.zlayer.error.AgentException;
 import dev.zlayer.image.manifest.Descriptor;
+import dev.zlayer.image.manifest.InvalidImageException;
 import dev.zlayer.image.manifest.Manifest;
 import dev.zlayer.image.manifest.ManifestReader;
 import dev.zlayer.image.manifest.PlatformChoice;
-import dev.zlayer.image.manifest.UnsoundException;
 import dev.zlayer.image.store.DiskContentStore;
 import dev.zlayer.oci.ImageRef;
 import dev.zlayer.oci.Platform;
@@ -23,7 +23,7 @@ record OciLayout(DiskContentStore content, LoadArchive archive) {
   List<LoadArchive.Loaded> images(Platform wanted) throws IOException {
     byte[] bytes = archive.document(SaveArchive.INDEX_FILE).orElseThrow();
     if (!(ManifestReader.read(bytes, "") instanceof Manifest.Index index)) {
-      throw new UnsoundException(SaveArchive.INDEX_FILE + " is not an index");
+      throw new InvalidImageException(SaveArchive.INDEX_FILE + " is not an index");
     }
     List<Descriptor> entries =
         index.manifests().stream()
@@ -45,7 +45,8 @@ record OciLayout(DiskContentStore content, LoadArchive archive) {
 
   private Descriptor image(Descriptor entry, Platform wanted, int depth) throws IOException {
     if (depth == MAX_DEPTH) {
-      throw new UnsoundException("the index leads to over %d other indexes".formatted(MAX_DEPTH));
+      throw new InvalidImageException(
+          "the index leads to over %d other indexes".formatted(MAX_DEPTH));
     }
     byte[] bytes = content.bytes(entry.digest(), ManifestReader.MAX_BYTES);
     return switch (ManifestReader.read(bytes, entry.mediaType())) {
@@ -55,12 +56,12 @@ record OciLayout(DiskContentStore content, LoadArchive archive) {
   }
 
   /** Among what the archive really has: a saved index often comes with one of its platforms. */
-  private Descriptor choose(Manifest.Index index, Platform wanted) throws UnsoundException {
+  private Descriptor choose(Manifest.Index index, Platform wanted) throws InvalidImageException {
     List<Descriptor> here =
         index.manifests().stream().filter(entry -> content.has(entry.digest())).toList();
     return PlatformChoice.choose(new Manifest.Index(here), wanted)
         .or(() -> here.stream().filter(entry -> entry.platform().isPresent()).findFirst())
-        .orElseThrow(() -> new UnsoundException("the archive has no image for " + wanted));
+        .orElseThrow(() -> new InvalidImageException("the archive has no image for " + wanted));
   }
 
   private static List<ImageRef> names(Descriptor entry) {

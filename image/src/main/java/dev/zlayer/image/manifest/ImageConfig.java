@@ -25,7 +25,7 @@ public record ImageConfig(
     history = List.copyOf(history);
   }
 
-  public static ImageConfig read(byte[] bytes) throws UnsoundException {
+  public static ImageConfig read(byte[] bytes) throws InvalidImageException {
     var json = new TypedJson("", ManifestReader.parse(bytes, MAX_BYTES, "image configuration"));
     json.object();
     json.at("os").text();
@@ -46,20 +46,20 @@ public record ImageConfig(
         history);
   }
 
-  private static List<Digest> diffIds(TypedJson json) throws UnsoundException {
+  private static List<Digest> diffIds(TypedJson json) throws InvalidImageException {
     var result = new ArrayList<Digest>();
     for (TypedJson item : json.items()) {
       try {
         result.add(Digest.parse(item.text().orElse("")));
       } catch (AgentException.InvalidSpec e) {
-        throw new UnsoundException(
+        throw new InvalidImageException(
             "the image configuration has a bad diff id: " + e.getMessage(), e);
       }
     }
     return result;
   }
 
-  private static ImageDetails.RunConfig run(TypedJson json) throws UnsoundException {
+  private static ImageDetails.RunConfig run(TypedJson json) throws InvalidImageException {
     return new ImageDetails.RunConfig(
         json.at("Entrypoint").texts(),
         json.at("Cmd").texts(),
@@ -72,7 +72,7 @@ public record ImageConfig(
         json.at("StopSignal").text());
   }
 
-  private static ImageDetails.HistoryEntry history(TypedJson json) throws UnsoundException {
+  private static ImageDetails.HistoryEntry history(TypedJson json) throws InvalidImageException {
     json.object();
     return new ImageDetails.HistoryEntry(
         instant(json.at("created")),
@@ -81,7 +81,7 @@ public record ImageConfig(
         json.at("empty_layer").bool().orElse(false));
   }
 
-  private static Optional<Instant> instant(TypedJson json) throws UnsoundException {
+  private static Optional<Instant> instant(TypedJson json) throws InvalidImageException {
     try {
       return json.text().map(text -> OffsetDateTime.parse(text).toInstant());
     } catch (DateTimeException _) {

@@ -28,39 +28,40 @@ public final class ManifestReader {
    *
    * @param typeHint the media type under which it was delivered; used when the document has none
    */
-  public static Manifest read(byte[] bytes, String typeHint) throws UnsoundException {
+  public static Manifest read(byte[] bytes, String typeHint) throws InvalidImageException {
     Json json = parse(bytes, MAX_BYTES, "manifest");
     boolean index = json.at("manifests") instanceof Json.Arr;
     boolean image = json.at("config") instanceof Json.Obj || json.at("layers") instanceof Json.Arr;
     String type = json.at("mediaType").string().orElse(typeHint);
     if (MediaTypes.schema1(type) || json.at("schemaVersion").integer().orElse(2L) == 1) {
-      throw new UnsoundException(
+      throw new InvalidImageException(
           "the image is in Docker's schema 1 format, which has no verifiable content: push it again"
               + " with a current tool");
     }
     if (index == image) {
-      throw new UnsoundException(
+      throw new InvalidImageException(
           index ? "the manifest is both an index and an image" : "not an image manifest: " + type);
     }
     if (index ? MediaTypes.manifest(type) : MediaTypes.index(type)) {
-      throw new UnsoundException("the manifest says it is " + type + ", but its content is not");
+      throw new InvalidImageException(
+          "the manifest says it is " + type + ", but its content is not");
     }
     return index ? readIndex(json) : readImage(json);
   }
 
-  private static Manifest.Index readIndex(Json json) throws UnsoundException {
+  private static Manifest.Index readIndex(Json json) throws InvalidImageException {
     List<Json> items = json.at("manifests").items();
     if (items.size() > MAX_MANIFESTS) {
-      throw new UnsoundException(
+      throw new InvalidImageException(
           "the index has %d entries, over the limit of %d".formatted(items.size(), MAX_MANIFESTS));
     }
     return new Manifest.Index(descriptors(items));
   }
 
-  private static Manifest.Image readImage(Json json) throws UnsoundException {
+  private static Manifest.Image readImage(Json json) throws InvalidImageException {
     List<Json> layers = json.at("layers").items();
     if (layers.size() > MAX_LAYERS) {
-      throw new UnsoundException(
+      throw new InvalidImageException(
           "the image has %d layers, over the limit of %d".formatted(layers.size(), MAX_LAYERS));
     }
     return new Manifest.Image(
@@ -70,7 +71,7 @@ public final class ManifestReader {
         json.at("artifactType").string());
   }
 
-  private static List<Descriptor> descriptors(List<Json> items) throws UnsoundException {
+  private static List<Descriptor> descriptors(List<Json> items) throws InvalidImageException {
     var result = new ArrayList<Descriptor>();
     for (Json item : items) {
       result.add(descriptor(item));
@@ -78,10 +79,10 @@ public final class ManifestReader {
     return result;
   }
 
-  static Descriptor descriptor(Json json) throws UnsoundException {
+  static Descriptor descriptor(Json json) throws InvalidImageException {
     long size = json.at("size").integer().orElse(-1L);
     if (size < 0 || size > MAX_BLOB) {
-      throw new UnsoundException("a descriptor has no usable size: " + brief(json));
+      throw new InvalidImageException("a descriptor has no usable size: " + brief(json));
     }
     try {
       return new Descriptor(
@@ -91,7 +92,7 @@ public final class ManifestReader {
           platform(json.at("platform")),
           json.at("annotations").stringMap());
     } catch (AgentException.InvalidSpec e) {
-      throw new UnsoundException("a descriptor is malformed: " + e.getMessage(), e);
+      throw new InvalidImageException("a descriptor is malformed: " + e.getMessage(), e);
     }
   }
 
@@ -115,14 +116,14 @@ public final class ManifestReader {
     return !text.isBlank() && !text.equals("unknown");
   }
 
-  static Json parse(byte[] bytes, int limit, String what) throws UnsoundException {
+  static Json parse(byte[] bytes, int limit, String what) throws InvalidImageException {
     if (bytes.length > limit) {
-      throw new UnsoundException("the %s is over %d bytes".formatted(what, limit));
+      throw new InvalidImageException("the %s is over %d bytes".formatted(what, limit));
     }
     try {
       return JsonText.parse(bytes);
     } catch (AgentException.InvalidSpec e) {
-      throw new UnsoundException("the %s is %s".formatted(what, e.getMessage()), e);
+      throw new InvalidImageException("the %s is %s".formatted(what, e.getMessage()), e);
     }
   }
 

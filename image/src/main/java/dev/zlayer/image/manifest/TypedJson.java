@@ -18,17 +18,17 @@ record TypedJson(String path, Json value) {
   }
 
   /** Empty text counts as absent. */
-  Optional<String> text() throws UnsoundException {
+  Optional<String> text() throws InvalidImageException {
     require(value.string().isPresent(), "text");
     return value.string().filter(text -> !text.isEmpty());
   }
 
-  Optional<Boolean> bool() throws UnsoundException {
+  Optional<Boolean> bool() throws InvalidImageException {
     require(value.bool().isPresent(), "true or false");
     return value.bool();
   }
 
-  List<TypedJson> items() throws UnsoundException {
+  List<TypedJson> items() throws InvalidImageException {
     require(value instanceof Json.Arr, "a list");
     var result = new ArrayList<TypedJson>();
     for (Json item : value.items()) {
@@ -37,7 +37,7 @@ record TypedJson(String path, Json value) {
     return result;
   }
 
-  List<String> texts() throws UnsoundException {
+  List<String> texts() throws InvalidImageException {
     var result = new ArrayList<String>();
     for (TypedJson item : items()) {
       result.add(item.required());
@@ -45,12 +45,12 @@ record TypedJson(String path, Json value) {
     return result;
   }
 
-  Map<String, Json> object() throws UnsoundException {
+  Map<String, Json> object() throws InvalidImageException {
     require(value instanceof Json.Obj, "an object");
     return value.members();
   }
 
-  Map<String, String> textMap() throws UnsoundException {
+  Map<String, String> textMap() throws InvalidImageException {
     var result = new LinkedHashMap<String, String>();
     for (String name : object().keySet()) {
       result.put(name, at(name).required());
@@ -58,17 +58,17 @@ record TypedJson(String path, Json value) {
     return result;
   }
 
-  private String required() throws UnsoundException {
+  private String required() throws InvalidImageException {
     return value.string().orElseThrow(() -> wrong("text"));
   }
 
-  private void require(boolean right, String type) throws UnsoundException {
+  private void require(boolean right, String type) throws InvalidImageException {
     if (!right && !value.isNull()) {
       throw wrong(type);
     }
   }
 
-  private UnsoundException wrong(String type) {
+  private InvalidImageException wrong(String type) {
     String found =
         switch (value) {
           case Json.Obj _ -> "an object";
@@ -79,6 +79,6 @@ record TypedJson(String path, Json value) {
           case Json.Null _ -> "null";
         };
     String where = path.isEmpty() ? "the image configuration" : "image configuration: " + path;
-    return new UnsoundException("%s has to be %s, but is %s".formatted(where, type, found));
+    return new InvalidImageException("%s has to be %s, but is %s".formatted(where, type, found));
   }
 }

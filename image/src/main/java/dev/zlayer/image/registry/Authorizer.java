@@ -25,10 +25,10 @@ final class Authorizer {
   private final TokenService tokens;
   private final Credentials credentials;
   private final InstantSource clock;
-  private final Map<Key, Grant> grants =
+  private final Map<Key, BearerToken> grants =
       new LinkedHashMap<>(16, 0.75f, true) {
         @Override
-        protected boolean removeEldestEntry(Map.Entry<Key, Grant> eldest) {
+        protected boolean removeEldestEntry(Map.Entry<Key, BearerToken> eldest) {
           return size() > MAX_GRANTS;
         }
       };
@@ -50,11 +50,12 @@ final class Authorizer {
    * @param explicit instead of the configured credentials; only ever for a registry itself, never
    *     for its mirrors
    */
-  Answer send(Endpoint endpoint, Optional<RegistryAuth> explicit, Transport.Ask ask)
+  RegistryResponse send(Endpoint endpoint, Optional<RegistryAuth> explicit, Transport.Ask ask)
       throws IOException, InterruptedException {
     Optional<RegistryAuth> own = endpoint.mirror() ? Optional.empty() : explicit;
     var key = new Key(endpoint.origin(), endpoint.repository(), own);
-    Answer first = transport.send(ask.withAuthorization(remembered(key)), endpoint.host());
+    RegistryResponse first =
+        transport.send(ask.withAuthorization(remembered(key)), endpoint.host());
     if (!first.challenged()) {
       return first;
     }
@@ -66,11 +67,12 @@ final class Authorizer {
                 .formatted(endpoint.name(), first.uri().getAuthority()));
       }
       auth = own.isPresent() ? own : credentials.find(endpoint.host());
-      Grant grant = grant(endpoint, first, auth);
+      BearerToken grant = grant(endpoint, first, auth);
       first.body().drain();
       remember(key, grant);
     }
-    Answer second = transport.send(ask.withAuthorization(remembered(key)), endpoint.host());
+    RegistryResponse second =
+        transport.send(ask.withAuthorization(remembered(key)), endpoint.host());
     if (second.challenged()) {
       second.close();
       forget(key);
@@ -79,7 +81,7 @@ final class Authorizer {
     return second;
   }
 
-  private Grant grant(Endpoint endpoint, Answer answer, Optional<RegistryAuth> auth)
+  private BearerToken grant(Endpoint endpoint, RegistryResponse answer, Optional<RegistryAuth> auth)
       throws IOException, InterruptedException {
     Challenge challenge =
         Challenge.best(answer.headers().allValues("WWW-Authenticate"))
@@ -90,7 +92,7 @@ final class Authorizer {
       return tokens.token(endpoint, challenge, auth);
     }
     if (auth.orElse(null) instanceof RegistryAuth.Basic basic) {
-      return new Grant(TokenService.basic(basic), clock.instant().plus(BASIC_LIFE));
+      return new BearerToken(TokenService.basic(basic), clock.instant().plus(BASIC_LIFE));
     }
     throw denied(denial(endpoint, Optional.empty()));
   }
@@ -118,11 +120,11 @@ final class Authorizer {
     synchronized (grants) {
       return Optional.ofNullable(grants.get(key))
           .filter(grant -> clock.instant().isBefore(grant.expires()))
-          .map(Grant::header);
+          .map(BearerToken::header);
     }
   }
 
-  private void remember(Key key, Grant grant) {
+  private void remember(Key key, BearerToken grant) {
     synchronized (grants) {
       grants.put(key, grant);
     }

@@ -1,7 +1,7 @@
 package dev.zlayer.image.registry;
 
 import dev.zlayer.image.manifest.Descriptor;
-import dev.zlayer.image.manifest.UnsoundException;
+import dev.zlayer.image.manifest.InvalidImageException;
 import dev.zlayer.image.store.Hashes;
 import dev.zlayer.image.store.Ingest;
 import dev.zlayer.port.RegistryAuth;
@@ -24,7 +24,7 @@ record FetchBlob(
     boolean resumed = into.position() > 0;
     try {
       fetchAndCommit(endpoint, into, listener);
-    } catch (UnsoundException first) {
+    } catch (InvalidImageException first) {
       into.restart();
       if (!resumed) {
         throw unsound(endpoint, first);
@@ -32,7 +32,7 @@ record FetchBlob(
       notices.accept(first.getMessage() + "; fetching it again from the start");
       try {
         fetchAndCommit(endpoint, into, listener);
-      } catch (UnsoundException second) {
+      } catch (InvalidImageException second) {
         into.restart();
         throw unsound(endpoint, second);
       }
@@ -52,7 +52,7 @@ record FetchBlob(
     into.commit();
   }
 
-  private static RegistryException unsound(Endpoint endpoint, UnsoundException cause) {
+  private static RegistryException unsound(Endpoint endpoint, InvalidImageException cause) {
     return new RegistryException(
         RegistryException.Problem.UNSOUND, endpoint.name() + ": " + cause.getMessage(), cause);
   }
@@ -62,7 +62,7 @@ record FetchBlob(
     if (into.position() == into.size()) {
       return;
     }
-    try (Answer answer = ask(endpoint, into)) {
+    try (RegistryResponse answer = ask(endpoint, into)) {
       if (answer.rangeRefused() && into.position() > 0) {
         into.restart();
         throw new RegistryException(
@@ -73,7 +73,8 @@ record FetchBlob(
     }
   }
 
-  private Answer ask(Endpoint endpoint, Ingest into) throws IOException, InterruptedException {
+  private RegistryResponse ask(Endpoint endpoint, Ingest into)
+      throws IOException, InterruptedException {
     Map<String, String> headers =
         into.position() == 0 ? Map.of() : Map.of("Range", "bytes=" + into.position() + "-");
     return authorizer.send(
@@ -81,7 +82,7 @@ record FetchBlob(
   }
 
   /** Checks that what follows is the rest of the blob, or goes back to the start if it is all. */
-  private void accept(Endpoint endpoint, Answer answer, Ingest into)
+  private void accept(Endpoint endpoint, RegistryResponse answer, Ingest into)
       throws IOException, InterruptedException {
     if (answer.ok()) {
       if (into.position() > 0) {
@@ -90,8 +91,9 @@ record FetchBlob(
     } else if (answer.partial() && into.position() > 0) {
       String range = answer.header("Content-Range").orElse("");
       if (!range.startsWith("bytes " + into.position() + "-")) {
-        throw new UnsoundException(
-            "asked to resume at %d, got '%s'".formatted(into.position(), Answer.printable(range)));
+        throw new InvalidImageException(
+            "asked to resume at %d, got '%s'"
+                .formatted(into.position(), RegistryResponse.printable(range)));
       }
     } else {
       throw answer.failure(endpoint.name(), "blob " + into.digest(), authorizer.now());
@@ -99,13 +101,14 @@ record FetchBlob(
     long rest = into.size() - into.position();
     long announced = answer.headers().firstValueAsLong("Content-Length").orElse(rest);
     if (announced != rest) {
-      throw new UnsoundException(
+      throw new InvalidImageException(
           "%s is announced with %d bytes instead of %d"
               .formatted(into.digest(), announced + into.position(), into.size()));
     }
   }
 
-  private static void copy(Endpoint endpoint, Answer answer, Ingest into, BlobListener listener)
+  private static void copy(
+      Endpoint endpoint, RegistryResponse answer, Ingest into, BlobListener listener)
       throws IOException, InterruptedException {
     try {
       @Nullable ByteBuffer next = answer.body().next();
@@ -140,14 +143,15 @@ record FetchBlob(
   private byte[] fetchBytes(Endpoint endpoint, Descriptor blob, int limit)
       throws IOException, InterruptedException {
     Transport.Ask ask = Transport.Ask.of("GET", endpoint.blob(blob.digest().toString()), Map.of());
-    try (Answer answer = authorizer.send(endpoint, auth, ask)) {
+    try (RegistryResponse answer = authorizer.send(endpoint, auth, ask)) {
       if (!answer.ok()) {
         throw answer.failure(endpoint.name(), "blob " + blob.digest(), authorizer.now());
       }
       byte[] bytes = answer.body().bytes(limit);
       if (bytes.length > limit || !Hashes.of(bytes, blob.digest()).equals(blob.digest())) {
         throw unsound(
-            endpoint, new UnsoundException("content of " + blob.digest() + " is something else"));
+            endpoint,
+            new InvalidImageException("content of " + blob.digest() + " is something else"));
       }
       return bytes;
     }

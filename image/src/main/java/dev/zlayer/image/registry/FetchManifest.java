@@ -17,7 +17,7 @@ record FetchManifest(Authorizer authorizer, Optional<RegistryAuth> auth) {
         Transport.Ask.of("GET", endpoint.manifest(selector), Map.of("Accept", MediaTypes.ACCEPT));
     String what =
         "image " + endpoint.repository() + (selector.contains(":") ? "@" : ":") + selector;
-    try (Answer answer = authorizer.send(endpoint, auth, ask)) {
+    try (RegistryResponse answer = authorizer.send(endpoint, auth, ask)) {
       if (!answer.ok()) {
         throw answer.failure(endpoint.name(), what, authorizer.now());
       }
@@ -32,7 +32,8 @@ record FetchManifest(Authorizer authorizer, Optional<RegistryAuth> auth) {
   }
 
   /** By digest, the content must have it; by tag, what the registry claims must at least be so. */
-  private static Digest verify(Endpoint endpoint, String selector, Answer answer, byte[] bytes)
+  private static Digest verify(
+      Endpoint endpoint, String selector, RegistryResponse answer, byte[] bytes)
       throws RegistryException {
     Optional<Digest> expected =
         selector.contains(":")
@@ -48,7 +49,7 @@ record FetchManifest(Authorizer authorizer, Optional<RegistryAuth> auth) {
     return actual;
   }
 
-  private static String type(Answer answer) {
+  private static String type(RegistryResponse answer) {
     String type = answer.header("Content-Type").orElse("");
     int semicolon = type.indexOf(';');
     return (semicolon < 0 ? type : type.substring(0, semicolon)).strip().toLowerCase(Locale.ROOT);

@@ -15,7 +15,7 @@ record ResolveManifest(Authorizer authorizer, Optional<RegistryAuth> auth) {
       throws IOException, InterruptedException {
     Transport.Ask ask =
         Transport.Ask.of("HEAD", endpoint.manifest(selector), Map.of("Accept", MediaTypes.ACCEPT));
-    try (Answer answer = authorizer.send(endpoint, auth, ask)) {
+    try (RegistryResponse answer = authorizer.send(endpoint, auth, ask)) {
       if (answer.ok()) {
         answer.body().drain();
         return answer.header("Docker-Content-Digest").flatMap(ResolveManifest::digest);

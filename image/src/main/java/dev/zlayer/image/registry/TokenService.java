@@ -42,7 +42,7 @@ final class TokenService {
     this.clock = clock;
   }
 
-  Grant token(Endpoint endpoint, Challenge challenge, Optional<RegistryAuth> auth)
+  BearerToken token(Endpoint endpoint, Challenge challenge, Optional<RegistryAuth> auth)
       throws IOException, InterruptedException {
     URI realm = realm(endpoint, challenge.parameters().getOrDefault("realm", ""));
     Map<String, String> query = new LinkedHashMap<>();
@@ -68,7 +68,7 @@ final class TokenService {
                 encode(query));
           }
         };
-    try (Answer answer = transport.send(ask, endpoint.host())) {
+    try (RegistryResponse answer = transport.send(ask, endpoint.host())) {
       String who = "token service %s of %s".formatted(realm.getAuthority(), endpoint.name());
       if (answer.ok()) {
         return grant(answer.body().bytes(MAX_ANSWER), who);
@@ -100,7 +100,7 @@ final class TokenService {
       throw new RegistryException(
           RegistryException.Problem.UNSOUND,
           "%s names the token service '%s', which credentials cannot safely be sent to"
-              .formatted(endpoint.name(), Answer.printable(text)));
+              .formatted(endpoint.name(), RegistryResponse.printable(text)));
     }
     return realm;
   }
@@ -129,7 +129,7 @@ final class TokenService {
         .collect(Collectors.joining("&"));
   }
 
-  private Grant grant(byte[] bytes, String who) throws RegistryException {
+  private BearerToken grant(byte[] bytes, String who) throws RegistryException {
     Json json = Json.Null.INSTANCE;
     if (bytes.length <= MAX_ANSWER) {
       try {
@@ -150,6 +150,6 @@ final class TokenService {
     }
     long life = json.at("expires_in").integer().orElse(SHORTEST_LIFE);
     life = Math.clamp(life, SHORTEST_LIFE, LONGEST_LIFE) * 9 / 10;
-    return new Grant("Bearer " + token, clock.instant().plus(Duration.ofSeconds(life)));
+    return new BearerToken("Bearer " + token, clock.instant().plus(Duration.ofSeconds(life)));
   }
 }

@@ -75,10 +75,10 @@ final class Transport implements AutoCloseable {
   }
 
   /** The answer at the end of all redirects; the caller closes it. */
-  Answer send(Ask ask, String host) throws RegistryException, InterruptedException {
+  RegistryResponse send(Ask ask, String host) throws RegistryException, InterruptedException {
     Ask next = ask;
     for (int hops = 0; hops <= MAX_REDIRECTS; hops++) {
-      Answer answer = exchange(next, host);
+      RegistryResponse answer = exchange(next, host);
       if (!answer.redirected()) {
         return answer;
       }
@@ -90,18 +90,18 @@ final class Transport implements AutoCloseable {
     throw unsound(ask.uri(), "more than %d times".formatted(MAX_REDIRECTS));
   }
 
-  private static Ask redirect(Ask from, Answer answer) throws RegistryException {
+  private static Ask redirect(Ask from, RegistryResponse answer) throws RegistryException {
     String location =
         answer.header("Location").orElseThrow(() -> unsound(from.uri(), "to nowhere"));
     URI target;
     try {
       target = from.uri().resolve(location);
     } catch (IllegalArgumentException _) {
-      throw unsound(from.uri(), "to '%s'".formatted(Answer.printable(location)));
+      throw unsound(from.uri(), "to '%s'".formatted(RegistryResponse.printable(location)));
     }
     boolean http = Hosts.plain(target) || "https".equalsIgnoreCase(target.getScheme());
     if (!http || target.getHost() == null || target.getRawUserInfo() != null) {
-      throw unsound(from.uri(), "to '%s'".formatted(Answer.printable(location)));
+      throw unsound(from.uri(), "to '%s'".formatted(RegistryResponse.printable(location)));
     }
     if (Hosts.plain(target) && !Hosts.plain(from.uri())) {
       throw unsound(from.uri(), "from https to plain http");
@@ -115,7 +115,8 @@ final class Transport implements AutoCloseable {
         mayKnow ? from.form() : "");
   }
 
-  private Answer exchange(Ask ask, String host) throws RegistryException, InterruptedException {
+  private RegistryResponse exchange(Ask ask, String host)
+      throws RegistryException, InterruptedException {
     HttpRequest.Builder request =
         HttpRequest.newBuilder(ask.uri())
             .timeout(timeouts.answer())
@@ -141,7 +142,8 @@ final class Transport implements AutoCloseable {
             "proxy %s does not accept our user and password: check the proxy's address"
                 .formatted(proxy.get()));
       }
-      return new Answer(ask.uri(), response.statusCode(), response.headers(), response.body());
+      return new RegistryResponse(
+          ask.uri(), response.statusCode(), response.headers(), response.body());
     } catch (IOException e) {
       throw translate(e, ask.uri(), proxy);
     }

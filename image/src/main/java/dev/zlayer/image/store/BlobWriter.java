@@ -1,7 +1,7 @@
 package dev.zlayer.image.store;
 
 import dev.zlayer.host.file.AtomicFile;
-import dev.zlayer.image.manifest.UnsoundException;
+import dev.zlayer.image.manifest.InvalidImageException;
 import dev.zlayer.oci.Digest;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -53,7 +53,8 @@ public final class BlobWriter implements AutoCloseable {
   void commit(Digest expected) throws IOException {
     Digest digest = Hashes.end(algorithm, hash);
     if (!digest.equals(expected)) {
-      throw new UnsoundException("content of %s has the digest %s".formatted(expected, digest));
+      throw new InvalidImageException(
+          "content of %s has the digest %s".formatted(expected, digest));
     }
     publish(digest);
   }

@@ -57,7 +57,7 @@ public final class Collector {
     private final List<Digest> deleted = new ArrayList<>();
     private long bytes;
     private IndexState seen = index.state();
-    private References references = References.of(seen, inUse);
+    private ContentReferences references = ContentReferences.of(seen, inUse);
 
     Sweep blobs(Collection<Digest> candidates) throws IOException {
       List<Path> remains = new ArrayList<>();
@@ -125,11 +125,11 @@ public final class Collector {
       return new Collected(deleted, bytes);
     }
 
-    private References references() {
+    private ContentReferences references() {
       IndexState now = index.state();
       if (!now.equals(seen)) {
         seen = now;
-        references = References.of(now, inUse);
+        references = ContentReferences.of(now, inUse);
       }
       return references;
     }

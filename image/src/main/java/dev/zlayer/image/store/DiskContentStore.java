@@ -2,8 +2,8 @@ package dev.zlayer.image.store;
 
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.DataDir;
-import dev.zlayer.host.file.PrivatePlace;
-import dev.zlayer.image.manifest.UnsoundException;
+import dev.zlayer.host.file.PrivateDirectory;
+import dev.zlayer.image.manifest.InvalidImageException;
 import dev.zlayer.oci.Digest;
 import java.io.IOException;
 import java.io.InputStream;
@@ -39,7 +39,7 @@ public final class DiskContentStore {
   /** Opens or makes the store; the caller is the only owner of the directory. */
   public static DiskContentStore open(DataDir directory) throws IOException {
     var store = new DiskContentStore(directory.imageBlobs(), directory.imageIngest());
-    PrivatePlace.directory(directory.images()); // images may be private, and hold secrets
+    PrivateDirectory.directory(directory.images()); // images may be private, and hold secrets
     Files.createDirectories(store.blobs.resolve("sha256"));
     Files.createDirectories(store.ingest);
     for (Path leftover : files(store.ingest)) {
@@ -76,7 +76,7 @@ public final class DiskContentStore {
     try (InputStream in = read(digest)) {
       byte[] content = in.readNBytes(limit + 1);
       if (content.length > limit) {
-        throw new UnsoundException("%s is over %d bytes".formatted(digest, limit));
+        throw new InvalidImageException("%s is over %d bytes".formatted(digest, limit));
       }
       return content;
     }

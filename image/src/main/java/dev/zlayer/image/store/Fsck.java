@@ -47,7 +47,7 @@ public final class Fsck {
   /** Reads every blob and compares; changes nothing. */
   public Report check() throws IOException {
     IndexState state = index.state();
-    References references = References.of(state, inUse);
+    ContentReferences references = ContentReferences.of(state, inUse);
     var findings = new ArrayList<Finding>();
     lostImages(state, findings);
     missing(state, findings);
@@ -98,7 +98,7 @@ public final class Fsck {
     diffIds.forEach((layer, names) -> findings.add(new Finding.MissingLayer(layer, names)));
   }
 
-  private void check(Digest blob, References references, List<Finding> findings)
+  private void check(Digest blob, ContentReferences references, List<Finding> findings)
       throws IOException {
     if (!references.blobs().contains(blob)) {
       if (!leases.isHeld(blob)) {

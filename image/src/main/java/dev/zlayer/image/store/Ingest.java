@@ -1,7 +1,7 @@
 package dev.zlayer.image.store;
 
 import dev.zlayer.host.file.AtomicFile;
-import dev.zlayer.image.manifest.UnsoundException;
+import dev.zlayer.image.manifest.InvalidImageException;
 import dev.zlayer.oci.Digest;
 import java.io.IOException;
 import java.io.InputStream;
@@ -92,7 +92,7 @@ public final class Ingest implements AutoCloseable {
   public void append(ByteBuffer bytes) throws IOException {
     int count = bytes.remaining();
     if (count > size - position()) {
-      throw new UnsoundException(
+      throw new InvalidImageException(
           "%s is longer than the %d bytes it should have".formatted(digest, size));
     }
     hash.update(bytes.duplicate());
@@ -128,13 +128,13 @@ public final class Ingest implements AutoCloseable {
    */
   public void commit() throws IOException {
     if (position() != size) {
-      throw new UnsoundException(
+      throw new InvalidImageException(
           "%s has %d bytes instead of %d".formatted(digest, position(), size));
     }
     Digest actual = Hashes.end(digest.algorithm(), hash);
     if (!actual.equals(digest)) {
       restart();
-      throw new UnsoundException("content of %s has the digest %s".formatted(digest, actual));
+      throw new InvalidImageException("content of %s has the digest %s".formatted(digest, actual));
     }
     try {
       channel.force(true);

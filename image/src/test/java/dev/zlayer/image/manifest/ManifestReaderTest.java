@@ -21,7 +21,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ManifestReaderTest {
   private static final String HEX = "a".repeat(64);
 
-  private static Manifest read(String text) throws UnsoundException {
+  private static Manifest read(String text) throws InvalidImageException {
     return ManifestReader.read(text.getBytes(StandardCharsets.UTF_8), "");
   }
 
@@ -49,20 +49,20 @@ class ManifestReaderTest {
   void refusesTwoFacedDocuments() {
     assertThatThrownBy(
             () -> read("{\"manifests\":[],\"layers\":[],\"config\":%s}".formatted(descriptor(1))))
-        .isInstanceOf(UnsoundException.class)
+        .isInstanceOf(InvalidImageException.class)
         .hasMessageContaining("both an index and an image");
     assertThatThrownBy(
             () ->
                 read(
                     "{\"mediaType\":\"%s\",\"layers\":[],\"config\":%s}"
                         .formatted(MediaTypes.OCI_INDEX, descriptor(1))))
-        .isInstanceOf(UnsoundException.class);
+        .isInstanceOf(InvalidImageException.class);
   }
 
   @Test
   void refusesSchema1Clearly() {
     assertThatThrownBy(() -> read("{\"schemaVersion\":1,\"fsLayers\":[]}"))
-        .isInstanceOf(UnsoundException.class)
+        .isInstanceOf(InvalidImageException.class)
         .hasMessageContaining("schema 1");
   }
 
@@ -79,7 +79,7 @@ class ManifestReaderTest {
         "{\"manifests\":[{\"size\":1}]}",
       })
   void refusesWhatIsNoManifest(String text) {
-    assertThatThrownBy(() -> read(text)).isInstanceOf(UnsoundException.class);
+    assertThatThrownBy(() -> read(text)).isInstanceOf(InvalidImageException.class);
   }
 
   @Test
@@ -123,7 +123,7 @@ class ManifestReaderTest {
       })
   void aConfigurationWithAValueOfAnotherTypeIsRefusedWithItsPath(String json, String problem) {
     assertThatThrownBy(() -> ImageConfig.read(json.getBytes(StandardCharsets.UTF_8)))
-        .isInstanceOf(UnsoundException.class)
+        .isInstanceOf(InvalidImageException.class)
         .hasMessageContaining(problem);
   }
 

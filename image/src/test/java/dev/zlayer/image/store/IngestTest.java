@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.zlayer.host.file.DataDir;
-import dev.zlayer.image.manifest.UnsoundException;
+import dev.zlayer.image.manifest.InvalidImageException;
 import dev.zlayer.oci.Digest;
 import dev.zlayer.task.TaskScope;
 import java.io.IOException;
@@ -49,7 +49,7 @@ class IngestTest {
   void refusesMoreAndOtherContent() throws Exception {
     try (Ingest ingest = store.ingest(DIGEST, HELLO.length)) {
       ingest.append(part(0, 8));
-      assertThatThrownBy(() -> ingest.append(part(0, 8))).isInstanceOf(UnsoundException.class);
+      assertThatThrownBy(() -> ingest.append(part(0, 8))).isInstanceOf(InvalidImageException.class);
       assertThatThrownBy(ingest::commit).hasMessageContaining("8 bytes instead of 11");
       ingest.append(part(0, 3));
       assertThatThrownBy(ingest::commit).hasMessageContaining("has the digest");

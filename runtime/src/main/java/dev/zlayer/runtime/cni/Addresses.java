@@ -56,7 +56,7 @@ final class Addresses {
    * @return false when the plugins may have more to do: others are in the chain, or it is not known
    *     how far they came
    */
-  boolean release(Slot slot) throws IOException {
+  boolean release(PreparedNamespace slot) throws IOException {
     if (slot.chain().size() != 1 || slot.network().isEmpty() || slot.ip().isEmpty()) {
       return false;
     }

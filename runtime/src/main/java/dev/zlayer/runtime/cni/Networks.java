@@ -43,17 +43,17 @@ public final class Networks implements AutoCloseable {
   private final Consumer<String> steps;
   private final Namespaces namespaces = new Namespaces();
   private final Cni cni;
-  private final SlotStore store;
+  private final PreparedNamespaceStore store;
   private final NetworkStore networks;
   private final Addresses addresses;
   private final Rules rules;
   private final HostFirewall firewall;
   private final HostPorts ports = new HostPorts();
   private final ReleaseLoop releases;
-  private final SlotMaker slots;
+  private final NamespacePreparer slots;
   private final KeyedLock<String> names = new KeyedLock<>();
-  private final Map<String, Slot> held = new ConcurrentHashMap<>();
-  private final Pools pools;
+  private final Map<String, PreparedNamespace> held = new ConcurrentHashMap<>();
+  private final NamespacePools pools;
   private volatile DeploymentNames serving = DeploymentNames.NONE;
 
   private Networks(NetworkConfig config, Consumer<String> steps)
@@ -61,15 +61,15 @@ public final class Networks implements AutoCloseable {
     this.config = config;
     this.steps = steps;
     this.cni = new Cni(config.pluginDirectories(), config.pluginTimeout());
-    this.store = SlotStore.open(config);
+    this.store = PreparedNamespaceStore.open(config);
     this.networks = NetworkStore.open(config);
     this.addresses = new Addresses(config.addresses());
     this.rules = new Rules(config);
     this.firewall = new HostFirewall(config);
-    List<SlotStore.Found> found = store.load();
+    List<PreparedNamespaceStore.Found> found = store.load();
     stopOrphans(found);
     this.releases = new ReleaseLoop(cni, store, addresses, steps);
-    this.slots = new SlotMaker(config, namespaces, cni, store, releases, steps);
+    this.slots = new NamespacePreparer(config, namespaces, cni, store, releases, steps);
     try {
       recover(found);
     } catch (IOException | RuntimeException | InterruptedException e) {
@@ -77,7 +77,7 @@ public final class Networks implements AutoCloseable {
       ports.close();
       throw e;
     }
-    this.pools = new Pools(config, name -> slots.make(Optional.of(network(name))), slots);
+    this.pools = new NamespacePools(config, name -> slots.make(Optional.of(network(name))), slots);
   }
 
   /** Adopts what is attached, and undoes what an earlier agent left half made. */
@@ -115,7 +115,7 @@ public final class Networks implements AutoCloseable {
       }
       List<PortBinding> bindings = ports.reserve(runtimeName, spec.ports());
       rollback.add("free ports", () -> ports.release(runtimeName));
-      Slot slot = obtain(wanted).withPorts(bindings);
+      PreparedNamespace slot = obtain(wanted).withPorts(bindings);
       hold(runtimeName, slot);
       rollback.add("detach", () -> leave(runtimeName, slot));
       steps.accept("slot held");
@@ -130,7 +130,7 @@ public final class Networks implements AutoCloseable {
   }
 
   public Optional<Attachment> find(String runtimeName) {
-    return Optional.ofNullable(held.get(runtimeName)).map(Slot::attachment);
+    return Optional.ofNullable(held.get(runtimeName)).map(PreparedNamespace::attachment);
   }
 
   /** The names of all that are attached, in order. */
@@ -144,7 +144,7 @@ public final class Networks implements AutoCloseable {
    */
   public void detach(String runtimeName) throws InterruptedException {
     try (var _ = names.lock(runtimeName)) {
-      Slot slot = held.get(runtimeName);
+      PreparedNamespace slot = held.get(runtimeName);
       if (slot == null) {
         return;
       }
@@ -158,7 +158,7 @@ public final class Networks implements AutoCloseable {
 
   /** Asks the plugins whether the interface they made is still as they made it. */
   public void check(String runtimeName) throws InterruptedException {
-    Slot slot = held.get(runtimeName);
+    PreparedNamespace slot = held.get(runtimeName);
     if (slot == null) {
       throw new AgentException.NotFound("attachment " + runtimeName, "it is not attached");
     }
@@ -314,9 +314,9 @@ public final class Networks implements AutoCloseable {
     };
   }
 
-  private Slot obtain(Optional<String> wanted) throws InterruptedException {
+  private PreparedNamespace obtain(Optional<String> wanted) throws InterruptedException {
     if (wanted.isPresent()) {
-      Optional<Slot> prepared = pools.take(wanted.get());
+      Optional<PreparedNamespace> prepared = pools.take(wanted.get());
       if (prepared.isPresent()) {
         return prepared.get();
       }
@@ -324,25 +324,27 @@ public final class Networks implements AutoCloseable {
     return slots.make(wanted.isPresent() ? Optional.of(network(wanted.get())) : Optional.empty());
   }
 
-  private void hold(String runtimeName, Slot slot) {
+  private void hold(String runtimeName, PreparedNamespace slot) {
     try (var rollback = new Rollback()) {
-      rollback.add("take down " + slot.id(), () -> slots.leave(SlotStore.Phase.READY, slot));
+      rollback.add(
+          "take down " + slot.id(), () -> slots.leave(PreparedNamespaceStore.Phase.READY, slot));
       store.hold(slot, runtimeName);
       rollback.commit();
     }
   }
 
-  private void leave(String runtimeName, Slot slot) {
-    store.leave(SlotStore.Phase.HELD, runtimeName, slot);
+  private void leave(String runtimeName, PreparedNamespace slot) {
+    store.leave(PreparedNamespaceStore.Phase.HELD, runtimeName, slot);
     steps.accept("slot leaving");
     releases.add(slot);
   }
 
   /** A plugin that outlived its agent could still take an address for a slot we undo. */
-  private static void stopOrphans(List<SlotStore.Found> found) {
+  private static void stopOrphans(List<PreparedNamespaceStore.Found> found) {
     var ids = new HashSet<String>();
-    for (SlotStore.Found one : found) {
-      if (one.phase() == SlotStore.Phase.MAKING || one.phase() == SlotStore.Phase.LEAVING) {
+    for (PreparedNamespaceStore.Found one : found) {
+      if (one.phase() == PreparedNamespaceStore.Phase.MAKING
+          || one.phase() == PreparedNamespaceStore.Phase.LEAVING) {
         ids.add(one.slot().id());
       }
     }
@@ -356,22 +358,23 @@ public final class Networks implements AutoCloseable {
     }
   }
 
-  private void recover(List<SlotStore.Found> found) throws IOException, InterruptedException {
+  private void recover(List<PreparedNamespaceStore.Found> found)
+      throws IOException, InterruptedException {
     var published = new HashMap<PortBinding, InetAddress>();
     var known = new HashSet<String>();
     var connected = new HashSet<String>();
-    for (SlotStore.Found one : found) {
-      Slot slot = one.slot();
+    for (PreparedNamespaceStore.Found one : found) {
+      PreparedNamespace slot = one.slot();
       known.add(slot.id());
       if (!slot.chain().isEmpty()) {
         connected.add(slot.id());
       }
-      if (one.phase() == SlotStore.Phase.HELD && Namespaces.alive(slot.netns())) {
+      if (one.phase() == PreparedNamespaceStore.Phase.HELD && Namespaces.alive(slot.netns())) {
         held.put(one.key(), slot);
         ports.adopt(one.key(), slot.ports());
         slot.ip().ifPresent(ip -> slot.ports().forEach(port -> published.put(port, ip)));
       } else {
-        if (one.phase() != SlotStore.Phase.LEAVING) {
+        if (one.phase() != PreparedNamespaceStore.Phase.LEAVING) {
           store.leave(one.phase(), one.key(), slot);
         }
         releases.add(slot);

@@ -36,24 +36,24 @@ final class ReleaseLoop implements AutoCloseable {
 
   private sealed interface Message {}
 
-  private record Leave(Slot slot) implements Message {}
+  private record Leave(PreparedNamespace slot) implements Message {}
 
   private record Settle(CountDownLatch settled, boolean despiteFailures) implements Message {}
 
   private static final class Leaving {
-    final Slot slot;
+    final PreparedNamespace slot;
     Deadline link = Deadline.none();
     Deadline retry = Deadline.after(Duration.ZERO);
     boolean unmounted;
     int failures;
 
-    Leaving(Slot slot) {
+    Leaving(PreparedNamespace slot) {
       this.slot = slot;
     }
   }
 
   private final Cni cni;
-  private final SlotStore store;
+  private final PreparedNamespaceStore store;
   private final Addresses addresses;
   private final Consumer<String> steps;
   private final BlockingQueue<Message> inbox = new LinkedBlockingQueue<>();
@@ -62,7 +62,7 @@ final class ReleaseLoop implements AutoCloseable {
   private final Thread thread;
   private volatile String problem = "";
 
-  ReleaseLoop(Cni cni, SlotStore store, Addresses addresses, Consumer<String> steps) {
+  ReleaseLoop(Cni cni, PreparedNamespaceStore store, Addresses addresses, Consumer<String> steps) {
     this.cni = cni;
     this.store = store;
     this.addresses = addresses;
@@ -71,7 +71,7 @@ final class ReleaseLoop implements AutoCloseable {
   }
 
   /** The slot must be recorded as leaving. */
-  void add(Slot slot) {
+  void add(PreparedNamespace slot) {
     inbox.add(new Leave(slot));
   }
 
@@ -181,11 +181,11 @@ final class ReleaseLoop implements AutoCloseable {
     }
   }
 
-  private static boolean linked(Slot slot) {
+  private static boolean linked(PreparedNamespace slot) {
     return slot.hostLink().map(Links::exists).orElse(false);
   }
 
-  private void finish(Slot slot) throws IOException, InterruptedException {
+  private void finish(PreparedNamespace slot) throws IOException, InterruptedException {
     if (slot.hostLink().isPresent()) {
       Links.delete(slot.hostLink().get());
     }

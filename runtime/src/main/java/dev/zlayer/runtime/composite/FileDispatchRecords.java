@@ -7,7 +7,7 @@ import dev.zlayer.host.file.AtomicFile;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.json.RecordJson;
-import dev.zlayer.runtime.life.Identities;
+import dev.zlayer.runtime.lifecycle.Identities;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;

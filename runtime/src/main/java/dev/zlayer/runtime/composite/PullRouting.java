@@ -125,6 +125,6 @@ record PullRouting(List<ContainerRuntime> runtimes, ImageKnowledge knowledge, Re
             request.platform(),
             request.image(),
             known);
-    return Chooser.choose(runtimes, wish);
+    return RuntimeSelector.choose(runtimes, wish);
   }
 }

@@ -44,16 +44,21 @@ final class DockerContainer
   private final String dockerId;
   private final ContainerId id;
   private final ContainerSpec spec;
-  private final Cell cell;
-  private final Ending ending;
+  private final DockerContainerState state;
+  private final DockerStop ending;
 
-  DockerContainer(DockerApi api, String dockerId, ContainerId id, ContainerSpec spec, Cell cell) {
+  DockerContainer(
+      DockerApi api,
+      String dockerId,
+      ContainerId id,
+      ContainerSpec spec,
+      DockerContainerState state) {
     this.api = api;
     this.dockerId = dockerId;
     this.id = id;
     this.spec = spec;
-    this.cell = cell;
-    this.ending = new Ending(api, this, cell);
+    this.state = state;
+    this.ending = new DockerStop(api, this, state);
   }
 
   String dockerId() {
@@ -103,9 +108,9 @@ final class DockerContainer
   ContainerStatus status(Inspection seen) {
     ContainerStatus status = seen.status();
     if (status instanceof ContainerStatus.Exited(Outcome outcome)) {
-      cell.ended(outcome);
+      state.ended(outcome);
     }
-    return cell.stopping() && status.alive()
+    return state.stopping() && status.alive()
         ? new ContainerStatus.Stopping(seen.startedAt().orElseThrow())
         : status;
   }
@@ -122,7 +127,7 @@ final class DockerContainer
         seen.command(),
         status(seen),
         seen.createdAt(),
-        cell.restarts(),
+        state.restarts(),
         seen.ip(),
         seen.ports(),
         Optional.empty());
@@ -135,7 +140,7 @@ final class DockerContainer
       return;
     }
     if (answer.success()) {
-      cell.started();
+      state.started();
       return;
     }
     if (answer.status() == 404 && look().isEmpty()) {

@@ -35,7 +35,7 @@ public final class DockerRuntime implements ContainerRuntime, AutoCloseable {
   private final String agent;
   private final Capabilities capabilities;
   private final DockerImages images;
-  private final Map<String, Cell> cells = new ConcurrentHashMap<>();
+  private final Map<String, DockerContainerState> states = new ConcurrentHashMap<>();
 
   private DockerRuntime(DockerApi api, String agent, Platform platform) {
     this.api = api;
@@ -108,7 +108,7 @@ public final class DockerRuntime implements ContainerRuntime, AutoCloseable {
     }
     String dockerId = answer.body().at("Id").string().orElseThrow();
     List<String> warnings = answer.body().at("Warnings").strings();
-    Container container = new DockerContainer(api, dockerId, id, spec, cell(dockerId, false));
+    Container container = new DockerContainer(api, dockerId, id, spec, state(dockerId, false));
     if (!LimitsSection.discarded(warnings, spec.resources()).isEmpty()) {
       container.remove(true);
       throw new AgentException.Unsupported(
@@ -171,10 +171,10 @@ public final class DockerRuntime implements ContainerRuntime, AutoCloseable {
 
   @Override
   public List<Container> list() {
-    Set<String> gone = new HashSet<>(cells.keySet());
+    Set<String> gone = new HashSet<>(states.keySet());
     List<Container> all = handles(DockerLabels.filter(agent));
     all.forEach(container -> gone.remove(((DockerContainer) container).dockerId()));
-    cells.keySet().removeAll(gone);
+    states.keySet().removeAll(gone);
     return all;
   }
 
@@ -195,14 +195,14 @@ public final class DockerRuntime implements ContainerRuntime, AutoCloseable {
                 dockerId,
                 DockerLabels.id(labels),
                 DockerLabels.spec(labels),
-                cell(dockerId, ran)));
+                state(dockerId, ran)));
       }
     }
     return List.copyOf(handles);
   }
 
-  private Cell cell(String dockerId, boolean ran) {
-    return cells.computeIfAbsent(dockerId, _ -> new Cell(ran));
+  private DockerContainerState state(String dockerId, boolean ran) {
+    return states.computeIfAbsent(dockerId, _ -> new DockerContainerState(ran));
   }
 
   /** Leaves the containers to the engine. */

@@ -8,7 +8,7 @@ import dev.zlayer.container.Outcome;
 import dev.zlayer.container.Signal;
 import dev.zlayer.json.Json;
 import dev.zlayer.oci.Digest;
-import dev.zlayer.runtime.life.ExitNotes;
+import dev.zlayer.runtime.lifecycle.ExitNotes;
 import java.net.InetAddress;
 import java.time.Instant;
 import java.time.OffsetDateTime;

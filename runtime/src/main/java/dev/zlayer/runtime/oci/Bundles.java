@@ -11,8 +11,8 @@ import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.port.ImageDetails;
 import dev.zlayer.runtime.cni.Attachment;
-import dev.zlayer.runtime.life.Cell;
-import dev.zlayer.runtime.life.ContainerRecord;
+import dev.zlayer.runtime.lifecycle.ContainerRecord;
+import dev.zlayer.runtime.lifecycle.ContainerState;
 import dev.zlayer.runtime.oci.config.BundleConfig;
 import dev.zlayer.runtime.oci.config.BundleInput;
 import dev.zlayer.runtime.oci.config.EtcFiles;
@@ -33,24 +33,24 @@ import java.util.Optional;
 /** Writes what the OCI runtime reads: config.json and the files shown under /etc. */
 final class Bundles {
   private static final int USER_FILE_LIMIT = 16 << 20;
-  private final Workshop shop;
+  private final OciContext context;
 
-  Bundles(Workshop shop) {
-    this.shop = shop;
+  Bundles(OciContext context) {
+    this.context = context;
   }
 
   void write(
-      Cell cell,
+      ContainerState state,
       ImageDetails.RunConfig image,
       Path root,
       Network network,
       List<BundleInput.Bind> volumes,
       GpuWiring.Wired gpu)
       throws IOException {
-    ContainerRecord record = cell.record();
+    ContainerRecord record = state.record();
     ContainerSpec spec = record.spec();
     var binds = new ArrayList<>(volumes);
-    binds.addAll(etc(cell, network, volumes));
+    binds.addAll(etc(state, network, volumes));
     var devices = new ArrayList<>(new Devices().of(spec.security()));
     devices.addAll(gpu.devices());
     var input =
@@ -66,29 +66,29 @@ final class Bundles {
             network.hostname(),
             network.host(),
             network.namespace(),
-            new SharedMemory(shop).of(cell),
+            new SharedMemory(context).of(state),
             binds,
             devices,
             gpu.extra(),
-            shop.cgroup(cell).oci(),
-            shop.host());
-    change(cell, RootPreparation.apply(root, BundleConfig.of(input)));
+            context.cgroup(state).oci(),
+            context.host());
+    change(state, RootPreparation.apply(root, BundleConfig.of(input)));
   }
 
   /** Makes again what the container, or a copy into it, may have replaced by links meanwhile. */
-  void prepareRoot(Cell cell, Path root) throws IOException {
-    Json written = config(cell);
+  void prepareRoot(ContainerState state, Path root) throws IOException {
+    Json written = config(state);
     Json prepared = RootPreparation.apply(root, written);
     if (!prepared.equals(written)) {
-      change(cell, prepared);
+      change(state, prepared);
     }
   }
 
   /** Shows the configuration where the runtime looks for it; a reboot takes that place. */
-  static void link(Cell cell) throws IOException {
-    Path link = cell.directory().bundleConfig();
+  static void link(ContainerState state) throws IOException {
+    Path link = state.directory().bundleConfig();
     if (!Files.isSymbolicLink(link)) {
-      Files.createSymbolicLink(link, cell.directory().config());
+      Files.createSymbolicLink(link, state.directory().config());
     }
   }
 
@@ -104,47 +104,47 @@ final class Bundles {
   }
 
   /** Changes config.json for namespaces of other containers, which have to run by now. */
-  void join(Cell cell) throws IOException {
-    SecuritySpec security = cell.record().spec().security();
+  void join(ContainerState state) throws IOException {
+    SecuritySpec security = state.record().spec().security();
     Map<String, Long> pids = new HashMap<>();
     if (security.pid() instanceof SecuritySpec.Namespace.Shared(var with)) {
-      pids.put("pid", Others.pid(shop, with));
+      pids.put("pid", Others.pid(context, with));
     }
     if (security.ipc() instanceof SecuritySpec.Namespace.Shared(var with)) {
-      pids.put("ipc", Others.pid(shop, with));
+      pids.put("ipc", Others.pid(context, with));
     }
-    if (cell.record().spec().network().mode() instanceof NetworkSpec.Mode.Shared(var with)) {
-      Cell owner = Others.networkOwner(shop, with);
-      long pid = Others.pid(shop, owner.record().id());
+    if (state.record().spec().network().mode() instanceof NetworkSpec.Mode.Shared(var with)) {
+      ContainerState owner = Others.networkOwner(context, with);
+      long pid = Others.pid(context, owner.record().id());
       if (owner.record().spec().network().mode() instanceof NetworkSpec.Mode.None) {
         pids.put("network", pid);
       }
     }
     if (!pids.isEmpty()) {
-      change(cell, BundleConfig.joining(config(cell), pids));
+      change(state, BundleConfig.joining(config(state), pids));
     }
   }
 
   /** Changes what was written for a network namespace that is no more. */
-  void reattach(Cell cell, Attachment attached) throws IOException {
-    NetworkSpec network = cell.record().spec().network();
-    change(cell, BundleConfig.inNetwork(config(cell), attached.netns()));
+  void reattach(ContainerState state, Attachment attached) throws IOException {
+    NetworkSpec network = state.record().spec().network();
+    change(state, BundleConfig.inNetwork(config(state), attached.netns()));
     Files.writeString(
-        cell.directory().etc("hosts"),
+        state.directory().etc("hosts"),
         EtcFiles.hosts(
-            network, network.hostname().orElse(cell.name()), attached.ip(), attached.gateway()));
+            network, network.hostname().orElse(state.name()), attached.ip(), attached.gateway()));
   }
 
-  void limits(Cell cell, Json limits) throws IOException {
-    change(cell, BundleConfig.withLimits(config(cell), limits));
+  void limits(ContainerState state, Json limits) throws IOException {
+    change(state, BundleConfig.withLimits(config(state), limits));
   }
 
-  Json config(Cell cell) throws IOException {
-    return JsonText.parse(Files.readAllBytes(cell.directory().config()));
+  Json config(ContainerState state) throws IOException {
+    return JsonText.parse(Files.readAllBytes(state.directory().config()));
   }
 
-  private static void change(Cell cell, Json config) throws IOException {
-    AtomicFile.writeRelaxed(cell.directory().config(), JsonText.bytes(config));
+  private static void change(ContainerState state, Json config) throws IOException {
+    AtomicFile.writeRelaxed(state.directory().config(), JsonText.bytes(config));
   }
 
   /** Of a network, what a bundle depends on. */
@@ -156,18 +156,18 @@ final class Bundles {
       Optional<InetAddress> gateway,
       Optional<ContainerDir> sharedEtc) {}
 
-  private List<BundleInput.Bind> etc(Cell cell, Network network, List<BundleInput.Bind> volumes)
-      throws IOException {
-    ContainerDir directory = network.sharedEtc().orElse(cell.directory());
+  private List<BundleInput.Bind> etc(
+      ContainerState state, Network network, List<BundleInput.Bind> volumes) throws IOException {
+    ContainerDir directory = network.sharedEtc().orElse(state.directory());
     var binds = new ArrayList<BundleInput.Bind>();
     Map<String, String> texts =
         EtcFiles.texts(
-            cell.record().spec().network(),
+            state.record().spec().network(),
             network.hostname(),
             network.ip(),
             network.gateway(),
-            hostResolvConf(cell.record().spec().network()),
-            shop.settings().nameServers().own());
+            hostResolvConf(state.record().spec().network()),
+            context.settings().nameServers().own());
     for (var text : texts.entrySet()) {
       Path file = directory.etc(Path.of(text.getKey()).getFileName().toString());
       if (network.sharedEtc().isEmpty()) {
@@ -185,11 +185,11 @@ final class Bundles {
    * the servers that it asks itself.
    */
   private String hostResolvConf(NetworkSpec network) {
-    String usual = text(shop.settings().nameServers().resolvConf());
+    String usual = text(context.settings().nameServers().resolvConf());
     if (network.mode() instanceof NetworkSpec.Mode.Host || EtcFiles.reachable(usual)) {
       return usual;
     }
-    String behind = text(shop.settings().nameServers().resolvedConf());
+    String behind = text(context.settings().nameServers().resolvedConf());
     return EtcFiles.reachable(behind) ? behind : usual;
   }
 
@@ -205,16 +205,17 @@ final class Bundles {
   static final class Others {
     private Others() {}
 
-    static Cell cell(Workshop shop, dev.zlayer.container.ContainerId id) {
-      return shop.find(id)
+    static ContainerState state(OciContext context, dev.zlayer.container.ContainerId id) {
+      return context
+          .find(id)
           .orElseThrow(
               () ->
                   new AgentException.NotFound(
                       "container " + id, "another one wants to share a namespace with it"));
     }
 
-    static long pid(Workshop shop, dev.zlayer.container.ContainerId id) {
-      return cell(shop, id)
+    static long pid(OciContext context, dev.zlayer.container.ContainerId id) {
+      return state(context, id)
           .record()
           .pid()
           .orElseThrow(
@@ -225,11 +226,11 @@ final class Bundles {
     }
 
     /** Follows sharing to the container that has the network itself. */
-    static Cell networkOwner(Workshop shop, dev.zlayer.container.ContainerId id) {
-      Cell cell = cell(shop, id);
-      return cell.record().spec().network().mode() instanceof NetworkSpec.Mode.Shared(var with)
-          ? networkOwner(shop, with)
-          : cell;
+    static ContainerState networkOwner(OciContext context, dev.zlayer.container.ContainerId id) {
+      ContainerState state = state(context, id);
+      return state.record().spec().network().mode() instanceof NetworkSpec.Mode.Shared(var with)
+          ? networkOwner(context, with)
+          : state;
     }
   }
 }

@@ -4,7 +4,7 @@ import dev.zlayer.container.FileChange;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.image.snapshot.Snapshot;
 import dev.zlayer.json.Json;
-import dev.zlayer.runtime.life.Cell;
+import dev.zlayer.runtime.lifecycle.ContainerState;
 import dev.zlayer.runtime.observe.OverlayChanges;
 import dev.zlayer.runtime.observe.RootFiles;
 import java.io.IOException;
@@ -15,22 +15,22 @@ import java.util.OptionalLong;
 
 /** Where the files of one container are found. */
 final class ContainerFiles {
-  private final Workshop shop;
-  private final Cell cell;
+  private final OciContext context;
+  private final ContainerState state;
 
-  ContainerFiles(Workshop shop, Cell cell) {
-    this.shop = shop;
-    this.cell = cell;
+  ContainerFiles(OciContext context, ContainerState state) {
+    this.context = context;
+    this.state = state;
   }
 
   /** As it sees them while it runs, else as it would. */
   RootFiles files() {
-    if (cell.view().now().removed()) {
-      throw new AgentException.NotFound("container " + cell.record().id(), "it was removed");
+    if (state.view().now().removed()) {
+      throw new AgentException.NotFound("container " + state.record().id(), "it was removed");
     }
-    OptionalLong pid = cell.record().pid();
+    OptionalLong pid = state.record().pid();
     try {
-      return pid.isPresent() && cell.status().alive()
+      return pid.isPresent() && state.status().alive()
           ? RootFiles.running(pid.getAsLong())
           : stopped();
     } catch (IOException e) {
@@ -40,14 +40,15 @@ final class ContainerFiles {
 
   List<FileChange> changes() {
     Snapshot snapshot =
-        shop.roots()
-            .find(cell.name())
+        context
+            .roots()
+            .find(state.name())
             .orElseThrow(() -> new AgentException.Internal("the root file system is gone"));
     if (snapshot.upper().equals(snapshot.root())) {
       throw new AgentException.Unsupported(
           "changes: without overlayfs nothing tells them from the image");
     }
-    List<Path> lowers = snapshot.layers().reversed().stream().map(shop.layers()::path).toList();
+    List<Path> lowers = snapshot.layers().reversed().stream().map(context.layers()::path).toList();
     try {
       return OverlayChanges.list(snapshot.upper(), lowers);
     } catch (IOException e) {
@@ -59,9 +60,9 @@ final class ContainerFiles {
   }
 
   private RootFiles stopped() throws IOException {
-    Json config = new Bundles(shop).config(cell);
+    Json config = new Bundles(context).config(state);
     boolean readOnly = config.at("root").at("readonly").bool().orElse(false);
-    return RootFiles.stopped(shop.roots().mount(cell.name()), readOnly, binds(config));
+    return RootFiles.stopped(context.roots().mount(state.name()), readOnly, binds(config));
   }
 
   private static List<RootFiles.Bind> binds(Json config) {
@@ -80,7 +81,7 @@ final class ContainerFiles {
 
   private AgentException cannotRead(IOException e) {
     return new AgentException.Internal(
-        "cannot read the files of container %s: %s".formatted(cell.record().id(), e.getMessage()),
+        "cannot read the files of container %s: %s".formatted(state.record().id(), e.getMessage()),
         e);
   }
 }

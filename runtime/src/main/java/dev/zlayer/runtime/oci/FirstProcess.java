@@ -2,9 +2,9 @@ package dev.zlayer.runtime.oci;
 
 import dev.zlayer.container.Signal;
 import dev.zlayer.error.AgentException;
-import dev.zlayer.runtime.life.Cell;
-import dev.zlayer.runtime.life.ContainerRecord;
-import dev.zlayer.runtime.life.Stopping;
+import dev.zlayer.runtime.lifecycle.ContainerRecord;
+import dev.zlayer.runtime.lifecycle.ContainerState;
+import dev.zlayer.runtime.lifecycle.Stopping;
 import dev.zlayer.runtime.oci.tool.OciCommands;
 import dev.zlayer.runtime.oci.tool.ToolFailed;
 import dev.zlayer.task.Deadline;
@@ -23,8 +23,8 @@ record FirstProcess(OciCommands runtime) implements Stopping.Signals {
   private static final Duration PAUSE = Duration.ofMillis(1);
 
   @Override
-  public boolean send(Cell cell, Signal signal) throws InterruptedException {
-    Optional<ContainerRecord.Processes> processes = cell.record().processes();
+  public boolean send(ContainerState state, Signal signal) throws InterruptedException {
+    Optional<ContainerRecord.Processes> processes = state.record().processes();
     if (processes.isEmpty()) {
       return false;
     }
@@ -36,7 +36,7 @@ record FirstProcess(OciCommands runtime) implements Stopping.Signals {
     } catch (IOException e) {
       throw new AgentException.Internal(
           "cannot send %s to container %s: %s"
-              .formatted(signal, cell.record().id(), e.getMessage()),
+              .formatted(signal, state.record().id(), e.getMessage()),
           e);
     }
   }
@@ -58,7 +58,7 @@ record FirstProcess(OciCommands runtime) implements Stopping.Signals {
   }
 
   @Override
-  public boolean frozen(Cell cell) {
-    return cell.record().processes().filter(processes -> processes.first().alive()).isPresent();
+  public boolean frozen(ContainerState state) {
+    return state.record().processes().filter(processes -> processes.first().alive()).isPresent();
   }
 }

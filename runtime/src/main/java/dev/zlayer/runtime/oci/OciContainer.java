@@ -27,9 +27,9 @@ import dev.zlayer.port.Renamable;
 import dev.zlayer.port.Updatable;
 import dev.zlayer.port.VolumeSyncing;
 import dev.zlayer.runtime.cni.Attachment;
-import dev.zlayer.runtime.life.Cell;
-import dev.zlayer.runtime.life.MonitoredContainer;
-import dev.zlayer.runtime.life.Phase;
+import dev.zlayer.runtime.lifecycle.ContainerState;
+import dev.zlayer.runtime.lifecycle.MonitoredContainer;
+import dev.zlayer.runtime.lifecycle.Phase;
 import dev.zlayer.runtime.observe.ContainerProcesses;
 import dev.zlayer.runtime.oci.config.ResourcesSection;
 import dev.zlayer.runtime.oci.config.User;
@@ -53,50 +53,50 @@ final class OciContainer extends MonitoredContainer
         Renamable,
         Updatable,
         VolumeSyncing {
-  private final Workshop shop;
-  private final Cell cell;
+  private final OciContext context;
+  private final ContainerState state;
 
-  OciContainer(Workshop shop, Cell cell) {
-    super("oci", cell, shop.locks(), shop.stopping());
-    this.shop = shop;
-    this.cell = cell;
+  OciContainer(OciContext context, ContainerState state) {
+    super("oci", state, context.locks(), context.stopping());
+    this.context = context;
+    this.state = state;
   }
 
   @Override
   public ContainerDetails inspect() {
-    return details(cell.record().name(), shop.roots().find(cell.name()).map(Snapshot::root));
+    return details(state.record().name(), context.roots().find(state.name()).map(Snapshot::root));
   }
 
   @Override
   protected void begin() throws InterruptedException {
-    new Starting(shop).start(cell);
+    new OciStarter(context).start(state);
   }
 
   @Override
   public void remove(boolean force) throws InterruptedException {
     if (force) {
-      shop.stopping().signals().send(cell, Signal.KILL);
+      context.stopping().signals().send(state, Signal.KILL);
     }
-    try (var _ = shop.locks().lock(cell.name())) {
-      if (cell.view().now().removed()) {
+    try (var _ = context.locks().lock(state.name())) {
+      if (state.view().now().removed()) {
         return;
       }
       if (status().alive()) {
         if (!force) {
           throw stillRuns();
         }
-        shop.stopping().stop(cell, Signal.KILL, shop.settings().killLimit());
+        context.stopping().stop(state, Signal.KILL, context.settings().killLimit());
       }
-      cell.save(record -> record.withPhase(Phase.REMOVING));
-      shop.faults().reached("remove.recorded");
-      new Dismantling(shop).dismantle(cell);
+      state.save(record -> record.withPhase(Phase.REMOVING));
+      context.faults().reached("remove.recorded");
+      new Remover(context).dismantle(state);
     }
   }
 
   @Override
   public LogReader logs(LogQuery query) {
     requirePresent();
-    return Logs.open(shop, cell, query);
+    return Logs.open(context, state, query);
   }
 
   @Override
@@ -106,16 +106,16 @@ final class OciContainer extends MonitoredContainer
       throw notRunning();
     }
     try {
-      Json process = new Bundles(shop).config(cell).at("process");
+      Json process = new Bundles(context).config(state).at("process");
       Optional<User> user = Optional.empty();
       if (spec.user().isPresent()) {
         user = Optional.of(Bundles.user(root(), spec.user().get(), List.of()));
       }
-      return new Execs(shop.runtime(), shop.faults()::reached)
+      return new Execs(context.runtime(), context.faults()::reached)
           .start(
-              cell.name(),
-              cell.directory().execs(),
-              ExecProcess.of(process, spec, user, shop.host().capabilities()),
+              state.name(),
+              state.directory().execs(),
+              ExecProcess.of(process, spec, user, context.host().capabilities()),
               spec.stdin());
     } catch (IOException e) {
       throw new AgentException.Internal(
@@ -132,7 +132,7 @@ final class OciContainer extends MonitoredContainer
   public StatsSample sample() {
     requirePresent();
     requireRunning();
-    return shop.sampler().sampleOf(id());
+    return context.sampler().sampleOf(id());
   }
 
   @Override
@@ -140,7 +140,7 @@ final class OciContainer extends MonitoredContainer
     requirePresent();
     requireRunning();
     try {
-      return ContainerProcesses.list(shop.group(cell), shop.clock().instant());
+      return ContainerProcesses.list(context.group(state), context.clock().instant());
     } catch (IOException e) {
       throw new AgentException.Internal(
           "cannot list the processes of container %s: %s".formatted(id(), e.getMessage()), e);
@@ -156,26 +156,26 @@ final class OciContainer extends MonitoredContainer
   @Override
   public List<ContainerDetails.PortBinding> ports() {
     requirePresent();
-    return shop.networks().find(cell.name()).map(Attachment::ports).orElse(List.of());
+    return context.networks().find(state.name()).map(Attachment::ports).orElse(List.of());
   }
 
   @Override
   public void pause() throws InterruptedException {
-    try (var _ = shop.locks().lock(cell.name())) {
+    try (var _ = context.locks().lock(state.name())) {
       requirePresent();
-      if (cell.record().phase() == Phase.PAUSED) {
+      if (state.record().phase() == Phase.PAUSED) {
         return;
       }
       requireRunning();
-      shop.stopping().freeze(cell);
+      context.stopping().freeze(state);
     }
   }
 
   @Override
   public void unpause() throws InterruptedException {
-    try (var _ = shop.locks().lock(cell.name())) {
+    try (var _ = context.locks().lock(state.name())) {
       requirePresent();
-      shop.stopping().thaw(cell);
+      context.stopping().thaw(state);
     }
   }
 
@@ -186,27 +186,27 @@ final class OciContainer extends MonitoredContainer
       throw new AgentException.InvalidSpec(
           "'%s' is not a name: use letters, digits, dots, hyphens and underscores".formatted(name));
     }
-    synchronized (shop.cells()) {
-      for (Cell other : shop.cells().values()) {
-        if (!other.equals(cell) && other.record().name().orElse(other.name()).equals(name)) {
+    synchronized (context.states()) {
+      for (ContainerState other : context.states().values()) {
+        if (!other.equals(state) && other.record().name().orElse(other.name()).equals(name)) {
           throw new AgentException.Conflict(
               "the name '%s' is taken by container %s".formatted(name, other.record().id()));
         }
       }
-      cell.save(record -> record.named(name));
+      state.save(record -> record.named(name));
     }
   }
 
   @Override
   public List<String> update(Resources resources) throws InterruptedException {
-    try (var _ = shop.locks().lock(cell.name())) {
+    try (var _ = context.locks().lock(state.name())) {
       requirePresent();
-      Json limits = ResourcesSection.limits(resources, shop.host());
+      Json limits = ResourcesSection.limits(resources, context.host());
       if (status().alive()) {
-        shop.runtime().update(cell.name(), ResourcesSection.withoutEmpty(limits));
+        context.runtime().update(state.name(), ResourcesSection.withoutEmpty(limits));
       }
-      new Bundles(shop).limits(cell, limits);
-      cell.save(record -> record.withResources(resources));
+      new Bundles(context).limits(state, limits);
+      state.save(record -> record.withResources(resources));
       return List.of();
     } catch (ToolFailed e) {
       throw new AgentException.InvalidSpec(
@@ -222,46 +222,47 @@ final class OciContainer extends MonitoredContainer
     requirePresent();
     requireRunning();
     return dev.zlayer.runtime.oci.exec.Attachment.open(
-        cell.directory().attachSocket(),
-        spec().process().terminal() ? Optional.of(cell.directory().control()) : Optional.empty(),
+        state.directory().attachSocket(),
+        spec().process().terminal() ? Optional.of(state.directory().control()) : Optional.empty(),
         deadline -> await(WaitCondition.NOT_RUNNING, deadline).status());
   }
 
   @Override
   public void syncVolumes() throws InterruptedException {
     requirePresent();
-    new VolumeCopies(shop.volumes(), shop.settings().volumeSync()).sync(cell);
+    new VolumeCopies(context.volumes(), context.settings().volumeSync()).sync(state);
   }
 
   @Override
   public PathStat stat(String path) {
-    return new ContainerFiles(shop, cell).files().stat(path);
+    return new ContainerFiles(context, state).files().stat(path);
   }
 
   @Override
   public void copyOut(String path, OutputStream tar) throws InterruptedException {
-    new ContainerFiles(shop, cell).files().copyOut(path, tar);
+    new ContainerFiles(context, state).files().copyOut(path, tar);
   }
 
   @Override
   public void copyIn(String directory, InputStream tar) throws InterruptedException {
-    new ContainerFiles(shop, cell).files().copyIn(directory, tar);
+    new ContainerFiles(context, state).files().copyIn(directory, tar);
   }
 
   @Override
   public void fill(String directory, InputStream tar) throws InterruptedException {
-    new ContainerFiles(shop, cell).files().fill(directory, tar);
+    new ContainerFiles(context, state).files().fill(directory, tar);
   }
 
   @Override
   public List<FileChange> changes() {
     requirePresent();
-    return new ContainerFiles(shop, cell).changes();
+    return new ContainerFiles(context, state).changes();
   }
 
   private Path root() {
-    return shop.roots()
-        .find(cell.name())
+    return context
+        .roots()
+        .find(state.name())
         .orElseThrow(
             () -> new AgentException.Internal("the root file system of %s is gone".formatted(id())))
         .root();
@@ -269,7 +270,7 @@ final class OciContainer extends MonitoredContainer
 
   private Optional<Attachment> network() {
     return spec().network().mode() instanceof NetworkSpec.Mode.Shared(var with)
-        ? shop.networks().find(Bundles.Others.networkOwner(shop, with).name())
-        : shop.networks().find(cell.name());
+        ? context.networks().find(Bundles.Others.networkOwner(context, with).name())
+        : context.networks().find(state.name());
   }
 }

@@ -5,8 +5,8 @@ import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.DataDir;
 import dev.zlayer.host.file.DirectoryWatchLoop;
-import dev.zlayer.host.file.PrivatePlace;
-import dev.zlayer.host.linux.AttachAheadLoop;
+import dev.zlayer.host.file.PrivateDirectory;
+import dev.zlayer.host.linux.CgroupWarmer;
 import dev.zlayer.host.linux.Cgroups;
 import dev.zlayer.host.linux.Machine;
 import dev.zlayer.host.process.Detaching;
@@ -29,10 +29,10 @@ import dev.zlayer.port.Renamable;
 import dev.zlayer.port.Updatable;
 import dev.zlayer.port.VolumeSyncing;
 import dev.zlayer.runtime.cni.Networks;
-import dev.zlayer.runtime.life.Cell;
-import dev.zlayer.runtime.life.FittingImage;
-import dev.zlayer.runtime.life.Identities;
-import dev.zlayer.runtime.life.Phase;
+import dev.zlayer.runtime.lifecycle.ContainerState;
+import dev.zlayer.runtime.lifecycle.Identities;
+import dev.zlayer.runtime.lifecycle.ImageCheck;
+import dev.zlayer.runtime.lifecycle.Phase;
 import dev.zlayer.runtime.log.LogRotation;
 import dev.zlayer.runtime.observe.SamplerLoop;
 import dev.zlayer.runtime.observe.StatsSampler;
@@ -50,19 +50,19 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /** Runs containers through an OCI runtime under conmon, as {@link ContainerRuntime} tells. */
 public final class OciRuntime implements ContainerRuntime, AutoCloseable {
-  private final Workshop shop;
+  private final OciContext context;
   private final LocalImages images;
   private final OciTools tools;
-  private final Creating creating;
+  private final Creator creating;
   private final Capabilities capabilities;
   private final SamplerLoop sampling;
 
-  private OciRuntime(Workshop shop, LocalImages images, OciTools tools, SamplerLoop sampling) {
+  private OciRuntime(OciContext context, LocalImages images, OciTools tools, SamplerLoop sampling) {
     this.sampling = sampling;
-    this.shop = shop;
+    this.context = context;
     this.images = images;
     this.tools = tools;
-    this.creating = new Creating(shop);
+    this.creating = new Creator(context);
     this.capabilities =
         new Capabilities(
             Set.of(Platform.of("linux", Machine.architecture())),
@@ -109,9 +109,9 @@ public final class OciRuntime implements ContainerRuntime, AutoCloseable {
   public static OciRuntime open(Parts parts) throws InterruptedException {
     DataDir dirs = parts.dirs();
     try {
-      PrivatePlace.directories(dirs);
+      PrivateDirectory.directories(dirs);
       OciTools tools = OciTools.find(parts.settings().tools(), dirs.ociTools());
-      var host = HostReading.read(tools, parts.settings().seccompProfile());
+      var host = HostFactsReader.read(tools, parts.settings().seccompProfile());
       var runtime =
           new OciCommands(
               tools.runtime().path(),
@@ -121,8 +121,8 @@ public final class OciRuntime implements ContainerRuntime, AutoCloseable {
               parts.settings().toolLimit());
       var sampler = new StatsSampler(parts.clock());
       Cgroups groups = Cgroups.detect();
-      var shop =
-          new Workshop(
+      var context =
+          new OciContext(
               dirs,
               parts.settings(),
               host,
@@ -141,7 +141,7 @@ public final class OciRuntime implements ContainerRuntime, AutoCloseable {
               ExitWatchLoop.open(),
               new FirstProcesses(),
               groups,
-              AttachAheadLoop.open(groups),
+              CgroupWarmer.open(groups),
               sampler,
               new ConcurrentHashMap<>(),
               new KeyedLock<>(),
@@ -150,8 +150,8 @@ public final class OciRuntime implements ContainerRuntime, AutoCloseable {
               dirs.tag());
       var opened =
           new OciRuntime(
-              shop, parts.store().images(), tools, SamplerLoop.start(sampler, parts.clock()));
-      new Recovering(shop, parts.identities()).recover();
+              context, parts.store().images(), tools, SamplerLoop.start(sampler, parts.clock()));
+      new Recovery(context, parts.identities()).recover();
       return opened;
     } catch (IOException e) {
       throw new AgentException.Configuration(
@@ -181,57 +181,57 @@ public final class OciRuntime implements ContainerRuntime, AutoCloseable {
 
   /** What all running containers use, kept up to date while somebody asks. */
   public StatsSampler stats() {
-    return shop.sampler();
+    return context.sampler();
   }
 
   @Override
   public Container create(ContainerId id, ContainerSpec spec) throws InterruptedException {
     try (var _ = images.hold(spec.image())) {
-      ImageDetails image = FittingImage.find(name(), capabilities, images, spec);
-      return new OciContainer(shop, creating.create(id, spec, image));
+      ImageDetails image = ImageCheck.find(name(), capabilities, images, spec);
+      return new OciContainer(context, creating.create(id, spec, image));
     }
   }
 
   /** Which images and layers the containers need; for whoever removes images. */
   public List<InUse.Use> uses() {
-    return shop.cells().values().stream()
+    return context.states().values().stream()
         .map(
-            cell ->
+            state ->
                 new InUse.Use(
-                    cell.record().id().toString(),
-                    Optional.of(cell.record().image()),
-                    shop.roots().find(cell.name()).map(Snapshot::layers).orElse(List.of())))
+                    state.record().id().toString(),
+                    Optional.of(state.record().image()),
+                    context.roots().find(state.name()).map(Snapshot::layers).orElse(List.of())))
         .toList();
   }
 
   @Override
   public Optional<Container> find(ContainerId id) {
-    return shop.find(id).filter(OciRuntime::made).map(cell -> new OciContainer(shop, cell));
+    return context.find(id).filter(OciRuntime::made).map(state -> new OciContainer(context, state));
   }
 
   @Override
   public List<Container> list() {
-    return shop.cells().values().stream()
+    return context.states().values().stream()
         .filter(OciRuntime::made)
-        .<Container>map(cell -> new OciContainer(shop, cell))
+        .<Container>map(state -> new OciContainer(context, state))
         .toList();
   }
 
-  private static boolean made(Cell cell) {
-    return cell.record().phase() != Phase.CREATING;
+  private static boolean made(ContainerState state) {
+    return state.record().phase() != Phase.CREATING;
   }
 
   /** Leaves the containers running and stops watching them. */
   @Override
   public void close() {
     sampling.close();
-    shop.exits().close();
-    shop.conmon().close();
-    shop.attaching().close();
-    shop.firsts().close();
+    context.exits().close();
+    context.conmon().close();
+    context.attaching().close();
+    context.firsts().close();
     try {
-      shop.rotation().close();
-      shop.logWatch().close();
+      context.rotation().close();
+      context.logWatch().close();
     } catch (IOException e) {
       throw new AgentException.Internal("cannot stop watching logs", e);
     }

@@ -3,7 +3,7 @@ package dev.zlayer.runtime.oci;
 import dev.zlayer.container.SecuritySpec;
 import dev.zlayer.host.linux.ErrnoException;
 import dev.zlayer.host.linux.Mounts;
-import dev.zlayer.runtime.life.Cell;
+import dev.zlayer.runtime.lifecycle.ContainerState;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -16,25 +16,25 @@ final class SharedMemory {
   private static final Path HOST = Path.of("/dev/shm");
   private static final String OPTIONS = "mode=1777,size=64m";
 
-  private final Workshop shop;
+  private final OciContext context;
 
-  SharedMemory(Workshop shop) {
-    this.shop = shop;
+  SharedMemory(OciContext context) {
+    this.context = context;
   }
 
   /** The place on the host that this container sees. */
-  Path of(Cell cell) {
-    return switch (cell.record().spec().security().ipc()) {
-      case SecuritySpec.Namespace.Private _ -> cell.directory().sharedMemory();
+  Path of(ContainerState state) {
+    return switch (state.record().spec().security().ipc()) {
+      case SecuritySpec.Namespace.Private _ -> state.directory().sharedMemory();
       case SecuritySpec.Namespace.Host _ -> HOST;
-      case SecuritySpec.Namespace.Shared(var with) -> of(Bundles.Others.cell(shop, with));
+      case SecuritySpec.Namespace.Shared(var with) -> of(Bundles.Others.state(context, with));
     };
   }
 
   /** Mounts the container's own, unless it is mounted or it has none. */
-  static void mount(Cell cell) throws IOException {
-    if (cell.record().spec().security().ipc() instanceof SecuritySpec.Namespace.Private) {
-      Path place = cell.directory().sharedMemory();
+  static void mount(ContainerState state) throws IOException {
+    if (state.record().spec().security().ipc() instanceof SecuritySpec.Namespace.Private) {
+      Path place = state.directory().sharedMemory();
       Files.createDirectories(place);
       if (!Mounts.mounted(place)) {
         Mounts.tmpfs(place, OPTIONS);
@@ -43,9 +43,9 @@ final class SharedMemory {
   }
 
   /** Absent is fine. */
-  static void unmount(Cell cell) throws ErrnoException {
-    while (Mounts.mounted(cell.directory().sharedMemory())) {
-      Mounts.detach(cell.directory().sharedMemory());
+  static void unmount(ContainerState state) throws ErrnoException {
+    while (Mounts.mounted(state.directory().sharedMemory())) {
+      Mounts.detach(state.directory().sharedMemory());
     }
   }
 }

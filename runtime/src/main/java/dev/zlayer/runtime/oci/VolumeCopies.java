@@ -6,7 +6,7 @@ import dev.zlayer.host.linux.RootedDirectory;
 import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.CommandResult;
 import dev.zlayer.host.process.Processes;
-import dev.zlayer.runtime.life.Cell;
+import dev.zlayer.runtime.lifecycle.ContainerState;
 import dev.zlayer.task.Deadline;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -31,8 +31,8 @@ final class VolumeCopies {
   }
 
   /** Blocks until what was written before the call is in the copies. */
-  void sync(Cell cell) throws InterruptedException {
-    for (String name : writable(cell)) {
+  void sync(ContainerState state) throws InterruptedException {
+    for (String name : writable(state)) {
       Path directory = volumes.directory(name);
       flush(name, directory);
       if (program.isPresent()) {
@@ -41,9 +41,9 @@ final class VolumeCopies {
     }
   }
 
-  private static Set<String> writable(Cell cell) {
+  private static Set<String> writable(ContainerState state) {
     var names = new LinkedHashSet<String>();
-    for (Mount mount : cell.record().spec().fileSystem().mounts()) {
+    for (Mount mount : state.record().spec().fileSystem().mounts()) {
       if (mount instanceof Mount.Named(var name, _, var readOnly) && !readOnly) {
         names.add(name);
       }

@@ -160,7 +160,7 @@ public final class Volumes {
       } else if (empty(volume)) {
         Optional<Path> content = content(root, target);
         if (content.isPresent() && !empty(content.get())) {
-          Files.move(stage(volume, content), complete, StandardCopyOption.ATOMIC_MOVE);
+          Files.move(fixture(volume, content), complete, StandardCopyOption.ATOMIC_MOVE);
           moveInto(complete, volume);
         }
       }
@@ -199,11 +199,11 @@ public final class Volumes {
   /** Makes a volume that does not exist yet. */
   private static void fill(Path volume, Path root, String target)
       throws IOException, InterruptedException {
-    Files.move(stage(volume, content(root, target)), volume, StandardCopyOption.ATOMIC_MOVE);
+    Files.move(fixture(volume, content(root, target)), volume, StandardCopyOption.ATOMIC_MOVE);
   }
 
   /** Copies what the image has at the target, owner, mode and all, beside the volume. */
-  private static Path stage(Path volume, Optional<Path> content)
+  private static Path fixture(Path volume, Optional<Path> content)
       throws IOException, InterruptedException {
     Path parent = Objects.requireNonNull(volume.getParent(), "volumes are never the root");
     Files.createDirectories(parent);

@@ -12,8 +12,8 @@ import dev.zlayer.port.Attachable;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.ExecSession;
 import dev.zlayer.port.LogReader;
-import dev.zlayer.runtime.life.CellContainer;
-import dev.zlayer.runtime.life.Phase;
+import dev.zlayer.runtime.lifecycle.Phase;
+import dev.zlayer.runtime.lifecycle.StatefulContainer;
 import dev.zlayer.runtime.log.LogFileReader;
 import dev.zlayer.task.Deadline;
 import java.io.IOException;
@@ -23,7 +23,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 
 /** A handle to one container; see {@link Container}. */
-final class WasmContainer extends CellContainer<WasmRecord> implements Attachable {
+final class WasmContainer extends StatefulContainer<WasmRecord> implements Attachable {
   /** What these do to a program that handles none of them is nothing. */
   private static final Set<Signal> IGNORED =
       Set.of(
@@ -33,13 +33,13 @@ final class WasmContainer extends CellContainer<WasmRecord> implements Attachabl
       Set.of(
           Signal.parse("STOP"), Signal.parse("TSTP"), Signal.parse("TTIN"), Signal.parse("TTOU"));
 
-  private final WasmShop shop;
-  private final WasmCell cell;
+  private final WasmContext context;
+  private final WasmContainerState state;
 
-  WasmContainer(WasmShop shop, WasmCell cell) {
-    super(WasmRuntime.NAME, cell);
-    this.shop = shop;
-    this.cell = cell;
+  WasmContainer(WasmContext context, WasmContainerState state) {
+    super(WasmRuntime.NAME, state);
+    this.context = context;
+    this.state = state;
   }
 
   @Override
@@ -49,10 +49,10 @@ final class WasmContainer extends CellContainer<WasmRecord> implements Attachabl
 
   @Override
   public void start() throws InterruptedException {
-    try (var _ = shop.locks().lock(cell.name())) {
+    try (var _ = context.locks().lock(state.name())) {
       requirePresent();
       if (!status().alive()) {
-        new WasmStarting(shop).start(cell);
+        new WasmStarter(context).start(state);
       }
     }
   }
@@ -60,24 +60,24 @@ final class WasmContainer extends CellContainer<WasmRecord> implements Attachabl
   /** A module handles no signals, so the stop signal does to it what it does by default. */
   @Override
   public Optional<Outcome> stop(Duration grace) throws InterruptedException {
-    try (var _ = shop.locks().lock(cell.name())) {
+    try (var _ = context.locks().lock(state.name())) {
       requirePresent();
-      Optional<ModuleLoop> loop = cell.loop();
+      Optional<ModuleLoop> loop = state.loop();
       if (loop.isPresent()) {
-        cell.stopping();
+        state.stopping();
         signal(loop.get(), spec().stop().signal().orElse(Signal.TERM));
         if (!loop.get().awaitEnd(Deadline.after(grace))) {
           end(loop.get());
         }
       }
-      return cell.record().outcome();
+      return state.record().outcome();
     }
   }
 
   @Override
   public void kill(Signal signal) throws InterruptedException {
     requirePresent();
-    signal(cell.loop().orElseThrow(this::notRunning), signal);
+    signal(state.loop().orElseThrow(this::notRunning), signal);
   }
 
   private static void signal(ModuleLoop loop, Signal signal) {
@@ -92,7 +92,7 @@ final class WasmContainer extends CellContainer<WasmRecord> implements Attachabl
 
   private void end(ModuleLoop loop) throws InterruptedException {
     loop.end(Signal.KILL);
-    if (!loop.awaitEnd(Deadline.after(shop.settings().endLimit()))) {
+    if (!loop.awaitEnd(Deadline.after(context.settings().endLimit()))) {
       throw new AgentException.Internal(
           "the module of container %s does not end: it waits for a file of the host"
               .formatted(id()));
@@ -102,21 +102,21 @@ final class WasmContainer extends CellContainer<WasmRecord> implements Attachabl
   @Override
   public void remove(boolean force) throws InterruptedException {
     if (force) {
-      cell.loop().ifPresent(loop -> loop.end(Signal.KILL));
+      state.loop().ifPresent(loop -> loop.end(Signal.KILL));
     }
-    try (var _ = shop.locks().lock(cell.name())) {
-      if (cell.view().now().removed()) {
+    try (var _ = context.locks().lock(state.name())) {
+      if (state.view().now().removed()) {
         return;
       }
-      Optional<ModuleLoop> loop = cell.loop();
+      Optional<ModuleLoop> loop = state.loop();
       if (loop.isPresent()) {
         if (!force) {
           throw stillRuns();
         }
         end(loop.get());
       }
-      cell.save(record -> record.withPhase(Phase.REMOVING));
-      shop.dismantle(cell);
+      state.save(record -> record.withPhase(Phase.REMOVING));
+      context.dismantle(state);
     } catch (IOException e) {
       throw new AgentException.Internal(
           "container %s could not be removed: %s".formatted(id(), e.getMessage()), e);
@@ -126,7 +126,7 @@ final class WasmContainer extends CellContainer<WasmRecord> implements Attachabl
   @Override
   public LogReader logs(LogQuery query) {
     requirePresent();
-    return LogFileReader.open(cell.logs(), query, shop.logWatch(), cell, shop.clock());
+    return LogFileReader.open(state.logs(), query, context.logWatch(), state, context.clock());
   }
 
   @Override
@@ -149,10 +149,10 @@ final class WasmContainer extends CellContainer<WasmRecord> implements Attachabl
     requirePresent();
     ModuleLoop loop = running();
     return new Stats(
-        shop.clock().instant(),
+        context.clock().instant(),
         loop.cpuNanos(),
         loop.memoryBytes(),
-        OptionalLong.of(spec().resources().memoryBytes().orElse(shop.settings().memoryBytes())),
+        OptionalLong.of(spec().resources().memoryBytes().orElse(context.settings().memoryBytes())),
         1,
         OptionalLong.of(1),
         0,
@@ -162,6 +162,6 @@ final class WasmContainer extends CellContainer<WasmRecord> implements Attachabl
   }
 
   private ModuleLoop running() {
-    return cell.loop().orElseThrow(this::notRunning);
+    return state.loop().orElseThrow(this::notRunning);
   }
 }

@@ -4,8 +4,8 @@ import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.container.Outcome;
 import dev.zlayer.oci.Digest;
-import dev.zlayer.runtime.life.LifeRecord;
-import dev.zlayer.runtime.life.Phase;
+import dev.zlayer.runtime.lifecycle.LifecycleRecord;
+import dev.zlayer.runtime.lifecycle.Phase;
 import java.time.Instant;
 import java.util.Collections;
 import java.util.LinkedHashMap;
@@ -36,7 +36,7 @@ record WasmRecord(
     int run,
     Optional<Instant> startedAt,
     Optional<Outcome> outcome)
-    implements LifeRecord<WasmRecord> {
+    implements LifecycleRecord<WasmRecord> {
   WasmRecord {
     arguments = List.copyOf(arguments);
     environment = Collections.unmodifiableMap(new LinkedHashMap<>(environment));

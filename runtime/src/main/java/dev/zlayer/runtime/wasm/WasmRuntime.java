@@ -20,7 +20,7 @@ import dev.zlayer.port.Container;
 import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.port.ImageDetails;
 import dev.zlayer.port.Images;
-import dev.zlayer.runtime.life.FittingImage;
+import dev.zlayer.runtime.lifecycle.ImageCheck;
 import dev.zlayer.runtime.wasm.module.ModuleStore;
 import dev.zlayer.runtime.wasm.module.Programs;
 import dev.zlayer.task.Deadline;
@@ -57,11 +57,11 @@ public final class WasmRuntime implements ContainerRuntime, AutoCloseable {
           Set.of(Capabilities.ArtifactKind.WASM_MODULE),
           Set.of(Attachable.class));
 
-  private final WasmShop shop;
+  private final WasmContext context;
   private final LocalImages images;
 
-  private WasmRuntime(WasmShop shop, LocalImages images) {
-    this.shop = shop;
+  private WasmRuntime(WasmContext context, LocalImages images) {
+    this.context = context;
     this.images = images;
   }
 
@@ -84,12 +84,12 @@ public final class WasmRuntime implements ContainerRuntime, AutoCloseable {
               "wasm-log-follow",
               dirs.wasmContainers(),
               List.of(StandardWatchEventKinds.ENTRY_CREATE, StandardWatchEventKinds.ENTRY_MODIFY));
-      var shop = new WasmShop(dirs, settings, programs, watch, clock);
-      var runtime = new WasmRuntime(shop, store.images());
+      var context = new WasmContext(dirs, settings, programs, watch, clock);
+      var runtime = new WasmRuntime(context, store.images());
       runtime.recover();
       programs.trim(
-          shop.cells().values().stream()
-              .map(cell -> cell.record().module())
+          context.states().values().stream()
+              .map(state -> state.record().module())
               .collect(Collectors.toSet()),
           settings.cacheBytes());
       return runtime;
@@ -101,15 +101,15 @@ public final class WasmRuntime implements ContainerRuntime, AutoCloseable {
 
   private void recover() throws IOException {
     List<Path> directories;
-    try (Stream<Path> found = Files.list(shop.dirs().wasmContainers())) {
+    try (Stream<Path> found = Files.list(context.dirs().wasmContainers())) {
       directories = found.filter(Files::isDirectory).toList();
     }
     for (Path path : directories) {
       ContainerDir directory = ContainerDir.whole(path);
       try {
-        Optional<WasmRecord> record = WasmCell.read(directory);
+        Optional<WasmRecord> record = WasmContainerState.read(directory);
         if (record.isPresent()) {
-          settle(new WasmCell(directory, record.get()));
+          settle(new WasmContainerState(directory, record.get()));
         } else {
           RootedDirectory.removeTree(path); // not begun, or all but gone
         }
@@ -120,17 +120,17 @@ public final class WasmRuntime implements ContainerRuntime, AutoCloseable {
     }
   }
 
-  private void settle(WasmCell cell) throws IOException {
-    switch (cell.record().phase()) {
-      case CREATING, REMOVING -> shop.dismantle(cell);
-      case CREATED, ENDED -> shop.cells().put(cell.name(), cell);
+  private void settle(WasmContainerState state) throws IOException {
+    switch (state.record().phase()) {
+      case CREATING, REMOVING -> context.dismantle(state);
+      case CREATED, ENDED -> context.states().put(state.name(), state);
       case STARTING, RUNNING, PAUSED -> {
-        cell.ended(
+        state.ended(
             new Outcome(
                 new ExitStatus.Unknown("the agent in which it ran has ended"),
-                cell.record().startedAt(),
+                state.record().startedAt(),
                 Optional.empty()));
-        shop.cells().put(cell.name(), cell);
+        context.states().put(state.name(), state);
       }
     }
   }
@@ -152,33 +152,33 @@ public final class WasmRuntime implements ContainerRuntime, AutoCloseable {
 
   @Override
   public Container create(ContainerId id, ContainerSpec spec) throws InterruptedException {
-    ImageDetails image = FittingImage.find(NAME, CAPABILITIES, images, spec);
+    ImageDetails image = ImageCheck.find(NAME, CAPABILITIES, images, spec);
     SpecCheck.check(spec);
-    return new WasmContainer(shop, new WasmCreating(shop, images).create(id, spec, image));
+    return new WasmContainer(context, new WasmCreator(context, images).create(id, spec, image));
   }
 
   /** Which images the containers need; for whoever removes images. */
   public List<InUse.Use> uses() {
-    return shop.cells().values().stream()
+    return context.states().values().stream()
         .map(
-            cell ->
+            state ->
                 new InUse.Use(
-                    cell.record().id().toString(),
-                    Optional.<Digest>of(cell.record().image()),
+                    state.record().id().toString(),
+                    Optional.<Digest>of(state.record().image()),
                     List.of()))
         .toList();
   }
 
   @Override
   public Optional<Container> find(ContainerId id) {
-    return Optional.ofNullable(shop.cells().get(id.runtimeName()))
-        .map(cell -> new WasmContainer(shop, cell));
+    return Optional.ofNullable(context.states().get(id.runtimeName()))
+        .map(state -> new WasmContainer(context, state));
   }
 
   @Override
   public List<Container> list() {
-    return shop.cells().values().stream()
-        .<Container>map(cell -> new WasmContainer(shop, cell))
+    return context.states().values().stream()
+        .<Container>map(state -> new WasmContainer(context, state))
         .toList();
   }
 
@@ -186,16 +186,16 @@ public final class WasmRuntime implements ContainerRuntime, AutoCloseable {
   @Override
   public void close() {
     List<ModuleLoop> running =
-        shop.cells().values().stream().flatMap(cell -> cell.loop().stream()).toList();
+        context.states().values().stream().flatMap(state -> state.loop().stream()).toList();
     running.forEach(ModuleLoop::agentEnds);
     try {
-      Deadline deadline = Deadline.after(shop.settings().endLimit());
+      Deadline deadline = Deadline.after(context.settings().endLimit());
       for (ModuleLoop loop : running) {
         if (!loop.awaitEnd(deadline)) {
           LOG.log(System.Logger.Level.WARNING, "a module did not end in time");
         }
       }
-      shop.logWatch().close();
+      context.logWatch().close();
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();
     } catch (IOException e) {

@@ -15,9 +15,9 @@ import dev.zlayer.port.ExecSession;
 import dev.zlayer.port.LogReader;
 import dev.zlayer.port.Pausable;
 import dev.zlayer.port.Updatable;
-import dev.zlayer.runtime.life.Cell;
-import dev.zlayer.runtime.life.MonitoredContainer;
-import dev.zlayer.runtime.life.Phase;
+import dev.zlayer.runtime.lifecycle.ContainerState;
+import dev.zlayer.runtime.lifecycle.MonitoredContainer;
+import dev.zlayer.runtime.lifecycle.Phase;
 import dev.zlayer.runtime.oci.config.BundleConfig;
 import dev.zlayer.runtime.oci.config.ResourcesSection;
 import dev.zlayer.runtime.oci.tool.ToolFailed;
@@ -28,13 +28,13 @@ import java.util.Optional;
 
 /** A handle to one container; see {@link dev.zlayer.port.Container}. */
 final class WslContainer extends MonitoredContainer implements Pausable, Updatable {
-  private final WslShop shop;
-  private final Cell cell;
+  private final WslContext context;
+  private final ContainerState state;
 
-  WslContainer(WslShop shop, Cell cell) {
-    super(WslRuntime.NAME, cell, shop.locks(), shop.stopping());
-    this.shop = shop;
-    this.cell = cell;
+  WslContainer(WslContext context, ContainerState state) {
+    super(WslRuntime.NAME, state, context.locks(), context.stopping());
+    this.context = context;
+    this.state = state;
   }
 
   /** Its root is in the distribution, where a path of this system does not lead. */
@@ -45,34 +45,34 @@ final class WslContainer extends MonitoredContainer implements Pausable, Updatab
 
   @Override
   protected void begin() throws InterruptedException {
-    new WslStarting(shop).start(cell);
+    new WslStarter(context).start(state);
   }
 
   @Override
   public void remove(boolean force) throws InterruptedException {
     if (force) {
-      boolean _ = shop.stopping().signal(cell, Signal.KILL);
+      boolean _ = context.stopping().signal(state, Signal.KILL);
     }
-    try (var _ = shop.locks().lock(cell.name())) {
-      if (cell.view().now().removed()) {
+    try (var _ = context.locks().lock(state.name())) {
+      if (state.view().now().removed()) {
         return;
       }
       if (status().alive()) {
         if (!force) {
           throw stillRuns();
         }
-        shop.stopping().stop(cell, Signal.KILL, shop.settings().killLimit());
+        context.stopping().stop(state, Signal.KILL, context.settings().killLimit());
       }
-      cell.save(record -> record.withPhase(Phase.REMOVING));
-      shop.faults().reached("remove.recorded");
-      new WslDismantling(shop).dismantle(cell);
+      state.save(record -> record.withPhase(Phase.REMOVING));
+      context.faults().reached("remove.recorded");
+      new WslRemover(context).dismantle(state);
     }
   }
 
   @Override
   public LogReader logs(LogQuery query) {
     requirePresent();
-    return shop.logs(cell, query);
+    return context.logs(state, query);
   }
 
   @Override
@@ -82,7 +82,7 @@ final class WslContainer extends MonitoredContainer implements Pausable, Updatab
       throw notRunning();
     }
     try {
-      return WslExec.start(shop, cell, spec);
+      return WslExec.start(context, state, spec);
     } catch (IOException e) {
       throw new AgentException.Internal(
           "cannot run a command in container %s: %s".formatted(id(), e.getMessage()), e);
@@ -94,7 +94,7 @@ final class WslContainer extends MonitoredContainer implements Pausable, Updatab
     requirePresent();
     requireRunning();
     try {
-      return WslStats.of(shop.clock().instant(), shop.runtime().stats(cell.name()));
+      return WslStats.of(context.clock().instant(), context.runtime().stats(state.name()));
     } catch (ToolFailed e) {
       throw new AgentException.Internal(
           "cannot tell what container %s uses: %s".formatted(id(), e.reason()), e);
@@ -103,36 +103,36 @@ final class WslContainer extends MonitoredContainer implements Pausable, Updatab
 
   @Override
   public void pause() throws InterruptedException {
-    try (var _ = shop.locks().lock(cell.name())) {
+    try (var _ = context.locks().lock(state.name())) {
       requirePresent();
-      if (cell.record().phase() != Phase.PAUSED) {
+      if (state.record().phase() != Phase.PAUSED) {
         requireRunning();
-        shop.stopping().freeze(cell);
+        context.stopping().freeze(state);
       }
     }
   }
 
   @Override
   public void unpause() throws InterruptedException {
-    try (var _ = shop.locks().lock(cell.name())) {
+    try (var _ = context.locks().lock(state.name())) {
       requirePresent();
-      shop.stopping().thaw(cell);
+      context.stopping().thaw(state);
     }
   }
 
   @Override
   public List<String> update(Resources resources) throws InterruptedException {
-    try (var _ = shop.locks().lock(cell.name())) {
+    try (var _ = context.locks().lock(state.name())) {
       requirePresent();
-      Json limits = ResourcesSection.limits(resources, shop.host().facts());
+      Json limits = ResourcesSection.limits(resources, context.host().facts());
       if (status().alive()) {
-        shop.runtime().update(cell.name(), ResourcesSection.withoutEmpty(limits));
+        context.runtime().update(state.name(), ResourcesSection.withoutEmpty(limits));
       }
       // what every start copies into the distribution
-      Json config = JsonText.parse(Files.readAllBytes(cell.directory().config()));
+      Json config = JsonText.parse(Files.readAllBytes(state.directory().config()));
       AtomicFile.writeRelaxed(
-          cell.directory().config(), JsonText.bytes(BundleConfig.withLimits(config, limits)));
-      cell.save(record -> record.withResources(resources));
+          state.directory().config(), JsonText.bytes(BundleConfig.withLimits(config, limits)));
+      state.save(record -> record.withResources(resources));
       return List.of();
     } catch (ToolFailed e) {
       throw new AgentException.InvalidSpec(

@@ -7,7 +7,7 @@ import dev.zlayer.host.process.Processes;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.port.ExecSession;
-import dev.zlayer.runtime.life.Cell;
+import dev.zlayer.runtime.lifecycle.ContainerState;
 import dev.zlayer.runtime.oci.config.User;
 import dev.zlayer.runtime.oci.exec.ExecExit;
 import dev.zlayer.runtime.oci.exec.ExecProcess;
@@ -31,68 +31,74 @@ final class WslExec implements ExecSession {
       if grep -qsF -e "$2" "/proc/$pid/cgroup"; then kill -9 "$pid" || true; fi
       """;
 
-  private final WslShop shop;
-  private final Cell cell;
+  private final WslContext context;
+  private final ContainerState state;
   private final Path directory;
   private final Process process;
 
-  private WslExec(WslShop shop, Cell cell, Path directory, Process process) {
-    this.shop = shop;
-    this.cell = cell;
+  private WslExec(WslContext context, ContainerState state, Path directory, Process process) {
+    this.context = context;
+    this.state = state;
     this.directory = directory;
     this.process = process;
   }
 
-  static WslExec start(WslShop shop, Cell cell, ExecSpec spec)
+  static WslExec start(WslContext context, ContainerState state, ExecSpec spec)
       throws IOException, InterruptedException {
     if (spec.terminal()) {
       throw new AgentException.Unsupported(
           "runtime 'wsl': a terminal: Windows cannot hand one to a process of a distribution");
     }
-    Json config = JsonText.parse(Files.readAllBytes(cell.directory().config()));
+    Json config = JsonText.parse(Files.readAllBytes(state.directory().config()));
     Optional<User> user = Optional.empty();
     if (spec.user().isPresent()) {
-      var inside = new WslRoots(shop.shell(), shop.places()).look(shop.place(cell));
+      var inside = new WslRoots(context.shell(), context.places()).look(context.place(state));
       user = Optional.of(inside.users().lookup(spec.user().get(), List.of()));
     }
     Json process =
-        ExecProcess.of(config.at("process"), spec, user, shop.host().facts().capabilities());
-    Files.createDirectories(cell.directory().execs());
-    Path directory = Files.createTempDirectory(cell.directory().execs(), "exec");
+        ExecProcess.of(config.at("process"), spec, user, context.host().facts().capabilities());
+    Files.createDirectories(state.directory().execs());
+    Path directory = Files.createTempDirectory(state.directory().execs(), "exec");
     Files.write(directory.resolve("process.json"), JsonText.bytes(process));
-    Path inside = Path.of(shop.places().inside(directory));
+    Path inside = Path.of(context.places().inside(directory));
     Process started =
         Processes.start(
-            shop.runtime()
+            context
+                .runtime()
                 .exec(
-                    cell.name(),
+                    state.name(),
                     inside.resolve("process.json"),
                     inside.resolve("pid"),
                     inside.resolve("log")));
     if (!spec.stdin()) {
       started.getOutputStream().close();
     }
-    return new WslExec(shop, cell, directory, started);
+    return new WslExec(context, state, directory, started);
   }
 
   /** Ends what runs for an agent that is no more; its streams lead nowhere. */
-  static void endAbandoned(WslShop shop, Cell cell) throws IOException, InterruptedException {
-    if (!Files.isDirectory(cell.directory().execs())) {
+  static void endAbandoned(WslContext context, ContainerState state)
+      throws IOException, InterruptedException {
+    if (!Files.isDirectory(state.directory().execs())) {
       return;
     }
     List<Path> abandoned;
-    try (Stream<Path> paths = Files.list(cell.directory().execs())) {
+    try (Stream<Path> paths = Files.list(state.directory().execs())) {
       abandoned = paths.toList();
     }
     for (Path directory : abandoned) {
-      end(shop, cell, directory);
+      end(context, state, directory);
     }
   }
 
-  private static void end(WslShop shop, Cell cell, Path directory)
+  private static void end(WslContext context, ContainerState state, Path directory)
       throws IOException, InterruptedException {
-    shop.shell()
-        .run(END, shop.places().inside(directory.resolve("pid")), shop.cgroup(cell).directory());
+    context
+        .shell()
+        .run(
+            END,
+            context.places().inside(directory.resolve("pid")),
+            context.cgroup(state).directory());
     Trees.remove(directory);
   }
 
@@ -135,7 +141,7 @@ final class WslExec implements ExecSession {
     boolean interrupted = Thread.interrupted();
     try {
       if (process.isAlive()) {
-        end(shop, cell, directory);
+        end(context, state, directory);
         process.destroyForcibly();
       } else {
         Trees.remove(directory);

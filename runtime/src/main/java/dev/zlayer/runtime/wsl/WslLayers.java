@@ -42,11 +42,11 @@ final class WslLayers {
       "cd \"$1\"; shift; for layer; do rm -rf --one-file-system -- \"$layer\"; done";
 
   private final WslShell shell;
-  private final WslPlaces places;
+  private final WslDirectories places;
   private final LocalImages images;
   private final KeyedLock<String> locks = new KeyedLock<>();
 
-  WslLayers(WslShell shell, WslPlaces places, LocalImages images) {
+  WslLayers(WslShell shell, WslDirectories places, LocalImages images) {
     this.shell = shell;
     this.places = places;
     this.images = images;

@@ -2,7 +2,7 @@ package dev.zlayer.runtime.wsl;
 
 import dev.zlayer.host.linux.ProcessIdentity;
 import dev.zlayer.host.process.Command;
-import dev.zlayer.runtime.life.ContainerRecord;
+import dev.zlayer.runtime.lifecycle.ContainerRecord;
 import dev.zlayer.runtime.oci.tool.ToolFailed;
 import java.io.IOException;
 import java.util.ArrayList;

@@ -8,7 +8,7 @@ import java.util.Base64;
 import java.util.List;
 
 /** The root file systems of containers, mounted in the distribution by its own commands. */
-record WslRoots(WslShell shell, WslPlaces places) {
+record WslRoots(WslShell shell, WslDirectories places) {
   /**
    * The layers are named by a file, since a stopped distribution forgets its mounts. A link of the
    * image where the kernel's file systems are mounted would be followed out of the root.
@@ -51,7 +51,7 @@ record WslRoots(WslShell shell, WslPlaces places) {
   record Inside(UserFiles users, String resolvConf) {}
 
   /** Mounts one of these layers, lowest first. */
-  void mount(WslPlaces.Container place, List<String> layers)
+  void mount(WslDirectories.Container place, List<String> layers)
       throws IOException, InterruptedException {
     var lower = new ArrayList<>(layers.reversed());
     if (lower.isEmpty()) {
@@ -62,11 +62,11 @@ record WslRoots(WslShell shell, WslPlaces places) {
   }
 
   /** Mounts it again if it is not, for example because the distribution was stopped. */
-  void mount(WslPlaces.Container place) throws IOException, InterruptedException {
+  void mount(WslDirectories.Container place) throws IOException, InterruptedException {
     shell.run(MOUNT, place.path(), places.layers());
   }
 
-  Inside look(WslPlaces.Container place) throws IOException, InterruptedException {
+  Inside look(WslDirectories.Container place) throws IOException, InterruptedException {
     List<String> lines = shell.lines(LOOK, place.root());
     return new Inside(new UserFiles(text(lines.get(0)), text(lines.get(1))), text(lines.get(2)));
   }

@@ -18,9 +18,9 @@ import dev.zlayer.port.ImageInfo;
 import dev.zlayer.port.Images;
 import dev.zlayer.port.Pausable;
 import dev.zlayer.port.Updatable;
-import dev.zlayer.runtime.life.Cell;
-import dev.zlayer.runtime.life.FittingImage;
-import dev.zlayer.runtime.life.Phase;
+import dev.zlayer.runtime.lifecycle.ContainerState;
+import dev.zlayer.runtime.lifecycle.ImageCheck;
+import dev.zlayer.runtime.lifecycle.Phase;
 import dev.zlayer.runtime.log.LogRotation;
 import dev.zlayer.runtime.oci.Faults;
 import dev.zlayer.runtime.oci.tool.Conmon;
@@ -43,16 +43,16 @@ import java.util.concurrent.ConcurrentHashMap;
 public final class WslRuntime implements ContainerRuntime, AutoCloseable {
   public static final String NAME = "wsl";
 
-  private final WslShop shop;
+  private final WslContext context;
   private final LocalImages images;
   private final Capabilities capabilities;
 
-  private WslRuntime(WslShop shop, LocalImages images) {
-    this.shop = shop;
+  private WslRuntime(WslContext context, LocalImages images) {
+    this.context = context;
     this.images = images;
     this.capabilities =
         new Capabilities(
-            Set.of(Platform.of("linux", shop.host().facts().machine())),
+            Set.of(Platform.of("linux", context.host().facts().machine())),
             Set.of(Capabilities.ArtifactKind.ROOT_FILE_SYSTEM),
             Set.of(Pausable.class, Updatable.class));
   }
@@ -81,17 +81,17 @@ public final class WslRuntime implements ContainerRuntime, AutoCloseable {
       Files.createDirectories(dirs.wslContainers());
       var shell = new WslShell(parts.distribution(), settings.toolLimit());
       WslHost host = WslHost.read(shell, dirs.data());
-      var places = new WslPlaces(dirs, host.data());
+      var places = new WslDirectories(dirs, host.data());
       var runtime =
           new OciCommands(
               host.runc(),
               Path.of(places.state()),
               host.facts().cgroups().systemd(),
               settings.toolLimit(),
-              new WslReach(parts.distribution()));
+              new WslTransport(parts.distribution()));
       DirectoryPollLoop watch = DirectoryPollLoop.open("wsl-files", settings.look());
-      var shop =
-          new WslShop(
+      var context =
+          new WslContext(
               settings,
               shell,
               places,
@@ -105,8 +105,8 @@ public final class WslRuntime implements ContainerRuntime, AutoCloseable {
               new KeyedLock<>(),
               parts.clock(),
               parts.faults());
-      var opened = new WslRuntime(shop, parts.store().images());
-      new WslRecovering(shop).recover();
+      var opened = new WslRuntime(context, parts.store().images());
+      new WslRecovery(context).recover();
       opened.sweepLayers();
       return opened;
     } catch (IOException e) {
@@ -128,18 +128,18 @@ public final class WslRuntime implements ContainerRuntime, AutoCloseable {
       present.add(info.digest());
       image.ifPresent(details -> needed.addAll(layers(details)));
     }
-    for (Cell cell : shop.cells().values()) {
-      known &= present.contains(cell.record().image());
+    for (ContainerState state : context.states().values()) {
+      known &= present.contains(state.record().image());
     }
     if (known) {
-      shop.layers().sweep(needed);
+      context.layers().sweep(needed);
     }
   }
 
   private List<String> layers(ImageDetails image) {
     return image.layers().stream()
         .flatMap(layer -> layer.diffId().stream())
-        .map(shop.places()::layer)
+        .map(context.places()::layer)
         .toList();
   }
 
@@ -161,45 +161,45 @@ public final class WslRuntime implements ContainerRuntime, AutoCloseable {
   @Override
   public Container create(ContainerId id, ContainerSpec spec) throws InterruptedException {
     try (var _ = images.hold(spec.image())) {
-      ImageDetails image = FittingImage.find(NAME, capabilities, images, spec);
-      return new WslContainer(shop, new WslCreating(shop).create(id, spec, image));
+      ImageDetails image = ImageCheck.find(NAME, capabilities, images, spec);
+      return new WslContainer(context, new WslCreator(context).create(id, spec, image));
     }
   }
 
   /** Which images the containers need; for whoever removes images. */
   public List<InUse.Use> uses() {
-    return shop.cells().values().stream()
+    return context.states().values().stream()
         .map(
-            cell ->
+            state ->
                 new InUse.Use(
-                    cell.record().id().toString(), Optional.of(cell.record().image()), List.of()))
+                    state.record().id().toString(), Optional.of(state.record().image()), List.of()))
         .toList();
   }
 
   @Override
   public Optional<Container> find(ContainerId id) {
-    return Optional.ofNullable(shop.cells().get(id.runtimeName()))
+    return Optional.ofNullable(context.states().get(id.runtimeName()))
         .filter(WslRuntime::made)
-        .map(cell -> new WslContainer(shop, cell));
+        .map(state -> new WslContainer(context, state));
   }
 
   @Override
   public List<Container> list() {
-    return shop.cells().values().stream()
+    return context.states().values().stream()
         .filter(WslRuntime::made)
-        .<Container>map(cell -> new WslContainer(shop, cell))
+        .<Container>map(state -> new WslContainer(context, state))
         .toList();
   }
 
-  private static boolean made(Cell cell) {
-    return cell.record().phase() != Phase.CREATING;
+  private static boolean made(ContainerState state) {
+    return state.record().phase() != Phase.CREATING;
   }
 
   /** Leaves the containers running and stops watching them. */
   @Override
   public void close() {
     try {
-      shop.logWatch().close();
+      context.logWatch().close();
     } catch (IOException e) {
       throw new AgentException.Internal("cannot stop watching logs", e);
     }

@@ -14,7 +14,7 @@ import java.util.List;
  * What is mounted into containers, by its names in the distribution. Named volumes are directories
  * of the distribution, since the drives of Windows keep neither owners nor modes.
  */
-record WslVolumes(WslShell shell, WslPlaces places, WslPaths paths) {
+record WslVolumes(WslShell shell, WslDirectories places, WslPaths paths) {
   /**
    * Fills a volume with what the image has at a target, if all of the way there is directories. One
    * that exists may be mounted: its directory is never replaced.
@@ -45,7 +45,7 @@ record WslVolumes(WslShell shell, WslPlaces places, WslPaths paths) {
 
   /** Makes the volumes a container wants and tells what to mount; tmpfs is not among it. */
   List<BundleInput.Bind> prepare(
-      WslPlaces.Container place, List<Mount> mounts, List<String> imageVolumes)
+      WslDirectories.Container place, List<Mount> mounts, List<String> imageVolumes)
       throws IOException, InterruptedException {
     var binds = new ArrayList<BundleInput.Bind>();
     int anonymous = 0;
@@ -71,7 +71,7 @@ record WslVolumes(WslShell shell, WslPlaces places, WslPaths paths) {
     return new BundleInput.Bind(Path.of(source), target, readOnly);
   }
 
-  private String filled(String volume, WslPlaces.Container place, String target)
+  private String filled(String volume, WslDirectories.Container place, String target)
       throws IOException, InterruptedException {
     shell.run(FILL, volume, place.root(), target);
     return volume;

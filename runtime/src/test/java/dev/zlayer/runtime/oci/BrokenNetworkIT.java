@@ -29,7 +29,7 @@ class BrokenNetworkIT {
 
   private Path directory;
   private Path mode;
-  private Stage stage;
+  private RuntimeFixture fixture;
 
   @BeforeAll
   void open(@TempDir Path directory, @TempDir Path tools) throws Exception {
@@ -52,12 +52,12 @@ class BrokenNetworkIT {
         """
             .formatted(mode, REAL_PLUGINS));
     Files.setPosixFilePermissions(plugin, PosixFilePermissions.fromString("rwxr-xr-x"));
-    stage =
-        Stage.open(
+    fixture =
+        RuntimeFixture.open(
             directory,
             OciSettings.DEFAULT,
             Faults.NONE,
-            Stage.networks(directory)
+            RuntimeFixture.networks(directory)
                 .withPluginDirectories(tools, REAL_PLUGINS)
                 .withPluginTimeout(Duration.ofSeconds(2)));
   }
@@ -65,16 +65,16 @@ class BrokenNetworkIT {
   @AfterEach
   void nothingIsLeft() throws Exception {
     Files.writeString(mode, "none\n");
-    for (Container container : stage.runtime.list()) {
+    for (Container container : fixture.runtime.list()) {
       container.remove(true);
     }
-    stage.networks.settle(Deadline.after(Stage.PATIENCE));
+    fixture.networks.settle(Deadline.after(RuntimeFixture.PATIENCE));
     new Leaks(directory).assertNone();
   }
 
   @AfterAll
   void close() throws Exception {
-    stage.tearDown();
+    fixture.tearDown();
   }
 
   @ParameterizedTest
@@ -86,17 +86,17 @@ class BrokenNetworkIT {
   })
   void theContainerIsNotMadeAndCanBeMadeLater(String act, String words) throws Exception {
     Files.writeString(mode, act + "\n");
-    var id = Stage.id();
-    var spec = Stage.spec("sleep", "300").withNetwork(NetworkSpec.DEFAULT);
-    assertThatThrownBy(() -> stage.runtime.create(id, spec))
+    var id = RuntimeFixture.id();
+    var spec = RuntimeFixture.spec("sleep", "300").withNetwork(NetworkSpec.DEFAULT);
+    assertThatThrownBy(() -> fixture.runtime.create(id, spec))
         .isInstanceOf(AgentException.class)
         .hasMessageContaining(words);
-    assertThat(stage.runtime.list()).isEmpty();
-    stage.networks.settle(Deadline.after(Stage.PATIENCE));
+    assertThat(fixture.runtime.list()).isEmpty();
+    fixture.networks.settle(Deadline.after(RuntimeFixture.PATIENCE));
     new Leaks(directory).assertNone();
 
     Files.writeString(mode, "none\n");
-    Container container = stage.runtime.create(id, spec);
+    Container container = fixture.runtime.create(id, spec);
     container.start();
     assertThat(Runs.exec(container, "ip", "addr"))
         .contains(container.ip().orElseThrow().getHostAddress());

@@ -49,7 +49,7 @@ class BrokenToolsIT {
   private Path directory;
   private Path mode;
   private Path conmon;
-  private Stage stage;
+  private RuntimeFixture fixture;
 
   @BeforeAll
   void open(@TempDir Path directory, @TempDir Path tools) throws Exception {
@@ -58,8 +58,8 @@ class BrokenToolsIT {
     conmon = wrapper(tools, "conmon");
     var choice =
         new OciTools.Choice(Optional.of(wrapper(tools, "runc").toString()), Optional.of(conmon));
-    stage =
-        Stage.open(
+    fixture =
+        RuntimeFixture.open(
             directory,
             OciSettings.DEFAULT.withTools(choice).withToolLimit(Duration.ofSeconds(2)),
             Faults.NONE);
@@ -68,7 +68,7 @@ class BrokenToolsIT {
   @AfterEach
   void repair() throws Exception {
     Files.writeString(mode, "none none\n");
-    for (Container container : stage.runtime.list()) {
+    for (Container container : fixture.runtime.list()) {
       container.remove(true);
     }
     new Leaks(directory).assertNone();
@@ -76,7 +76,7 @@ class BrokenToolsIT {
 
   @AfterAll
   void close() throws Exception {
-    stage.tearDown();
+    fixture.tearDown();
   }
 
   @Test
@@ -126,7 +126,7 @@ class BrokenToolsIT {
     Container container = broken("delete", "hang");
     container.start();
     assertThatThrownBy(() -> container.remove(true)).isInstanceOf(AgentException.Timeout.class);
-    assertThat(stage.runtime.find(container.id())).isPresent();
+    assertThat(fixture.runtime.find(container.id())).isPresent();
     assertThat(container.status()).isInstanceOf(ContainerStatus.Unknown.class);
     mode("none none");
     container.remove(true);
@@ -173,7 +173,7 @@ class BrokenToolsIT {
             assertThatThrownBy(container::start).isInstanceOf(AgentException.Timeout.class);
             return true;
           });
-      assertThat(stage.runtime.list()).hasSize(2);
+      assertThat(fixture.runtime.list()).hasSize(2);
       assertThat(other.inspect().status().alive()).isTrue();
       other.remove(true);
       scope.join();
@@ -181,7 +181,8 @@ class BrokenToolsIT {
   }
 
   private Container broken(String verb, String act) throws Exception {
-    Container container = stage.runtime.create(Stage.id(), Stage.spec("sleep", "300"));
+    Container container =
+        fixture.runtime.create(RuntimeFixture.id(), RuntimeFixture.spec("sleep", "300"));
     mode(verb + " " + act);
     return container;
   }

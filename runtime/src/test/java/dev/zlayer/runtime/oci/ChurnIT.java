@@ -20,18 +20,18 @@ class ChurnIT extends OnStage {
     try (var scope = new TaskScope("churn", PARALLEL)) {
       for (int i = 0; i < COUNT; i++) {
         int code = i % 100;
-        ContainerSpec spec = Stage.script("exit " + code);
+        ContainerSpec spec = RuntimeFixture.script("exit " + code);
         boolean connected = i % 4 == 0;
         scope.fork(
             () -> {
-              var outcome = stage.run(connected ? spec.withNetwork(NetworkSpec.DEFAULT) : spec);
+              var outcome = fixture.run(connected ? spec.withNetwork(NetworkSpec.DEFAULT) : spec);
               assertThat(outcome.status()).isEqualTo(new ExitStatus.Code(code));
               return code;
             });
       }
       scope.join();
     }
-    assertThat(stage.runtime.list()).isEmpty();
+    assertThat(fixture.runtime.list()).isEmpty();
   }
 
   @Test
@@ -40,14 +40,14 @@ class ChurnIT extends OnStage {
       for (int i = 0; i < AT_ONCE; i++) {
         scope.fork(
             () -> {
-              var outcome = stage.run(Stage.script("exit 7"));
+              var outcome = fixture.run(RuntimeFixture.script("exit 7"));
               assertThat(outcome.status()).isEqualTo(new ExitStatus.Code(7));
               return true;
             });
       }
       scope.join();
     }
-    assertThat(stage.runtime.list()).isEmpty();
+    assertThat(fixture.runtime.list()).isEmpty();
   }
 
   @AfterAll

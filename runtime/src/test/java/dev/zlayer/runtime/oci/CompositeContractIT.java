@@ -23,16 +23,16 @@ import org.junit.jupiter.api.io.TempDir;
 @Requires({Fact.ROOT, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX, Fact.OVERLAYFS})
 class CompositeContractIT extends RuntimeContract {
   @TempDir static Path directory;
-  private static Stage stage;
+  private static RuntimeFixture fixture;
 
   @BeforeAll
   static void open() throws Exception {
-    stage = Stage.open(directory);
+    fixture = RuntimeFixture.open(directory);
   }
 
   @AfterAll
   static void close() throws Exception {
-    stage.tearDown();
+    fixture.tearDown();
     new Leaks(directory).assertNone();
   }
 
@@ -41,14 +41,14 @@ class CompositeContractIT extends RuntimeContract {
     ContainerRuntime foreign =
         new FakeRuntime(new FakeWorld(InstantSource.system()))
             .serving("foreign", Platform.of("windows", "amd64"));
-    return CompositeRuntime.open(List.of(stage.runtime, foreign), stage.dirs.dispatch());
+    return CompositeRuntime.open(List.of(fixture.runtime, foreign), fixture.dirs.dispatch());
   }
 
   @Override
   protected ContainerRuntime restarted() {
     try {
-      stage.close();
-      stage = Stage.open(directory);
+      fixture.close();
+      fixture = RuntimeFixture.open(directory);
       return runtime();
     } catch (Exception e) {
       throw new AgentException.Internal("cannot open the runtime anew", e);
@@ -57,6 +57,6 @@ class CompositeContractIT extends RuntimeContract {
 
   @Override
   protected ImageRef image() {
-    return Stage.BUSYBOX;
+    return RuntimeFixture.BUSYBOX;
   }
 }

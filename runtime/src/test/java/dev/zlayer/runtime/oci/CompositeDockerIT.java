@@ -35,24 +35,24 @@ class CompositeDockerIT {
   @Test
   void eachRunsWhereItBelongsAndIsFoundAgain() throws Exception {
     try (DockerEngine engine = DockerEngine.onHostNetwork()) {
-      Stage stage = Stage.open(directory);
+      RuntimeFixture fixture = RuntimeFixture.open(directory);
       try {
         try (DockerRuntime docker = docker(engine)) {
-          var node = composite(stage, docker);
-          node.create(HERE, Stage.script("sleep 1000")).start();
-          node.create(THERE, onDocker(Stage.script("sleep 1000"))).start();
-          assertThat(stage.runtime.find(HERE)).isPresent();
-          assertThat(stage.runtime.find(THERE)).isEmpty();
+          var node = composite(fixture, docker);
+          node.create(HERE, RuntimeFixture.script("sleep 1000")).start();
+          node.create(THERE, onDocker(RuntimeFixture.script("sleep 1000"))).start();
+          assertThat(fixture.runtime.find(HERE)).isPresent();
+          assertThat(fixture.runtime.find(THERE)).isEmpty();
           assertThat(docker.find(THERE)).isPresent();
-          var windows = Stage.script("true").withPlatform(Platform.of("windows", "amd64"));
+          var windows = RuntimeFixture.script("true").withPlatform(Platform.of("windows", "amd64"));
           assertThatThrownBy(() -> node.create(ContainerId.of("mixed", "far", 1), windows))
               .isInstanceOf(AgentException.RouteToPeer.class)
               .hasMessageContaining("service 'far' needs a node that runs windows");
         }
-        stage.close();
-        stage = Stage.open(directory);
+        fixture.close();
+        fixture = RuntimeFixture.open(directory);
         try (DockerRuntime docker = docker(engine)) {
-          var node = composite(stage, docker);
+          var node = composite(fixture, docker);
           assertThat(node.list()).extracting(Container::id).containsExactlyInAnyOrder(HERE, THERE);
           assertThat(node.find(HERE).orElseThrow().status().alive()).isTrue();
           assertThat(node.find(THERE).orElseThrow().status().alive()).isTrue();
@@ -64,10 +64,10 @@ class CompositeDockerIT {
           node.find(THERE).orElseThrow().remove(true);
           node.find(HERE).orElseThrow().remove(true);
           assertThat(node.list()).isEmpty();
-          assertThat(FileDispatchRecords.open(stage.dirs.dispatch()).load()).isEmpty();
+          assertThat(FileDispatchRecords.open(fixture.dirs.dispatch()).load()).isEmpty();
         }
       } finally {
-        stage.tearDown();
+        fixture.tearDown();
       }
     }
     new Leaks(directory).assertNone();
@@ -77,8 +77,8 @@ class CompositeDockerIT {
     return DockerRuntime.open(DockerSettings.of(engine.address(), "mixed"));
   }
 
-  private static CompositeRuntime composite(Stage stage, DockerRuntime docker) {
-    return CompositeRuntime.open(List.of(stage.runtime, docker), stage.dirs.dispatch());
+  private static CompositeRuntime composite(RuntimeFixture fixture, DockerRuntime docker) {
+    return CompositeRuntime.open(List.of(fixture.runtime, docker), fixture.dirs.dispatch());
   }
 
   private static ContainerSpec onDocker(ContainerSpec spec) {

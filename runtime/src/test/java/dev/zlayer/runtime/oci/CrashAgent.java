@@ -27,20 +27,20 @@ final class CrashAgent {
             Runtime.getRuntime().halt(DIED);
           }
         };
-    live(Stage.open(Path.of(args[0]), OciSettings.DEFAULT, faults));
+    live(RuntimeFixture.open(Path.of(args[0]), OciSettings.DEFAULT, faults));
     Runtime.getRuntime().halt(1); // the step does not exist
   }
 
   static ContainerSpec spec() {
-    return ContainerSpec.of(Stage.BUSYBOX)
+    return ContainerSpec.of(RuntimeFixture.BUSYBOX)
         .withNetwork(NetworkSpec.DEFAULT)
         .withFileSystem(FileSystemSpec.of(new Mount.Anonymous("/anonymous")))
         .withProcess(ProcessSpec.DEFAULT.withArgs("sleep", "300"));
   }
 
   /** A whole life, so that every step is passed. */
-  private static void live(Stage stage) throws Exception {
-    Container container = stage.runtime.create(ID, spec());
+  private static void live(RuntimeFixture fixture) throws Exception {
+    Container container = fixture.runtime.create(ID, spec());
     container.start();
     try (var session = container.exec(ExecSpec.of("sleep", "4242"))) {
       Awaitility.await().until(() -> Runs.exec(container, "ps").contains("sleep 4242"));

@@ -33,12 +33,12 @@ class CrashIT {
   @BeforeAll
   void loadImage(@TempDir Path directory) throws Exception {
     this.directory = directory;
-    Stage.open(directory).close();
+    RuntimeFixture.open(directory).close();
   }
 
   @AfterAll
   void tearDown() throws Exception {
-    Stage.open(directory).tearDown();
+    RuntimeFixture.open(directory).tearDown();
   }
 
   @ParameterizedTest
@@ -58,9 +58,9 @@ class CrashIT {
       })
   void whatIsHalfMadeOrHalfGoneGoes(String step) throws Exception {
     dieAt(step);
-    try (Stage stage = Stage.open(directory)) {
-      assertThat(stage.runtime.list()).isEmpty();
-      assertThat(stage.runtime.find(CrashAgent.ID)).isEmpty();
+    try (RuntimeFixture fixture = RuntimeFixture.open(directory)) {
+      assertThat(fixture.runtime.list()).isEmpty();
+      assertThat(fixture.runtime.find(CrashAgent.ID)).isEmpty();
     }
     new Leaks(directory).assertNone();
   }
@@ -76,8 +76,8 @@ class CrashIT {
       })
   void whatDoesNotRunYetCanBeStarted(String step) throws Exception {
     dieAt(step);
-    try (Stage stage = Stage.open(directory)) {
-      Container container = stage.runtime.find(CrashAgent.ID).orElseThrow();
+    try (RuntimeFixture fixture = RuntimeFixture.open(directory)) {
+      Container container = fixture.runtime.find(CrashAgent.ID).orElseThrow();
       assertThat(container.status()).isInstanceOf(ContainerStatus.Created.class);
       container.start();
       assertThat(container.status()).isInstanceOf(ContainerStatus.Running.class);
@@ -100,8 +100,8 @@ class CrashIT {
       })
   void whatRunsGoesOnAndItsEndBecomesKnown(String step) throws Exception {
     dieAt(step);
-    try (Stage stage = Stage.open(directory)) {
-      Container container = stage.runtime.find(CrashAgent.ID).orElseThrow();
+    try (RuntimeFixture fixture = RuntimeFixture.open(directory)) {
+      Container container = fixture.runtime.find(CrashAgent.ID).orElseThrow();
       assertThat(container.status()).isInstanceOf(ContainerStatus.Running.class);
       assertThat(container.ip()).isPresent();
       assertThat(Runs.exec(container, "ps")).doesNotContain("sleep 4242");
@@ -116,8 +116,8 @@ class CrashIT {
   @ValueSource(strings = {"stop.killed", "stop.done"})
   void anEndWithoutAnAgentIsNotForgotten(String step) throws Exception {
     dieAt(step);
-    try (Stage stage = Stage.open(directory)) {
-      Container container = stage.runtime.find(CrashAgent.ID).orElseThrow();
+    try (RuntimeFixture fixture = RuntimeFixture.open(directory)) {
+      Container container = fixture.runtime.find(CrashAgent.ID).orElseThrow();
       var outcome =
           container.await(WaitCondition.NOT_RUNNING, Deadline.after(Duration.ofSeconds(10)));
       assertThat(outcome.status()).isEqualTo(new ExitStatus.Signalled(Signal.KILL));

@@ -21,12 +21,13 @@ import org.junit.jupiter.api.Test;
 class DirectVerbsIT extends OnStage {
   @BeforeEach
   void onOneWeKnow() {
-    assertThat(stage.runtime.tools().dialect()).isPresent();
+    assertThat(fixture.runtime.tools().dialect()).isPresent();
   }
 
   @Test
   void theRuntimeAgreesOnEveryState() throws Exception {
-    Container container = stage.runtime.create(Stage.id(), Stage.spec("sleep", "300"));
+    Container container =
+        fixture.runtime.create(RuntimeFixture.id(), RuntimeFixture.spec("sleep", "300"));
     container.start();
     assertThat(runtimeSays(container)).isEqualTo("running");
     ((Pausable) container).pause();
@@ -44,7 +45,8 @@ class DirectVerbsIT extends OnStage {
 
   @Test
   void whatOutlivesTheFirstProcessIsEndedByTheRemoval() throws Exception {
-    Container container = stage.runtime.create(Stage.id(), sharingPids("sleep 54321 & exec true"));
+    Container container =
+        fixture.runtime.create(RuntimeFixture.id(), sharingPids("sleep 54321 & exec true"));
     container.start();
     assertThat(Runs.end(container)).isEqualTo(new ExitStatus.Code(0));
     Awaitility.await().until(() -> sleepers().size() == 1);
@@ -55,7 +57,7 @@ class DirectVerbsIT extends OnStage {
 
   private static ContainerSpec sharingPids(String script) {
     SecuritySpec safe = SecuritySpec.DEFAULT;
-    return Stage.script(script)
+    return RuntimeFixture.script(script)
         .withSecurity(
             new SecuritySpec(
                 List.of(),
@@ -80,12 +82,12 @@ class DirectVerbsIT extends OnStage {
   private String runtimeSays(Container container) throws InterruptedException {
     var command =
         Command.of(
-            stage.runtime.tools().runtime().path().toString(),
+            fixture.runtime.tools().runtime().path().toString(),
             "--root",
-            stage.dirs.ociState().toString(),
+            fixture.dirs.ociState().toString(),
             "state",
             container.id().runtimeName());
-    String text = Processes.check(command, Deadline.after(Stage.PATIENCE)).stdout();
+    String text = Processes.check(command, Deadline.after(RuntimeFixture.PATIENCE)).stdout();
     return JsonText.parse(text).at("status").string().orElseThrow();
   }
 }

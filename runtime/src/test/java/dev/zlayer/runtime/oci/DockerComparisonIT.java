@@ -90,7 +90,7 @@ class DockerComparisonIT extends OnStage {
         ImageMaker.busybox()
             .layer(TarEntry.file("probe", Files.readAllBytes(program)).withMode(0755))
             .make();
-    stage.load(image, IMAGE);
+    fixture.load(image, IMAGE);
     engine = DockerEngine.start();
     Path archive =
         Files.write(directory.resolve("image.tar"), image.dockerArchive(IMAGE.canonical()));
@@ -107,7 +107,7 @@ class DockerComparisonIT extends OnStage {
   @Test
   void noSystemCallIsAllowedThatDockerDenies() throws Exception {
     Map<String, String> theirs = results(docker("run", "--rm", "--network=none", name(), "/probe"));
-    Map<String, String> ours = results(stage.output(spec("/probe")));
+    Map<String, String> ours = results(fixture.output(spec("/probe")));
     assertThat(ours.keySet()).isEqualTo(theirs.keySet()).hasSizeGreaterThan(1400);
 
     var open = new TreeSet<String>();
@@ -169,7 +169,7 @@ class DockerComparisonIT extends OnStage {
   void everyRowOfTheTableIsEqualOrStricter() throws Exception {
     List<String> theirs =
         docker("run", "--rm", "--network=none", name(), "sh", "-c", LOOK).lines().toList();
-    List<String> ours = stage.output(spec("sh", "-c", LOOK)).lines().toList();
+    List<String> ours = fixture.output(spec("sh", "-c", LOOK)).lines().toList();
 
     var rows = new TreeMap<String, String>();
     rows.put("capabilities", relation(ours, theirs, line -> line.startsWith("Cap")));
@@ -209,7 +209,7 @@ class DockerComparisonIT extends OnStage {
 
   @Test
   void everyContainerHasAKeyringOfItsOwn() throws Exception {
-    assertThat(stage.output(spec("/probe", "keyring"))).isEqualTo("error 1");
+    assertThat(fixture.output(spec("/probe", "keyring"))).isEqualTo("error 1");
     String here = run(directory.resolve("probe").toString(), "keyring").strip();
     var open =
         spec("/probe", "keyring")
@@ -224,8 +224,8 @@ class DockerComparisonIT extends OnStage {
                     new dev.zlayer.container.SecuritySpec.Namespace.Private(),
                     Map.of(),
                     List.of()));
-    String first = stage.output(open);
-    String second = stage.output(open);
+    String first = fixture.output(open);
+    String second = fixture.output(open);
     assertThat(List.of(first, second)).allMatch(line -> line.matches("keyring \\d+"));
     assertThat(Set.of(here, first, second)).hasSize(3);
   }

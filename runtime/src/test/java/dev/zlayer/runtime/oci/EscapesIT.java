@@ -42,7 +42,7 @@ class EscapesIT extends OnStage {
   /** runc 2024: a process that began in a descriptor of the host's root. */
   @Test
   void noDescriptorReachesAFurtherProcess() throws Exception {
-    Container container = running(Stage.spec("sleep", "60"));
+    Container container = running(RuntimeFixture.spec("sleep", "60"));
     try {
       assertThat(Runs.exec(container, "sh", "-c", "for f in /proc/$$/fd/*; do readlink $f; done"))
           .matches("((pipe|socket):\\[\\d+\\]\\s?|/dev/null\\s?|/proc/\\d+/fd\\s?)*");
@@ -64,7 +64,7 @@ class EscapesIT extends OnStage {
             + "  [ -e $d/$f ] && echo x > $d/$f && echo \"wrote $d/$f\"; done; done 2>/dev/null;"
             + " mkdir /tmp/g; for t in cgroup cgroup2; do mount -t $t x /tmp/g 2>/dev/null &&"
             + " echo mounted $t; done; echo end";
-    assertThat(stage.output(Stage.script(script))).isEqualTo("end");
+    assertThat(fixture.output(RuntimeFixture.script(script))).isEqualTo("end");
   }
 
   @Test
@@ -74,15 +74,17 @@ class EscapesIT extends OnStage {
             + " 'c 10 229' 'c 10 237' 'b 253 0'; do rm -f /n; mknod /n $d &&"
             + " (: < /n) 2>/dev/null && echo opened $d; (: > /n) 2>/dev/null && echo opened $d;"
             + " done; echo end";
-    assertThat(stage.output(Stage.script(script))).endsWith("end").doesNotContain("opened");
+    assertThat(fixture.output(RuntimeFixture.script(script)))
+        .endsWith("end")
+        .doesNotContain("opened");
   }
 
   /** Docker 2018 and Kubernetes 2017 to 2021: a link where a copy or a mount was on its way. */
   @Test
   void linksOfVolumesAreFollowedInsideOnly() throws Exception {
     var volume = new Mount.Named("swapped", "/data", false);
-    stage.run(
-        Stage.script(
+    fixture.run(
+        RuntimeFixture.script(
                 "ln -s "
                     + directory
                     + " /data/out; ln -s "
@@ -92,9 +94,9 @@ class EscapesIT extends OnStage {
             .withFileSystem(FileSystemSpec.of(volume)));
     Path source = Files.createDirectory(directory.resolve("bound"));
     Container below =
-        stage.runtime.create(
-            Stage.id(),
-            Stage.spec("true")
+        fixture.runtime.create(
+            RuntimeFixture.id(),
+            RuntimeFixture.spec("true")
                 .withFileSystem(
                     FileSystemSpec.of(volume, new Mount.Bind(source, "/data/out/in", false))));
     try {
@@ -107,7 +109,7 @@ class EscapesIT extends OnStage {
     }
     assertThat(directory.resolve("in")).doesNotExist();
     Container container =
-        running(Stage.spec("sleep", "60").withFileSystem(FileSystemSpec.of(volume)));
+        running(RuntimeFixture.spec("sleep", "60").withFileSystem(FileSystemSpec.of(volume)));
     try {
       var files = (Archivable) container;
       for (String path : List.of("/data/file", "/data/out/secret", "/data/root" + secret)) {
@@ -167,7 +169,7 @@ class EscapesIT extends OnStage {
             List.of(specs),
             plain.volumeSync(),
             plain.seccompProfile());
-    Stage gpus = Stage.open(directory.resolve("gpus"), settings, Faults.NONE);
+    RuntimeFixture gpus = RuntimeFixture.open(directory.resolve("gpus"), settings, Faults.NONE);
     try {
       var image = ImageRef.parse("localhost/preload:test");
       gpus.load(
@@ -195,9 +197,9 @@ class EscapesIT extends OnStage {
   @Test
   void outputCannotPassForOtherLinesOfTheLog() throws Exception {
     Container container =
-        stage.runtime.create(
-            Stage.id(),
-            Stage.script(
+        fixture.runtime.create(
+            RuntimeFixture.id(),
+            RuntimeFixture.script(
                 "printf 'a\\r2026-01-01T00:00:00Z stderr F forged\\n';"
                     + "printf '2026-01-01T00:00:00.000000000+00:00 stderr F forged\\n'"));
     try {
@@ -222,7 +224,7 @@ class EscapesIT extends OnStage {
   @Test
   void linksInDevDoNotMoveMasksAndConsoles() throws Exception {
     var image = ImageRef.parse("localhost/masks:test");
-    stage.load(
+    fixture.load(
         ImageMaker.busybox()
             .layer(
                 TarEntry.directory("dev"),
@@ -243,14 +245,14 @@ class EscapesIT extends OnStage {
                             + " wc -c < /proc/timer_list;"
                             + " (echo x > /proc/sys/kernel/core_pattern) 2>/dev/null || echo shut")
                     .withTerminal(true));
-    assertThat(stage.output(spec).replace("\r", "")).isEqualTo("1:3\n0\nshut");
+    assertThat(fixture.output(spec).replace("\r", "")).isEqualTo("1:3\n0\nshut");
   }
 
   /** containerd 2022: content of the host in the volume of an image. */
   @Test
   void volumesOfAnImageHoldNothingOfTheHost() throws Exception {
     var image = ImageRef.parse("localhost/volumes:test");
-    stage.load(
+    fixture.load(
         ImageMaker.busybox()
             .layer(TarEntry.symlink("vol", directory.toString()))
             .volume("/vol")
@@ -258,7 +260,7 @@ class EscapesIT extends OnStage {
             .make(),
         image);
     assertThat(
-            stage.output(
+            fixture.output(
                 ContainerSpec.of(image)
                     .withNetwork(NetworkSpec.NONE)
                     .withProcess(
@@ -271,11 +273,11 @@ class EscapesIT extends OnStage {
   /** moby, containerd, CRI-O and podman 2022: what a group may not, its member could. */
   @Test
   void theGroupOfAUserIsAmongItsGroups() throws Exception {
-    var spec = Stage.script("grep Groups: /proc/self/status");
-    assertThat(stage.output(spec.withProcess(spec.process().withUser("1000:1234"))).strip())
+    var spec = RuntimeFixture.script("grep Groups: /proc/self/status");
+    assertThat(fixture.output(spec.withProcess(spec.process().withUser("1000:1234"))).strip())
         .isEqualTo("Groups:\t1234");
     assertThat(
-            stage
+            fixture
                 .output(
                     spec.withProcess(
                         spec.process().withUser("1000:1234").withExtraGroups(List.of("7"))))
@@ -287,8 +289,8 @@ class EscapesIT extends OnStage {
   @Test
   void aUserBeyondAllNumbersIsRefused() {
     for (String user : List.of("4294967296", "4294967296:0", "0:4294967296", "2147483648000")) {
-      var spec = Stage.script("id");
-      assertThatThrownBy(() -> stage.run(spec.withProcess(spec.process().withUser(user))))
+      var spec = RuntimeFixture.script("id");
+      assertThatThrownBy(() -> fixture.run(spec.withProcess(spec.process().withUser(user))))
           .as(user)
           .isInstanceOf(AgentException.InvalidSpec.class);
     }
@@ -297,7 +299,7 @@ class EscapesIT extends OnStage {
   /** containerd 2020: whoever shares the network namespace may speak to an abstract socket. */
   @Test
   void nothingListensOnAnAbstractSocket() throws Exception {
-    Container container = running(Stage.spec("sleep", "60"));
+    Container container = running(RuntimeFixture.spec("sleep", "60"));
     try {
       assertThat(Files.readAllLines(Path.of("/proc/net/unix")))
           .noneMatch(
@@ -310,7 +312,7 @@ class EscapesIT extends OnStage {
   }
 
   private Container running(ContainerSpec spec) throws InterruptedException {
-    Container container = stage.runtime.create(Stage.id(), spec);
+    Container container = fixture.runtime.create(RuntimeFixture.id(), spec);
     container.start();
     return container;
   }

@@ -38,7 +38,8 @@ class ExecIT extends OnStage {
             .withArgs("sleep", "300")
             .withEnv(Map.of("KEPT", "1", "CHANGED", "old"))
             .withWorkdir("/tmp");
-    container = stage.runtime.create(Stage.id(), Stage.spec().withProcess(process));
+    container =
+        fixture.runtime.create(RuntimeFixture.id(), RuntimeFixture.spec().withProcess(process));
     container.start();
   }
 
@@ -54,7 +55,7 @@ class ExecIT extends OnStage {
       assertThat(session.stderr().readAllBytes()).asString().isEqualTo("err\n");
       assertThat(session.await(soon())).isEqualTo(new ExitStatus.Code(5));
     }
-    assertThat(stage.dirs.container(container.id().runtimeName()).execs()).isEmptyDirectory();
+    assertThat(fixture.dirs.container(container.id().runtimeName()).execs()).isEmptyDirectory();
   }
 
   @Test
@@ -206,7 +207,8 @@ class ExecIT extends OnStage {
 
   @Test
   void itEndsWithItsContainer() throws Exception {
-    Container other = stage.runtime.create(Stage.id(), Stage.spec("sleep", "300"));
+    Container other =
+        fixture.runtime.create(RuntimeFixture.id(), RuntimeFixture.spec("sleep", "300"));
     other.start();
     var session = other.exec(ExecSpec.of("sleep", "300"));
     Awaitility.await().until(() -> Runs.exec(other, "ps").contains("sleep 300"));
@@ -222,7 +224,8 @@ class ExecIT extends OnStage {
   @Test
   void attachedStreamsAreTheContainersOwn() throws Exception {
     var process = ProcessSpec.DEFAULT.withArgs("cat").withStdin(true);
-    Container cat = stage.runtime.create(Stage.id(), Stage.spec().withProcess(process));
+    Container cat =
+        fixture.runtime.create(RuntimeFixture.id(), RuntimeFixture.spec().withProcess(process));
     cat.start();
     try (var session = ((Attachable) cat).attach()) {
       session.stdin().write("hello\n".getBytes(StandardCharsets.UTF_8));
@@ -232,14 +235,15 @@ class ExecIT extends OnStage {
       session.stdin().close();
       assertThat(session.await(soon())).isEqualTo(new ExitStatus.Code(0));
     }
-    assertThat(Stage.text(cat)).isEqualTo("hello");
+    assertThat(RuntimeFixture.text(cat)).isEqualTo("hello");
     cat.remove(true);
   }
 
   @Test
   void detachingFromATerminalLeavesItRunning() throws Exception {
     var process = ProcessSpec.DEFAULT.withArgs("sh").withTerminal(true).withStdin(true);
-    Container shell = stage.runtime.create(Stage.id(), Stage.spec().withProcess(process));
+    Container shell =
+        fixture.runtime.create(RuntimeFixture.id(), RuntimeFixture.spec().withProcess(process));
     shell.start();
     try (var session = ((Attachable) shell).attach()) {
       session.resize(21, 77);
@@ -269,6 +273,6 @@ class ExecIT extends OnStage {
   }
 
   private static Deadline soon() {
-    return Deadline.after(Stage.PATIENCE);
+    return Deadline.after(RuntimeFixture.PATIENCE);
   }
 }

@@ -54,7 +54,7 @@ class HostileRootIT extends OnStage {
         lower = !lower;
         ImageRef image = image(links(paths, target), lower);
         prepareHost();
-        ExitStatus status = stage.run(withMounts(image)).status();
+        ExitStatus status = fixture.run(withMounts(image)).status();
         assertThat(status).as("%s -> %s", paths, target).isEqualTo(OK);
         assertHostUntouched(paths + " -> " + target);
       }
@@ -64,9 +64,10 @@ class HostileRootIT extends OnStage {
   @Test
   void linksMadeBetweenCreateAndStartAreNotFollowedEither() throws Exception {
     prepareHost();
-    Container container = stage.runtime.create(Stage.id(), withMounts(Stage.BUSYBOX));
+    Container container =
+        fixture.runtime.create(RuntimeFixture.id(), withMounts(RuntimeFixture.BUSYBOX));
     try {
-      Path root = stage.dirs.snapshots().resolve(container.id().runtimeName()).resolve("root");
+      Path root = fixture.dirs.snapshots().resolve(container.id().runtimeName()).resolve("root");
       for (List<String> paths :
           List.of(
               List.of("etc/hosts", "etc/hostname", "in/deep", "work/dir"),
@@ -105,7 +106,7 @@ class HostileRootIT extends OnStage {
                     new Mount.Bind(source, "/var/run/a", false),
                     new Mount.Bind(source, "/loose", true),
                     new Mount.Bind(source.resolve("note"), "/var/run/b", true)));
-    assertThat(stage.output(spec.withProcess(spec.process().withWorkdir("/var/run/made"))))
+    assertThat(fixture.output(spec.withProcess(spec.process().withWorkdir("/var/run/made"))))
         .isEqualTo("hello\nhello\nhello\n2\n/run/made");
   }
 
@@ -124,7 +125,7 @@ class HostileRootIT extends OnStage {
       var spec =
           spec(image, "true")
               .withFileSystem(FileSystemSpec.of(new Mount.Bind(host, target, false)));
-      assertThatThrownBy(() -> stage.run(spec))
+      assertThatThrownBy(() -> fixture.run(spec))
           .as(target)
           .isInstanceOf(AgentException.InvalidSpec.class)
           .hasMessageContaining("mount target '" + target + "'");
@@ -132,7 +133,7 @@ class HostileRootIT extends OnStage {
     for (var workdir :
         List.of("/proc/self/fd/7", "/dev/fd/7", "/kernel/fd/8", "/fd/3", "/plain", "/loop")) {
       var spec = spec(image, "true");
-      assertThatThrownBy(() -> stage.run(spec.withProcess(spec.process().withWorkdir(workdir))))
+      assertThatThrownBy(() -> fixture.run(spec.withProcess(spec.process().withWorkdir(workdir))))
           .as(workdir)
           .isInstanceOf(AgentException.InvalidSpec.class)
           .hasMessageContaining("working directory '");
@@ -141,7 +142,8 @@ class HostileRootIT extends OnStage {
 
   @Test
   void aFurtherProcessCannotBeginInADescriptor() throws Exception {
-    Container container = stage.runtime.create(Stage.id(), Stage.spec("sleep", "60"));
+    Container container =
+        fixture.runtime.create(RuntimeFixture.id(), RuntimeFixture.spec("sleep", "60"));
     try {
       container.start();
       assertThatThrownBy(
@@ -156,7 +158,7 @@ class HostileRootIT extends OnStage {
   /** Descriptors of the agent, its monitor or its runtime would be ways out. */
   @Test
   void noDescriptorReachesAContainer() throws Exception {
-    assertThat(stage.output(Stage.script("for f in /proc/1/fd/*; do readlink $f; done")))
+    assertThat(fixture.output(RuntimeFixture.script("for f in /proc/1/fd/*; do readlink $f; done")))
         .matches("(?s)(pipe:\\[\\d+\\]\n?|socket:\\[\\d+\\]\n?|/dev/null\n?)*");
   }
 
@@ -167,7 +169,7 @@ class HostileRootIT extends OnStage {
         image(
             List.of(TarEntry.directory("etc"), TarEntry.characterDevice("etc/passwd", 1, 5)),
             false);
-    assertThatThrownBy(() -> stage.run(spec(image, "true")))
+    assertThatThrownBy(() -> fixture.run(spec(image, "true")))
         .hasMessageContaining("/etc/passwd in the image is not a regular file");
   }
 
@@ -204,7 +206,7 @@ class HostileRootIT extends OnStage {
     if (lower) {
       maker.layer(TarEntry.file("above", "x"));
     }
-    stage.load(maker.make(), name);
+    fixture.load(maker.make(), name);
     return name;
   }
 

@@ -15,6 +15,6 @@ record Leaks(Path directory) {
     var leaks = new HostLeaks(directory, DataDir.under(directory).tag());
     Awaitility.await("processes end").untilAsserted(() -> assertThat(leaks.processes()).isEmpty());
     assertThat(leaks.find()).isEmpty();
-    new NetworkLeaks(Stage.networks(directory)).assertNone();
+    new NetworkLeaks(RuntimeFixture.networks(directory)).assertNone();
   }
 }

@@ -35,9 +35,9 @@ class LifeCycleIT extends OnStage {
   void aProcessRunsAndItsEndIsKnown() throws Exception {
     Instant before = Instant.now().minusMillis(10);
     Container container =
-        stage.runtime.create(
-            Stage.id(),
-            Stage.script("echo out; echo err >&2; exit 3").withLabels(Map.of("a", "b")));
+        fixture.runtime.create(
+            RuntimeFixture.id(),
+            RuntimeFixture.script("echo out; echo err >&2; exit 3").withLabels(Map.of("a", "b")));
     assertThat(container.status()).isInstanceOf(ContainerStatus.Created.class);
     assertThat(container.await(WaitCondition.NOT_RUNNING, soon()).status())
         .isInstanceOf(ExitStatus.Unknown.class);
@@ -46,14 +46,14 @@ class LifeCycleIT extends OnStage {
     assertThat(outcome.status()).isEqualTo(new ExitStatus.Code(3));
     assertThat(outcome.startedAt().orElseThrow()).isAfter(before);
     assertThat(outcome.finishedAt().orElseThrow()).isAfter(before);
-    assertThat(Stage.text(container)).contains("out", "err");
+    assertThat(RuntimeFixture.text(container)).contains("out", "err");
     assertThat(container.inspect().spec().labels()).containsEntry("a", "b");
     assertThat(container.inspect().command()).startsWith("sh", "-c");
     container.remove(false);
     container.remove(false);
     assertThat(container.status()).isInstanceOf(ContainerStatus.Removed.class);
     assertThatThrownBy(container::start).isInstanceOf(AgentException.NotFound.class);
-    assertThat(stage.runtime.find(container.id())).isEmpty();
+    assertThat(fixture.runtime.find(container.id())).isEmpty();
   }
 
   @Test
@@ -61,11 +61,13 @@ class LifeCycleIT extends OnStage {
     Assumptions.assumeTrue(
         Machine.kernel().matches("(6\\.(1[5-9]|[2-9]\\d)|[7-9]|\\d\\d).*"),
         "this kernel does not keep how a process ended");
-    Container container = stage.runtime.create(Stage.id(), Stage.script("exit 137"));
+    Container container =
+        fixture.runtime.create(RuntimeFixture.id(), RuntimeFixture.script("exit 137"));
     container.start();
     assertThat(Runs.end(container)).isEqualTo(new ExitStatus.Code(137));
     container.remove(false);
-    Container killed = stage.runtime.create(Stage.id(), Stage.spec("sleep", "300"));
+    Container killed =
+        fixture.runtime.create(RuntimeFixture.id(), RuntimeFixture.spec("sleep", "300"));
     killed.start();
     killed.kill(Signal.KILL);
     assertThat(Runs.end(killed)).isEqualTo(new ExitStatus.Signalled(Signal.KILL));
@@ -109,7 +111,8 @@ class LifeCycleIT extends OnStage {
             defaults.sysctls(),
             defaults.devices());
     Container container =
-        stage.runtime.create(Stage.id(), Stage.spec("sleep", "300").withSecurity(slow));
+        fixture.runtime.create(
+            RuntimeFixture.id(), RuntimeFixture.spec("sleep", "300").withSecurity(slow));
     for (int round = 0; round < 15; round++) {
       container.start();
       container.kill(Signal.TERM); // ignored by a first process without a handler for it
@@ -121,7 +124,7 @@ class LifeCycleIT extends OnStage {
 
   @Test
   void aContainerThatNeverRanHasNothingToStop() throws Exception {
-    Container container = stage.runtime.create(Stage.id(), Stage.spec("true"));
+    Container container = fixture.runtime.create(RuntimeFixture.id(), RuntimeFixture.spec("true"));
     assertThat(container.stop(Duration.ZERO)).isEmpty();
     assertThatThrownBy(() -> container.kill(Signal.TERM))
         .isInstanceOf(AgentException.Conflict.class);
@@ -152,20 +155,22 @@ class LifeCycleIT extends OnStage {
   @Test
   void itRunsAgainOnTheSameFiles() throws Exception {
     Container container =
-        stage.runtime.create(
-            Stage.id(), Stage.script("cat /count; echo x >> /count; wc -l < /count"));
+        fixture.runtime.create(
+            RuntimeFixture.id(),
+            RuntimeFixture.script("cat /count; echo x >> /count; wc -l < /count"));
     for (int run = 1; run <= 3; run++) {
       container.start();
       Runs.end(container);
     }
-    assertThat(Stage.text(container)).endsWith("x\nx\n3");
+    assertThat(RuntimeFixture.text(container)).endsWith("x\nx\n3");
     assertThat(container.inspect().restarts()).isEqualTo(2);
     container.remove(false);
   }
 
   @Test
   void awaitingTheNextExitSkipsTheLast() throws Exception {
-    Container container = stage.runtime.create(Stage.id(), Stage.script("exit 1"));
+    Container container =
+        fixture.runtime.create(RuntimeFixture.id(), RuntimeFixture.script("exit 1"));
     container.start();
     Runs.end(container);
     try (var scope = new TaskScope("await")) {
@@ -206,8 +211,8 @@ class LifeCycleIT extends OnStage {
 
   @Test
   void namesForPeopleAreUnique() throws Exception {
-    Container one = stage.runtime.create(Stage.id(), Stage.spec("true"));
-    Container two = stage.runtime.create(Stage.id(), Stage.spec("true"));
+    Container one = fixture.runtime.create(RuntimeFixture.id(), RuntimeFixture.spec("true"));
+    Container two = fixture.runtime.create(RuntimeFixture.id(), RuntimeFixture.spec("true"));
     ((Renamable) one).rename("nice");
     assertThat(one.inspect().name()).isEqualTo("nice");
     assertThatThrownBy(() -> ((Renamable) two).rename("nice"))
@@ -220,9 +225,9 @@ class LifeCycleIT extends OnStage {
 
   @Test
   void anIdentityIsUsedOnce() throws Exception {
-    ContainerId id = Stage.id();
-    Container first = stage.runtime.create(id, Stage.spec("true"));
-    assertThatThrownBy(() -> stage.runtime.create(id, Stage.spec("true")))
+    ContainerId id = RuntimeFixture.id();
+    Container first = fixture.runtime.create(id, RuntimeFixture.spec("true"));
+    assertThatThrownBy(() -> fixture.runtime.create(id, RuntimeFixture.spec("true")))
         .isInstanceOf(AgentException.Conflict.class)
         .hasMessageContaining("exists already");
     assertThat(first.status()).isInstanceOf(ContainerStatus.Created.class);
@@ -232,7 +237,7 @@ class LifeCycleIT extends OnStage {
   @Test
   void aMissingImageIsNotPulled() {
     var spec = dev.zlayer.container.ContainerSpec.of(ImageRef.parse("localhost/no/such:image"));
-    assertThatThrownBy(() -> stage.runtime.create(Stage.id(), spec))
+    assertThatThrownBy(() -> fixture.runtime.create(RuntimeFixture.id(), spec))
         .isInstanceOf(AgentException.NotFound.class);
   }
 
@@ -250,8 +255,9 @@ class LifeCycleIT extends OnStage {
   @Test
   void aFollowerSeesAllAndEndsWithTheContainer() throws Exception {
     Container container =
-        stage.runtime.create(
-            Stage.id(), Stage.script("for i in 1 2 3; do echo $i; sleep 0.05; done"));
+        fixture.runtime.create(
+            RuntimeFixture.id(),
+            RuntimeFixture.script("for i in 1 2 3; do echo $i; sleep 0.05; done"));
     try (var scope = new TaskScope("follow")) {
       var lines =
           scope.fork(
@@ -275,10 +281,10 @@ class LifeCycleIT extends OnStage {
   void aMurderedMonitorLeavesAnUnknownOutcomeAndNoProcess() throws Exception {
     Container container = started("sleep 300", "TERM");
     long pid = container.pid().orElseThrow();
-    stage.dirs.container(container.id().runtimeName());
+    fixture.dirs.container(container.id().runtimeName());
     String monitor =
         java.nio.file.Files.readString(
-            stage.dirs.container(container.id().runtimeName()).monitorPid());
+            fixture.dirs.container(container.id().runtimeName()).monitorPid());
     ProcessHandle.of(Long.parseLong(monitor.strip())).orElseThrow().destroyForcibly();
     assertThat(Runs.end(container)).isInstanceOf(ExitStatus.Unknown.class);
     Awaitility.await()
@@ -290,12 +296,13 @@ class LifeCycleIT extends OnStage {
 
   private Container started(String script, String stopSignal) throws InterruptedException {
     var stop = new StopSpec(Optional.of(Signal.parse(stopSignal)), Duration.ofSeconds(5));
-    Container container = stage.runtime.create(Stage.id(), Stage.script(script).withStop(stop));
+    Container container =
+        fixture.runtime.create(RuntimeFixture.id(), RuntimeFixture.script(script).withStop(stop));
     container.start();
     return container;
   }
 
   private static Deadline soon() {
-    return Deadline.after(Stage.PATIENCE);
+    return Deadline.after(RuntimeFixture.PATIENCE);
   }
 }

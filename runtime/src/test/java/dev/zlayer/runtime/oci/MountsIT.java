@@ -27,7 +27,7 @@ class MountsIT extends OnStage {
 
   @BeforeAll
   void loadImage() throws Exception {
-    stage.load(
+    fixture.load(
         ImageMaker.busybox()
             .layer(
                 TarEntry.directory("data").withMode(0750).withOwner(1000, 50),
@@ -105,8 +105,8 @@ class MountsIT extends OnStage {
   void anEmptyVolumeInUseKeepsItsDirectory() throws Exception {
     var volume = new Mount.Named("shared", "/srv", false);
     Container first =
-        stage.runtime.create(
-            Stage.id(),
+        fixture.runtime.create(
+            RuntimeFixture.id(),
             spec("until [ -e /srv/second ]; do sleep 0.05; done; echo seen > /srv/first", volume));
     first.start();
 
@@ -114,14 +114,14 @@ class MountsIT extends OnStage {
     Runs.end(first);
     first.remove(false);
 
-    assertThat(stage.dirs.volumes().resolve("shared/first")).hasContent("seen\n");
+    assertThat(fixture.dirs.volumes().resolve("shared/first")).hasContent("seen\n");
   }
 
   @Test
   void anEmptyVolumeInUseIsFilledInPlace() throws Exception {
     Container first =
-        stage.runtime.create(
-            Stage.id(),
+        fixture.runtime.create(
+            RuntimeFixture.id(),
             spec(
                 "until [ -e /srv/seed ]; do sleep 0.05; done; cat /srv/seed",
                 new Mount.Named("late", "/srv", false)));
@@ -131,13 +131,13 @@ class MountsIT extends OnStage {
             output("stat -c '%u %g %a' /data /data/seed", new Mount.Named("late", "/data", false)))
         .isEqualTo("1000 50 750\n1000 1000 640");
     Runs.end(first);
-    assertThat(Stage.text(first)).isEqualTo("from the image");
+    assertThat(RuntimeFixture.text(first)).isEqualTo("from the image");
     first.remove(false);
   }
 
   @Test
   void aFillThatWasInterruptedIsFinished() throws Exception {
-    Path volumes = Files.createDirectories(stage.dirs.volumes());
+    Path volumes = Files.createDirectories(fixture.dirs.volumes());
     Files.createDirectory(volumes.resolve("half"));
     Files.writeString(volumes.resolve("half/moved"), "moved\n");
     Files.createDirectory(volumes.resolve(".filled-half"));
@@ -151,12 +151,13 @@ class MountsIT extends OnStage {
   @Test
   void anAnonymousVolumeGoesWithItsContainer() throws Exception {
     Container container =
-        stage.runtime.create(Stage.id(), spec("cat /data/seed", new Mount.Anonymous("/data")));
-    Path volumes = stage.dirs.volumes().resolve(".anonymous");
+        fixture.runtime.create(
+            RuntimeFixture.id(), spec("cat /data/seed", new Mount.Anonymous("/data")));
+    Path volumes = fixture.dirs.volumes().resolve(".anonymous");
     assertThat(volumes.resolve(container.id().runtimeName())).isDirectory();
     container.start();
     Runs.end(container);
-    assertThat(Stage.text(container)).isEqualTo("from the image");
+    assertThat(RuntimeFixture.text(container)).isEqualTo("from the image");
     container.remove(false);
     assertThat(volumes).isEmptyDirectory();
   }
@@ -178,7 +179,7 @@ class MountsIT extends OnStage {
   }
 
   private String output(String script, Mount... mounts) throws InterruptedException {
-    return stage.output(spec(script, mounts));
+    return fixture.output(spec(script, mounts));
   }
 
   private static ContainerSpec spec(String script, Mount... mounts) {

@@ -36,8 +36,8 @@ class NetworkingIT extends OnStage {
             List.of("example.test"),
             Map.of("db", "192.0.2.1"));
     assertThat(
-            stage.output(
-                Stage.script("hostname; cat /etc/hostname /etc/resolv.conf /etc/hosts")
+            fixture.output(
+                RuntimeFixture.script("hostname; cat /etc/hostname /etc/resolv.conf /etc/hosts")
                     .withNetwork(network)))
         .startsWith("box\nbox\n")
         .contains("nameserver 192.0.2.53\nsearch example.test")
@@ -46,16 +46,18 @@ class NetworkingIT extends OnStage {
 
   @Test
   void withoutANetworkThereIsLoopbackOnly() throws Exception {
-    assertThat(stage.output(Stage.script("ls /sys/class/net; ip -o addr | grep -c 127.0.0.1")))
+    assertThat(
+            fixture.output(
+                RuntimeFixture.script("ls /sys/class/net; ip -o addr | grep -c 127.0.0.1")))
         .isEqualTo("lo\n1");
   }
 
   @Test
   void aBridgeGivesAnAddressThatTheProcessHasFromTheStart() throws Exception {
     Container container =
-        stage.runtime.create(
-            Stage.id(),
-            Stage.script("ip -o -4 addr show eth0; cat /etc/hosts; sleep 300")
+        fixture.runtime.create(
+            RuntimeFixture.id(),
+            RuntimeFixture.script("ip -o -4 addr show eth0; cat /etc/hosts; sleep 300")
                 .withNetwork(
                     new NetworkSpec(
                         new Mode.Bridge(Optional.empty()),
@@ -66,17 +68,17 @@ class NetworkingIT extends OnStage {
                         Map.of("outside", "host-gateway"))));
     container.start();
     String ip = container.ip().orElseThrow().getHostAddress();
-    Awaitility.await().until(() -> Stage.text(container).contains(ip + "/"));
-    assertThat(Stage.text(container)).contains(ip + "\t" + container.id().runtimeName());
-    assertThat(Stage.text(container)).containsPattern("10\\.[0-9.]+\toutside");
+    Awaitility.await().until(() -> RuntimeFixture.text(container).contains(ip + "/"));
+    assertThat(RuntimeFixture.text(container)).contains(ip + "\t" + container.id().runtimeName());
+    assertThat(RuntimeFixture.text(container)).containsPattern("10\\.[0-9.]+\toutside");
     container.remove(true);
   }
 
   @Test
   void publishedPortsAreReachableAndReported() throws Exception {
     Container container =
-        stage.runtime.create(
-            Stage.id(),
+        fixture.runtime.create(
+            RuntimeFixture.id(),
             server("hello")
                 .withNetwork(
                     NetworkSpec.DEFAULT.withPorts(
@@ -101,14 +103,16 @@ class NetworkingIT extends OnStage {
             new NetworkSpec.Port(OptionalInt.empty(), 80, Protocol.TCP, Optional.of(lonely)),
             new NetworkSpec.Port(OptionalInt.empty(), 80, Protocol.TCP, Optional.empty()));
     Container container =
-        stage.runtime.create(Stage.id(), Stage.spec("sleep", "300").withNetwork(network));
+        fixture.runtime.create(
+            RuntimeFixture.id(), RuntimeFixture.spec("sleep", "300").withNetwork(network));
     Container peer =
-        stage.runtime.create(
-            Stage.id(), Stage.spec("sleep", "300").withNetwork(NetworkSpec.DEFAULT));
+        fixture.runtime.create(
+            RuntimeFixture.id(),
+            RuntimeFixture.spec("sleep", "300").withNetwork(NetworkSpec.DEFAULT));
     try (var inside = new Inside()) {
       container.start();
-      var own = stage.networks.find(container.id().runtimeName()).orElseThrow();
-      var other = stage.networks.find(peer.id().runtimeName()).orElseThrow();
+      var own = fixture.networks.find(container.id().runtimeName()).orElseThrow();
+      var other = fixture.networks.find(peer.id().runtimeName()).orElseThrow();
       inside.udp(own, 53);
       inside.tcp(own, 80, "hello");
       int udp = container.ports().get(0).hostPort();
@@ -133,10 +137,10 @@ class NetworkingIT extends OnStage {
     Path loopback = Files.writeString(other.resolve("stub.conf"), "nameserver 127.0.0.53\n");
     Path behind = Files.writeString(other.resolve("resolv.conf"), "nameserver 192.0.2.53\n");
     var servers = new OciSettings.NameServers(loopback, behind, false);
-    try (Stage resolved =
-        Stage.open(
+    try (RuntimeFixture resolved =
+        RuntimeFixture.open(
             other.resolve("stage"), OciSettings.DEFAULT.withNameServers(servers), Faults.NONE)) {
-      assertThat(resolved.output(Stage.script("cat /etc/resolv.conf")))
+      assertThat(resolved.output(RuntimeFixture.script("cat /etc/resolv.conf")))
           .isEqualTo("nameserver 192.0.2.53");
     }
   }
@@ -146,8 +150,8 @@ class NetworkingIT extends OnStage {
     String own =
         java.nio.file.Files.readSymbolicLink(java.nio.file.Path.of("/proc/self/ns/net")).toString();
     assertThat(
-            stage.output(
-                Stage.script("readlink /proc/self/ns/net")
+            fixture.output(
+                RuntimeFixture.script("readlink /proc/self/ns/net")
                     .withNetwork(NetworkSpec.of(new Mode.Host()))))
         .isEqualTo(own);
   }
@@ -156,13 +160,13 @@ class NetworkingIT extends OnStage {
   void aSharedNetworkIsOneHost() throws Exception {
     for (NetworkSpec network : List.of(NetworkSpec.DEFAULT, NetworkSpec.NONE)) {
       Container owner =
-          stage.runtime.create(
-              Stage.id(), server("shared").withNetwork(network.withHostname("one")));
+          fixture.runtime.create(
+              RuntimeFixture.id(), server("shared").withNetwork(network.withHostname("one")));
       owner.start();
       var guest = NetworkSpec.of(new Mode.Shared(owner.id()));
       assertThat(
-              stage.output(
-                  Stage.script(
+              fixture.output(
+                  RuntimeFixture.script(
                           "hostname; until nc 127.0.0.1 80 </dev/null; do sleep 0.05; done; grep -c"
                               + " one /etc/hosts")
                       .withNetwork(guest)))
@@ -175,12 +179,14 @@ class NetworkingIT extends OnStage {
   void onlyABridgePublishesPorts() {
     var port = new NetworkSpec.Port(OptionalInt.of(1), 1, Protocol.TCP, Optional.empty());
     assertThatThrownBy(
-            () -> stage.run(Stage.spec("true").withNetwork(NetworkSpec.NONE.withPorts(port))))
+            () ->
+                fixture.run(
+                    RuntimeFixture.spec("true").withNetwork(NetworkSpec.NONE.withPorts(port))))
         .isInstanceOf(AgentException.InvalidSpec.class);
   }
 
   private static ContainerSpec server(String answer) {
-    return Stage.script("while true; do echo " + answer + " | nc -l -p 80; done");
+    return RuntimeFixture.script("while true; do echo " + answer + " | nc -l -p 80; done");
   }
 
   private static String ask(InetAddress host, int port) throws Exception {

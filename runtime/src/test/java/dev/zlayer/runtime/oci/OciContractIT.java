@@ -15,30 +15,30 @@ import org.junit.jupiter.api.io.TempDir;
 @Requires({Fact.ROOT, Fact.RUNC, Fact.VIEW, Fact.CONMON, Fact.CNI, Fact.BUSYBOX, Fact.OVERLAYFS})
 class OciContractIT extends RuntimeContract {
   @TempDir static Path directory;
-  private static Stage stage;
+  private static RuntimeFixture fixture;
 
   @BeforeAll
   static void open() throws Exception {
-    stage = Stage.open(directory);
+    fixture = RuntimeFixture.open(directory);
   }
 
   @AfterAll
   static void close() throws Exception {
-    stage.tearDown();
+    fixture.tearDown();
     new Leaks(directory).assertNone();
   }
 
   @Override
   protected ContainerRuntime runtime() {
-    return stage.runtime;
+    return fixture.runtime;
   }
 
   @Override
   protected ContainerRuntime restarted() {
     try {
-      stage.close();
-      stage = Stage.open(directory);
-      return stage.runtime;
+      fixture.close();
+      fixture = RuntimeFixture.open(directory);
+      return fixture.runtime;
     } catch (Exception e) {
       throw new AgentException.Internal("cannot open the runtime anew", e);
     }
@@ -46,6 +46,6 @@ class OciContractIT extends RuntimeContract {
 
   @Override
   protected ImageRef image() {
-    return Stage.BUSYBOX;
+    return RuntimeFixture.BUSYBOX;
   }
 }

@@ -13,16 +13,16 @@ import org.junit.jupiter.api.io.TempDir;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 abstract class OnStage {
   Path directory;
-  Stage stage;
+  RuntimeFixture fixture;
 
   @BeforeAll
   void open(@TempDir Path directory) throws Exception {
     this.directory = directory;
-    stage = Stage.open(directory);
+    fixture = RuntimeFixture.open(directory);
   }
 
   @AfterAll
   void close() throws Exception {
-    stage.tearDown();
+    fixture.tearDown();
   }
 }

@@ -22,7 +22,7 @@ class ProcessIT extends OnStage {
 
   @BeforeAll
   void loadImage() throws Exception {
-    stage.load(
+    fixture.load(
         ImageMaker.busybox()
             .layer(TarEntry.symlink("srv", "/../../../../etc"))
             .entrypoint("/bin/echo", "image-entry")
@@ -65,29 +65,30 @@ class ProcessIT extends OnStage {
   @Test
   void extraGroupsAreAddedByNameOrNumber() throws Exception {
     var process = shell("id -G").withUser("4711").withExtraGroups(List.of("staff", "99"));
-    assertThat(stage.output(Stage.spec().withProcess(process))).isEqualTo("0 50 99");
+    assertThat(fixture.output(RuntimeFixture.spec().withProcess(process))).isEqualTo("0 50 99");
   }
 
   @Test
   void theWorkingDirectoryIsMadeInsideTheRoot() throws Exception {
     var process = shell("pwd").withWorkdir("/a/new/place");
-    assertThat(stage.output(Stage.spec().withProcess(process))).isEqualTo("/a/new/place");
+    assertThat(fixture.output(RuntimeFixture.spec().withProcess(process)))
+        .isEqualTo("/a/new/place");
     // the image's link leads to /etc of the host for whoever follows it outside
     var through = shell("pwd; ls -d /etc/zlayer-it-made").withWorkdir("/srv/zlayer-it-made");
-    assertThat(stage.output(of(APP, through.withEntrypoint("sh", "-c", "pwd"))))
+    assertThat(fixture.output(of(APP, through.withEntrypoint("sh", "-c", "pwd"))))
         .contains("zlayer-it-made");
     assertThat(java.nio.file.Path.of("/etc/zlayer-it-made")).doesNotExist();
   }
 
   @Test
   void theImageTellsWhatRunsUnlessTheSpecDoes() throws Exception {
-    assertThat(stage.output(of(APP, ProcessSpec.DEFAULT))).isEqualTo("image-entry image-arg");
-    assertThat(stage.output(of(APP, ProcessSpec.DEFAULT.withArgs("mine"))))
+    assertThat(fixture.output(of(APP, ProcessSpec.DEFAULT))).isEqualTo("image-entry image-arg");
+    assertThat(fixture.output(of(APP, ProcessSpec.DEFAULT.withArgs("mine"))))
         .isEqualTo("image-entry mine");
-    assertThat(stage.output(of(APP, ProcessSpec.DEFAULT.withEntrypoint("/bin/echo", "own"))))
+    assertThat(fixture.output(of(APP, ProcessSpec.DEFAULT.withEntrypoint("/bin/echo", "own"))))
         .isEqualTo("own");
     assertThat(
-            stage.output(
+            fixture.output(
                 of(APP, ProcessSpec.DEFAULT.withEntrypoint("/bin/echo").withArgs("own", "arg"))))
         .isEqualTo("own arg");
   }
@@ -96,7 +97,7 @@ class ProcessIT extends OnStage {
   void theImagesUserWorkdirAndEnvAreHonoured() throws Exception {
     var process =
         ProcessSpec.DEFAULT.withEntrypoint("sh", "-c", "id -u; pwd; echo $FROM_IMAGE $BOTH");
-    assertThat(stage.output(of(APP, process))).isEqualTo("1000\n/made/by/image\n1 image");
+    assertThat(fixture.output(of(APP, process))).isEqualTo("1000\n/made/by/image\n1 image");
   }
 
   @Test
@@ -106,7 +107,7 @@ class ProcessIT extends OnStage {
     env.put("EMPTY", "");
     env.put("LINES", "a\nb=c");
     var process = ProcessSpec.DEFAULT.withEntrypoint("env").withEnv(env);
-    assertThat(stage.output(of(APP, process).withNetwork(NetworkSpec.NONE.withHostname("named"))))
+    assertThat(fixture.output(of(APP, process).withNetwork(NetworkSpec.NONE.withHostname("named"))))
         .contains("BOTH=spec", "FROM_IMAGE=1", "EMPTY=\n", "LINES=a\nb=c", "HOSTNAME=named")
         .contains("PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
         .doesNotContain("TERM=", "JAVA_HOME", "_OCI_SYNCPIPE");
@@ -121,40 +122,43 @@ class ProcessIT extends OnStage {
                 "-c",
                 "cat /proc/1/comm; (sleep 0.1 &) ; sleep 0.5; ps -o stat | grep -c Z; exit 7")
             .withInit(true);
-    var container = stage.runtime.create(Stage.id(), Stage.spec().withProcess(process));
+    var container =
+        fixture.runtime.create(RuntimeFixture.id(), RuntimeFixture.spec().withProcess(process));
     container.start();
     assertThat(Runs.end(container)).isEqualTo(new ExitStatus.Code(7));
-    assertThat(Stage.text(container)).contains(".zlayer-init").endsWith("0");
+    assertThat(RuntimeFixture.text(container)).contains(".zlayer-init").endsWith("0");
     container.remove(false);
   }
 
   @Test
   void aTerminalIsOne() throws Exception {
     var process = ProcessSpec.DEFAULT.withArgs("sh", "-c", "tty; echo $TERM").withTerminal(true);
-    assertThat(stage.output(Stage.spec().withProcess(process))).contains("/dev/pts/0", "xterm");
+    assertThat(fixture.output(RuntimeFixture.spec().withProcess(process)))
+        .contains("/dev/pts/0", "xterm");
   }
 
   @Test
   void withoutStdinItIsEmpty() throws Exception {
-    assertThat(stage.run(Stage.script("read line && exit 9 || exit 4")).status())
+    assertThat(fixture.run(RuntimeFixture.script("read line && exit 9 || exit 4")).status())
         .isEqualTo(new ExitStatus.Code(4));
   }
 
   @Test
   void nothingToRunIsRefused() throws Exception {
     ImageRef bare = ImageRef.parse("localhost/bare:test");
-    stage.load(ImageMaker.scratch().layer(TarEntry.directory("etc")).make(), bare);
-    assertThatThrownBy(() -> stage.run(of(bare, ProcessSpec.DEFAULT)))
+    fixture.load(ImageMaker.scratch().layer(TarEntry.directory("etc")).make(), bare);
+    assertThatThrownBy(() -> fixture.run(of(bare, ProcessSpec.DEFAULT)))
         .isInstanceOf(AgentException.InvalidSpec.class)
         .hasMessageContaining("nothing to run");
   }
 
   @Test
   void aMissingCommandFailsTheStartAndTheStatusTells() throws Exception {
-    var container = stage.runtime.create(Stage.id(), Stage.spec("/no/such/program"));
+    var container =
+        fixture.runtime.create(RuntimeFixture.id(), RuntimeFixture.spec("/no/such/program"));
     assertThatThrownBy(container::start)
         .isInstanceOf(AgentException.StartFailed.class)
-        .hasMessageContaining(stage.runtime.tools().runtime().name() + " create failed")
+        .hasMessageContaining(fixture.runtime.tools().runtime().name() + " create failed")
         .message()
         .containsIgnoringCase("no such file");
     assertThat(Runs.end(container)).isInstanceOf(ExitStatus.RuntimeError.class);
@@ -162,7 +166,7 @@ class ProcessIT extends OnStage {
   }
 
   private String as(String user, String script) throws InterruptedException {
-    return stage.output(Stage.spec().withProcess(shell(script).withUser(user)));
+    return fixture.output(RuntimeFixture.spec().withProcess(shell(script).withUser(user)));
   }
 
   private static ProcessSpec shell(String script) {

@@ -26,34 +26,38 @@ class RebootIT {
   private static final String WAIT_AND_END = "until [ -e /go ]; do sleep 0.05; done; exit 9";
 
   @TempDir Path directory;
-  private Stage stage;
+  private RuntimeFixture fixture;
 
   @BeforeEach
   void open() throws Exception {
-    stage = Stage.open(directory);
+    fixture = RuntimeFixture.open(directory);
   }
 
   @AfterEach
   void tearDown() throws Exception {
-    stage.tearDown();
+    fixture.tearDown();
   }
 
   @Test
   void containersStartAgainAndEndsAreKnown() throws Exception {
-    Container made = stage.runtime.create(Stage.id(), Stage.script("echo made; exit 3"));
-    Container ended = stage.runtime.create(Stage.id(), Stage.script("echo run; exit 7"));
+    Container made =
+        fixture.runtime.create(RuntimeFixture.id(), RuntimeFixture.script("echo made; exit 3"));
+    Container ended =
+        fixture.runtime.create(RuntimeFixture.id(), RuntimeFixture.script("echo run; exit 7"));
     ended.start();
     assertThat(Runs.end(ended)).isEqualTo(new ExitStatus.Code(7));
-    Container unseen = stage.runtime.create(Stage.id(), Stage.script(WAIT_AND_END));
+    Container unseen =
+        fixture.runtime.create(RuntimeFixture.id(), RuntimeFixture.script(WAIT_AND_END));
     unseen.start();
     Path root = Path.of("/proc", Long.toString(unseen.pid().orElseThrow()), "root");
-    Container cut = stage.runtime.create(Stage.id(), Stage.script("echo begun; sleep 300"));
+    Container cut =
+        fixture.runtime.create(RuntimeFixture.id(), RuntimeFixture.script("echo begun; sleep 300"));
     cut.start();
     long first = cut.pid().orElseThrow();
-    ContainerDir cutDirectory = stage.dirs.container(cut.id().runtimeName());
+    ContainerDir cutDirectory = fixture.dirs.container(cut.id().runtimeName());
     String monitor = Files.readString(cutDirectory.monitorPid()).strip();
 
-    stage.close();
+    fixture.close();
     Files.createFile(root.resolve("go")); // now that nobody is there to see how it ends
     Path note = exitNote(unseen);
     Awaitility.await().until(() -> Files.exists(note));
@@ -63,7 +67,7 @@ class RebootIT {
       Awaitility.await().until(() -> !process.isAlive());
     }
     loseWhatIsInMemory();
-    stage = Stage.open(directory);
+    fixture = RuntimeFixture.open(directory);
 
     assertThat(Runs.end(again(ended))).isEqualTo(new ExitStatus.Code(7));
     assertThat(Runs.end(again(unseen))).isEqualTo(new ExitStatus.Code(9));
@@ -72,26 +76,26 @@ class RebootIT {
 
     again(made).start();
     assertThat(Runs.end(again(made))).isEqualTo(new ExitStatus.Code(3));
-    assertThat(Stage.text(again(made))).isEqualTo("made");
+    assertThat(RuntimeFixture.text(again(made))).isEqualTo("made");
     again(ended).start();
     assertThat(Runs.end(again(ended))).isEqualTo(new ExitStatus.Code(7));
-    assertThat(Stage.text(again(ended))).isEqualTo("run\nrun");
+    assertThat(RuntimeFixture.text(again(ended))).isEqualTo("run\nrun");
     again(cut).start();
     assertThat(Runs.exec(again(cut), "cat", "/etc/hostname")).contains(cut.id().runtimeName());
     for (Container container : List.of(made, ended, unseen, cut)) {
       again(container).remove(true);
     }
-    assertThat(stage.dirs.containers()).isEmptyDirectory();
-    assertThat(stage.dirs.container("x").run().getParent()).isEmptyDirectory();
+    assertThat(fixture.dirs.containers()).isEmptyDirectory();
+    assertThat(fixture.dirs.container("x").run().getParent()).isEmptyDirectory();
   }
 
   private Container again(Container container) {
-    return stage.runtime.find(container.id()).orElseThrow();
+    return fixture.runtime.find(container.id()).orElseThrow();
   }
 
   private Path exitNote(Container container) {
     String name = container.id().runtimeName();
-    return stage.dirs.container(name).exitCode(name);
+    return fixture.dirs.container(name).exitCode(name);
   }
 
   /** Mounts go with the kernel, and the run directory with the memory it is in. */
@@ -105,6 +109,6 @@ class RebootIT {
     for (Path mount : mounts) {
       Mounts.detach(mount);
     }
-    RootedDirectory.removeTree(stage.dirs.run());
+    RootedDirectory.removeTree(fixture.dirs.run());
   }
 }

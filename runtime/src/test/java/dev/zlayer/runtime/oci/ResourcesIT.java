@@ -35,16 +35,16 @@ class ResourcesIT extends OnStage {
   void aLogBombTakesNoMoreDiskThanAllowed() throws Exception {
     long file = 1 << 20;
     Container container =
-        stage.runtime.create(
-            Stage.id(),
-            Stage.script(
+        fixture.runtime.create(
+            RuntimeFixture.id(),
+            RuntimeFixture.script(
                     "yes 0123456789012345678901234567890123456789 | head -c 60000000; echo; echo"
                         + " the end")
                 .withLogs(new LogSpec(file, 3)));
     container.start();
     Runs.end(container);
     long used = 0;
-    Path logs = stage.dirs.container(container.id().runtimeName()).logs();
+    Path logs = fixture.dirs.container(container.id().runtimeName()).logs();
     var seen = new HashSet<Object>();
     try (var files = Files.list(logs)) {
       for (Path path : files.toList()) {
@@ -53,7 +53,7 @@ class ResourcesIT extends OnStage {
       }
     }
     assertThat(used).isPositive().isLessThan(4 * file);
-    assertThat(Stage.text(container)).endsWith("\nthe end");
+    assertThat(RuntimeFixture.text(container)).endsWith("\nthe end");
     container.remove(false);
   }
 
@@ -171,7 +171,8 @@ class ResourcesIT extends OnStage {
             Map.of(),
             Optional.empty());
     Container container =
-        stage.runtime.create(Stage.id(), Stage.script("true").withResources(missing));
+        fixture.runtime.create(
+            RuntimeFixture.id(), RuntimeFixture.script("true").withResources(missing));
     assertThatThrownBy(container::start).isInstanceOf(AgentException.StartFailed.class);
     container.remove(false);
     new Leaks(directory).assertNone();
@@ -181,16 +182,18 @@ class ResourcesIT extends OnStage {
   @Requires(Fact.CGROUP_LIMITS)
   void tooMuchMemoryEndsInAnOutOfMemoryOutcome() throws Exception {
     var spec =
-        Stage.script("x=a; while true; do x=$x$x$x; done").withResources(NONE.withMemory(16 << 20));
-    assertThat(stage.run(spec).status()).isEqualTo(new ExitStatus.OutOfMemory());
+        RuntimeFixture.script("x=a; while true; do x=$x$x$x; done")
+            .withResources(NONE.withMemory(16 << 20));
+    assertThat(fixture.run(spec).status()).isEqualTo(new ExitStatus.OutOfMemory());
     assertThat(Path.of("oom")).as("the monitor's note stays out of our directory").doesNotExist();
   }
 
   @Test
   @Requires(Fact.CGROUP_LIMITS)
   void aForkBombStaysInside() throws Exception {
-    var spec = Stage.script("b() { b | b & }; b; exec sleep 30").withResources(NONE.withPids(30));
-    Container container = stage.runtime.create(Stage.id(), spec);
+    var spec =
+        RuntimeFixture.script("b() { b | b & }; b; exec sleep 30").withResources(NONE.withPids(30));
+    Container container = fixture.runtime.create(RuntimeFixture.id(), spec);
     container.start();
     assertThat(container.stats().pids()).isLessThanOrEqualTo(30);
     container.remove(true);
@@ -201,8 +204,9 @@ class ResourcesIT extends OnStage {
   @Requires(Fact.CGROUP_LIMITS)
   void limitsChangeWhileItRunsAndStayForTheNextRun() throws Exception {
     Container container =
-        stage.runtime.create(
-            Stage.id(), Stage.script("sleep 300").withResources(NONE.withMemory(64 << 20)));
+        fixture.runtime.create(
+            RuntimeFixture.id(),
+            RuntimeFixture.script("sleep 300").withResources(NONE.withMemory(64 << 20)));
     container.start();
     ((Updatable) container).update(NONE.withMemory(32 << 20).withPids(55));
     String limits =
@@ -222,8 +226,9 @@ class ResourcesIT extends OnStage {
   @Requires(Fact.CGROUP_LIMITS)
   void usageIsTold() throws Exception {
     Container container =
-        stage.runtime.create(
-            Stage.id(), Stage.script("sleep 300").withResources(NONE.withMemory(64 << 20)));
+        fixture.runtime.create(
+            RuntimeFixture.id(),
+            RuntimeFixture.script("sleep 300").withResources(NONE.withMemory(64 << 20)));
     container.start();
     var stats = container.stats();
     assertThat(stats.memoryLimitBytes()).hasValue(64 << 20);
@@ -244,6 +249,6 @@ class ResourcesIT extends OnStage {
   }
 
   private String inside(Resources resources, String script) throws InterruptedException {
-    return stage.output(Stage.script(script).withResources(resources));
+    return fixture.output(RuntimeFixture.script(script).withResources(resources));
   }
 }

@@ -13,7 +13,9 @@ final class Runs {
   private Runs() {}
 
   static ExitStatus end(Container container) throws InterruptedException {
-    return container.await(WaitCondition.NOT_RUNNING, Deadline.after(Stage.PATIENCE)).status();
+    return container
+        .await(WaitCondition.NOT_RUNNING, Deadline.after(RuntimeFixture.PATIENCE))
+        .status();
   }
 
   /** What a command inside prints on stdout, without the last line end. */
@@ -25,7 +27,7 @@ final class Runs {
   static String exec(Container container, ExecSpec spec) throws InterruptedException, IOException {
     try (var session = container.exec(spec)) {
       String output = new String(session.stdout().readAllBytes(), StandardCharsets.UTF_8);
-      session.await(Deadline.after(Stage.PATIENCE));
+      session.await(Deadline.after(RuntimeFixture.PATIENCE));
       return output.strip();
     }
   }

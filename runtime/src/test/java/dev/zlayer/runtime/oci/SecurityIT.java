@@ -22,7 +22,7 @@ class SecurityIT extends OnStage {
 
   @Test
   void theDefaultCapabilitiesAreDockers() throws Exception {
-    assertThat(stage.output(Stage.script(CAPS))).isEqualTo("00000000a80425fb");
+    assertThat(fixture.output(RuntimeFixture.script(CAPS))).isEqualTo("00000000a80425fb");
   }
 
   @Test
@@ -44,8 +44,9 @@ class SecurityIT extends OnStage {
   void theDefaultSeccompProfileFilters() throws Exception {
     // a user namespace needs no capability, so that only the filter keeps a container from one
     assertThat(
-            stage.output(
-                Stage.script("grep Seccomp: /proc/self/status; unshare -U true || echo denied")))
+            fixture.output(
+                RuntimeFixture.script(
+                    "grep Seccomp: /proc/self/status; unshare -U true || echo denied")))
         .contains("Seccomp:\t2")
         .contains("Operation not permitted", "denied");
     var open =
@@ -61,7 +62,7 @@ class SecurityIT extends OnStage {
                 Map.of(),
                 List.of()),
             "grep Seccomp: /proc/self/status; unshare -U echo made");
-    assertThat(stage.output(open)).contains("Seccomp:\t0", "made");
+    assertThat(fixture.output(open)).contains("Seccomp:\t0", "made");
   }
 
   @Test
@@ -78,21 +79,22 @@ class SecurityIT extends OnStage {
             Map.of(),
             List.of(),
             Optional.of("zlayer-no-such-profile"));
-    assertThatThrownBy(() -> stage.output(with(strict, "true")))
+    assertThatThrownBy(() -> fixture.output(with(strict, "true")))
         .isInstanceOf(AgentException.class)
         .hasMessageContaining("security_opt apparmor=zlayer-no-such-profile: ");
     if (!AppArmor.enabled()) {
       // without it in the kernel a container is made as ever
-      assertThat(stage.output(Stage.script("echo made"))).isEqualTo("made");
+      assertThat(fixture.output(RuntimeFixture.script("echo made"))).isEqualTo("made");
     } else {
-      assertThat(stage.output(Stage.script("cat /proc/self/attr/current")))
+      assertThat(fixture.output(RuntimeFixture.script("cat /proc/self/attr/current")))
           .contains("zlayer-default (enforce)");
     }
   }
 
   @Test
   void privilegesCannotBeGained() throws Exception {
-    assertThat(stage.output(Stage.script("grep NoNewPrivs /proc/self/status"))).endsWith("1");
+    assertThat(fixture.output(RuntimeFixture.script("grep NoNewPrivs /proc/self/status")))
+        .endsWith("1");
     var lax =
         new SecuritySpec(
             List.of(),
@@ -104,14 +106,14 @@ class SecurityIT extends OnStage {
             SAFE.ipc(),
             Map.of(),
             List.of());
-    assertThat(stage.output(with(lax, "grep NoNewPrivs /proc/self/status"))).endsWith("0");
+    assertThat(fixture.output(with(lax, "grep NoNewPrivs /proc/self/status"))).endsWith("0");
   }
 
   @Test
   void pathsOfTheKernelAreMaskedOrReadOnly() throws Exception {
     assertThat(
-            stage.output(
-                Stage.script(
+            fixture.output(
+                RuntimeFixture.script(
                     "wc -c < /proc/timer_list; ls /sys/firmware | wc -l; "
                         + "echo 1 > /proc/sys/kernel/panic; touch /sys/x; touch /sys/fs/cgroup/x")))
         .startsWith("0\n0\n")
@@ -133,7 +135,7 @@ class SecurityIT extends OnStage {
             List.of());
     long own = dev.zlayer.host.linux.Self.capabilities();
     assertThat(
-            stage.output(
+            fixture.output(
                 with(
                     privileged,
                     CAPS
@@ -146,21 +148,22 @@ class SecurityIT extends OnStage {
   @Test
   void theRootCanBeReadOnly() throws Exception {
     var spec =
-        Stage.script("touch /x; touch /etc/hosts && echo hosts; touch /dev/shm/x && echo shm")
+        RuntimeFixture.script(
+                "touch /x; touch /etc/hosts && echo hosts; touch /dev/shm/x && echo shm")
             .withFileSystem(new FileSystemSpec(List.of(), true));
-    assertThat(stage.output(spec)).contains("/x: Read-only file system", "hosts", "shm");
+    assertThat(fixture.output(spec)).contains("/x: Read-only file system", "hosts", "shm");
   }
 
   @Test
   void sysctlsOfItsOwnNamespacesAreSet() throws Exception {
     var spec = sysctls(Map.of("net.ipv4.ip_forward", "1", "kernel.shm_rmid_forced", "1"));
-    assertThat(stage.output(spec)).isEqualTo("1\n1");
+    assertThat(fixture.output(spec)).isEqualTo("1\n1");
   }
 
   @Test
   void sysctlsOfTheHostAreRefused() {
     for (String name : List.of("kernel.panic", "vm.swappiness", "fs.file-max")) {
-      assertThatThrownBy(() -> stage.run(sysctls(Map.of(name, "1"))))
+      assertThatThrownBy(() -> fixture.run(sysctls(Map.of(name, "1"))))
           .isInstanceOf(AgentException.InvalidSpec.class)
           .hasMessageContaining(name);
     }
@@ -182,8 +185,8 @@ class SecurityIT extends OnStage {
                 Map.of(),
                 List.of(device)),
             "test -c /dev/kmsg && echo there; echo x > /dev/kmsg || echo refused; ls /dev/vda");
-    assertThat(stage.output(spec)).startsWith("there\n").contains("refused", "No such file");
-    assertThat(stage.output(Stage.script("ls /dev/kmsg"))).contains("No such file");
+    assertThat(fixture.output(spec)).startsWith("there\n").contains("refused", "No such file");
+    assertThat(fixture.output(RuntimeFixture.script("ls /dev/kmsg"))).contains("No such file");
   }
 
   @Test
@@ -202,30 +205,31 @@ class SecurityIT extends OnStage {
                 Map.of(),
                 List.of(device)),
             "true");
-    assertThatThrownBy(() -> stage.run(spec))
+    assertThatThrownBy(() -> fixture.run(spec))
         .isInstanceOf(AgentException.InvalidSpec.class)
         .hasMessageContaining("/dev/nothing is not on this host");
   }
 
   @Test
   void namespacesCanBeTheHosts() throws Exception {
-    assertThat(stage.output(Stage.script("echo $$"))).isEqualTo("1");
+    assertThat(fixture.output(RuntimeFixture.script("echo $$"))).isEqualTo("1");
     var host = new SecuritySpec.Namespace.Host();
-    String shared = stage.output(namespaces(host, host, "echo $$; readlink /proc/self/ns/ipc"));
+    String shared = fixture.output(namespaces(host, host, "echo $$; readlink /proc/self/ns/ipc"));
     assertThat(shared).doesNotStartWith("1\n").endsWith(link("/proc/self/ns/ipc"));
   }
 
   @Test
   void namespacesCanBeAnotherContainers() throws Exception {
-    var ipc = Stage.script("echo seen > /dev/shm/note; sleep 60");
-    Container other = stage.runtime.create(Stage.id(), ipc);
+    var ipc = RuntimeFixture.script("echo seen > /dev/shm/note; sleep 60");
+    Container other = fixture.runtime.create(RuntimeFixture.id(), ipc);
     other.start();
     try {
       var with = new SecuritySpec.Namespace.Shared(other.id());
       org.awaitility.Awaitility.await()
           .until(() -> Runs.exec(other, "cat", "/dev/shm/note").equals("seen"));
       assertThat(
-              stage.output(namespaces(with, with, "cat /dev/shm/note; ps | grep -c 'sleep 6[0]'")))
+              fixture.output(
+                  namespaces(with, with, "cat /dev/shm/note; ps | grep -c 'sleep 6[0]'")))
           .isEqualTo("seen\n1");
     } finally {
       other.remove(true);
@@ -233,7 +237,7 @@ class SecurityIT extends OnStage {
   }
 
   private String capabilities(List<String> add, List<String> drop) throws InterruptedException {
-    return stage.output(
+    return fixture.output(
         with(
             new SecuritySpec(
                 add,
@@ -272,7 +276,7 @@ class SecurityIT extends OnStage {
   }
 
   private static ContainerSpec with(SecuritySpec security, String script) {
-    return Stage.script(script).withSecurity(security);
+    return RuntimeFixture.script(script).withSecurity(security);
   }
 
   private static String link(String path) throws Exception {

@@ -31,8 +31,8 @@ class UnifiedGroupsIT extends OnStage {
   @Test
   void aContainerSeesItsGroupAsTheRootAndCannotChangeIt() throws Exception {
     assertThat(
-            stage.output(
-                Stage.script(
+            fixture.output(
+                RuntimeFixture.script(
                     "grep ^0: /proc/self/cgroup; grep cgroup2 /proc/mounts | cut -d' ' -f2;"
                         + " mkdir /sys/fs/cgroup/x 2>/dev/null || echo refused")))
         .isEqualTo("0::/\n/sys/fs/cgroup\nrefused");
@@ -41,7 +41,8 @@ class UnifiedGroupsIT extends OnStage {
   @Test
   void freezingUsageAndProcessesAreThoseOfItsGroup() throws Exception {
     Container container =
-        stage.runtime.create(Stage.id(), Stage.script("sleep 300 & while true; do :; done"));
+        fixture.runtime.create(
+            RuntimeFixture.id(), RuntimeFixture.script("sleep 300 & while true; do :; done"));
     container.start();
     Awaitility.await().until(() -> container.stats().cpuNanos() > 1_000_000);
     assertThat(container.stats().pids()).isEqualTo(2);
@@ -57,7 +58,8 @@ class UnifiedGroupsIT extends OnStage {
   @Test
   void frozenProcessesDieOfAForcedRemovalWithoutBeingThawed() throws Exception {
     for (int times = 0; times < 3; times++) {
-      Container container = stage.runtime.create(Stage.id(), Stage.spec("sleep", "300"));
+      Container container =
+          fixture.runtime.create(RuntimeFixture.id(), RuntimeFixture.spec("sleep", "300"));
       container.start();
       ((Pausable) container).pause();
       awaitEvent(container, "frozen 1");
@@ -69,11 +71,11 @@ class UnifiedGroupsIT extends OnStage {
   @Test
   void limitsWithoutAControllerAreRefusedAndNothingElse() throws Exception {
     Assumptions.assumeFalse(CgroupSupport.read().controllers().contains("pids"));
-    var limited = Stage.script("true").withResources(Resources.DEFAULT.withPids(30));
-    assertThatThrownBy(() -> stage.output(limited))
+    var limited = RuntimeFixture.script("true").withResources(Resources.DEFAULT.withPids(30));
+    assertThatThrownBy(() -> fixture.output(limited))
         .isInstanceOf(AgentException.Unsupported.class)
         .hasMessageContaining("no control group controller 'pids'");
-    assertThat(stage.output(Stage.script("echo runs"))).isEqualTo("runs");
+    assertThat(fixture.output(RuntimeFixture.script("echo runs"))).isEqualTo("runs");
   }
 
   /** Runtimes return as soon as the kernel is told. */

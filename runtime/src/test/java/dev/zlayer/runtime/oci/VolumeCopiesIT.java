@@ -22,7 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Requires({Fact.ROOT, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX, Fact.OVERLAYFS})
 class VolumeCopiesIT {
   @TempDir Path copies;
-  private Stage stage;
+  private RuntimeFixture fixture;
 
   @BeforeEach
   void open(@TempDir Path directory) throws Exception {
@@ -36,12 +36,13 @@ class VolumeCopiesIT {
         """
             .formatted(copies));
     Files.setPosixFilePermissions(program, PosixFilePermissions.fromString("rwxr-xr-x"));
-    stage = Stage.open(directory, OciSettings.DEFAULT.withVolumeSync(program), Faults.NONE);
+    fixture =
+        RuntimeFixture.open(directory, OciSettings.DEFAULT.withVolumeSync(program), Faults.NONE);
   }
 
   @AfterEach
   void close() throws Exception {
-    stage.tearDown();
+    fixture.tearDown();
   }
 
   @Test
@@ -64,9 +65,9 @@ class VolumeCopiesIT {
   void onlyWritableNamedVolumesAreCopied() throws Exception {
     ended("one");
     Container reader =
-        stage.runtime.create(
-            Stage.id(),
-            Stage.script("cat /data/note")
+        fixture.runtime.create(
+            RuntimeFixture.id(),
+            RuntimeFixture.script("cat /data/note")
                 .withFileSystem(FileSystemSpec.of(new Mount.Named("one", "/data", true))));
     ((VolumeSyncing) reader).syncVolumes();
     assertThat(copies.resolve("one")).doesNotExist();
@@ -74,9 +75,9 @@ class VolumeCopiesIT {
 
   private Container ended(String volume) throws Exception {
     Container container =
-        stage.runtime.create(
-            Stage.id(),
-            Stage.script("echo kept > /data/note")
+        fixture.runtime.create(
+            RuntimeFixture.id(),
+            RuntimeFixture.script("echo kept > /data/note")
                 .withFileSystem(FileSystemSpec.of(new Mount.Named(volume, "/data", false))));
     container.start();
     Runs.end(container);

@@ -16,16 +16,16 @@ final class WasmAgent {
 
   public static void main(String[] arguments) throws Exception {
     Path directory = Path.of(arguments[0]);
-    var stage = WasmStage.open(directory.resolve("data"));
-    ImageRef hello = stage.image("hello", Files.readAllBytes(directory.resolve("hello.wasm")));
-    ImageRef spin = stage.image("spin", Files.readAllBytes(directory.resolve("spin.wasm")));
-    var ended = stage.runtime.create(id("ended"), ContainerSpec.of(hello));
+    var fixture = WasmStage.open(directory.resolve("data"));
+    ImageRef hello = fixture.image("hello", Files.readAllBytes(directory.resolve("hello.wasm")));
+    ImageRef spin = fixture.image("spin", Files.readAllBytes(directory.resolve("spin.wasm")));
+    var ended = fixture.runtime.create(id("ended"), ContainerSpec.of(hello));
     ended.start();
     if (!WasmStage.ended(ended).status().success()) {
       throw new IllegalStateException("it did not work");
     }
-    stage.runtime.create(id("running"), ContainerSpec.of(spin)).start();
-    stage.runtime.create(id("created"), ContainerSpec.of(hello));
+    fixture.runtime.create(id("running"), ContainerSpec.of(spin)).start();
+    fixture.runtime.create(id("created"), ContainerSpec.of(hello));
     Files.writeString(directory.resolve("ready"), System.getProperty("user.name"));
     new CountDownLatch(1).await();
   }

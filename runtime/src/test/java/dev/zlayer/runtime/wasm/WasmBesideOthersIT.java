@@ -30,9 +30,9 @@ class WasmBesideOthersIT {
   void aModuleGoesToItsRuntimeAndStaysThere() throws Exception {
     ContainerId id = WasmStage.id();
     ImageRef image;
-    try (var stage = WasmStage.open(directory)) {
-      image = stage.image("hello", Modules.hello());
-      CompositeRuntime composite = composite(stage);
+    try (var fixture = WasmStage.open(directory)) {
+      image = fixture.image("hello", Modules.hello());
+      CompositeRuntime composite = composite(fixture);
       Container container = composite.create(id, ContainerSpec.of(image));
       assertThat(container.inspect().runtime()).isEqualTo("wasm");
       container.start();
@@ -41,20 +41,20 @@ class WasmBesideOthersIT {
       assertThatThrownBy(() -> composite.create(WasmStage.id(), windows))
           .isInstanceOf(AgentException.RouteToPeer.class);
     }
-    try (var stage = WasmStage.open(directory)) {
-      Container found = composite(stage).find(id).orElseThrow();
+    try (var fixture = WasmStage.open(directory)) {
+      Container found = composite(fixture).find(id).orElseThrow();
       assertThat(WasmStage.ended(found).status()).isEqualTo(new ExitStatus.Code(0));
       assertThat(WasmStage.lines(found)).containsExactly("hello");
       found.start();
       WasmStage.ended(found);
       assertThat(WasmStage.lines(found)).containsExactly("hello", "hello");
       found.remove(false);
-      assertThat(composite(stage).find(id)).isEmpty();
+      assertThat(composite(fixture).find(id)).isEmpty();
     }
   }
 
-  private static CompositeRuntime composite(WasmStage stage) {
+  private static CompositeRuntime composite(WasmStage fixture) {
     var primary = new FakeRuntime(new FakeWorld(InstantSource.system()));
-    return CompositeRuntime.open(List.of(primary, stage.runtime), stage.dirs.dispatch());
+    return CompositeRuntime.open(List.of(primary, fixture.runtime), fixture.dirs.dispatch());
   }
 }

@@ -21,16 +21,16 @@ import org.junit.jupiter.api.io.TempDir;
 @Requires({Fact.WASI_CLANG, Fact.WABT})
 class WasmContractIT extends RuntimeContract {
   @TempDir static Path directory;
-  private static WasmStage stage;
+  private static WasmStage fixture;
   private static ImageRef image;
   private static ImageRef unlinkable;
 
   @BeforeAll
   static void open() throws InterruptedException {
-    stage = WasmStage.open(directory);
-    image = stage.image("workload", Modules.workload());
+    fixture = WasmStage.open(directory);
+    image = fixture.image("workload", Modules.workload());
     unlinkable =
-        stage.image(
+        fixture.image(
             "unlinkable",
             WasmMaker.ofText(
                 "(module (import \"env\" \"nobody_has_it\" (func)) (func (export \"_start\")))"));
@@ -38,19 +38,19 @@ class WasmContractIT extends RuntimeContract {
 
   @AfterAll
   static void close() {
-    stage.close();
+    fixture.close();
   }
 
   @Override
   protected ContainerRuntime runtime() {
-    return stage.runtime;
+    return fixture.runtime;
   }
 
   @Override
   protected ContainerRuntime restarted() {
-    stage.close();
-    stage = WasmStage.open(directory);
-    return stage.runtime;
+    fixture.close();
+    fixture = WasmStage.open(directory);
+    return fixture.runtime;
   }
 
   @Override

@@ -33,21 +33,21 @@ class WasmCrashIT {
   void whatRanInAKilledAgentHasEndedAndNobodyKnowsHow() throws Exception {
     Process agent = agent(List.of(), System.getProperty("java.class.path"));
     agent.destroyForcibly().waitFor();
-    try (var stage = WasmStage.open(directory.resolve("data"))) {
-      assertThat(stage.runtime.list()).hasSize(3);
-      assertThat(find(stage, "created").status()).isInstanceOf(ContainerStatus.Created.class);
-      Container ended = find(stage, "ended");
+    try (var fixture = WasmStage.open(directory.resolve("data"))) {
+      assertThat(fixture.runtime.list()).hasSize(3);
+      assertThat(find(fixture, "created").status()).isInstanceOf(ContainerStatus.Created.class);
+      Container ended = find(fixture, "ended");
       assertThat(WasmStage.ended(ended).status()).isEqualTo(new ExitStatus.Code(0));
       assertThat(WasmStage.lines(ended)).containsExactly("hello");
-      Container running = find(stage, "running");
+      Container running = find(fixture, "running");
       assertThat(WasmStage.ended(running).status()).isInstanceOf(ExitStatus.Unknown.class);
       running.start();
       assertThat(running.status()).isInstanceOf(ContainerStatus.Running.class);
       assertThat(running.inspect().restarts()).isEqualTo(1);
-      for (Container container : stage.runtime.list()) {
+      for (Container container : fixture.runtime.list()) {
         container.remove(true);
       }
-      assertThat(stage.dirs.wasmContainers()).isEmptyDirectory();
+      assertThat(fixture.dirs.wasmContainers()).isEmptyDirectory();
     }
   }
 
@@ -65,8 +65,8 @@ class WasmCrashIT {
     assertThat(Files.getOwner(directory.resolve("ready")).getName()).isEqualTo("nobody");
   }
 
-  private static Container find(WasmStage stage, String service) {
-    return stage.runtime.find(WasmAgent.id(service)).orElseThrow();
+  private static Container find(WasmStage fixture, String service) {
+    return fixture.runtime.find(WasmAgent.id(service)).orElseThrow();
   }
 
   private Process agent(List<String> prefix, String classPath) throws IOException {

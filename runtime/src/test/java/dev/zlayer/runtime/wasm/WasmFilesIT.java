@@ -33,7 +33,7 @@ import org.junit.jupiter.api.io.TempDir;
 class WasmFilesIT {
   @TempDir static Path directory;
   @TempDir Path place;
-  private static WasmStage stage;
+  private static WasmStage fixture;
   private static ImageRef image;
   private Path inside;
   private Path outside;
@@ -84,13 +84,13 @@ class WasmFilesIT {
 
   @BeforeAll
   static void open() throws InterruptedException {
-    stage = WasmStage.open(directory);
-    image = stage.image("files", WasmMaker.ofC(PROGRAM));
+    fixture = WasmStage.open(directory);
+    image = fixture.image("files", WasmMaker.ofC(PROGRAM));
   }
 
   @AfterAll
   static void close() {
-    stage.close();
+    fixture.close();
   }
 
   @BeforeEach
@@ -112,7 +112,7 @@ class WasmFilesIT {
   }
 
   private static List<String> run(ContainerSpec spec, Mount... mounts) throws InterruptedException {
-    return stage.run(spec.withFileSystem(FileSystemSpec.of(mounts))).lines();
+    return fixture.run(spec.withFileSystem(FileSystemSpec.of(mounts))).lines();
   }
 
   @Test
@@ -278,13 +278,13 @@ class WasmFilesIT {
     var spec =
         WasmStage.spec(image, "read", "/own/f", "write", "/own/f")
             .withFileSystem(FileSystemSpec.of(new Mount.Anonymous("/own")));
-    Container container = stage.start(spec);
+    Container container = fixture.start(spec);
     WasmStage.ended(container);
     container.start();
     WasmStage.ended(container);
     assertThat(WasmStage.lines(container))
         .containsExactly("No such file or directory", "ok", "written", "ok");
-    Path volumes = stage.dirs.anonymousVolumes(container.id().runtimeName());
+    Path volumes = fixture.dirs.anonymousVolumes(container.id().runtimeName());
     assertThat(volumes).exists();
     container.remove(false);
     assertThat(volumes).doesNotExist();
@@ -297,11 +297,11 @@ class WasmFilesIT {
     wrong.add(new Mount.Tmpfs("/tmp", OptionalLong.empty(), OptionalInt.empty()));
     for (Mount mount : wrong) {
       var spec = WasmStage.spec(image).withFileSystem(FileSystemSpec.of(mount));
-      assertThatThrownBy(() -> stage.create(spec)).isInstanceOf(AgentException.Unsupported.class);
+      assertThatThrownBy(() -> fixture.create(spec)).isInstanceOf(AgentException.Unsupported.class);
     }
     var absent =
         WasmStage.spec(image)
             .withFileSystem(FileSystemSpec.of(new Mount.Bind(place.resolve("no"), "/x", true)));
-    assertThatThrownBy(() -> stage.create(absent)).isInstanceOf(AgentException.InvalidSpec.class);
+    assertThatThrownBy(() -> fixture.create(absent)).isInstanceOf(AgentException.InvalidSpec.class);
   }
 }

@@ -31,21 +31,21 @@ class WasmImagesIT {
 
   @Test
   void runsArtifactsImagesOfOneModuleAndLocalFiles() throws InterruptedException {
-    try (var stage = WasmStage.open(directory)) {
+    try (var fixture = WasmStage.open(directory)) {
       byte[] module = Modules.hello();
       TarEntry file = TarEntry.file("app/hello.wasm", module);
       var images =
           new ImageRef[] {
-            stage.image("file", module),
-            stage.load("artifact", ImageMaker.wasm(module)),
-            stage.load(
+            fixture.image("file", module),
+            fixture.load("artifact", ImageMaker.wasm(module)),
+            fixture.load(
                 "packed",
                 ImageMaker.scratch()
                     .platform(Platform.of("wasi", "wasm"))
                     .layer(file)
                     .entrypoint("/app/hello.wasm")
                     .make()),
-            stage.load(
+            fixture.load(
                 "annotated",
                 ImageMaker.scratch()
                     .annotation("module.wasm.image/variant", "compat")
@@ -53,42 +53,43 @@ class WasmImagesIT {
                     .make())
           };
       for (ImageRef image : images) {
-        var info = stage.store.images().find(image).orElseThrow().info();
+        var info = fixture.store.images().find(image).orElseThrow().info();
         assertThat(info.kind()).isEqualTo(Capabilities.ArtifactKind.WASM_MODULE);
-        assertThat(info.platform().filter(stage.runtime.capabilities()::serves)).isPresent();
-        var ended = stage.run(ContainerSpec.of(image));
+        assertThat(info.platform().filter(fixture.runtime.capabilities()::serves)).isPresent();
+        var ended = fixture.run(ContainerSpec.of(image));
         assertThat(ended.outcome().status()).isEqualTo(new ExitStatus.Code(0));
         assertThat(ended.lines()).containsExactly("hello");
       }
-      assertThat(stage.store.check().findings()).isEmpty();
-      assertThat(stage.dirs.layers()).as("nothing is unpacked").isEmptyDirectory();
+      assertThat(fixture.store.check().findings()).isEmpty();
+      assertThat(fixture.dirs.layers()).as("nothing is unpacked").isEmptyDirectory();
     }
   }
 
   @Test
   void refusesWhatIsNoCommand() throws InterruptedException {
-    try (var stage = WasmStage.open(directory)) {
+    try (var fixture = WasmStage.open(directory)) {
       ImageRef library =
-          stage.image("library", WasmMaker.ofText("(module (func (export \"add\")))"));
+          fixture.image("library", WasmMaker.ofText("(module (func (export \"add\")))"));
       var spec = ContainerSpec.of(library);
-      assertThatThrownBy(() -> stage.create(spec))
+      assertThatThrownBy(() -> fixture.create(spec))
           .isInstanceOf(AgentException.CreateFailed.class)
           .hasMessageContaining("only commands");
       var component = new byte[] {0, 'a', 's', 'm', 0x0d, 0, 1, 0};
-      var newer = ContainerSpec.of(stage.image("component", component));
-      assertThatThrownBy(() -> stage.create(newer))
+      var newer = ContainerSpec.of(fixture.image("component", component));
+      assertThatThrownBy(() -> fixture.create(newer))
           .isInstanceOf(AgentException.CreateFailed.class)
           .hasMessageContaining("preview 2");
       var damaged =
-          ContainerSpec.of(stage.image("damaged", new byte[] {0, 'a', 's', 'm', 1, 0, 0, 0, 9, 9}));
-      assertThatThrownBy(() -> stage.create(damaged))
+          ContainerSpec.of(
+              fixture.image("damaged", new byte[] {0, 'a', 's', 'm', 1, 0, 0, 0, 9, 9}));
+      assertThatThrownBy(() -> fixture.create(damaged))
           .isInstanceOf(AgentException.CreateFailed.class);
       var linux =
           ContainerSpec.of(
-              stage.load("linux", ImageMaker.scratch().layer(TarEntry.file("f", "x")).make()));
-      assertThatThrownBy(() -> stage.create(linux))
+              fixture.load("linux", ImageMaker.scratch().layer(TarEntry.file("f", "x")).make()));
+      assertThatThrownBy(() -> fixture.create(linux))
           .isInstanceOf(AgentException.WrongPlatform.class);
-      assertThat(stage.runtime.list()).isEmpty();
+      assertThat(fixture.runtime.list()).isEmpty();
     }
   }
 
@@ -96,17 +97,17 @@ class WasmImagesIT {
   void compiledClassesAreKeptAndADamagedFileIsMadeAgain() throws Exception {
     byte[] module = Modules.hello();
     ImageRef image;
-    try (var stage = WasmStage.open(directory)) {
-      image = stage.image("hello", module);
-      assertThat(stage.run(ContainerSpec.of(image)).lines()).containsExactly("hello");
+    try (var fixture = WasmStage.open(directory)) {
+      image = fixture.image("hello", module);
+      assertThat(fixture.run(ContainerSpec.of(image)).lines()).containsExactly("hello");
     }
     Path compiled = only(directory.resolve("wasm/compiled"));
     byte[] classes = Files.readAllBytes(compiled);
     Files.setLastModifiedTime(compiled, FileTime.from(Instant.EPOCH));
     Object key =
         Files.readAttributes(compiled, java.nio.file.attribute.BasicFileAttributes.class).fileKey();
-    try (var stage = WasmStage.open(directory)) {
-      assertThat(stage.run(ContainerSpec.of(image)).lines()).containsExactly("hello");
+    try (var fixture = WasmStage.open(directory)) {
+      assertThat(fixture.run(ContainerSpec.of(image)).lines()).containsExactly("hello");
     }
     assertThat(
             Files.readAttributes(compiled, java.nio.file.attribute.BasicFileAttributes.class)
@@ -119,8 +120,8 @@ class WasmImagesIT {
       byte[] damaged = classes.clone();
       damaged[at] ^= 1;
       Files.write(compiled, damaged);
-      try (var stage = WasmStage.open(directory)) {
-        assertThat(stage.run(ContainerSpec.of(image)).lines()).containsExactly("hello");
+      try (var fixture = WasmStage.open(directory)) {
+        assertThat(fixture.run(ContainerSpec.of(image)).lines()).containsExactly("hello");
       }
       assertThat(compiled).isRegularFile();
       assertThat(new String(Files.readAllBytes(compiled), 0, 7, StandardCharsets.US_ASCII))
@@ -130,11 +131,11 @@ class WasmImagesIT {
 
   @Test
   void aContainerKeepsItsModuleWhenItsImageIsGone() throws InterruptedException {
-    try (var stage = WasmStage.open(directory)) {
-      ImageRef image = stage.image("hello", Modules.hello());
-      Container container = stage.create(ContainerSpec.of(image));
-      assertThat(stage.runtime.uses()).hasSize(1);
-      stage.store.images().remove(image, true);
+    try (var fixture = WasmStage.open(directory)) {
+      ImageRef image = fixture.image("hello", Modules.hello());
+      Container container = fixture.create(ContainerSpec.of(image));
+      assertThat(fixture.runtime.uses()).hasSize(1);
+      fixture.store.images().remove(image, true);
       container.start();
       assertThat(WasmStage.ended(container).status().success()).isTrue();
       container.remove(false);

@@ -38,24 +38,24 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Requires({Fact.WASI_CLANG, Fact.WABT})
 class WasmProgramIT {
   @TempDir static Path directory;
-  private static WasmStage stage;
+  private static WasmStage fixture;
   private static ImageRef workload;
 
   @BeforeAll
   static void open() throws InterruptedException {
-    stage = WasmStage.open(directory);
-    workload = stage.image("workload", Modules.workload());
+    fixture = WasmStage.open(directory);
+    workload = fixture.image("workload", Modules.workload());
   }
 
   @AfterAll
   static void close() {
-    stage.close();
+    fixture.close();
   }
 
   @Test
   void seesArgumentsEnvironmentClockAndRandom() throws InterruptedException {
     ImageRef image =
-        stage.image(
+        fixture.image(
             "facts",
             WasmMaker.ofC(
                 """
@@ -80,7 +80,7 @@ class WasmProgramIT {
             .withEnv(Map.of("GREETING", "a=b c", "EMPTY", ""));
     Instant before = Instant.now();
     var ended =
-        stage.run(ContainerSpec.of(image).withNetwork(NetworkSpec.NONE).withProcess(process));
+        fixture.run(ContainerSpec.of(image).withNetwork(NetworkSpec.NONE).withProcess(process));
     assertThat(ended.outcome().status()).isEqualTo(new ExitStatus.Code(4));
     assertThat(ended.lines().subList(0, 6))
         .containsExactly("prog", "one two", "drei ö", "a=b c", "", "random");
@@ -90,7 +90,7 @@ class WasmProgramIT {
 
   @Test
   void aModuleWithoutAnyWordIsCalledLikeItsImage() throws InterruptedException {
-    Container container = stage.create(ContainerSpec.of(workload));
+    Container container = fixture.create(ContainerSpec.of(workload));
     assertThat(container.inspect().command()).containsExactly("workload");
     assertThat(container.inspect().runtime()).isEqualTo("wasm");
     container.remove(false);
@@ -99,9 +99,9 @@ class WasmProgramIT {
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void aSpinningModuleIsEnded(boolean text) throws InterruptedException {
-    ImageRef image = text ? stage.image("spin", Modules.spin()) : workload;
+    ImageRef image = text ? fixture.image("spin", Modules.spin()) : workload;
     ContainerSpec spec = text ? WasmStage.spec(image) : WasmStage.spec(image, "out:up", "spin");
-    Container container = stage.start(spec);
+    Container container = fixture.start(spec);
     if (!text) {
       assertThat(WasmStage.firstLine(container)).isEqualTo("up");
     }
@@ -121,7 +121,7 @@ class WasmProgramIT {
 
   @Test
   void aSleepingModuleIsEndedAndOneThatIsToldToIgnoreGoesOn() throws InterruptedException {
-    Container container = stage.start(WasmStage.spec(workload, "forever"));
+    Container container = fixture.start(WasmStage.spec(workload, "forever"));
     container.kill(Signal.parse("WINCH"));
     assertThat(container.status()).isInstanceOf(ContainerStatus.Running.class);
     assertThatThrownBy(() -> container.kill(Signal.parse("STOP")))
@@ -135,7 +135,7 @@ class WasmProgramIT {
   @Test
   void memoryStaysWithinItsLimit() throws InterruptedException {
     ImageRef image =
-        stage.image(
+        fixture.image(
             "hungry",
             WasmMaker.ofC(
                 """
@@ -150,14 +150,14 @@ class WasmProgramIT {
                 }
                 """));
     var limited = WasmStage.spec(image).withResources(Resources.DEFAULT.withMemory(8 << 20));
-    var ended = stage.run(limited);
+    var ended = fixture.run(limited);
     assertThat(ended.outcome().status())
         .as(ended.lines().toString())
         .isEqualTo(new ExitStatus.Code(7));
     assertThat(Integer.parseInt(ended.lines().getFirst())).isBetween(5, 8);
 
     var tiny = WasmStage.spec(image).withResources(Resources.DEFAULT.withMemory(64 << 10));
-    Container container = stage.create(tiny);
+    Container container = fixture.create(tiny);
     assertThatThrownBy(container::start)
         .isInstanceOf(AgentException.StartFailed.class)
         .hasMessageContaining("KiB of memory to begin with");
@@ -168,19 +168,19 @@ class WasmProgramIT {
   @Test
   void trapsAndEndlessRecursionAreToldAndLeaveTheAgentAlone() throws InterruptedException {
     ImageRef trap =
-        stage.image(
+        fixture.image(
             "trap",
             WasmMaker.ofText(
                 "(module (memory (export \"memory\") 1) (func (export \"_start\") unreachable))"));
-    var trapped = stage.run(WasmStage.spec(trap));
+    var trapped = fixture.run(WasmStage.spec(trap));
     assertThat(trapped.outcome().status().exitCode()).hasValue(134);
     assertThat(trapped.lines().getLast()).startsWith("trap: ").contains("unreachable");
 
     ImageRef deep =
-        stage.image(
+        fixture.image(
             "deep",
             WasmMaker.ofText("(module (func $f (call $f)) (func (export \"_start\") (call $f)))"));
-    var exhausted = stage.run(WasmStage.spec(deep));
+    var exhausted = fixture.run(WasmStage.spec(deep));
     assertThat(exhausted.outcome().status().exitCode()).hasValue(134);
     assertThat(exhausted.lines().getLast()).contains("stack");
   }
@@ -189,7 +189,7 @@ class WasmProgramIT {
   @Test
   void tablesCountAgainstTheMemoryLimit() throws InterruptedException {
     ImageRef image =
-        stage.image(
+        fixture.image(
             "tables",
             WasmMaker.ofText(
                 """
@@ -206,17 +206,17 @@ class WasmProgramIT {
                     (call $exit (i32.div_u (table.size $t) (i32.const 50000)))))
                 """));
     var limited = WasmStage.spec(image).withResources(Resources.DEFAULT.withMemory(8 << 20));
-    var ended = stage.run(limited);
+    var ended = fixture.run(limited);
     assertThat(ended.outcome().status().exitCode().orElseThrow())
         .as(ended.lines().toString())
         .isBetween(3, 9);
 
     ImageRef large =
-        stage.image(
+        fixture.image(
             "large",
             WasmMaker.ofText("(module (table 9000000 funcref) (func (export \"_start\")))"));
     Container container =
-        stage.create(WasmStage.spec(large).withResources(Resources.DEFAULT.withMemory(8 << 20)));
+        fixture.create(WasmStage.spec(large).withResources(Resources.DEFAULT.withMemory(8 << 20)));
     assertThatThrownBy(container::start)
         .isInstanceOf(AgentException.StartFailed.class)
         .hasMessageContaining("a table of 9000000 entries");
@@ -227,7 +227,7 @@ class WasmProgramIT {
   @Test
   void aGreedyReadTakesNothingFromTheAgent() throws InterruptedException {
     ImageRef image =
-        stage.image(
+        fixture.image(
             "greedy",
             WasmMaker.ofText(
                 """
@@ -241,14 +241,14 @@ class WasmProgramIT {
                     (call $exit
                       (call $read (i32.const 0) (i32.const 0) (i32.const 1) (i32.const 8)))))
                 """));
-    assertThat(stage.run(WasmStage.spec(image)).outcome().status())
+    assertThat(fixture.run(WasmStage.spec(image)).outcome().status())
         .isEqualTo(new ExitStatus.Code(28));
   }
 
   @Test
   void inputComesFromWhoeverIsAttached() throws Exception {
     ImageRef image =
-        stage.image(
+        fixture.image(
             "cat",
             WasmMaker.ofC(
                 """
@@ -260,7 +260,7 @@ class WasmProgramIT {
                 }
                 """));
     var process = ProcessSpec.DEFAULT.withStdin(true);
-    Container container = stage.start(WasmStage.spec(image).withProcess(process));
+    Container container = fixture.start(WasmStage.spec(image).withProcess(process));
     try (var session = ((Attachable) container).attach()) {
       session.stdin().write("hello\n".getBytes(StandardCharsets.UTF_8));
       session.stdin().close();
@@ -271,14 +271,14 @@ class WasmProgramIT {
     assertThat(WasmStage.lines(container)).containsExactly("hello");
     container.remove(false);
 
-    var without = stage.run(WasmStage.spec(image));
+    var without = fixture.run(WasmStage.spec(image));
     assertThat(without.outcome().status()).isEqualTo(new ExitStatus.Code(0));
   }
 
   @Test
   void outputIsBounded() throws Exception {
     ImageRef image =
-        stage.image(
+        fixture.image(
             "chatty",
             WasmMaker.ofC(
                 """
@@ -289,14 +289,14 @@ class WasmProgramIT {
                 }
                 """));
     var spec = WasmStage.spec(image).withLogs(new LogSpec(64 << 10, 3));
-    Container container = stage.start(spec);
+    Container container = fixture.start(spec);
     WasmStage.ended(container);
     var lines = WasmStage.lines(container);
     assertThat(lines.size()).isBetween(1000, 5000);
     assertThat(lines.getLast()).startsWith("line 19999 ");
     int first = Integer.parseInt(lines.getFirst().split(" ")[1]);
     assertThat(lines.size()).as("without a gap").isEqualTo(20000 - first);
-    Path logs = stage.dirs.wasmContainer(container.id().runtimeName()).logs();
+    Path logs = fixture.dirs.wasmContainer(container.id().runtimeName()).logs();
     long kept = 0;
     try (var files = Files.list(logs)) {
       for (Path file : files.filter(f -> f.toString().matches(".*output\\.[0-9]+")).toList()) {
@@ -310,7 +310,7 @@ class WasmProgramIT {
 
   @Test
   void whatAModuleCannotHaveIsRefusedWithAReason() throws InterruptedException {
-    Container container = stage.start(WasmStage.spec(workload, "forever"));
+    Container container = fixture.start(WasmStage.spec(workload, "forever"));
     assertThatThrownBy(() -> container.exec(ExecSpec.of("true")))
         .isInstanceOf(AgentException.Unsupported.class)
         .hasMessageContaining("one program");
@@ -318,11 +318,11 @@ class WasmProgramIT {
     assertThat(container.ip()).isEmpty();
     container.remove(true);
     var cpus = WasmStage.spec(workload).withResources(Resources.DEFAULT.withCpus(1));
-    assertThatThrownBy(() -> stage.create(cpus))
+    assertThatThrownBy(() -> fixture.create(cpus))
         .isInstanceOf(AgentException.Unsupported.class)
         .hasMessageContaining("a cpu limit");
     var host = WasmStage.spec(workload).withNetwork(NetworkSpec.of(new NetworkSpec.Mode.Host()));
-    assertThatThrownBy(() -> stage.create(host))
+    assertThatThrownBy(() -> fixture.create(host))
         .isInstanceOf(AgentException.Unsupported.class)
         .hasMessageContaining("no network");
   }

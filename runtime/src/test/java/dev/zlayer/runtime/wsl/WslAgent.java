@@ -15,9 +15,9 @@ final class WslAgent {
 
   /** Arguments: what stands for wsl.exe, the directory of Windows, and the step to die at. */
   public static void main(String[] args) throws Exception {
-    WslStage stage =
+    WslStage fixture =
         WslStage.open(Path.of(args[0]), Path.of(args[1]), step -> dieAt(args[2], step));
-    Container container = stage.runtime.create(ID, WslStage.script("sleep 300"));
+    Container container = fixture.runtime.create(ID, WslStage.script("sleep 300"));
     container.start();
     try (var _ = container.exec(ExecSpec.of("sleep", "4242"))) {
       dieAt(args[2], "exec.started");

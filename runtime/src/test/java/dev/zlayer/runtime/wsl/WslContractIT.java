@@ -19,33 +19,33 @@ import org.junit.jupiter.api.io.TempDir;
 class WslContractIT extends RuntimeContract {
   @TempDir static Path directory;
   private static StandInWsl wsl;
-  private static WslStage stage;
+  private static WslStage fixture;
 
   @BeforeAll
   static void open() throws Exception {
     wsl = StandInWsl.open(directory);
-    stage = WslStage.open(wsl);
+    fixture = WslStage.open(wsl);
   }
 
   @AfterAll
   static void close() throws Exception {
     try (var _ = wsl) {
-      stage.tearDown();
+      fixture.tearDown();
       WslStage.assertNothingLeft(wsl);
     }
   }
 
   @Override
   protected ContainerRuntime runtime() {
-    return stage.runtime;
+    return fixture.runtime;
   }
 
   @Override
   protected ContainerRuntime restarted() {
     try {
-      stage.close();
-      stage = WslStage.open(wsl);
-      return stage.runtime;
+      fixture.close();
+      fixture = WslStage.open(wsl);
+      return fixture.runtime;
     } catch (Exception e) {
       throw new AgentException.Internal("cannot open the runtime anew", e);
     }

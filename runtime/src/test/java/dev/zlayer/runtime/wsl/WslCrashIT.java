@@ -49,8 +49,8 @@ class WslCrashIT {
   @ValueSource(strings = {"create.recorded", "create.root", "remove.processes", "remove.root"})
   void whatIsHalfMadeOrHalfGoneGoes(String step) throws Exception {
     dieAt(step);
-    try (WslStage stage = WslStage.open(wsl)) {
-      assertThat(stage.runtime.list()).isEmpty();
+    try (WslStage fixture = WslStage.open(wsl)) {
+      assertThat(fixture.runtime.list()).isEmpty();
     }
     WslStage.assertNothingLeft(wsl);
   }
@@ -59,8 +59,8 @@ class WslCrashIT {
   @ValueSource(strings = {"start.prepared", "start.monitored", "start.created"})
   void whatDoesNotRunYetCanBeStarted(String step) throws Exception {
     dieAt(step);
-    try (WslStage stage = WslStage.open(wsl)) {
-      Container container = stage.runtime.find(WslAgent.ID).orElseThrow();
+    try (WslStage fixture = WslStage.open(wsl)) {
+      Container container = fixture.runtime.find(WslAgent.ID).orElseThrow();
       assertThat(container.status()).isInstanceOf(ContainerStatus.Created.class);
       container.start();
       assertThat(container.status()).isInstanceOf(ContainerStatus.Running.class);
@@ -73,8 +73,8 @@ class WslCrashIT {
   @ValueSource(strings = {"start.started", "exec.started", "stop.signalled"})
   void whatRunsGoesOnAndItsEndBecomesKnown(String step) throws Exception {
     dieAt(step);
-    try (WslStage stage = WslStage.open(wsl)) {
-      Container container = stage.runtime.find(WslAgent.ID).orElseThrow();
+    try (WslStage fixture = WslStage.open(wsl)) {
+      Container container = fixture.runtime.find(WslAgent.ID).orElseThrow();
       assertThat(container.status()).isInstanceOf(ContainerStatus.Running.class);
       Awaitility.await("what was run by the agent that is no more")
           .atMost(WslStage.PATIENCE)

@@ -110,7 +110,8 @@ class WslDistributionIT {
     Files.copy(Path.of("/bin/busybox"), bundle.resolve("rootfs/bin/sh"));
     Files.writeString(bundle.resolve("config.json"), config(name));
     var runc =
-        new OciCommands(Path.of("runc"), Path.of("/state"), false, PATIENCE, new WslReach(debian));
+        new OciCommands(
+            Path.of("runc"), Path.of("/state"), false, PATIENCE, new WslTransport(debian));
     assertThat(runc.state(name)).isEqualTo("unknown");
     try {
       var created =

@@ -40,18 +40,18 @@ import org.junit.jupiter.api.io.TempDir;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class WslIT {
   private StandInWsl wsl;
-  private WslStage stage;
+  private WslStage fixture;
 
   @BeforeAll
   void open(@TempDir Path directory) throws Exception {
     wsl = StandInWsl.open(directory);
-    stage = WslStage.open(wsl);
+    fixture = WslStage.open(wsl);
   }
 
   @AfterAll
   void close() throws Exception {
     try (var _ = wsl) {
-      stage.tearDown();
+      fixture.tearDown();
       WslStage.assertNothingLeft(wsl);
     }
   }
@@ -66,7 +66,7 @@ class WslIT {
             new Mount.Bind(Path.of("C:\\My Data\\it's"), "/windows", true),
             new Mount.Bind(Path.of("\\\\wsl.localhost\\Debian\\srv\\own"), "/linux", false));
     String output =
-        stage.output(
+        fixture.output(
             WslStage.script(
                     "cat /windows/file; echo; cat /linux/file; echo back >/linux/new;"
                         + "echo x >/windows/file || echo read-only")
@@ -76,7 +76,7 @@ class WslIT {
     assertThat(data.resolve("file")).hasContent("of Windows");
     var absent = FileSystemSpec.of(new Mount.Bind(Path.of("D:\\nowhere"), "/x", false));
     assertThatThrownBy(
-            () -> stage.runtime.create(WslStage.id(), WslStage.script("").withFileSystem(absent)))
+            () -> fixture.runtime.create(WslStage.id(), WslStage.script("").withFileSystem(absent)))
         .isInstanceOf(AgentException.InvalidSpec.class)
         .hasMessageContaining("there is no /mnt/d/nowhere in the WSL distribution 'Debian'");
   }
@@ -85,7 +85,7 @@ class WslIT {
   void volumesAreFilledFromTheImageAndOutliveTheContainer() throws Exception {
     ImageRef image = ImageRef.parse("localhost/filled:1");
     WslStage.load(
-        stage.store,
+        fixture.store,
         ImageMaker.busybox()
             .layer(
                 TarEntry.directory("data").withOwner(7, 8),
@@ -102,8 +102,9 @@ class WslIT {
                 "cat /data/first; stat -c ' %u:%g' /data; test -e /outside/passwd || echo nothing"
                     + " of the distribution; echo more >/data/second")
             .withFileSystem(mounts);
-    assertThat(stage.output(spec)).isEqualTo("from the image 7:8\nnothing of the distribution");
-    assertThat(stage.output(new ContainerSpecs(image).script("cat /data/*").withFileSystem(mounts)))
+    assertThat(fixture.output(spec)).isEqualTo("from the image 7:8\nnothing of the distribution");
+    assertThat(
+            fixture.output(new ContainerSpecs(image).script("cat /data/*").withFileSystem(mounts)))
         .isEqualTo("from the imagemore");
   }
 
@@ -120,7 +121,7 @@ class WslIT {
   void layersHideWhatIsBelowThem() throws Exception {
     ImageRef image = ImageRef.parse("localhost/layered:1");
     WslStage.load(
-        stage.store,
+        fixture.store,
         ImageMaker.busybox()
             .layer(
                 TarEntry.file("gone", "x"),
@@ -143,7 +144,7 @@ class WslIT {
             .make(),
         image);
     String output =
-        stage.output(
+        fixture.output(
             new ContainerSpecs(image)
                 .script(
                     "ls -d /gone 2>/dev/null; ls /opaque /again; cat /both; echo;"
@@ -156,22 +157,22 @@ class WslIT {
   void aLayerThatIsNotWhatTheImageSaysIsRefused() throws Exception {
     ImageRef image = ImageRef.parse("localhost/false:1");
     WslStage.load(
-        stage.store, ImageMaker.busybox().layer(TarEntry.file("honest", "yes")).make(), image);
-    var layer = stage.store.images().find(image).orElseThrow().layers().getLast();
-    Path blob = stage.dirs.imageBlobs().resolve("sha256").resolve(layer.digest().hex());
+        fixture.store, ImageMaker.busybox().layer(TarEntry.file("honest", "yes")).make(), image);
+    var layer = fixture.store.images().find(image).orElseThrow().layers().getLast();
+    Path blob = fixture.dirs.imageBlobs().resolve("sha256").resolve(layer.digest().hex());
     var other = ImageMaker.busybox().layer(TarEntry.file("honest", "no!")).make();
     byte[] before = Files.readAllBytes(blob);
     Files.delete(blob);
     Files.write(blob, other.layers().getLast().blob().bytes());
     try {
       assertThatThrownBy(
-              () -> stage.runtime.create(WslStage.id(), new ContainerSpecs(image).script("")))
+              () -> fixture.runtime.create(WslStage.id(), new ContainerSpecs(image).script("")))
           .isInstanceOf(AgentException.CreateFailed.class)
           .hasMessageContaining("is not what the image says");
     } finally {
       Files.write(blob, before);
     }
-    assertThat(stage.output(new ContainerSpecs(image).script("cat /honest"))).isEqualTo("yes");
+    assertThat(fixture.output(new ContainerSpecs(image).script("cat /honest"))).isEqualTo("yes");
   }
 
   @Test
@@ -180,22 +181,22 @@ class WslIT {
     ContainerSpec spec =
         WslStage.script("test -c /dev/dxg && cat /usr/lib/wsl/lib/* && echo $LD_LIBRARY_PATH")
             .withGpu(wanted);
-    assertThatThrownBy(() -> stage.runtime.create(WslStage.id(), spec))
+    assertThatThrownBy(() -> fixture.runtime.create(WslStage.id(), spec))
         .isInstanceOf(AgentException.WslGpuUnavailable.class)
         .hasMessageContaining("/dev/dxg is missing");
     wsl.addGpu();
-    assertThat(stage.output(spec)).isEqualTo("driver\n/usr/lib/wsl/lib");
+    assertThat(fixture.output(spec)).isEqualTo("driver\n/usr/lib/wsl/lib");
   }
 
   @Test
   void whatCannotBeHonouredIsRefusedWithTheReason() {
     assertThatThrownBy(
             () ->
-                stage.runtime.create(
+                fixture.runtime.create(
                     WslStage.id(), WslStage.script("").withNetwork(NetworkSpec.DEFAULT)))
         .isInstanceOf(AgentException.Unsupported.class)
         .hasMessageContaining("runtime 'wsl': a bridge network: give it the network 'host'");
-    assertThat(stage.runtime.list()).isEmpty();
+    assertThat(fixture.runtime.list()).isEmpty();
   }
 
   @Test
@@ -204,7 +205,7 @@ class WslIT {
         WslStage.script("id -u; ulimit -n; cat /proc/net/dev | wc -l; hostname; sleep 1000")
             .withNetwork(NetworkSpec.of(new NetworkSpec.Mode.Host()).withHostname("inside"))
             .withResources(Resources.DEFAULT.withMemory(64 << 20).withPids(50));
-    Container container = stage.runtime.create(WslStage.id(), spec);
+    Container container = fixture.runtime.create(WslStage.id(), spec);
     try {
       container.start();
       var stats = container.stats();
@@ -232,7 +233,7 @@ class WslIT {
   @Test
   void killingForWantOfMemoryIsTold() throws Exception {
     Container container =
-        stage.runtime.create(
+        fixture.runtime.create(
             WslStage.id(),
             WslStage.script("x=0123456789abcdef; while :; do x=$x$x; done")
                 .withResources(Resources.DEFAULT.withMemory(16 << 20)));
@@ -248,7 +249,8 @@ class WslIT {
 
   @Test
   void logsAndOutcomesAreReadWhileTheDistributionDoesNotStart() throws Exception {
-    Container container = stage.runtime.create(WslStage.id(), WslStage.script("echo said; exit 3"));
+    Container container =
+        fixture.runtime.create(WslStage.id(), WslStage.script("echo said; exit 3"));
     try {
       container.start();
       container.await(WaitCondition.NOT_RUNNING, Deadline.after(WslStage.PATIENCE));

@@ -44,23 +44,23 @@ public final class CopyCommand extends ClientCommand {
 
   @Override
   protected int run(DaemonClient client) throws InterruptedException, IOException {
-    CopyPlace source = CopyPlace.parse(from);
-    CopyPlace target = CopyPlace.parse(to);
+    CopyTarget source = CopyTarget.parse(from);
+    CopyTarget target = CopyTarget.parse(to);
     var copy = new Copying(session, client);
     switch (source) {
-      case CopyPlace.Inside inside ->
+      case CopyTarget.Inside inside ->
           copy.out(
               inside,
               switch (target) {
-                case CopyPlace.Here here -> here;
-                case CopyPlace.Inside _ -> throw oneSide();
+                case CopyTarget.Here here -> here;
+                case CopyTarget.Inside _ -> throw oneSide();
               });
-      case CopyPlace.Here here ->
+      case CopyTarget.Here here ->
           copy.in(
               here,
               switch (target) {
-                case CopyPlace.Inside inside -> inside;
-                case CopyPlace.Here _ -> throw oneSide();
+                case CopyTarget.Inside inside -> inside;
+                case CopyTarget.Here _ -> throw oneSide();
               });
     }
     if (!quiet && !to.equals("-")) {

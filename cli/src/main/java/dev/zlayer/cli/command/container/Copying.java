@@ -35,7 +35,7 @@ final class Copying {
     this.client = client;
   }
 
-  void out(CopyPlace.Inside from, CopyPlace.Here to) throws InterruptedException, IOException {
+  void out(CopyTarget.Inside from, CopyTarget.Here to) throws InterruptedException, IOException {
     if (to.stream() && session.terminal()) {
       throw new AgentException.InvalidSpec(
           "cannot write an archive to a terminal; redirect standard output");
@@ -59,7 +59,7 @@ final class Copying {
     }
   }
 
-  void in(CopyPlace.Here from, CopyPlace.Inside to) throws InterruptedException, IOException {
+  void in(CopyTarget.Here from, CopyTarget.Inside to) throws InterruptedException, IOException {
     if (from.stream()) {
       if (session.keyboard()) {
         throw new AgentException.InvalidSpec("provide the tar archive on standard input");
@@ -85,11 +85,11 @@ final class Copying {
         to.container().path() + "/archive",
         Query.of("path", directory.isEmpty() ? "/" : directory),
         DaemonClient.TAR,
-        out -> TopName.change(tar.getInputStream(), out, as));
+        out -> TarRenamer.change(tar.getInputStream(), out, as));
     check(tar, "reading " + from.path());
   }
 
-  private void put(CopyPlace.Inside to, String directory, InputStream tar)
+  private void put(CopyTarget.Inside to, String directory, InputStream tar)
       throws InterruptedException {
     client.upload(
         "PUT",
@@ -99,7 +99,7 @@ final class Copying {
         tar::transferTo);
   }
 
-  private boolean isDirectory(CopyPlace.Inside place) throws InterruptedException {
+  private boolean isDirectory(CopyTarget.Inside place) throws InterruptedException {
     return client
         .header(
             place.container().path() + "/archive", Query.of("path", place.path()), "X-Path-Stat")
@@ -120,7 +120,7 @@ final class Copying {
             Command.of("tar", "-C", directory.toString(), "--no-same-owner", "-xf", "-"));
     try (OutputStream out = tar.getOutputStream()) {
       if (name.isPresent()) {
-        TopName.change(archive, out, name.get());
+        TarRenamer.change(archive, out, name.get());
       } else {
         archive.transferTo(out);
       }

@@ -84,7 +84,7 @@ public final class EventsCommand extends AnswerCommand {
         session.out().flush();
       }
     }
-    throw new dev.zlayer.cli.client.DaemonLost("the daemon closed the event stream", null);
+    throw new dev.zlayer.cli.client.ConnectionLost("the daemon closed the event stream", null);
   }
 
   private Query query() {

@@ -2,10 +2,10 @@ package dev.zlayer.cli.command.container;
 
 import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.cli.client.JsonLines;
+import dev.zlayer.cli.client.LogPosition;
 import dev.zlayer.cli.client.Output;
 import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.client.Reconnecting;
-import dev.zlayer.cli.client.Resume;
 import dev.zlayer.cli.client.Target;
 import dev.zlayer.cli.print.LogPrinter;
 import dev.zlayer.json.Json;
@@ -29,14 +29,14 @@ final class LogView {
   private final Reconnecting reconnecting;
   private final PrintStream out;
   private final LogPrinter printer;
-  private final LogWish wish;
+  private final LogRequest wish;
 
   LogView(
       DaemonClient client,
       Reconnecting reconnecting,
       PrintStream out,
       LogPrinter printer,
-      LogWish wish) {
+      LogRequest wish) {
     this.client = client;
     this.reconnecting = reconnecting;
     this.out = out;
@@ -115,7 +115,7 @@ final class LogView {
   }
 
   private boolean follow(Json container, LogPrinter.Source to) throws InterruptedException {
-    var resume = new Resume();
+    var resume = new LogPosition();
     boolean complete =
         reconnecting.run(
             () -> {

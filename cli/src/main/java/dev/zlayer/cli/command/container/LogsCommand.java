@@ -108,7 +108,7 @@ public final class LogsCommand extends ClientCommand {
     }
     Instant now = Instant.now();
     var wish =
-        new LogWish(
+        new LogRequest(
             query()
                 .andIf("since", when("--since", since, now))
                 .andIf("until", when("--until", until, now)),

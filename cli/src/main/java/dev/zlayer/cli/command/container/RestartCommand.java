@@ -27,6 +27,7 @@ public final class RestartCommand extends EachCommand {
     if (target.service()) {
       return client.post(target.servicePath() + "/restart", Query.NONE);
     }
-    return client.post(target.path() + "/restart", Query.NONE.andIf("grace", Grace.parse(grace)));
+    return client.post(
+        target.path() + "/restart", Query.NONE.andIf("grace", StopTimeout.parse(grace)));
   }
 }

@@ -1,8 +1,8 @@
 package dev.zlayer.cli.command.container;
 
 import dev.zlayer.cli.Session;
+import dev.zlayer.cli.client.ConnectionLost;
 import dev.zlayer.cli.client.DaemonClient;
-import dev.zlayer.cli.client.DaemonLost;
 import dev.zlayer.cli.client.JsonLines;
 import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.command.AnswerCommand;
@@ -83,7 +83,7 @@ public final class StatsCommand extends AnswerCommand {
           frame.put(Containers.id(line.get()), line.get());
         }
       }
-    } catch (DaemonLost e) {
+    } catch (ConnectionLost e) {
       if (!enough.get()) {
         throw e;
       }

@@ -30,6 +30,7 @@ public final class StopCommand extends EachCommand {
     if (target.service()) {
       return client.post(target.servicePath() + "/stop", Query.NONE);
     }
-    return client.post(target.path() + "/stop", Query.NONE.andIf("grace", Grace.parse(grace)));
+    return client.post(
+        target.path() + "/stop", Query.NONE.andIf("grace", StopTimeout.parse(grace)));
   }
 }

@@ -5,7 +5,7 @@ import dev.zlayer.cli.Session;
 import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.DataDir;
-import dev.zlayer.host.file.PrivatePlace;
+import dev.zlayer.host.file.PrivateDirectory;
 import dev.zlayer.host.http.HttpAddress;
 import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.Processes;
@@ -63,7 +63,7 @@ public final class BackgroundDaemon {
     }
     try {
       Files.createDirectories(log().toAbsolutePath().getParent());
-      PrivatePlace.file(log());
+      PrivateDirectory.file(log());
     } catch (IOException e) {
       throw new AgentException.Configuration(
           "cannot start a daemon: cannot create %s (%s); run as root, or set ZLAYER_DATA_DIR"

@@ -55,6 +55,6 @@ public final class DownCommand extends AnswerCommand {
       tell("the removal continues");
       return 130;
     }
-    return Settlement.report(session, name, result.get(), quiet || json);
+    return DeployResult.report(session, name, result.get(), quiet || json);
   }
 }

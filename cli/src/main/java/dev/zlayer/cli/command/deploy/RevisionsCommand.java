@@ -4,7 +4,7 @@ import dev.zlayer.cli.Session;
 import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.command.AnswerCommand;
-import dev.zlayer.cli.print.Amounts;
+import dev.zlayer.cli.print.HumanUnits;
 import dev.zlayer.cli.print.Table;
 import dev.zlayer.json.Json;
 import java.time.Instant;
@@ -39,7 +39,7 @@ public final class RevisionsCommand extends AnswerCommand {
           revision
               .at("time")
               .string()
-              .map(then -> Amounts.age(Instant.parse(then), now))
+              .map(then -> HumanUnits.age(Instant.parse(then), now))
               .orElse("-"),
           text(revision, "reason"));
     }

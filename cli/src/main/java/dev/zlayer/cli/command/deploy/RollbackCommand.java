@@ -60,6 +60,6 @@ public final class RollbackCommand extends AnswerCommand {
       tell("the rollback continues; 'zlayer status " + name + "' shows its progress");
       return 130;
     }
-    return Settlement.report(session, name, result.get(), quiet || json);
+    return DeployResult.report(session, name, result.get(), quiet || json);
   }
 }

@@ -79,6 +79,6 @@ public final class UpCommand extends AnswerCommand {
               .formatted(deployment.name(), deployment.name()));
       return 130;
     }
-    return Settlement.report(session, deployment.name(), result.get(), quiet || json);
+    return DeployResult.report(session, deployment.name(), result.get(), quiet || json);
   }
 }

@@ -4,7 +4,7 @@ import dev.zlayer.cli.Session;
 import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.command.AnswerCommand;
-import dev.zlayer.cli.print.Amounts;
+import dev.zlayer.cli.print.HumanUnits;
 import dev.zlayer.error.Blame;
 import dev.zlayer.json.Json;
 import picocli.CommandLine.Command;
@@ -44,7 +44,7 @@ public final class FsckCommand extends AnswerCommand {
             .formatted(
                 number(report, "images"),
                 number(report, "blobs"),
-                Amounts.bytes(report.at("bytes").integer().orElse(0L))));
+                HumanUnits.bytes(report.at("bytes").integer().orElse(0L))));
     if (sound) {
       return text.append("sound\n").toString();
     }

@@ -4,7 +4,7 @@ import dev.zlayer.cli.Session;
 import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.command.AnswerCommand;
-import dev.zlayer.cli.print.Amounts;
+import dev.zlayer.cli.print.HumanUnits;
 import dev.zlayer.cli.print.Table;
 import dev.zlayer.json.Json;
 import dev.zlayer.oci.ImageRef;
@@ -42,7 +42,7 @@ public final class HistoryCommand extends AnswerCommand {
       table.row(
           step.at("created")
               .string()
-              .map(then -> Amounts.age(Instant.parse(then), now))
+              .map(then -> HumanUnits.age(Instant.parse(then), now))
               .orElse("-"),
           step.at("empty_layer").bool().orElse(false) ? "no" : "yes",
           shorten(by.equals("-") ? text(step, "comment") : by));

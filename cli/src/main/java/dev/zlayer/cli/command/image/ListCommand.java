@@ -3,7 +3,7 @@ package dev.zlayer.cli.command.image;
 import dev.zlayer.cli.Session;
 import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.cli.command.AnswerCommand;
-import dev.zlayer.cli.print.Amounts;
+import dev.zlayer.cli.print.HumanUnits;
 import dev.zlayer.cli.print.Table;
 import dev.zlayer.json.Json;
 import java.time.Instant;
@@ -45,11 +45,11 @@ public final class ListCommand extends AnswerCommand {
             name,
             digest.substring(0, Math.min(DIGEST, digest.length())),
             text(image, "platform"),
-            image.at("size").integer().map(Amounts::bytes).orElse("-"),
+            image.at("size").integer().map(HumanUnits::bytes).orElse("-"),
             image
                 .at("created")
                 .string()
-                .map(then -> Amounts.age(Instant.parse(then), now))
+                .map(then -> HumanUnits.age(Instant.parse(then), now))
                 .orElse("-"));
       }
     }

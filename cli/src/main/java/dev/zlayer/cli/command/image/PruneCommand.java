@@ -4,7 +4,7 @@ import dev.zlayer.cli.Session;
 import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.command.AnswerCommand;
-import dev.zlayer.cli.print.Amounts;
+import dev.zlayer.cli.print.HumanUnits;
 import dev.zlayer.error.Durations;
 import dev.zlayer.json.Json;
 import java.util.Optional;
@@ -40,13 +40,13 @@ public final class PruneCommand extends AnswerCommand {
             .build();
     Json removal = client.post("/images/prune", Query.NONE, wish);
     if (!json) {
-      Removals.print(removal, session.out());
+      RemovalOutput.print(removal, session.out());
     }
     show(
         removal,
         () ->
             "reclaimed "
-                + Amounts.bytes(removal.at("reclaimed_bytes").integer().orElse(0L))
+                + HumanUnits.bytes(removal.at("reclaimed_bytes").integer().orElse(0L))
                 + "\n");
     return 0;
   }

@@ -3,7 +3,7 @@ package dev.zlayer.cli.command.image;
 import dev.zlayer.cli.Session;
 import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.cli.command.AnswerCommand;
-import dev.zlayer.cli.print.Amounts;
+import dev.zlayer.cli.print.HumanUnits;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
@@ -96,7 +96,7 @@ public final class PullCommand extends AnswerCommand {
                   image.familiar(),
                   text(result, "digest"),
                   text(result, "platform"),
-                  result.at("size").integer().map(Amounts::bytes).orElse("-")));
+                  result.at("size").integer().map(HumanUnits::bytes).orElse("-")));
     }
   }
 

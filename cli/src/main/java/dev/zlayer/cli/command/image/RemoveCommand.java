@@ -44,7 +44,7 @@ public final class RemoveCommand extends AnswerCommand {
     if (json) {
       session.out().print(JsonText.pretty(Json.of(removals)));
     } else {
-      removals.forEach(removal -> Removals.print(removal, session.out()));
+      removals.forEach(removal -> RemovalOutput.print(removal, session.out()));
     }
     return code;
   }

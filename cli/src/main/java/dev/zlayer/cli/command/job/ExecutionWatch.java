@@ -2,10 +2,10 @@ package dev.zlayer.cli.command.job;
 
 import dev.zlayer.cli.Session;
 import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.client.LogPosition;
 import dev.zlayer.cli.client.OutputFrames;
 import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.client.Reconnecting;
-import dev.zlayer.cli.client.Resume;
 import dev.zlayer.cli.print.LogPrinter;
 import dev.zlayer.error.Blame;
 import dev.zlayer.json.Json;
@@ -36,7 +36,7 @@ final class ExecutionWatch {
     String path = "/executions/" + Query.segment(id);
     if (!silent) {
       int shown = 0;
-      var resume = new Resume();
+      var resume = new LogPosition();
       var printer = new LogPrinter(session.out(), session.err(), false, false).source();
       Json execution = reconnecting.run(() -> client.get(path));
       while (shown < attempts(execution).size() || !finished(execution)) {
@@ -45,7 +45,7 @@ final class ExecutionWatch {
           output(id, Query.of("follow", true).and("attempt", shown + 1), resume, printer);
           if (attempt.at("finished").string().isPresent()) {
             shown++;
-            resume = new Resume();
+            resume = new LogPosition();
             continue;
           }
         }
@@ -69,11 +69,11 @@ final class ExecutionWatch {
 
   /** What it has printed; goes on where it was when the daemon comes back. */
   void output(String id, Query query, LogPrinter.Source printer) throws InterruptedException {
-    output(id, query, new Resume(), printer);
+    output(id, query, new LogPosition(), printer);
     printer.end();
   }
 
-  private void output(String id, Query query, Resume resume, LogPrinter.Source printer)
+  private void output(String id, Query query, LogPosition resume, LogPrinter.Source printer)
       throws InterruptedException {
     boolean complete =
         reconnecting.run(

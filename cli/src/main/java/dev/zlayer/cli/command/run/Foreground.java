@@ -2,14 +2,14 @@ package dev.zlayer.cli.command.run;
 
 import dev.zlayer.cli.Session;
 import dev.zlayer.cli.client.Channel;
+import dev.zlayer.cli.client.ConnectionLost;
 import dev.zlayer.cli.client.DaemonClient;
-import dev.zlayer.cli.client.DaemonLost;
 import dev.zlayer.cli.client.DaemonProblem;
+import dev.zlayer.cli.client.LogPosition;
 import dev.zlayer.cli.client.Output;
 import dev.zlayer.cli.client.OutputFrames;
 import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.client.Reconnecting;
-import dev.zlayer.cli.client.Resume;
 import dev.zlayer.cli.client.Target;
 import dev.zlayer.cli.command.container.Interaction;
 import dev.zlayer.cli.print.LogPrinter;
@@ -113,7 +113,7 @@ final class Foreground {
       }
       discard();
       throw problem;
-    } catch (DaemonLost lost) {
+    } catch (ConnectionLost lost) {
       session.err().println("zlayer: " + lost.getMessage());
       if (interaction.isPresent()) {
         skipOut = interaction.get().printed(false);
@@ -155,7 +155,7 @@ final class Foreground {
 
   private void output() throws InterruptedException {
     var printer = new LogPrinter(session.out(), session.err(), false, false).source();
-    var resume = new Resume();
+    var resume = new LogPosition();
     boolean complete =
         reconnecting.run(
             () -> {
@@ -194,7 +194,7 @@ final class Foreground {
     try {
       Json state = client.get(target.path()).at("container");
       return state.at("started").string().isPresent();
-    } catch (DaemonProblem | DaemonLost _) {
+    } catch (DaemonProblem | ConnectionLost _) {
       return false;
     }
   }
@@ -216,7 +216,7 @@ final class Foreground {
   private void send(String signal) throws InterruptedException {
     try {
       client.post(target.path() + "/kill", Query.of("signal", signal));
-    } catch (DaemonProblem | DaemonLost | AgentException _) {
+    } catch (DaemonProblem | ConnectionLost | AgentException _) {
       // it has ended; whoever waits for it says how
     }
   }
@@ -233,7 +233,7 @@ final class Foreground {
     if (remove) {
       try {
         client.post(target.path() + "/release", Query.NONE);
-      } catch (DaemonProblem | DaemonLost _) {
+      } catch (DaemonProblem | ConnectionLost _) {
         // it has ended, or is removed a little later
       }
     }
@@ -242,7 +242,7 @@ final class Foreground {
   private void discard() throws InterruptedException {
     try {
       client.delete(target.path(), Query.of("force", true));
-    } catch (DaemonProblem | DaemonLost e) {
+    } catch (DaemonProblem | ConnectionLost e) {
       session.err().println("zlayer: the container was not removed: " + e.getMessage());
     }
   }

@@ -3,8 +3,8 @@ package dev.zlayer.cli.command.run;
 import dev.zlayer.cli.Session;
 import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.cli.client.Query;
-import dev.zlayer.cli.command.Advising;
 import dev.zlayer.cli.command.ClientCommand;
+import dev.zlayer.cli.command.OptionHints;
 import dev.zlayer.cli.command.daemon.BackgroundDaemon;
 import dev.zlayer.cli.command.image.Pulling;
 import dev.zlayer.error.AgentException;
@@ -37,7 +37,7 @@ import picocli.CommandLine.Parameters;
       "program is not in the image and with 126 when it cannot be executed, as a shell does.",
       "Starts a daemon in the background when none is running."
     })
-public final class RunCommand extends ClientCommand implements Advising {
+public final class RunCommand extends ClientCommand implements OptionHints {
   enum Pull {
     ALWAYS,
     MISSING,

@@ -4,7 +4,7 @@ import dev.zlayer.cli.Session;
 import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.command.AnswerCommand;
-import dev.zlayer.cli.print.Amounts;
+import dev.zlayer.cli.print.HumanUnits;
 import dev.zlayer.cli.print.Table;
 import dev.zlayer.json.Json;
 import java.time.Instant;
@@ -44,7 +44,7 @@ public final class SecretListCommand extends AnswerCommand {
           secret
               .at("changed")
               .string()
-              .map(then -> Amounts.age(Instant.parse(then), now))
+              .map(then -> HumanUnits.age(Instant.parse(then), now))
               .orElse("-"));
     }
     return table;

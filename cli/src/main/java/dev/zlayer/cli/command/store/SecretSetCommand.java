@@ -2,8 +2,8 @@ package dev.zlayer.cli.command.store;
 
 import dev.zlayer.cli.Session;
 import dev.zlayer.cli.client.DaemonClient;
-import dev.zlayer.cli.command.Advising;
 import dev.zlayer.cli.command.ClientCommand;
+import dev.zlayer.cli.command.OptionHints;
 import dev.zlayer.error.AgentException;
 import java.io.IOException;
 import java.io.InputStream;
@@ -27,7 +27,7 @@ import picocli.CommandLine.Parameters;
       "",
       "A value is never an argument: every user of the host can see those."
     })
-public final class SecretSetCommand extends ClientCommand implements Advising {
+public final class SecretSetCommand extends ClientCommand implements OptionHints {
   private static final int MOST_BYTES = 512 << 10;
 
   @Option(

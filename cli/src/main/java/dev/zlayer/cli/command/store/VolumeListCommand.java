@@ -4,7 +4,7 @@ import dev.zlayer.cli.Session;
 import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.command.AnswerCommand;
-import dev.zlayer.cli.print.Amounts;
+import dev.zlayer.cli.print.HumanUnits;
 import dev.zlayer.cli.print.Table;
 import dev.zlayer.json.Json;
 import picocli.CommandLine.Command;
@@ -43,7 +43,7 @@ public final class VolumeListCommand extends AnswerCommand {
 
   /** Of a volume that could not be added up in time it is known that there is more. */
   private static String size(Json volume) {
-    String known = volume.at("size").integer().map(Amounts::bytes).orElse("-");
+    String known = volume.at("size").integer().map(HumanUnits::bytes).orElse("-");
     return volume.at("complete").bool().orElse(true) ? known : "> " + known;
   }
 }

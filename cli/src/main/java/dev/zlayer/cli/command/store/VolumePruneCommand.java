@@ -4,7 +4,7 @@ import dev.zlayer.cli.Session;
 import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.command.AnswerCommand;
-import dev.zlayer.cli.print.Amounts;
+import dev.zlayer.cli.print.HumanUnits;
 import dev.zlayer.json.Json;
 import picocli.CommandLine.Command;
 
@@ -28,6 +28,6 @@ public final class VolumePruneCommand extends AnswerCommand {
       text.append("removed ").append(text(gone, "name")).append('\n');
       bytes += gone.at("size").integer().orElse(0L);
     }
-    return text.append("reclaimed ").append(Amounts.bytes(bytes)).append('\n').toString();
+    return text.append("reclaimed ").append(HumanUnits.bytes(bytes)).append('\n').toString();
   }
 }

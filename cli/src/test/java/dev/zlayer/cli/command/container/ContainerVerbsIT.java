@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.zlayer.cli.CliFixture;
 import dev.zlayer.cli.DaemonFixture;
-import dev.zlayer.cli.print.Amounts;
+import dev.zlayer.cli.print.HumanUnits;
 import dev.zlayer.host.linux.RootedDirectory;
 import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.Processes;
@@ -66,12 +66,12 @@ class ContainerVerbsIT {
     ok("run", "--rm", "-v", "sized:/data", "bb:1", "sh", "-c", "head -c 5000 /dev/zero > /data/f");
 
     assertThat(ok("volume", "ls").lines())
-        .anyMatch(line -> line.startsWith("sized ") && line.contains(Amounts.bytes(5000)));
+        .anyMatch(line -> line.startsWith("sized ") && line.contains(HumanUnits.bytes(5000)));
     assertThat(ok("volume", "ls", "--quiet").lines()).contains("sized");
     assertThat(daemon.json("volume", "inspect", "sized").at("size").integer()).contains(5000L);
     assertThat(ok("volume", "prune"))
         .contains("removed sized\n")
-        .contains("reclaimed " + Amounts.bytes(5000));
+        .contains("reclaimed " + HumanUnits.bytes(5000));
   }
 
   @Test

@@ -46,27 +46,29 @@ final class AttachConversation implements Conversation {
   }
 
   @Override
-  public void listen(Ear ear) throws IOException, InterruptedException {
+  public void listen(OutputSink ear) throws IOException, InterruptedException {
     if (past.isPresent() && !fromLog) {
       replay(past.get(), ear);
     }
     try (var scope = new TaskScope("listen")) {
-      Ear live = fromLog ? (_, _, _) -> {} : ear;
+      OutputSink live = fromLog ? (_, _, _) -> {} : ear;
       if (fromLog) {
         scope.fork(() -> replay(past.get(), ear));
       }
-      scope.fork(() -> ExecConversation.copy(session.stdout(), StreamLoop.STDOUT, live));
-      scope.fork(() -> ExecConversation.copy(session.stderr(), StreamLoop.STDERR, live));
+      scope.fork(() -> ExecConversation.copy(session.stdout(), WebSocketStream.STDOUT, live));
+      scope.fork(() -> ExecConversation.copy(session.stderr(), WebSocketStream.STDERR, live));
       scope.join();
     }
   }
 
-  private static boolean replay(LogReader reader, Ear ear)
+  private static boolean replay(LogReader reader, OutputSink ear)
       throws IOException, InterruptedException {
     for (var line = reader.next(); line.isPresent(); line = reader.next()) {
       LogRecord record = line.get();
       byte stream =
-          record.stream() == LogRecord.Stream.STDOUT ? StreamLoop.STDOUT : StreamLoop.STDERR;
+          record.stream() == LogRecord.Stream.STDOUT
+              ? WebSocketStream.STDOUT
+              : WebSocketStream.STDERR;
       byte[] bytes = java.util.Arrays.copyOf(record.bytes(), record.bytes().length + 1);
       bytes[bytes.length - 1] = '\n';
       ear.hear(stream, bytes, record.partial() ? bytes.length - 1 : bytes.length);

@@ -9,12 +9,12 @@ import java.io.OutputStream;
 interface Conversation extends AutoCloseable {
   /** Where output goes; a failure means that nobody listens any more. */
   @FunctionalInterface
-  interface Ear {
+  interface OutputSink {
     void hear(byte stream, byte[] bytes, int length) throws IOException, InterruptedException;
   }
 
   /** Sends all output, from several threads if need be; returns when there is no more. */
-  void listen(Ear ear) throws IOException, InterruptedException;
+  void listen(OutputSink ear) throws IOException, InterruptedException;
 
   OutputStream stdin();
 

@@ -21,15 +21,15 @@ final class ExecConversation implements Conversation {
   }
 
   @Override
-  public void listen(Ear ear) throws InterruptedException {
+  public void listen(OutputSink ear) throws InterruptedException {
     try (var scope = new TaskScope("listen")) {
-      scope.fork(() -> copy(session.stdout(), StreamLoop.STDOUT, ear));
-      scope.fork(() -> copy(session.stderr(), StreamLoop.STDERR, ear));
+      scope.fork(() -> copy(session.stdout(), WebSocketStream.STDOUT, ear));
+      scope.fork(() -> copy(session.stderr(), WebSocketStream.STDERR, ear));
       scope.join();
     }
   }
 
-  static boolean copy(InputStream in, byte stream, Ear ear)
+  static boolean copy(InputStream in, byte stream, OutputSink ear)
       throws IOException, InterruptedException {
     var buffer = new byte[BUFFER];
     for (int count = in.read(buffer); count >= 0; count = in.read(buffer)) {

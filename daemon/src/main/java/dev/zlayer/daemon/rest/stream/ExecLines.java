@@ -1,7 +1,7 @@
 package dev.zlayer.daemon.rest.stream;
 
 import dev.zlayer.container.ExecSpec;
-import dev.zlayer.daemon.http.Answer;
+import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.json.Json;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.ExecSession;
@@ -22,9 +22,9 @@ public final class ExecLines {
   private ExecLines() {}
 
   /** The caller's leaving ends the process. */
-  public static Answer run(Container container, ExecSpec spec) throws InterruptedException {
+  public static ApiResponse run(Container container, ExecSpec spec) throws InterruptedException {
     ExecSession session = container.exec(spec);
-    return new Answer.Lines(
+    return new ApiResponse.Lines(
         out -> {
           try (var scope = new TaskScope("exec");
               session) {
@@ -47,7 +47,8 @@ public final class ExecLines {
     return exit.exitCode().isPresent() ? Optional.of(exit.exitCode().getAsInt()) : Optional.empty();
   }
 
-  private static boolean copy(InputStream in, String stream, Answer.Lined out) throws IOException {
+  private static boolean copy(InputStream in, String stream, ApiResponse.Lined out)
+      throws IOException {
     var chunks = new TextChunks();
     var buffer = new byte[BUFFER];
     for (int count = in.read(buffer); count >= 0; count = in.read(buffer)) {
@@ -57,7 +58,7 @@ public final class ExecLines {
     return true;
   }
 
-  private static void send(byte[] bytes, String stream, Answer.Lined out) throws IOException {
+  private static void send(byte[] bytes, String stream, ApiResponse.Lined out) throws IOException {
     if (bytes.length > 0) {
       out.line(output(stream, bytes).build());
     }

@@ -2,8 +2,8 @@ package dev.zlayer.daemon.rest.stream;
 
 import dev.zlayer.container.ExecSpec;
 import dev.zlayer.container.LogQuery;
-import dev.zlayer.daemon.http.Answer;
-import dev.zlayer.daemon.http.Call;
+import dev.zlayer.daemon.http.ApiRequest;
+import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Attachable;
 import dev.zlayer.port.Container;
@@ -16,9 +16,9 @@ public final class Streams {
   private Streams() {}
 
   /** Talks to a further process; leaving ends it. */
-  public static Answer exec(Call call, Container container, ExecSpec spec) {
-    return new Answer.Socket(
-        new StreamLoop(() -> new ExecConversation(container.exec(spec)), call.id()));
+  public static ApiResponse exec(ApiRequest call, Container container, ExecSpec spec) {
+    return new ApiResponse.Socket(
+        new WebSocketStream(() -> new ExecConversation(container.exec(spec)), call.id()));
   }
 
   /**
@@ -27,8 +27,8 @@ public final class Streams {
    * @param before is done first: starting it, for one
    * @param output opens what the container printed
    */
-  public static Answer attach(
-      Call call,
+  public static ApiResponse attach(
+      ApiRequest call,
       Container container,
       Before before,
       boolean logs,
@@ -39,8 +39,8 @@ public final class Streams {
           "containers of runtime '%s' cannot be attached to"
               .formatted(container.inspect().runtime()));
     }
-    return new Answer.Socket(
-        new StreamLoop(
+    return new ApiResponse.Socket(
+        new WebSocketStream(
             () -> {
               before.run();
               return new AttachConversation(container, attachable.attach(), logs, output, clock);

@@ -4,7 +4,7 @@ import dev.zlayer.container.ExitStatus;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
-import dev.zlayer.runtime.life.ExitNotes;
+import dev.zlayer.runtime.lifecycle.ExitNotes;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalInt;

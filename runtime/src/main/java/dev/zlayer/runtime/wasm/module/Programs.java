@@ -60,11 +60,11 @@ public final class Programs {
   public Digest keep(byte[] module) throws IOException {
     String head = HexFormat.of().formatHex(module, 0, Math.min(module.length, 8));
     if (head.equals(COMPONENT)) {
-      throw new UnsoundModule(
+      throw new InvalidModule(
           "it is a component (WASI preview 2): build it as a module for WASI preview 1");
     }
     if (!head.equals(CORE)) {
-      throw new UnsoundModule("it is not a WebAssembly module of version 1");
+      throw new InvalidModule("it is not a WebAssembly module of version 1");
     }
     return modules.put(module);
   }
@@ -119,15 +119,15 @@ public final class Programs {
     return new Program(module, machines(module, new CompiledClasses(compiled, digest)));
   }
 
-  private static WasmModule parse(byte[] bytes) throws UnsoundModule {
+  private static WasmModule parse(byte[] bytes) throws InvalidModule {
     try {
       return Parser.parse(bytes);
     } catch (WasmEngineException e) {
-      throw new UnsoundModule("the module is malformed: " + e.getMessage(), e);
+      throw new InvalidModule("the module is malformed: " + e.getMessage(), e);
     }
   }
 
-  private static void requireCommand(WasmModule module) throws UnsoundModule {
+  private static void requireCommand(WasmModule module) throws InvalidModule {
     var exports = module.exportSection();
     for (int i = 0; i < exports.exportCount(); i++) {
       var export = exports.getExport(i);
@@ -135,7 +135,7 @@ public final class Programs {
         return;
       }
     }
-    throw new UnsoundModule(
+    throw new InvalidModule(
         "the module exports no function %s: only commands can be run, not libraries"
             .formatted(START));
   }

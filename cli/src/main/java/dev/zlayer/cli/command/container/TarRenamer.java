@@ -1,0 +1,68 @@
+package dev.zlayer.cli.command.container;
+
+import dev.zlayer.error.AgentException;
+import dev.zlayer.tar.TarKind;
+import dev.zlayer.tar.TarMember;
+import dev.zlayer.tar.TarReader;
+import dev.zlayer.tar.TarWriter;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.Optional;
+
+/** Passes a tar stream on with another name for what is at its top. */
+final class TarRenamer {
+  private TarRenamer() {}
+
+  static void change(InputStream in, OutputStream out, String name) throws IOException {
+    // names in archives are bytes, one per character
+    String raw = new String(name.getBytes(StandardCharsets.UTF_8), StandardCharsets.ISO_8859_1);
+    var reader = new TarReader(in);
+    var writer = new TarWriter(out);
+    for (Optional<TarMember> member = reader.next(); member.isPresent(); member = reader.next()) {
+      TarMember renamed = renamed(member.get(), raw);
+      if (renamed.kind() == TarKind.FILE) {
+        writer.begin(renamed, reader.parts()); // holes stay holes
+        content(reader, writer);
+      } else {
+        writer.begin(renamed);
+      }
+    }
+    writer.finish();
+    in.transferTo(OutputStream.nullOutputStream()); // so that whoever writes ends in peace
+  }
+
+  private static void content(TarReader reader, TarWriter writer) throws IOException {
+    try {
+      reader.content((_, data, from, length) -> writer.content(data, from, length));
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new AgentException.Internal("copying was interrupted", e);
+    }
+  }
+
+  private static TarMember renamed(TarMember member, String name) {
+    String link =
+        member.kind() == TarKind.HARD_LINK ? top(member.linkName(), name) : member.linkName();
+    return new TarMember(
+        member.kind(),
+        top(member.name(), name),
+        link,
+        member.permissions(),
+        member.user(),
+        member.group(),
+        member.size(),
+        member.accessed(),
+        member.modified(),
+        member.major(),
+        member.minor(),
+        member.attributes());
+  }
+
+  private static String top(String path, String name) {
+    String clean = path.startsWith("./") ? path.substring(2) : path;
+    int slash = clean.indexOf('/');
+    return slash < 0 ? name : name + clean.substring(slash);
+  }
+}

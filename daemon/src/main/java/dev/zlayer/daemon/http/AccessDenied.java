@@ -1,0 +1,59 @@
+package dev.zlayer.daemon.http;
+
+/** A request that never reached a route, with the status that HTTP has for it. */
+@SuppressWarnings("serial")
+public final class AccessDenied extends RuntimeException {
+  private final int status;
+  private final String title;
+
+  private AccessDenied(int status, String title, String detail) {
+    super(detail);
+    this.status = status;
+    this.title = title;
+  }
+
+  int status() {
+    return status;
+  }
+
+  String title() {
+    return title;
+  }
+
+  public static AccessDenied malformed(String detail) {
+    return new AccessDenied(400, "BadRequest", detail);
+  }
+
+  static AccessDenied unauthorized() {
+    return new AccessDenied(
+        401, "Unauthorized", "this door needs a token: send 'Authorization: Bearer TOKEN'");
+  }
+
+  static AccessDenied forbidden(String detail) {
+    return new AccessDenied(403, "Forbidden", detail);
+  }
+
+  static AccessDenied noRoute(String path) {
+    return new AccessDenied(
+        404, "NoRoute", "there is nothing at %s: see /api/v1/openapi.json".formatted(path));
+  }
+
+  static AccessDenied wrongMethod(String method, String path, String allowed) {
+    return new AccessDenied(
+        405, "MethodNotAllowed", "%s has no %s, only %s".formatted(path, method, allowed));
+  }
+
+  /** The thing is not as the caller has seen it. */
+  public static AccessDenied changed(String detail) {
+    return new AccessDenied(412, "PreconditionFailed", detail);
+  }
+
+  static AccessDenied tooLarge(long bytes) {
+    return new AccessDenied(413, "TooLarge", "the body has more than %d bytes".formatted(bytes));
+  }
+
+  /** Whatever the server itself refused before we saw it. */
+  static AccessDenied byServer(int status, String detail) {
+    return new AccessDenied(status, "HttpError", detail);
+  }
+}

@@ -1,0 +1,210 @@
+package dev.zlayer.daemon.http;
+
+import dev.zlayer.daemon.log.Log;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.json.JsonText;
+import java.io.IOException;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.SocketChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.GroupPrincipal;
+import java.nio.file.attribute.PosixFileAttributeView;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.nio.file.attribute.UserPrincipalNotFoundException;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import org.eclipse.jetty.http.HttpHeader;
+import org.eclipse.jetty.server.Connector;
+import org.eclipse.jetty.server.HttpConfiguration;
+import org.eclipse.jetty.server.HttpConnectionFactory;
+import org.eclipse.jetty.server.Server;
+import org.eclipse.jetty.unixdomain.server.UnixDomainServerConnector;
+import org.eclipse.jetty.util.VirtualThreads;
+import org.eclipse.jetty.util.thread.QueuedThreadPool;
+import org.eclipse.jetty.websocket.server.ServerWebSocketContainer;
+
+/** The listening sockets and the server behind them. */
+public final class HttpListener implements AutoCloseable {
+  /** As many as the system allows: the kernel cuts it to {@code net.core.somaxconn}. */
+  static final int BACKLOG = Integer.MAX_VALUE;
+
+  private static final int LARGEST_HEADERS = 32 << 10;
+  private static final int FRAMES = 1 << 20;
+  private static final Duration IDLE = Duration.ofSeconds(60);
+  private static final Duration GRACE = Duration.ofSeconds(2);
+
+  private final Server server;
+  private final List<UnixSocket> sockets;
+
+  /** A socket file, who may use it, and whether only for looking. */
+  public record UnixSocket(Path path, Optional<String> group, boolean readOnly) {}
+
+  private HttpListener(Server server, List<UnixSocket> sockets) {
+    this.server = server;
+    this.sockets = List.copyOf(sockets);
+  }
+
+  /**
+   * Begins to serve; returns when every socket listens.
+   *
+   * @throws AgentException.Configuration a socket cannot be had; none listens then
+   */
+  public static HttpListener open(
+      List<UnixSocket> sockets,
+      Optional<TcpListener> tcp,
+      Router router,
+      HttpObserver observer,
+      Log log) {
+    var threads = new QueuedThreadPool(16, 2);
+    threads.setName("http");
+    threads.setVirtualThreadsExecutor(VirtualThreads.getNamedVirtualThreadsExecutor("http-"));
+    var server = new Server(threads);
+    var rules = new HashMap<String, AccessControl.Rules>();
+    for (UnixSocket socket : sockets) {
+      var connector =
+          new UnixDomainServerConnector(server, 1, 1, new HttpConnectionFactory(http()));
+      connector.setUnixDomainPath(socket.path());
+      connector.setIdleTimeout(IDLE.toMillis());
+      connector.setAcceptQueueSize(BACKLOG);
+      connector.setName("unix:" + socket.path());
+      server.addConnector(connector);
+      rules.put(
+          connector.getName(),
+          new AccessControl.Rules(socket.readOnly(), Optional.empty(), Set.of()));
+    }
+    tcp.ifPresent(
+        door -> {
+          Connector connector = door.connector(server, http());
+          server.addConnector(connector);
+          rules.put(connector.getName(), door.rules());
+        });
+    server.setHandler(new RequestHandler(router, new AccessControl(rules), observer, log));
+    server.setErrorHandler(HttpListener::refused);
+    ServerWebSocketContainer webSockets = ServerWebSocketContainer.ensure(server);
+    webSockets.setIdleTimeout(Duration.ZERO);
+    webSockets.setMaxBinaryMessageSize(FRAMES);
+    webSockets.setMaxTextMessageSize(FRAMES);
+    server.setStopTimeout(GRACE.toMillis());
+    sockets.forEach(socket -> clear(socket.path()));
+    var door = new HttpListener(server, sockets);
+    try {
+      server.start();
+      for (UnixSocket socket : sockets) {
+        protect(socket);
+      }
+      return door;
+    } catch (AgentException e) {
+      door.close();
+      throw e;
+    } catch (Exception e) {
+      door.close();
+      throw new AgentException.Configuration("cannot listen: " + e.getMessage(), e);
+    }
+  }
+
+  private static HttpConfiguration http() {
+    var http = new HttpConfiguration();
+    http.setSendServerVersion(false);
+    http.setSendDateHeader(false);
+    http.setRequestHeaderSize(LARGEST_HEADERS);
+    http.setOutputBufferSize(16 << 10);
+    http.setRelativeRedirectAllowed(false);
+    return http;
+  }
+
+  /** Takes away the file of a socket that nobody listens on. */
+  private static void clear(Path path) {
+    try {
+      Files.createDirectories(path.toAbsolutePath().resolveSibling("."));
+      if (Files.exists(path) && !answers(path)) {
+        Files.delete(path);
+      }
+    } catch (IOException e) {
+      throw new AgentException.Configuration(
+          "cannot listen on %s: %s".formatted(path, e.getMessage()), e);
+    }
+    if (Files.exists(path)) {
+      throw new AgentException.Configuration(
+          "another program listens on %s: stop it, or choose another socket".formatted(path));
+    }
+  }
+
+  private static boolean answers(Path path) {
+    try (var channel = SocketChannel.open(StandardProtocolFamily.UNIX)) {
+      return channel.connect(UnixDomainSocketAddress.of(path));
+    } catch (IOException _) {
+      return false;
+    }
+  }
+
+  /** For its owner and its group; to connect one needs the right to write. */
+  private static void protect(UnixSocket socket) throws IOException {
+    if (socket.group().isPresent()) {
+      GroupPrincipal group = group(socket.path(), socket.group().get());
+      Files.getFileAttributeView(socket.path(), PosixFileAttributeView.class).setGroup(group);
+    }
+    Files.setPosixFilePermissions(socket.path(), PosixFilePermissions.fromString("rw-rw----"));
+  }
+
+  private static GroupPrincipal group(Path socket, String name) throws IOException {
+    try {
+      return socket
+          .getFileSystem()
+          .getUserPrincipalLookupService()
+          .lookupPrincipalByGroupName(name);
+    } catch (UserPrincipalNotFoundException e) {
+      throw new AgentException.Configuration(
+          "there is no group '%s' for the socket: make it, or change socket_group".formatted(name),
+          e);
+    }
+  }
+
+  /** Requests that the server itself refuses look like those that we refuse. */
+  private static boolean refused(
+      org.eclipse.jetty.server.Request request,
+      org.eclipse.jetty.server.Response response,
+      org.eclipse.jetty.util.Callback callback) {
+    String id = RequestIds.of(request);
+    int status = response.getStatus();
+    Object reason =
+        request.getAttribute(org.eclipse.jetty.server.handler.ErrorHandler.ERROR_MESSAGE);
+    var problem =
+        ProblemDocument.of(
+            AccessDenied.byServer(
+                status, reason == null ? "the request was refused" : reason.toString()));
+    response.getHeaders().put(HttpHeader.CONTENT_TYPE, ProblemDocument.TYPE);
+    response.write(true, ByteBuffer.wrap(JsonText.bytes(problem.json(id))), callback);
+    return true;
+  }
+
+  /** Where the TCP door listens, if there is one. */
+  public Optional<String> address() {
+    for (Connector connector : server.getConnectors()) {
+      if (connector instanceof org.eclipse.jetty.server.ServerConnector tcp) {
+        return Optional.of(tcp.getHost() + ":" + tcp.getLocalPort());
+      }
+    }
+    return Optional.empty();
+  }
+
+  /** Takes no more requests; those under way are interrupted after a moment. */
+  @Override
+  public void close() {
+    try {
+      server.stop();
+      for (UnixSocket socket : sockets) {
+        Files.deleteIfExists(socket.path());
+      }
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+    } catch (Exception e) {
+      throw new AgentException.Internal("cannot stop listening", e);
+    }
+  }
+}

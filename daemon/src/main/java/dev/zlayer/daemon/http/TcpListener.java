@@ -1,0 +1,71 @@
+package dev.zlayer.daemon.http;
+
+import java.net.InetSocketAddress;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.Set;
+import javax.net.ssl.SSLContext;
+import org.eclipse.jetty.server.Connector;
+import org.eclipse.jetty.server.HttpConfiguration;
+import org.eclipse.jetty.server.HttpConnectionFactory;
+import org.eclipse.jetty.server.SecureRequestCustomizer;
+import org.eclipse.jetty.server.Server;
+import org.eclipse.jetty.server.ServerConnector;
+import org.eclipse.jetty.server.SslConnectionFactory;
+import org.eclipse.jetty.util.ssl.SslContextFactory;
+
+/**
+ * The door for other machines. It has a lock of one kind or the other, or both: the certificate of
+ * the caller, or a token.
+ *
+ * @param tls the agent's certificate and whose certificates callers must have
+ * @param clientCertificates whether a caller has to show one
+ * @param hosts further names under which the agent may be called
+ */
+public record TcpListener(
+    InetSocketAddress address,
+    Optional<SSLContext> tls,
+    boolean clientCertificates,
+    Optional<String> token,
+    List<String> hosts) {
+  public TcpListener {
+    hosts = List.copyOf(hosts);
+    if (token.isEmpty() && !(tls.isPresent() && clientCertificates)) {
+      throw new IllegalArgumentException("a door without a lock");
+    }
+  }
+
+  Connector connector(Server server, HttpConfiguration http) {
+    ServerConnector connector;
+    if (tls.isPresent()) {
+      http.addCustomizer(new SecureRequestCustomizer(false));
+      var context = new SslContextFactory.Server();
+      context.setSslContext(tls.get());
+      context.setNeedClientAuth(clientCertificates);
+      connector =
+          new ServerConnector(
+              server,
+              1,
+              1,
+              new SslConnectionFactory(context, "http/1.1"),
+              new HttpConnectionFactory(http));
+    } else {
+      connector = new ServerConnector(server, 1, 1, new HttpConnectionFactory(http));
+    }
+    connector.setHost(address.getHostString());
+    connector.setPort(address.getPort());
+    connector.setIdleTimeout(60_000);
+    connector.setAcceptQueueSize(HttpListener.BACKLOG);
+    connector.setName("tcp");
+    return connector;
+  }
+
+  AccessControl.Rules rules() {
+    Set<String> names = new HashSet<>(Set.of("localhost", "127.0.0.1", "[::1]"));
+    names.add(address.getHostString().toLowerCase(Locale.ROOT));
+    hosts.forEach(host -> names.add(host.toLowerCase(Locale.ROOT)));
+    return new AccessControl.Rules(false, token, names);
+  }
+}

@@ -1,0 +1,97 @@
+package dev.zlayer.daemon.rest;
+
+import dev.zlayer.container.ContainerId;
+import dev.zlayer.daemon.standalone.StandaloneContainers;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.port.Container;
+import dev.zlayer.port.ContainerRuntime;
+import java.util.List;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+
+/** Finds the container that somebody means. */
+public final class ContainerLookup {
+  private static final int SHORTEST_PREFIX = 3;
+
+  private final ContainerRuntime runtime;
+
+  public ContainerLookup(ContainerRuntime runtime) {
+    this.runtime = runtime;
+  }
+
+  /**
+   * By its runtime name or a unique beginning of it, its own name, or {@code
+   * deployment:service[:replica]}, where colons and slashes are the same.
+   *
+   * @throws AgentException.NotFound nothing is meant by it
+   * @throws AgentException.InvalidSpec several are; they are named
+   */
+  public Container find(String reference) {
+    List<Container> all = runtime.list();
+    String path = reference.replace(':', '/');
+    List<Predicate<Container>> ways =
+        List.of(
+            container -> container.id().runtimeName().equals(reference),
+            container -> own(container.id(), reference) && named(container, reference),
+            container -> named(container, reference),
+            container -> text(container.id()).equals(path),
+            container -> anyGeneration(container.id()).equals(path) && live(container),
+            container -> anyGeneration(container.id()).equals(path),
+            container -> text(container.id()).startsWith(path + "/") && live(container),
+            container -> text(container.id()).startsWith(path + "/"),
+            container ->
+                reference.length() >= SHORTEST_PREFIX
+                    && container.id().runtimeName().startsWith(reference)
+                    && !formerName(container, reference));
+    for (Predicate<Container> way : ways) {
+      List<Container> meant = all.stream().filter(way).toList();
+      if (meant.size() == 1) {
+        return meant.getFirst();
+      }
+      if (meant.size() > 1) {
+        throw new AgentException.InvalidSpec(
+            "'%s' means several containers, write one of: %s"
+                .formatted(
+                    path,
+                    meant.stream()
+                        .map(container -> container.id().toString())
+                        .sorted()
+                        .limit(20)
+                        .collect(Collectors.joining(", "))));
+      }
+    }
+    throw new AgentException.NotFound(
+        "container '" + path + "'", "'zlayer ps --all' lists those there are");
+  }
+
+  private static boolean own(ContainerId id, String name) {
+    return id.deployment().equals(ContainerId.STANDALONE) && id.service().equals(name);
+  }
+
+  /** The runtime name begins with the first name, which is no beginning of an id for that. */
+  private static boolean formerName(Container container, String reference) {
+    return own(container.id(), reference) && !named(container, reference);
+  }
+
+  /** By the name that it has now, which only the runtime knows. */
+  private static boolean named(Container container, String name) {
+    try {
+      return StandaloneContainers.name(container.inspect()).equals(name);
+    } catch (AgentException.NotFound _) {
+      return false; // removed while we looked
+    }
+  }
+
+  private static boolean live(Container container) {
+    return container.status().alive();
+  }
+
+  /** People name a replica; which of its successive containers that is, they need not know. */
+  private static String anyGeneration(ContainerId id) {
+    return id.withGeneration(0).path();
+  }
+
+  private static String text(ContainerId id) {
+    return id.path();
+  }
+}

@@ -1,0 +1,42 @@
+package dev.zlayer.engine.job;
+
+import dev.zlayer.error.AgentException;
+import dev.zlayer.port.Container;
+import dev.zlayer.port.ContainerRuntime;
+import java.util.Optional;
+import java.util.function.Function;
+
+/**
+ * Takes away containers of executions that have ended, are not known any more, or are at a later
+ * attempt: what a kill between "recorded" and "removed" left, and what could not be removed then.
+ */
+final class OrphanCleanup {
+  private OrphanCleanup() {}
+
+  static void remove(
+      ContainerRuntime runtime, Function<ExecutionId, Optional<Execution>> executions) {
+    for (Container container : runtime.list()) {
+      String execution = container.spec().labels().get(JobRun.EXECUTION);
+      String attempt = container.spec().labels().get(JobRun.ATTEMPT);
+      if (execution == null || attempt == null) {
+        continue;
+      }
+      // containers are made after their execution is recorded, so one that is not known is no news
+      Optional<Execution> owner = executions.apply(new ExecutionId(execution));
+      if (owner.filter(found -> needs(found, attempt)).isEmpty()) {
+        try {
+          container.remove(true);
+        } catch (AgentException _) {
+          // the next round tries again
+        } catch (InterruptedException _) {
+          Thread.currentThread().interrupt();
+          return;
+        }
+      }
+    }
+  }
+
+  private static boolean needs(Execution owner, String attempt) {
+    return owner.status().active() && Integer.toString(owner.attempt().number()).equals(attempt);
+  }
+}

@@ -1,0 +1,44 @@
+package dev.zlayer.engine.service;
+
+import dev.zlayer.spec.service.UpdateSpec;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Collections;
+import java.util.Map;
+import java.util.NavigableMap;
+import java.util.Set;
+import java.util.TreeMap;
+
+/**
+ * What the planner aims at.
+ *
+ * @param slots what the container of each replica has to be made from
+ * @param maySurge an old and a new container of a replica can run side by side
+ * @param unavailable replicas that may be missing while containers are replaced
+ * @param surge containers that may be there in excess meanwhile
+ * @param settling how long a new one must have been healthy to count
+ * @param mayStart what the service depends on is there
+ * @param notBefore replicas that must not be started yet
+ * @param halted replicas that must not be started at all
+ */
+record DesiredReplicas(
+    NavigableMap<ReplicaId, String> slots,
+    boolean maySurge,
+    int unavailable,
+    int surge,
+    Duration settling,
+    boolean mayStart,
+    Map<ReplicaId, Instant> notBefore,
+    Set<ReplicaId> halted) {
+  DesiredReplicas {
+    slots = Collections.unmodifiableNavigableMap(new TreeMap<>(slots));
+    notBefore = Map.copyOf(notBefore);
+    halted = Set.copyOf(halted);
+  }
+
+  /** Start first where there is room for one more, else stop first. */
+  static boolean surges(UpdateSpec update, boolean possible) {
+    boolean asked = update.strategy() == UpdateSpec.Strategy.START_FIRST;
+    return possible && update.surge() > 0 && (asked || update.unavailable() == 0);
+  }
+}

@@ -1,0 +1,399 @@
+package dev.zlayer.engine.service;
+
+import dev.zlayer.container.ContainerId;
+import dev.zlayer.engine.depend.DependencyCheck;
+import dev.zlayer.engine.depend.DependencyStatus;
+import dev.zlayer.engine.health.HealthPolicy;
+import dev.zlayer.engine.health.Probe;
+import dev.zlayer.spec.ServiceSpec;
+import dev.zlayer.spec.network.PortMapping;
+import dev.zlayer.spec.service.DependsSpec;
+import dev.zlayer.spec.service.HealthSpec;
+import dev.zlayer.spec.service.LifecycleSpec;
+import dev.zlayer.spec.service.ReplicaGroup;
+import dev.zlayer.spec.service.ScaleSpec;
+import dev.zlayer.spec.value.NetworkMode;
+import dev.zlayer.task.Saturating;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.NavigableMap;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.random.RandomGenerator;
+
+/** What a service is to become: which revision, made from what, how many, and whether now. */
+final class DesiredState {
+  private final PendingChanges notes;
+  private final ServiceRevision.Shelf shelf;
+  private Optional<ServiceRevision> blueprint = Optional.empty();
+  private Optional<Resolved> resolved = Optional.empty();
+  private Optional<Failure> unresolved = Optional.empty();
+  private Optional<Instant> resolveAt = Optional.empty();
+  private int failures;
+  private boolean resolving;
+  private boolean again;
+  private long openFor = -1;
+  private Optional<Instant> waitingSince = Optional.empty();
+  private DependencyCheck.Verdict gate = new DependencyCheck.Verdict.Open(List.of());
+  private Optional<Failure> closed = Optional.empty();
+  private Leaving leaving = Leaving.NO;
+
+  /** How a service goes away. */
+  enum Leaving {
+    NO,
+    /** Its containers stop and it is forgotten. */
+    FOR_GOOD,
+    /** Its containers stop and come back with the next start of the agent. */
+    FOR_NOW
+  }
+
+  DesiredState(PendingChanges notes, ServiceRevision.Shelf shelf) {
+    this.notes = notes;
+    this.shelf = shelf;
+  }
+
+  private ServiceRecord record() {
+    return notes.record();
+  }
+
+  void leave(Leaving leaving) {
+    this.leaving = leaving;
+  }
+
+  /** A service that was being removed is wanted again; the end of the agent is not taken back. */
+  void stay() {
+    if (leaving == Leaving.FOR_GOOD) {
+      leaving = Leaving.NO;
+    }
+  }
+
+  Leaving leaving() {
+    return leaving;
+  }
+
+  /** What is wanted may have changed: look everything up again. */
+  void reconsider() {
+    again = true;
+    failures = 0;
+    resolveAt = Optional.empty();
+    unresolved = Optional.empty();
+  }
+
+  void resolved(ServiceRevision of, Resolved fresh, Instant now) {
+    resolving = false;
+    if (of.revision() != record().desired()) {
+      return;
+    }
+    boolean changed = resolved.map(before -> !before.equals(fresh)).orElse(true);
+    resolved = Optional.of(fresh);
+    unresolved = Optional.empty();
+    failures = 0;
+    if (!fresh.images().equals(record().images().get(of.revision()))) {
+      notes.replace(record().with(of.revision(), fresh.images()));
+    }
+    if (changed) {
+      notes.lookAt(now);
+    }
+  }
+
+  /** False when it does not matter any more. */
+  boolean unresolved(
+      ServiceRevision of, Failure failure, boolean retry, RandomGenerator random, Instant now) {
+    resolving = false;
+    if (of.revision() != record().desired()) {
+      return false;
+    }
+    unresolved = Optional.of(failure);
+    if (retry) {
+      resolveAt = Optional.of(now.plus(RestartPolicy.patience(failures, random)));
+      again = true;
+    }
+    failures++;
+    return true;
+  }
+
+  int failures() {
+    return failures;
+  }
+
+  /** Looks at the gate, and asks for what is not known. */
+  List<Effect> decide(Map<String, DependencyStatus> signals, Instant now) {
+    long aimed = record().desired();
+    if (blueprint.map(known -> known.revision() != aimed).orElse(true)) {
+      blueprint = shelf.find(record().key().service(), aimed);
+      resolved = Optional.empty();
+      again = true;
+    }
+    if (blueprint.isEmpty() || leaving != Leaving.NO) {
+      return List.of();
+    }
+    judge(signals, now);
+    boolean due = resolveAt.map(at -> !now.isBefore(at)).orElse(true);
+    if (!again || resolving || !due || gate instanceof DependencyCheck.Verdict.Closed) {
+      resolveAt.filter(now::isBefore).ifPresent(notes::lookAt);
+      return List.of();
+    }
+    again = false;
+    resolving = true;
+    return List.of(new Effect.Resolve(blueprint.get()));
+  }
+
+  /** Once open it stays open until another revision is wanted. */
+  private void judge(Map<String, DependencyStatus> signals, Instant now) {
+    if (openFor == record().desired()) {
+      return;
+    }
+    if (waitingSince.isEmpty()) {
+      waitingSince = Optional.of(now);
+    }
+    boolean proven = record().good().equals(Optional.of(record().desired()));
+    gate =
+        DependencyCheck.judge(
+            record().key().toString(),
+            depends(),
+            signals,
+            proven ? 0 : record().desired(),
+            waitingSince.get(),
+            now);
+    if (!(gate instanceof DependencyCheck.Verdict.Closed)) {
+      closed = Optional.empty();
+    }
+    switch (gate) {
+      case DependencyCheck.Verdict.Open(var warnings) -> {
+        openFor = record().desired();
+        waitingSince = Optional.empty();
+        warnings.forEach(warning -> notes.warn(now, warning));
+      }
+      case DependencyCheck.Verdict.Waiting(_, Instant until) -> notes.lookAt(until);
+      case DependencyCheck.Verdict.Closed(var reason) -> {
+        Failure fresh = Failure.of(reason, now);
+        boolean same = closed.filter(old -> old.message().equals(fresh.message())).isPresent();
+        if (!same) {
+          closed = Optional.of(fresh);
+          notes.tell(now, "service.failed", closed);
+        }
+      }
+    }
+  }
+
+  /** The wall clock was set: what waits for a time waits as long as before. */
+  void clockMoved(Duration by) {
+    resolveAt = resolveAt.map(time -> Saturating.plus(time, by));
+    waitingSince = waitingSince.map(time -> Saturating.plus(time, by));
+  }
+
+  /** The clock of waiting begins anew. */
+  void waitAnew() {
+    openFor = -1;
+    waitingSince = Optional.empty();
+  }
+
+  Optional<String> waitingFor() {
+    return gate instanceof DependencyCheck.Verdict.Waiting(String what, _)
+            && openFor != record().desired()
+        ? Optional.of(what)
+        : Optional.empty();
+  }
+
+  /** Why nothing can be started, if that is so. */
+  Optional<Failure> obstacle() {
+    return closed.isPresent() && openFor != record().desired() ? closed : unresolved;
+  }
+
+  /** What containers are made from is being looked up. */
+  boolean pending() {
+    return (again || resolving) && unresolved.isEmpty();
+  }
+
+  boolean known() {
+    return blueprint.isPresent();
+  }
+
+  /** Empty while nobody knows what containers are to be made from: then nothing is touched. */
+  Optional<DesiredReplicas> wanted(Instant now) {
+    if (leaving == Leaving.NO && (resolved.isEmpty() || blueprint.isEmpty())) {
+      return Optional.empty();
+    }
+    NavigableMap<ReplicaId, String> slots = slots();
+    Map<ReplicaId, Instant> notBefore = new HashMap<>();
+    Set<ReplicaId> halted = new HashSet<>();
+    record()
+        .slots()
+        .forEach(
+            (slot, remembered) -> {
+              remembered.notBefore().ifPresent(time -> notBefore.put(slot, time));
+              if (remembered.halted()) {
+                halted.add(slot);
+              }
+            });
+    var update = lifecycle().update();
+    boolean open = openFor == record().desired() && unresolved.isEmpty();
+    return Optional.of(
+        new DesiredReplicas(
+            slots,
+            DesiredReplicas.surges(update, !exclusive()),
+            exclusive() ? Math.max(1, update.unavailable()) : update.unavailable(),
+            update.surge(),
+            settling(),
+            open,
+            notBefore,
+            halted));
+  }
+
+  private Duration settling() {
+    return lifecycle().update().minHealthyTime();
+  }
+
+  /** Two containers of one replica cannot have the same port of the machine. */
+  private boolean exclusive() {
+    return blueprint
+        .map(known -> known.spec().networking())
+        .map(
+            networking ->
+                networking.effectiveMode() instanceof NetworkMode.Host
+                    || networking.portMappings().stream()
+                        .map(PortMapping::hostPort)
+                        .anyMatch(port -> port != 0))
+        .orElse(false);
+  }
+
+  /** The replicas there should be, with what each is made from. */
+  NavigableMap<ReplicaId, String> slots() {
+    var slots = new TreeMap<ReplicaId, String>();
+    boolean none = leaving != Leaving.NO || record().stopped() || record().shutdown().isPresent();
+    if (none || blueprint.isEmpty()) {
+      return slots;
+    }
+    counts().forEach((role, count) -> fill(slots, role, count));
+    return slots;
+  }
+
+  private void fill(Map<ReplicaId, String> slots, String role, int count) {
+    String hash =
+        resolved
+            .flatMap(known -> Optional.ofNullable(known.parts().get(role)))
+            .map(Resolved.Part::hash)
+            .orElse("");
+    for (int replica = 1; replica <= count; replica++) {
+      slots.put(new ReplicaId(role, replica), hash);
+    }
+  }
+
+  private Map<String, Integer> counts() {
+    List<ReplicaGroup> groups = lifecycle().replicaGroups();
+    if (groups.isEmpty()) {
+      return Map.of(ContainerId.DEFAULT_ROLE, count(lifecycle().scale()));
+    }
+    var counts = new HashMap<String, Integer>();
+    groups.forEach(group -> counts.put(group.role(), group.count()));
+    return counts;
+  }
+
+  int count(ScaleSpec scale) {
+    Optional<Integer> asked = record().replicas();
+    return switch (scale) {
+      case ScaleSpec.Fixed(int replicas) -> replicas;
+      case ScaleSpec.Manual(int replicas) -> asked.orElse(replicas);
+      case ScaleSpec.Adaptive adaptive ->
+          Math.clamp(asked.orElse(adaptive.min()), adaptive.min(), adaptive.max());
+    };
+  }
+
+  /** Whether what happens to it matters: it is what is wanted now. */
+  boolean wants(TrackedContainer live) {
+    return wantedHash(live.slot).map(live.hash::equals).orElse(false);
+  }
+
+  Optional<String> wantedHash(ReplicaId slot) {
+    return Optional.ofNullable(slots().get(slot)).filter(hash -> !hash.isEmpty());
+  }
+
+  Resolved.Part part(String role) {
+    return resolved.orElseThrow().part(role);
+  }
+
+  /**
+   * Whether every replica is what is wanted and works; a new revision must have done so for its
+   * time.
+   */
+  boolean reached(Collection<TrackedContainer> lives, Instant now) {
+    if (resolved.isEmpty() || blueprint.isEmpty()) {
+      return false;
+    }
+    for (ReplicaId slot : slots().keySet()) {
+      boolean right =
+          done(slot)
+              || lives.stream()
+                  .anyMatch(live -> current(live, slot) && live.ready() && settled(live, now));
+      if (!right) {
+        return false;
+      }
+    }
+    return !surplus(lives);
+  }
+
+  /** It ended well, and that is all that was wanted of it. */
+  boolean done(ReplicaId slot) {
+    return record().slot(slot).halt() == ReplicaRecord.Halt.DONE;
+  }
+
+  boolean current(TrackedContainer live, ReplicaId slot) {
+    return live.slot.equals(slot) && wantedHash(slot).map(live.hash::equals).orElse(false);
+  }
+
+  /** Whether there are containers that are not what is wanted. */
+  boolean surplus(Collection<TrackedContainer> lives) {
+    return lives.stream().anyMatch(live -> !current(live, live.slot));
+  }
+
+  private boolean settled(TrackedContainer live, Instant now) {
+    boolean fresh = record().good().isPresent() && live.revision == record().desired();
+    Instant from = fresh ? Saturating.plus(live.health.since(), settling()) : live.health.since();
+    if (now.isBefore(from)) {
+      notes.lookAt(from);
+      return false;
+    }
+    return true;
+  }
+
+  boolean rollback() {
+    return lifecycle().update().rollback();
+  }
+
+  private List<DependsSpec> depends() {
+    return lifecycle().depends();
+  }
+
+  Optional<ServiceSpec> spec() {
+    return blueprint.map(ServiceRevision::spec);
+  }
+
+  /** The same, also when nobody has looked yet. */
+  Optional<ServiceSpec> wantedSpec() {
+    return spec()
+        .or(
+            () ->
+                shelf
+                    .find(record().key().service(), record().desired())
+                    .map(ServiceRevision::spec));
+  }
+
+  /** Of the service as it is aimed at; of an empty one when that is not known any more. */
+  LifecycleSpec lifecycle() {
+    return blueprint.map(known -> known.spec().lifecycle()).orElse(DefaultLifecycle.SPEC);
+  }
+
+  HealthSpec health() {
+    return HealthPolicy.of(lifecycle().health());
+  }
+
+  Probe probe() {
+    return blueprint.map(known -> Probe.of(known.spec())).orElseGet(Probe.Alive::new);
+  }
+}

@@ -1,0 +1,365 @@
+package dev.zlayer.engine.service;
+
+import dev.zlayer.container.ContainerId;
+import dev.zlayer.container.ContainerStatus;
+import dev.zlayer.container.ExitStatus;
+import dev.zlayer.container.Outcome;
+import dev.zlayer.container.ServiceKey;
+import dev.zlayer.engine.depend.DependencyStatus;
+import dev.zlayer.engine.health.HealthPolicy;
+import dev.zlayer.engine.health.HealthState;
+import dev.zlayer.engine.health.HealthStatus;
+import dev.zlayer.engine.health.Probe;
+import dev.zlayer.engine.health.ProbeResult;
+import dev.zlayer.engine.init.Initializer;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.port.Container;
+import dev.zlayer.spec.service.HealthSpec;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.random.RandomGenerator;
+
+/**
+ * Decides about one service. Takes what was asked, what was observed and what time it is, and
+ * answers with a record to keep, events to tell and effects to carry out. Owned by the loop; has no
+ * thread and never blocks.
+ */
+final class ServiceReconciler {
+  private static final Duration WATCH_PAUSE = Duration.ofSeconds(2);
+
+  private final RandomGenerator random;
+  private final FailureHandler setbacks;
+  final DesiredState desired;
+  final PendingChanges notes;
+  final Map<ContainerId, TrackedContainer> lives = new HashMap<>();
+
+  ServiceReconciler(ServiceRecord record, ServiceRevision.Shelf shelf, RandomGenerator random) {
+    this.random = random;
+    this.notes = new PendingChanges(record);
+    this.desired = new DesiredState(notes, shelf);
+    this.setbacks = new FailureHandler(notes, desired, shelf, random);
+  }
+
+  ServiceRecord record() {
+    return notes.record();
+  }
+
+  ServiceKey key() {
+    return record().key();
+  }
+
+  /** What there is, at the beginning and now and then; nothing known is forgotten by it. */
+  List<Effect> found(List<Container> containers, Instant now) {
+    var effects = new ArrayList<Effect>();
+    for (Container container : containers) {
+      ContainerId id = container.id();
+      boolean ours =
+          id.deployment().equals(key().deployment())
+              && id.service().equals(key().service())
+              && container.spec().labels().containsKey(TrackedContainer.HASH);
+      if (!ours) {
+        continue;
+      }
+      notes.used(id.generation());
+      if (!id.role().equals(Initializer.ROLE)) {
+        lives.computeIfAbsent(id, _ -> TrackedContainer.found(container, now));
+      } else if (lives.values().stream().noneMatch(live -> starts(live, id.generation()))) {
+        effects.add(new Effect.Remove(id, container));
+      }
+    }
+    return effects;
+  }
+
+  private static boolean starts(TrackedContainer live, long generation) {
+    return live.busy == TrackedContainer.Busy.STARTING && live.id.generation() == generation;
+  }
+
+  void started(ContainerId id, Container container, Instant now) {
+    find(id)
+        .ifPresent(
+            live -> {
+              live.busy = TrackedContainer.Busy.NO;
+              live.handle = container;
+              live.health = HealthStatus.starting(now);
+              live.startedAt = Optional.of(now);
+              notes.tell(now, "replica.started", id, Optional.empty());
+            });
+  }
+
+  /** {@code container} is what was made of it before it failed, if anything. */
+  void startFailed(
+      ContainerId id, Optional<Container> container, AgentException error, Instant now) {
+    Optional<TrackedContainer> found = find(id);
+    if (found.isEmpty()) {
+      return;
+    }
+    TrackedContainer live = found.get();
+    abandoned(id, container);
+    live.ended =
+        Optional.of(
+            new Outcome(
+                new ExitStatus.Unknown("it never ran"), Optional.empty(), Optional.empty()));
+    setbacks.startFailed(live, error, now);
+  }
+
+  /** A start was given up, by us or by the end of the agent. */
+  void abandoned(ContainerId id, Optional<Container> container) {
+    find(id)
+        .ifPresent(
+            live -> {
+              live.busy = TrackedContainer.Busy.NO;
+              if (container.isPresent()) {
+                live.handle = container.get();
+              } else {
+                lives.remove(id);
+              }
+            });
+  }
+
+  void removed(ContainerId id, Instant now) {
+    TrackedContainer live = lives.remove(id);
+    if (live != null) {
+      notes.tell(now, "replica.removed", id, Optional.empty());
+    }
+  }
+
+  /** It could not be taken away; the next round tries again. */
+  void notRemoved(ContainerId id, AgentException error, Instant now) {
+    find(id)
+        .ifPresent(
+            live -> {
+              live.busy = TrackedContainer.Busy.NO;
+              live.condemned = true;
+              notes.delay(now.plus(RestartPolicy.patience(1, random)));
+              notes.tell(now, "replica.stuck", id, Optional.of(Failure.of(error, now)));
+            });
+  }
+
+  void ended(ContainerId id, Outcome outcome, List<String> lastLines, Instant now) {
+    Optional<TrackedContainer> found = find(id).filter(live -> live.ended.isEmpty());
+    if (found.isEmpty()) {
+      return;
+    }
+    TrackedContainer live = found.get();
+    live.watched = false;
+    live.ended = Optional.of(outcome);
+    if (live.busy != TrackedContainer.Busy.NO || live.condemned) {
+      return;
+    }
+    setbacks.ended(live, outcome, lastLines, now);
+  }
+
+  /** The runtime could not tell; it is asked again a little later. */
+  void unwatched(ContainerId id, Instant now) {
+    find(id)
+        .ifPresent(
+            live -> {
+              live.watched = false;
+              live.watchFrom = now.plus(WATCH_PAUSE);
+              notes.lookAt(live.watchFrom);
+            });
+  }
+
+  void checked(ContainerId id, ProbeResult result, Instant now) {
+    Optional<TrackedContainer> found = find(id).filter(live -> live.probing);
+    if (found.isEmpty()) {
+      return;
+    }
+    TrackedContainer live = found.get();
+    live.probing = false;
+    HealthState before = live.health.state();
+    HealthSpec spec = desired.health();
+    live.health = HealthPolicy.after(live.health, result, spec, live.startedAt(now), now);
+    if (live.health.state() == before || !live.running()) {
+      return;
+    }
+    if (live.health.healthy()) {
+      notes.tell(now, "replica.healthy", id, Optional.empty());
+    } else {
+      setbacks.unhealthy(live, spec, now);
+    }
+  }
+
+  /** The wall clock was set: what waits for a time waits as long as before. */
+  void clockMoved(Duration by) {
+    notes.clockMoved(by);
+    desired.clockMoved(by);
+    lives.values().forEach(live -> live.clockMoved(by));
+  }
+
+  void resolved(ServiceRevision blueprint, Resolved resolved, Instant now) {
+    desired.resolved(blueprint, resolved, now);
+  }
+
+  void unresolved(ServiceRevision blueprint, AgentException error, Instant now) {
+    setbacks.unresolved(blueprint, error, now);
+  }
+
+  /** What has to be done now, given what the others tell. */
+  List<Effect> decide(Map<String, DependencyStatus> signals, Instant now) {
+    lives.values().removeIf(live -> vanished(live));
+    lives.values().forEach(ServiceReconciler::revive);
+    List<Effect> effects = new ArrayList<>(desired.decide(signals, now));
+    boolean judged =
+        desired.leaving() != DesiredState.Leaving.NO
+            || lives.values().stream().noneMatch(TrackedContainer::unjudged);
+    if (judged && !notes.delayed(now)) {
+      effects.addAll(steps(now));
+    }
+    effects.addAll(observe(now));
+    if (judged) {
+      prove(now);
+    }
+    return effects;
+  }
+
+  /** Taken away by somebody else; there is nothing left to look at. */
+  private static boolean vanished(TrackedContainer live) {
+    return live.busy == TrackedContainer.Busy.NO
+        && live.status() instanceof ContainerStatus.Removed;
+  }
+
+  /** Somebody started it again by hand. */
+  private static void revive(TrackedContainer live) {
+    if (live.busy == TrackedContainer.Busy.NO && live.ended.isPresent() && live.status().alive()) {
+      live.ended = Optional.empty();
+      live.startedAt = Optional.empty();
+    }
+  }
+
+  private List<Effect> steps(Instant now) {
+    Optional<DesiredReplicas> wanted = desired.wanted(now);
+    if (wanted.isEmpty()) {
+      return List.of();
+    }
+    notes.replace(record().only(desired.slots()));
+    List<ObservedReplica> seen =
+        lives.values().stream().map(live -> live.seen(kept(live))).toList();
+    ServicePlanner.Plan plan = ServicePlanner.plan(wanted.get(), seen, now);
+    plan.lookAgain().ifPresent(notes::lookAt);
+    var effects = new ArrayList<Effect>();
+    for (Action action : plan.actions()) {
+      switch (action) {
+        case Action.Start(ReplicaId slot, String _) -> effects.add(start(slot, now));
+        case Action.Stop(ReplicaId slot, long generation, String _) ->
+            stop(slot, generation).ifPresent(effects::add);
+        case Action.Remove(ReplicaId slot, long generation) ->
+            remove(slot, generation).ifPresent(effects::add);
+      }
+    }
+    return effects;
+  }
+
+  private boolean kept(TrackedContainer live) {
+    return record().slot(live.slot).halted() && !desired.lifecycle().exit().deleteOnExit();
+  }
+
+  private Effect start(ReplicaId slot, Instant now) {
+    notes.replace(record().nextGeneration());
+    var id =
+        new ContainerId(
+            key().deployment(),
+            key().service(),
+            slot.role(),
+            slot.replica(),
+            record().generation());
+    Resolved.Part part = desired.part(slot.role());
+    lives.put(id, TrackedContainer.starting(id, part.hash(), record().desired(), now));
+    notes.tell(now, "replica.starting", id, Optional.empty());
+    var labels = new HashMap<>(part.container().labels());
+    labels.put(TrackedContainer.HASH, part.hash());
+    labels.put(TrackedContainer.REVISION, Long.toString(record().desired()));
+    return new Effect.Start(id, part.container().withLabels(labels), part.service());
+  }
+
+  private Optional<Effect> stop(ReplicaId slot, long generation) {
+    Optional<TrackedContainer> found = find(slot, generation);
+    if (found.isEmpty()) {
+      return Optional.empty();
+    }
+    TrackedContainer live = found.get();
+    if (live.busy == TrackedContainer.Busy.STARTING) {
+      return Optional.of(new Effect.Cancel(live.id));
+    }
+    Container container = live.handle;
+    if (container == null) {
+      return Optional.empty();
+    }
+    live.busy = TrackedContainer.Busy.STOPPING;
+    return Optional.of(new Effect.Stop(live.id, container, container.spec().stop().grace()));
+  }
+
+  private Optional<Effect> remove(ReplicaId slot, long generation) {
+    Optional<TrackedContainer> found = find(slot, generation);
+    if (found.isEmpty()) {
+      return Optional.empty();
+    }
+    TrackedContainer live = found.get();
+    Container container = live.handle;
+    if (container == null) {
+      lives.remove(live.id);
+      return Optional.empty();
+    }
+    live.busy = TrackedContainer.Busy.REMOVING;
+    return Optional.of(new Effect.Remove(live.id, container));
+  }
+
+  private List<Effect> observe(Instant now) {
+    var effects = new ArrayList<Effect>();
+    Probe probe = desired.probe();
+    HealthSpec health = desired.health();
+    for (TrackedContainer live : lives.values()) {
+      Container container = live.handle;
+      if (container == null || live.busy != TrackedContainer.Busy.NO) {
+        continue;
+      }
+      boolean watchable =
+          live.ended.isEmpty() && !(live.status() instanceof ContainerStatus.Created);
+      if (watchable && !live.watched && !live.watchFrom.isAfter(now)) {
+        live.watched = true;
+        effects.add(new Effect.Watch(live.id, container));
+      }
+      if (live.running() && !live.probing && desired.known()) {
+        if (!live.health.next().isAfter(now)) {
+          live.probing = true;
+          effects.add(new Effect.Check(live.id, container, probe, health.timeout()));
+        } else {
+          notes.lookAt(live.health.next());
+        }
+      }
+    }
+    return effects;
+  }
+
+  /** Notes that a revision works, and forgets failures of replicas that have proved themselves. */
+  private void prove(Instant now) {
+    for (TrackedContainer live : lives.values()) {
+      boolean lasting =
+          live.ready() && !now.isBefore(live.health.since().plus(RestartPolicy.RESET));
+      if (lasting && desired.wants(live) && record().slot(live.slot).failures() > 0) {
+        notes.change(live.slot, ReplicaRecord::proved);
+      }
+    }
+    if (record().good().equals(Optional.of(record().desired()))
+        || !desired.reached(lives.values(), now)) {
+      return;
+    }
+    notes.replace(record().proved(record().desired()));
+    notes.tell(now, "service.running", Optional.empty());
+  }
+
+  private Optional<TrackedContainer> find(ContainerId id) {
+    return Optional.ofNullable(lives.get(id));
+  }
+
+  private Optional<TrackedContainer> find(ReplicaId slot, long generation) {
+    return lives.values().stream()
+        .filter(live -> live.slot.equals(slot) && live.id.generation() == generation)
+        .findFirst();
+  }
+}

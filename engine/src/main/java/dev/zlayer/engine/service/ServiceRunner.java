@@ -1,0 +1,204 @@
+package dev.zlayer.engine.service;
+
+import dev.zlayer.container.ServiceKey;
+import dev.zlayer.engine.state.Quarantine;
+import dev.zlayer.engine.state.StateStore;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.task.KeyedLock;
+import dev.zlayer.task.Owner;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.function.UnaryOperator;
+
+/** One service that is kept running; what is asked of it reaches its owner. */
+public final class ServiceRunner implements AutoCloseable {
+  /** No pause before a restart that is found in the store ends later than this. */
+  private static final Duration LONGEST_PAUSE = Duration.ofMinutes(1);
+
+  /** A record that its owner died of so often is put aside. */
+  private static final int DEATHS = 3;
+
+  private final ServiceParts parts;
+  private final ServiceKey key;
+  private final Owner<ServiceController> owner;
+  private final KeyedLock.Held listening;
+  private volatile ServiceStatus status;
+  private volatile ServiceReconciler reconciler;
+  private volatile boolean removed;
+  private volatile DesiredState.Leaving leaving = DesiredState.Leaving.NO;
+
+  private ServiceRunner(ServiceParts parts, ServiceKey key) {
+    this.parts = parts;
+    this.key = key;
+    ServiceRecord record = load(0, 0);
+    this.reconciler = new ServiceReconciler(record, parts.shelf(), parts.random());
+    this.status = new ServiceView(reconciler, parts.clock().instant()).status(Optional.empty(), 0);
+    this.owner =
+        Owner.of(
+            "service " + key, parts.clock(), parts.supervisor(), (of, deaths) -> open(of, deaths));
+    this.listening = parts.dependencies().onChange(owner::wake);
+  }
+
+  /** Goes on with what the store has about the service, or begins with nothing. */
+  public static ServiceRunner open(ServiceParts parts, ServiceKey key) {
+    var service = new ServiceRunner(parts, key);
+    try {
+      service.owner.start();
+      return service;
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new AgentException.Internal("interrupted while a service was opened", e);
+    }
+  }
+
+  private ServiceController open(Owner<ServiceController> of, int deaths) {
+    ServiceRecord record = load(deaths, reconciler.record().revision());
+    var controller = new ServiceController(parts, record, of, fresh -> status = fresh, this::left);
+    reconciler = controller.reconciler();
+    if (leaving != DesiredState.Leaving.NO) {
+      controller.reconciler().desired.leave(leaving);
+    }
+    return controller;
+  }
+
+  private void left() {
+    removed = true;
+    listening.close();
+  }
+
+  /** A record that cannot be read, or that kills its owner, is put aside. */
+  private ServiceRecord load(int deaths, long wanted) {
+    Instant now = parts.clock().instant();
+    Optional<byte[]> stored = parts.store().find(ServiceCodec.KIND, key.toString());
+    if (stored.isEmpty()) {
+      return ServiceRecord.fresh(key);
+    }
+    try {
+      if (deaths >= DEATHS) {
+        throw new IllegalStateException("its owner died of it %d times".formatted(deaths));
+      }
+      return ServiceCodec.read(stored.get()).withPausesUntil(now.plus(LONGEST_PAUSE));
+    } catch (RuntimeException e) {
+      var entry = new StateStore.Entry(key.toString(), stored.get());
+      Quarantine.put(parts.store(), ServiceCodec.KIND, entry, e, now);
+      return ServiceRecord.fresh(key).aimingAt(wanted);
+    }
+  }
+
+  /** Services that the store has something about. */
+  public static List<ServiceKey> stored(StateStore store, Instant now) {
+    return Quarantine.read(store, ServiceCodec.KIND, ServiceCodec::read, now).stream()
+        .map(ServiceRecord::key)
+        .toList();
+  }
+
+  public ServiceStatus status() {
+    return status;
+  }
+
+  /** The revisions that it needs to stay known, the wanted one first. */
+  public List<Long> revisions() {
+    ServiceRecord record = reconciler.record();
+    var needed = new ArrayList<Long>(List.of(record.revision()));
+    record.good().ifPresent(needed::add);
+    return List.copyOf(needed);
+  }
+
+  /**
+   * Aims at a revision; at the same one again means to try again what was given up. A removal under
+   * way is taken back.
+   *
+   * @return false when the service was removed meanwhile: it has to be opened anew
+   */
+  public boolean apply(long revision) {
+    try {
+      boolean _ =
+          owner.ask(
+              controller -> {
+                controller.reconciler().desired.stay();
+                leaving = controller.reconciler().desired.leaving();
+                controller.change(record -> record.aimingAt(revision), true);
+                return true;
+              });
+      return true;
+    } catch (AgentException.Internal e) {
+      if (removed) {
+        return false;
+      }
+      throw e;
+    }
+  }
+
+  public void stop() {
+    ask(record -> record.stopped(true), false);
+  }
+
+  public void start() {
+    ask(record -> record.stopped(false), true);
+  }
+
+  public void restart() {
+    ask(ServiceRecord::restarted, true);
+  }
+
+  /** Throws {@link AgentException.InvalidSpec} when the file does not leave the number open. */
+  public void scale(int replicas) {
+    boolean _ =
+        owner.ask(
+            controller -> {
+              DesiredState desired = controller.reconciler().desired;
+              controller.change(
+                  record -> ManualScale.scaled(record, desired.wantedSpec(), replicas), false);
+              return true;
+            });
+  }
+
+  private void ask(UnaryOperator<ServiceRecord> change, boolean anew) {
+    boolean _ =
+        owner.ask(
+            controller -> {
+              controller.change(change, anew);
+              return true;
+            });
+  }
+
+  /** What the containers are made from may have changed. */
+  public void reconsider() {
+    post(owned -> owned.desired.reconsider());
+  }
+
+  /** Stops all containers when those who depend on them are gone, and forgets the service. */
+  public void remove() {
+    leave(DesiredState.Leaving.FOR_GOOD);
+  }
+
+  /** Stops all containers likewise, and forgets nothing. */
+  public void halt() {
+    leave(DesiredState.Leaving.FOR_NOW);
+  }
+
+  private void leave(DesiredState.Leaving how) {
+    leaving = how;
+    post(owned -> owned.desired.leave(how));
+  }
+
+  /** Looks again. */
+  public void wake() {
+    owner.wake();
+  }
+
+  private void post(Consumer<ServiceReconciler> news) {
+    owner.tell(controller -> news.accept(controller.reconciler()));
+  }
+
+  /** Leaves all containers as they are and returns when no thread is left. */
+  @Override
+  public void close() {
+    listening.close();
+    owner.close();
+  }
+}

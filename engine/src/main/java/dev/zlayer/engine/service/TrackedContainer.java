@@ -1,0 +1,162 @@
+package dev.zlayer.engine.service;
+
+import dev.zlayer.container.ContainerId;
+import dev.zlayer.container.ContainerStatus;
+import dev.zlayer.container.Outcome;
+import dev.zlayer.engine.health.HealthStatus;
+import dev.zlayer.port.Container;
+import dev.zlayer.task.Saturating;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** One container in the eyes of its loop, which alone touches it. */
+final class TrackedContainer {
+  /** What somebody is doing to it right now. */
+  enum Busy {
+    NO,
+    STARTING,
+    STOPPING,
+    REMOVING
+  }
+
+  /** Made from this. */
+  static final String HASH = "com.zlayer.hash";
+
+  /** For this revision. */
+  static final String REVISION = "com.zlayer.revision";
+
+  final ContainerId id;
+  final ReplicaId slot;
+  final String hash;
+  final long revision;
+  Busy busy;
+  @Nullable Container handle;
+  boolean watched;
+  Instant watchFrom = Instant.MIN;
+  boolean probing;
+  boolean condemned;
+  boolean adopted;
+  Optional<Outcome> ended = Optional.empty();
+
+  /** When we saw it start, on our clock. */
+  Optional<Instant> startedAt = Optional.empty();
+
+  HealthStatus health;
+
+  private TrackedContainer(ContainerId id, String hash, long revision, Busy busy, Instant now) {
+    this.id = id;
+    this.slot = new ReplicaId(id.role(), id.replica());
+    this.hash = hash;
+    this.revision = revision;
+    this.busy = busy;
+    this.health = HealthStatus.starting(now);
+  }
+
+  static TrackedContainer starting(ContainerId id, String hash, long revision, Instant now) {
+    return new TrackedContainer(id, hash, revision, Busy.STARTING, now);
+  }
+
+  /** One that an earlier process of the agent made. */
+  static TrackedContainer found(Container container, Instant now) {
+    String revision = container.spec().labels().getOrDefault(REVISION, "0");
+    var live =
+        new TrackedContainer(
+            container.id(),
+            container.spec().labels().getOrDefault(HASH, ""),
+            Long.parseLong(revision),
+            Busy.NO,
+            now);
+    live.handle = container;
+    live.adopted = true;
+    return live;
+  }
+
+  ContainerStatus status() {
+    if (handle == null) {
+      return new ContainerStatus.Created();
+    }
+    try {
+      return handle.status();
+    } catch (RuntimeException e) {
+      return new ContainerStatus.Unknown(String.valueOf(e.getMessage()));
+    }
+  }
+
+  /** The wall clock was set: what it waits for is as far away as before. */
+  void clockMoved(Duration by) {
+    startedAt = startedAt.map(time -> Saturating.plus(time, by));
+    watchFrom = watchFrom.equals(Instant.MIN) ? watchFrom : Saturating.plus(watchFrom, by);
+    health = health.moved(by);
+  }
+
+  /** Its process runs and nobody is ending it. */
+  boolean running() {
+    return busy == Busy.NO
+        && handle != null
+        && ended.isEmpty()
+        && status() instanceof ContainerStatus.Running;
+  }
+
+  boolean ready() {
+    return running() && !condemned && health.healthy();
+  }
+
+  /** It ran before us, and whether it works is not known yet: nothing may be decided about it. */
+  boolean unjudged() {
+    return adopted && running() && !health.checked();
+  }
+
+  /** No later than {@code now}, also when somebody set the clock back. */
+  Instant startedAt(Instant now) {
+    Instant time = startedAt.orElseGet(() -> reportedStart(now));
+    return time.isAfter(now) ? now : time;
+  }
+
+  private Instant reportedStart(Instant otherwise) {
+    return switch (status()) {
+      case ContainerStatus.Running running -> running.startedAt();
+      case ContainerStatus.Paused paused -> paused.startedAt();
+      case ContainerStatus.Stopping stopping -> stopping.startedAt();
+      case ContainerStatus.Exited exited -> exited.outcome().startedAt().orElse(otherwise);
+      case ContainerStatus.Created _, ContainerStatus.Unknown _, ContainerStatus.Removed _ ->
+          otherwise;
+    };
+  }
+
+  /** As the planner sees it; {@code kept} says whether an ended one has to stay. */
+  ObservedReplica seen(boolean kept) {
+    ObservedReplica.Phase phase = phase(kept);
+    return new ObservedReplica(
+        slot,
+        id.generation(),
+        hash,
+        phase,
+        phase == ObservedReplica.Phase.HEALTHY ? Optional.of(health.since()) : Optional.empty());
+  }
+
+  private ObservedReplica.Phase phase(boolean kept) {
+    return switch (busy) {
+      case STARTING -> ObservedReplica.Phase.STARTING;
+      case STOPPING, REMOVING -> ObservedReplica.Phase.STOPPING;
+      case NO ->
+          switch (status()) {
+            case ContainerStatus.Created _ -> ObservedReplica.Phase.LEFTOVER;
+            case ContainerStatus.Exited _, ContainerStatus.Removed _ ->
+                ended.isEmpty()
+                    ? ObservedReplica.Phase.RUNNING
+                    : kept ? ObservedReplica.Phase.KEPT : ObservedReplica.Phase.ENDED;
+            case ContainerStatus.Running _,
+                ContainerStatus.Paused _,
+                ContainerStatus.Stopping _,
+                ContainerStatus.Unknown _ ->
+                condemned
+                    ? ObservedReplica.Phase.CONDEMNED
+                    : health.healthy()
+                        ? ObservedReplica.Phase.HEALTHY
+                        : ObservedReplica.Phase.RUNNING;
+          };
+    };
+  }
+}

@@ -1,0 +1,161 @@
+package dev.zlayer.host.http;
+
+import java.io.BufferedInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.InetSocketAddress;
+import java.net.StandardSocketOptions;
+import java.net.UnixDomainSocketAddress;
+import java.net.UnknownHostException;
+import java.nio.ByteBuffer;
+import java.nio.channels.SocketChannel;
+import javax.net.ssl.SSLParameters;
+import javax.net.ssl.SSLSocket;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One connection: buffered input, output that is sent at once. An interrupt of a thread that reads
+ * or writes closes it, and so does {@link #close} from any thread.
+ */
+final class HttpConnection {
+  private static final int BUFFER = 16 << 10;
+
+  private final SocketChannel channel;
+  private @Nullable SSLSocket tls;
+  private InputStream in;
+  private OutputStream out;
+
+  /** Not connected yet, so that a deadline can already close it. */
+  HttpConnection(HttpAddress address) throws IOException {
+    this.channel =
+        address instanceof HttpAddress.Unix
+            ? SocketChannel.open(java.net.StandardProtocolFamily.UNIX)
+            : SocketChannel.open();
+    this.in = new BufferedInputStream(new ChannelInput(channel), BUFFER);
+    this.out = new ChannelOutput(channel);
+  }
+
+  void connect(HttpAddress address) throws IOException {
+    switch (address) {
+      case HttpAddress.Unix(var socket) -> channel.connect(UnixDomainSocketAddress.of(socket));
+      case HttpAddress.Tcp(String host, int port) -> connect(host, port);
+      case HttpAddress.Tls tlsAddress -> {
+        connect(tlsAddress.host(), tlsAddress.port());
+        secure(tlsAddress);
+      }
+    }
+  }
+
+  private void connect(String host, int port) throws IOException {
+    var target = new InetSocketAddress(host, port);
+    if (target.isUnresolved()) {
+      throw new UnknownHostException("no address is known for host '" + host + "'");
+    }
+    channel.connect(target);
+    channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
+  }
+
+  private void secure(HttpAddress.Tls address) throws IOException {
+    var socket =
+        (SSLSocket)
+            address
+                .context()
+                .getSocketFactory()
+                .createSocket(channel.socket(), address.host(), address.port(), true);
+    SSLParameters parameters = socket.getSSLParameters();
+    parameters.setEndpointIdentificationAlgorithm("HTTPS");
+    socket.setSSLParameters(parameters);
+    socket.startHandshake();
+    tls = socket;
+    in = new BufferedInputStream(socket.getInputStream(), BUFFER);
+    out = socket.getOutputStream();
+  }
+
+  InputStream in() {
+    return in;
+  }
+
+  OutputStream out() {
+    return out;
+  }
+
+  /** Says that nothing more will be sent; reading goes on. */
+  void closeOutput() throws IOException {
+    if (tls != null) {
+      tls.shutdownOutput();
+    } else {
+      channel.shutdownOutput();
+    }
+  }
+
+  /**
+   * Whether an idle connection can be used again: nothing came meanwhile, least of all its end. A
+   * connection with TLS is not kept, since looking at it would take bytes from its records.
+   */
+  boolean fresh() {
+    if (tls != null || !channel.isOpen()) {
+      return false;
+    }
+    try {
+      channel.configureBlocking(false);
+      boolean silent = in.available() == 0 && channel.read(ByteBuffer.allocate(1)) == 0;
+      channel.configureBlocking(true);
+      return silent;
+    } catch (IOException _) {
+      return false;
+    }
+  }
+
+  boolean reusable() {
+    return tls == null && channel.isOpen();
+  }
+
+  void close() {
+    try {
+      channel.close();
+    } catch (IOException _) {
+      // it is gone either way
+    }
+  }
+
+  private static final class ChannelInput extends InputStream {
+    private final SocketChannel channel;
+
+    ChannelInput(SocketChannel channel) {
+      this.channel = channel;
+    }
+
+    @Override
+    public int read() throws IOException {
+      byte[] one = new byte[1];
+      return read(one, 0, 1) < 0 ? -1 : one[0] & 0xff;
+    }
+
+    @Override
+    public int read(byte[] bytes, int offset, int length) throws IOException {
+      return length == 0 ? 0 : channel.read(ByteBuffer.wrap(bytes, offset, length));
+    }
+  }
+
+  private static final class ChannelOutput extends OutputStream {
+    private final SocketChannel channel;
+
+    ChannelOutput(SocketChannel channel) {
+      this.channel = channel;
+    }
+
+    @Override
+    public void write(int b) throws IOException {
+      write(new byte[] {(byte) b}, 0, 1);
+    }
+
+    @Override
+    public void write(byte[] bytes, int offset, int length) throws IOException {
+      ByteBuffer rest = ByteBuffer.wrap(bytes, offset, length);
+      while (rest.hasRemaining()) {
+        channel.write(rest);
+      }
+    }
+  }
+}

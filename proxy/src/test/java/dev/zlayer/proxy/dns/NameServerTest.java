@@ -1,0 +1,213 @@
+package dev.zlayer.proxy.dns;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.zlayer.container.ContainerId;
+import dev.zlayer.container.ServiceKey;
+import dev.zlayer.port.DeploymentNames.Range;
+import dev.zlayer.port.Rotation.Member;
+import dev.zlayer.port.Rotation.Members;
+import dev.zlayer.spec.network.NetworkingSpec.Reachability;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.net.DatagramPacket;
+import java.net.DatagramSocket;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.xbill.DNS.ARecord;
+import org.xbill.DNS.DClass;
+import org.xbill.DNS.Flags;
+import org.xbill.DNS.Message;
+import org.xbill.DNS.Name;
+import org.xbill.DNS.Rcode;
+import org.xbill.DNS.Record;
+import org.xbill.DNS.Section;
+import org.xbill.DNS.Type;
+
+/** Asks with real sockets; the machine's own servers are a second server of this kind. */
+class NameServerTest {
+  private static final InetAddress LOOPBACK = InetAddress.ofLiteral("127.0.0.1");
+  private static final Range HERE =
+      new Range("br0", InetAddress.ofLiteral("127.0.0.0"), 8, LOOPBACK);
+
+  @TempDir Path directory;
+  private Path resolvConf;
+  private NameServer server;
+  private NameServer upstream;
+
+  @BeforeEach
+  void open() throws IOException {
+    resolvConf = directory.resolve("resolv.conf");
+    Files.writeString(resolvConf, "search lan\n");
+    upstream = NameServer.open(0, resolvConf);
+    upstream.range("outside", HERE);
+    server = NameServer.open(0, resolvConf);
+    server.range("shop", HERE);
+  }
+
+  @AfterEach
+  void close() throws InterruptedException {
+    server.close();
+    upstream.close();
+  }
+
+  @Test
+  void aServiceHasTheAddressesOfItsHealthyReplicas() throws IOException {
+    server.service(service("web", member("web", 1, true), member("web", 2, false)));
+    server.service(service("db", member("db", 3, true)));
+
+    assertThat(addresses(ask("web"))).containsExactly("10.0.0.1");
+    assertThat(addresses(ask("WEB"))).containsExactly("10.0.0.1");
+    assertThat(addresses(ask("web.shop.zlayer.internal"))).containsExactly("10.0.0.1");
+    assertThat(addresses(ask("3.db.shop.zlayer.internal"))).containsExactly("10.0.0.3");
+    assertThat(ask("web").getHeader().getFlag(Flags.AA)).isTrue();
+    assertThat(ask("web").getSection(Section.ANSWER).getFirst().getTTL()).isLessThanOrEqualTo(5);
+  }
+
+  @Test
+  void whoIsNotHealthyHasANameAndNoAddress() throws IOException {
+    server.service(service("web", member("web", 2, false)));
+
+    assertThat(ask("web").getRcode()).isEqualTo(Rcode.NOERROR);
+    assertThat(ask("web").getSection(Section.ANSWER)).isEmpty();
+    assertThat(ask("2.web.shop.zlayer.internal").getRcode()).isEqualTo(Rcode.NOERROR);
+    assertThat(ask("7.web.shop.zlayer.internal").getRcode()).isEqualTo(Rcode.NXDOMAIN);
+    assertThat(ask("web", Type.AAAA).getRcode()).isEqualTo(Rcode.NOERROR);
+  }
+
+  @Test
+  void otherDeploymentsAreNotThere() throws IOException {
+    server.service(
+        new Members(
+            new ServiceKey("blog", "web"),
+            List.of(),
+            Reachability.NEVER,
+            List.of(member("web", 1, true))));
+
+    assertThat(ask("web.blog.zlayer.internal").getRcode()).isEqualTo(Rcode.NXDOMAIN);
+    assertThat(ask("nothing.shop.zlayer.internal").getRcode()).isEqualTo(Rcode.NXDOMAIN);
+    server.forget("shop");
+    assertThat(ask("web").getRcode()).isEqualTo(Rcode.REFUSED);
+  }
+
+  @Test
+  void otherNamesAreAskedForElsewhere() throws IOException {
+    upstream.service(
+        new Members(
+            new ServiceKey("outside", "far"),
+            List.of(),
+            Reachability.NEVER,
+            List.of(member("far", 9, true))));
+
+    assertThat(ask("far").getRcode()).as("nobody to ask").isEqualTo(Rcode.SERVFAIL);
+    Files.writeString(resolvConf, "nameserver 127.0.0.1#%d\n".formatted(upstream.port()));
+
+    assertThat(addresses(ask("far"))).containsExactly("10.0.0.9");
+    assertThat(addresses(askByStream("far"))).containsExactly("10.0.0.9");
+  }
+
+  @Test
+  void aServiceDoesNotHideATopLevelDomain() throws IOException {
+    Files.writeString(resolvConf, "nameserver 127.0.0.1#%d\n".formatted(upstream.port()));
+    server.service(service("internal", member("internal", 1, true)));
+
+    assertThat(addresses(ask("internal"))).containsExactly("10.0.0.1");
+    assertThat(ask("cal.internal").getHeader().getFlag(Flags.AA))
+        .as("answered by the other server, which does not know it either")
+        .isFalse();
+    assertThat(ask("cal.internal").getRcode()).isEqualTo(Rcode.SERVFAIL);
+  }
+
+  @Test
+  void whatDoesNotFitIsCutAndWholeByStream() throws IOException {
+    Member[] many =
+        IntStream.rangeClosed(1, 200)
+            .mapToObj(number -> member("web", number, true))
+            .toArray(Member[]::new);
+    server.service(service("web", many));
+
+    Message cut = ask("web");
+    assertThat(cut.getHeader().getFlag(Flags.TC)).isTrue();
+    assertThat(cut.numBytes()).isLessThanOrEqualTo(512);
+    assertThat(addresses(askByStream("web"))).hasSize(200);
+  }
+
+  @Test
+  void nonsenseIsNotAnswered() throws IOException {
+    server.service(service("web", member("web", 1, true)));
+    try (var socket = new DatagramSocket()) {
+      socket.send(new DatagramPacket(new byte[] {1, 2, 3}, 3, LOOPBACK, server.port()));
+    }
+    assertThat(addresses(ask("web"))).hasSize(1);
+  }
+
+  @Test
+  void theNextServerTakesTheSamePort() throws Exception {
+    int port = server.port();
+    server.close();
+    server = NameServer.open(port, resolvConf);
+
+    assertThat(server.port()).isEqualTo(port);
+  }
+
+  private static Members service(String name, Member... members) {
+    return new Members(
+        new ServiceKey("shop", name), List.of(), Reachability.NEVER, List.of(members));
+  }
+
+  private static Member member(String service, int number, boolean ready) {
+    return new Member(
+        ContainerId.of("shop", service, number), InetAddress.ofLiteral("10.0.0." + number), ready);
+  }
+
+  private static List<String> addresses(Message answer) {
+    return answer.getSection(Section.ANSWER).stream()
+        .map(record -> ((ARecord) record).getAddress().getHostAddress())
+        .sorted()
+        .toList();
+  }
+
+  private Message ask(String name) throws IOException {
+    return ask(name, Type.A);
+  }
+
+  private Message ask(String name, int type) throws IOException {
+    byte[] query = query(name, type);
+    try (var socket = new DatagramSocket()) {
+      socket.setSoTimeout(5_000);
+      socket.send(new DatagramPacket(query, query.length, LOOPBACK, server.port()));
+      var packet = new DatagramPacket(new byte[4096], 4096);
+      socket.receive(packet);
+      return new Message(Arrays.copyOf(packet.getData(), packet.getLength()));
+    }
+  }
+
+  private Message askByStream(String name) throws IOException {
+    byte[] query = query(name, Type.A);
+    try (var socket = new Socket(LOOPBACK, server.port())) {
+      socket.setSoTimeout(5_000);
+      var out = new DataOutputStream(socket.getOutputStream());
+      out.writeShort(query.length);
+      out.write(query);
+      var in = new DataInputStream(socket.getInputStream());
+      byte[] answer = new byte[in.readUnsignedShort()];
+      in.readFully(answer);
+      return new Message(answer);
+    }
+  }
+
+  private static byte[] query(String name, int type) throws IOException {
+    Record question = Record.newRecord(Name.fromString(name + "."), type, DClass.IN);
+    return Message.newQuery(question).toWire();
+  }
+}

@@ -1,0 +1,104 @@
+package dev.zlayer.runtime.cni;
+
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.linux.ErrnoException;
+import dev.zlayer.host.linux.Links;
+import dev.zlayer.host.linux.Namespaces;
+import dev.zlayer.json.Json;
+import dev.zlayer.task.Rollback;
+import java.io.IOException;
+import java.security.SecureRandom;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Consumer;
+
+/** Makes slots: a namespace, and its interface when it is on a network. */
+final class NamespacePreparer {
+  private final NetworkConfig config;
+  private final Namespaces namespaces;
+  private final Cni cni;
+  private final PreparedNamespaceStore store;
+  private final ReleaseLoop releases;
+  private final Consumer<String> steps;
+  private final SecureRandom random = new SecureRandom();
+
+  NamespacePreparer(
+      NetworkConfig config,
+      Namespaces namespaces,
+      Cni cni,
+      PreparedNamespaceStore store,
+      ReleaseLoop releases,
+      Consumer<String> steps) {
+    this.config = config;
+    this.namespaces = namespaces;
+    this.cni = cni;
+    this.store = store;
+    this.releases = releases;
+    this.steps = steps;
+  }
+
+  /** A slot in phase ready; when it fails, what was half made is taken down in the background. */
+  PreparedNamespace make(Optional<NamedNetwork> network) throws InterruptedException {
+    PreparedNamespace slot = plan(network);
+    store.begin(slot);
+    try (var rollback = new Rollback()) {
+      rollback.add(
+          "take down " + slot.id(), () -> leave(PreparedNamespaceStore.Phase.MAKING, slot));
+      steps.accept("slot recorded");
+      PreparedNamespace made = slot.withResult(connect(slot, network));
+      store.ready(made);
+      rollback.commit();
+      steps.accept("slot ready");
+      return made;
+    }
+  }
+
+  /** Gives a slot up that nobody holds. */
+  void leave(PreparedNamespaceStore.Phase phase, PreparedNamespace slot) {
+    store.leave(phase, slot.id(), slot);
+    releases.add(slot);
+  }
+
+  private PreparedNamespace plan(Optional<NamedNetwork> network) {
+    var bytes = new byte[8];
+    random.nextBytes(bytes);
+    String id = config.prefix() + "-" + HexFormat.of().formatHex(bytes);
+    return new PreparedNamespace(
+        id,
+        network.map(NamedNetwork::name),
+        config.namespaces().resolve(id),
+        network
+            .map(present -> present.chain(config.addresses(), config.firewall()))
+            .orElse(List.of()),
+        Json.Null.INSTANCE,
+        List.of());
+  }
+
+  private Json connect(PreparedNamespace slot, Optional<NamedNetwork> network)
+      throws InterruptedException {
+    try {
+      namespaces.create(slot.netns());
+      steps.accept("namespace made");
+      Json result = cni.add(slot.target(), slot.chain());
+      steps.accept("plugins added");
+      if (network.isPresent()) {
+        Links.routeLoopback(network.get().bridge());
+      }
+      return result;
+    } catch (ErrnoException e) {
+      if (e.errno() == ErrnoException.EPERM) {
+        throw new AgentException.Configuration(
+            "network namespaces need root: run the agent as root", e);
+      }
+      throw failed(slot, e);
+    } catch (IOException e) {
+      throw failed(slot, e);
+    }
+  }
+
+  private static AgentException failed(PreparedNamespace slot, IOException cause) {
+    return new AgentException.Network(
+        "cannot make network namespace %s: %s".formatted(slot.netns(), cause.getMessage()), cause);
+  }
+}

@@ -1,0 +1,132 @@
+package dev.zlayer.runtime.cni;
+
+import dev.zlayer.container.ContainerDetails.PortBinding;
+import dev.zlayer.container.NetworkSpec.Protocol;
+import dev.zlayer.json.Json;
+import java.net.InetAddress;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+
+/**
+ * A namespace with all that is needed to take it down again, also by an agent that did not make it.
+ *
+ * @param id names it towards the plugins; belongs to no container
+ * @param chain the plugin configurations it was or will be added with; none for loopback only
+ * @param result what the plugins answered; null while it is being made
+ */
+record PreparedNamespace(
+    String id,
+    Optional<String> network,
+    Path netns,
+    List<Json> chain,
+    Json result,
+    List<PortBinding> ports) {
+  private static final int VERSION = 1;
+  private static final String INTERFACE = "eth0";
+
+  PreparedNamespace {
+    chain = List.copyOf(chain);
+    ports = List.copyOf(ports);
+  }
+
+  /** All that can be said of one whose record cannot be read. */
+  static PreparedNamespace bare(String id, Path netns) {
+    return new PreparedNamespace(
+        id, Optional.empty(), netns, List.of(), Json.Null.INSTANCE, List.of());
+  }
+
+  PreparedNamespace withResult(Json result) {
+    return new PreparedNamespace(id, network, netns, chain, result, ports);
+  }
+
+  PreparedNamespace withPorts(List<PortBinding> ports) {
+    return new PreparedNamespace(id, network, netns, chain, result, ports);
+  }
+
+  Cni.Target target() {
+    return new Cni.Target(id, netns.toString(), INTERFACE);
+  }
+
+  Attachment attachment() {
+    return new Attachment(netns, ip(), gateway(), ports);
+  }
+
+  Optional<InetAddress> ip() {
+    return address("address")
+        .map(text -> text.substring(0, text.indexOf('/')))
+        .map(PreparedNamespace::literal);
+  }
+
+  Optional<InetAddress> gateway() {
+    return address("gateway").map(PreparedNamespace::literal);
+  }
+
+  /** The end of the cable on the host's side, which vanishes with the namespace. */
+  Optional<String> hostLink() {
+    List<String> bridges =
+        chain.stream().flatMap(plugin -> plugin.at("bridge").string().stream()).toList();
+    return result.at("interfaces").items().stream()
+        .filter(link -> link.at("sandbox").string().orElse("").isEmpty())
+        .flatMap(link -> link.at("name").string().stream())
+        .filter(name -> !bridges.contains(name))
+        .findFirst();
+  }
+
+  Json json() {
+    return Json.object()
+        .put("version", VERSION)
+        .put("id", id)
+        .putIf("network", network)
+        .put("netns", netns.toString())
+        .put("chain", chain)
+        .put("result", result)
+        .put("ports", ports.stream().map(PreparedNamespace::port).toList())
+        .build();
+  }
+
+  /** Empty when it is not a record of ours. */
+  static Optional<PreparedNamespace> parse(Json json) {
+    if (json.at("version").integer().orElse(0L) != VERSION
+        || json.at("id").string().isEmpty()
+        || json.at("netns").string().isEmpty()) {
+      return Optional.empty();
+    }
+    return Optional.of(
+        new PreparedNamespace(
+            json.at("id").string().orElseThrow(),
+            json.at("network").string(),
+            Path.of(json.at("netns").string().orElseThrow()),
+            json.at("chain").items(),
+            json.at("result"),
+            json.at("ports").items().stream().map(PreparedNamespace::port).toList()));
+  }
+
+  private Optional<String> address(String member) {
+    return result.at("ips").items().stream()
+        .flatMap(ip -> ip.at(member).string().stream())
+        .findFirst();
+  }
+
+  private static InetAddress literal(String text) {
+    return InetAddress.ofLiteral(text);
+  }
+
+  private static Json port(PortBinding port) {
+    return Json.object()
+        .put("hostIp", port.hostIp().getHostAddress())
+        .put("hostPort", port.hostPort())
+        .put("containerPort", port.containerPort())
+        .put("protocol", port.protocol())
+        .build();
+  }
+
+  private static PortBinding port(Json json) {
+    return new PortBinding(
+        literal(json.at("hostIp").string().orElseThrow()),
+        json.at("hostPort").integer().orElseThrow().intValue(),
+        json.at("containerPort").integer().orElseThrow().intValue(),
+        Protocol.valueOf(json.at("protocol").string().orElseThrow().toUpperCase(Locale.ROOT)));
+  }
+}

@@ -1,0 +1,149 @@
+package dev.zlayer.runtime.cni;
+
+import dev.zlayer.error.AgentException;
+import dev.zlayer.json.JsonText;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * One file per slot, in a directory per phase: a slot passes from one phase to the next by a
+ * rename, so a kill at any point leaves it in exactly one. Nothing is synced: namespaces do not
+ * outlive the kernel, so neither need their records.
+ */
+final class PreparedNamespaceStore {
+  /** Held ones are named by their container, all others by their id. */
+  enum Phase {
+    MAKING("making"),
+    READY("ready"),
+    HELD("held"),
+    LEAVING("leaving");
+
+    private final String directory;
+
+    Phase(String directory) {
+      this.directory = directory;
+    }
+  }
+
+  /** A slot on disk; {@code key} is the file's name without its end. */
+  record Found(Phase phase, String key, PreparedNamespace slot) {}
+
+  private static final String SUFFIX = ".json";
+  private static final String TEMPORARY = ".tmp";
+
+  private final Path directory;
+  private final Path namespaces;
+
+  private PreparedNamespaceStore(Path directory, Path namespaces) {
+    this.directory = directory;
+    this.namespaces = namespaces;
+  }
+
+  static PreparedNamespaceStore open(NetworkConfig config) throws IOException {
+    var store = new PreparedNamespaceStore(config.attachments(), config.namespaces());
+    for (Phase phase : Phase.values()) {
+      Path own = Files.createDirectories(store.directory.resolve(phase.directory));
+      try (var files = Files.newDirectoryStream(own, "*" + TEMPORARY)) {
+        for (Path halfWritten : files) {
+          Files.delete(halfWritten);
+        }
+      }
+    }
+    Files.createDirectories(config.namespaces());
+    return store;
+  }
+
+  /** Before anything of the slot exists. */
+  void begin(PreparedNamespace slot) {
+    write(file(Phase.MAKING, slot.id()), slot);
+  }
+
+  /** When it is complete. */
+  void ready(PreparedNamespace slot) {
+    write(file(Phase.MAKING, slot.id()), slot);
+    move(Phase.MAKING, slot.id(), Phase.READY, slot.id());
+  }
+
+  /** From now on it is the container's. Without ports this is a rename and nothing else. */
+  void hold(PreparedNamespace slot, String name) {
+    if (!slot.ports().isEmpty()) {
+      write(file(Phase.READY, slot.id()), slot);
+    }
+    move(Phase.READY, slot.id(), Phase.HELD, name);
+  }
+
+  /** From now on it is to be taken down, whatever happens to the agent. */
+  void leave(Phase from, String key, PreparedNamespace slot) {
+    move(from, key, Phase.LEAVING, slot.id());
+  }
+
+  /** When nothing of it is left. */
+  void forget(PreparedNamespace slot) throws IOException {
+    Files.deleteIfExists(file(Phase.LEAVING, slot.id()));
+  }
+
+  List<Found> load() throws IOException {
+    var found = new ArrayList<Found>();
+    for (Phase phase : Phase.values()) {
+      try (var files = Files.list(directory.resolve(phase.directory))) {
+        for (Path file : files.sorted().toList()) {
+          String name = file.getFileName().toString();
+          if (name.endsWith(SUFFIX)) {
+            String key = name.substring(0, name.length() - SUFFIX.length());
+            read(file, key).ifPresent(slot -> found.add(new Found(phase, key, slot)));
+          }
+        }
+      }
+    }
+    return found;
+  }
+
+  /** Empty when it went on to another phase while we looked. */
+  private Optional<PreparedNamespace> read(Path file, String key) throws IOException {
+    Optional<PreparedNamespace> slot;
+    try {
+      slot = PreparedNamespace.parse(JsonText.parse(Files.readAllBytes(file)));
+    } catch (NoSuchFileException _) {
+      return Optional.empty();
+    } catch (AgentException.InvalidSpec | IllegalArgumentException _) {
+      slot = Optional.empty(); // torn by a power failure, which also ended the namespace
+    }
+    return slot.or(() -> Optional.of(PreparedNamespace.bare(key, namespaces.resolve(key))));
+  }
+
+  private void write(Path file, PreparedNamespace slot) {
+    Path temporary = file.resolveSibling(file.getFileName() + TEMPORARY);
+    try {
+      Files.write(temporary, JsonText.bytes(slot.json()));
+      Files.move(temporary, file, StandardCopyOption.ATOMIC_MOVE);
+    } catch (IOException e) {
+      throw failed(file, e);
+    }
+  }
+
+  private void move(Phase from, String oldKey, Phase to, String newKey) {
+    Path source = file(from, oldKey);
+    try {
+      Files.move(source, file(to, newKey), StandardCopyOption.ATOMIC_MOVE);
+    } catch (NoSuchFileException e) {
+      throw new AgentException.Internal("the record of a namespace vanished: " + source, e);
+    } catch (IOException e) {
+      throw failed(source, e);
+    }
+  }
+
+  private Path file(Phase phase, String key) {
+    return directory.resolve(phase.directory).resolve(key + SUFFIX);
+  }
+
+  private static AgentException failed(Path file, IOException cause) {
+    return new AgentException.Network(
+        "cannot record a network namespace in %s: %s".formatted(file, cause.getMessage()), cause);
+  }
+}

@@ -1,0 +1,44 @@
+package dev.zlayer.runtime.lifecycle;
+
+import dev.zlayer.container.ContainerId;
+import dev.zlayer.container.ContainerSpec;
+import dev.zlayer.container.Outcome;
+import dev.zlayer.oci.Digest;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+
+/** What every record of a container tells, whatever runs it. */
+public interface LifecycleRecord<R extends LifecycleRecord<R>> {
+  /** Of what is written; all earlier ones are read, see {@link RecordVersions}. */
+  int VERSION = 2;
+
+  ContainerId id();
+
+  ContainerSpec spec();
+
+  Instant createdAt();
+
+  Digest image();
+
+  /** What runs, image and spec joined. */
+  List<String> command();
+
+  Phase phase();
+
+  /** Counts the starts. */
+  int run();
+
+  Optional<Instant> startedAt();
+
+  /** Of the last run, once it has ended. */
+  Optional<Outcome> outcome();
+
+  /** Of the first process, where there is one. */
+  OptionalLong pid();
+
+  R withPhase(Phase phase);
+
+  R ended(Outcome outcome);
+}

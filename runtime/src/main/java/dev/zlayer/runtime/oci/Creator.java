@@ -1,0 +1,152 @@
+package dev.zlayer.runtime.oci;
+
+import dev.zlayer.container.ContainerId;
+import dev.zlayer.container.ContainerSpec;
+import dev.zlayer.container.GpuRequest;
+import dev.zlayer.container.NetworkSpec;
+import dev.zlayer.container.SecuritySpec;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.file.ContainerDir;
+import dev.zlayer.port.ImageDetails;
+import dev.zlayer.runtime.cni.Attachment;
+import dev.zlayer.runtime.lifecycle.ContainerRecord;
+import dev.zlayer.runtime.lifecycle.ContainerState;
+import dev.zlayer.runtime.lifecycle.CreateUndo;
+import dev.zlayer.runtime.lifecycle.Phase;
+import dev.zlayer.runtime.oci.config.CommandLine;
+import dev.zlayer.runtime.oci.config.EtcFiles;
+import dev.zlayer.runtime.oci.gpu.GpuWiring;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/** Makes everything a process needs; what fails half way is dismantled again. */
+final class Creator {
+  private final OciContext context;
+  private final Bundles bundles;
+  private final Remover dismantling;
+
+  Creator(OciContext context) {
+    this.context = context;
+    this.bundles = new Bundles(context);
+    this.dismantling = new Remover(context);
+  }
+
+  ContainerState create(ContainerId id, ContainerSpec spec, ImageDetails image)
+      throws InterruptedException {
+    ContainerRecord record =
+        ContainerRecord.creating(
+            id,
+            spec,
+            image,
+            CommandLine.of(spec.process(), image.run()),
+            context.clock().instant());
+    Volumes.check(spec.fileSystem().mounts());
+    checkOthers(spec);
+    try (var _ = context.locks().lock(id.runtimeName())) {
+      ContainerDir directory = context.dirs().container(id.runtimeName());
+      if (Files.exists(directory.recordFile())) {
+        throw new AgentException.Conflict("container %s exists already".formatted(id));
+      }
+      var state = new ContainerState(directory, record);
+      CreateUndo.make(state, () -> make(state, image), () -> dismantling.dismantle(state));
+      context.states().put(state.name(), state);
+      return state;
+    }
+  }
+
+  private void make(ContainerState state, ImageDetails image)
+      throws IOException, InterruptedException {
+    ContainerSpec spec = state.record().spec();
+    Files.createDirectories(state.directory().path());
+    Files.createDirectories(state.directory().run());
+    state.save(record -> record);
+    context.faults().reached("create.recorded");
+    Path root = context.roots().create(state.name(), image);
+    SharedMemory.mount(state);
+    context.faults().reached("create.root");
+    Bundles.Network network = network(state.name(), spec.network());
+    context.faults().reached("create.network");
+    var volumes =
+        context
+            .volumes()
+            .prepare(state.name(), spec.fileSystem().mounts(), image.run().volumes(), root);
+    context.faults().reached("create.volumes");
+    state.logs().prepare();
+    GpuWiring.Wired gpus = gpus(state);
+    bundles.write(state, image.run(), root, network, volumes, gpus);
+    context.faults().reached("create.bundle");
+    state.saveDurably(record -> record.withPhase(Phase.CREATED));
+    context.faults().reached("create.done");
+  }
+
+  /** Chooses while nobody else does, and notes the choice before it is used. */
+  private GpuWiring.Wired gpus(ContainerState state) throws InterruptedException {
+    var wiring = new GpuWiring(context.settings().cdiDirectories());
+    Optional<GpuRequest> request = state.record().spec().gpu();
+    if (request.isEmpty()) {
+      return wiring.wire(request, Set.of());
+    }
+    try (var _ = context.locks().lock("gpu")) {
+      var taken = new HashSet<String>();
+      context.states().values().forEach(other -> taken.addAll(other.record().gpus()));
+      GpuWiring.Wired wired = wiring.wire(request, taken);
+      state.save(record -> record.withGpus(wired.names()));
+      context.states().put(state.name(), state);
+      return wired;
+    }
+  }
+
+  private void checkOthers(ContainerSpec spec) {
+    for (SecuritySpec.Namespace namespace : List.of(spec.security().pid(), spec.security().ipc())) {
+      if (namespace instanceof SecuritySpec.Namespace.Shared(var with)) {
+        Bundles.Others.state(context, with);
+      }
+    }
+    boolean ownAddress = spec.network().mode() instanceof NetworkSpec.Mode.Bridge;
+    if (!ownAddress && !spec.network().ports().isEmpty()) {
+      throw new AgentException.InvalidSpec(
+          "ports can only be published by a container on a bridge network");
+    }
+  }
+
+  private Bundles.Network network(String name, NetworkSpec spec) throws InterruptedException {
+    String hostname = EtcFiles.checkHostname(spec.hostname().orElse(name));
+    return switch (spec.mode()) {
+      case NetworkSpec.Mode.Host _ -> plain(true, hostname);
+      case NetworkSpec.Mode.None _ -> plain(false, hostname);
+      case NetworkSpec.Mode.Bridge _ -> {
+        var attached = context.networks().attach(name, spec);
+        yield new Bundles.Network(
+            false,
+            Optional.of(attached.netns()),
+            hostname,
+            attached.ip(),
+            attached.gateway(),
+            Optional.empty());
+      }
+      case NetworkSpec.Mode.Shared(var with) -> shared(Bundles.Others.networkOwner(context, with));
+    };
+  }
+
+  /** The other's namespace, and with it its names: both see one host. */
+  private Bundles.Network shared(ContainerState owner) {
+    NetworkSpec network = owner.record().spec().network();
+    return new Bundles.Network(
+        network.mode() instanceof NetworkSpec.Mode.Host,
+        context.networks().find(owner.name()).map(Attachment::netns),
+        network.hostname().orElse(owner.name()),
+        Optional.empty(),
+        Optional.empty(),
+        Optional.of(owner.directory()));
+  }
+
+  private static Bundles.Network plain(boolean host, String hostname) {
+    return new Bundles.Network(
+        host, Optional.empty(), hostname, Optional.empty(), Optional.empty(), Optional.empty());
+  }
+}

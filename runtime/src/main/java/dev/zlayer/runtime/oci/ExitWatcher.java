@@ -1,0 +1,102 @@
+package dev.zlayer.runtime.oci;
+
+import dev.zlayer.container.ExitStatus;
+import dev.zlayer.container.Outcome;
+import dev.zlayer.container.Signal;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.file.DirectoryWatchLoop;
+import dev.zlayer.runtime.lifecycle.ContainerRecord;
+import dev.zlayer.runtime.lifecycle.ContainerState;
+import dev.zlayer.runtime.lifecycle.ExitNotes;
+import dev.zlayer.runtime.observe.StatsSource;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.util.OptionalInt;
+
+/** Learns how a run ended from what its monitor noted, and from nothing else. */
+final class ExitWatcher {
+  private static final int SIGNAL_BITS = 0x7f;
+
+  private final OciContext context;
+
+  ExitWatcher(OciContext context) {
+    this.context = context;
+  }
+
+  /** From now on the end of the current run becomes known, at once if it has already come. */
+  void watch(ContainerState state) {
+    ContainerRecord record = state.record();
+    record
+        .processes()
+        .ifPresent(
+            processes -> {
+              DirectoryWatchLoop.Registration log = keepLog(state);
+              context
+                  .sampler()
+                  .watch(
+                      record.id(), StatsSource.of(context.group(state), processes.first().pid()));
+              context
+                  .exits()
+                  .onEnd(
+                      processes.monitor(),
+                      () -> {
+                        log.close();
+                        context.sampler().remove(record.id());
+                        end(state, record);
+                      });
+            });
+  }
+
+  /** The monitor is gone: notes the outcome, and ends what it left unwatched. */
+  void end(ContainerState state, ContainerRecord record) {
+    if (!Files.exists(state.directory().exitCode(state.name()))) {
+      record.processes().ifPresent(ExitWatcher::kill);
+    }
+    state.end(record.run(), outcome(state, record));
+  }
+
+  private Outcome outcome(ContainerState state, ContainerRecord record) {
+    OptionalInt wait = context.firsts().waitStatus(state.name());
+    return ExitNotes.read(
+        state.directory().exitCode(state.name()), record, code -> status(state, code, wait));
+  }
+
+  /** The monitor notes a death by a signal and an exit with its number alike. */
+  private ExitStatus status(ContainerState state, int code, OptionalInt wait) {
+    if (ExitNotes.killed(code)
+        && (Files.exists(state.directory().outOfMemory()) || killedForMemory(state))) {
+      return new ExitStatus.OutOfMemory();
+    }
+    boolean ownCode =
+        wait.isPresent()
+            && (wait.getAsInt() & SIGNAL_BITS) == 0
+            && !state.record().spec().process().init();
+    return ownCode ? new ExitStatus.Code(code) : ExitNotes.status(code);
+  }
+
+  private boolean killedForMemory(ContainerState state) {
+    try {
+      return context.group(state).outOfMemoryKills() > 0;
+    } catch (IOException _) {
+      return false; // the group is gone, so only the monitor can tell
+    }
+  }
+
+  /** Nobody keeps its output or would learn of its end: a container cannot run unwatched. */
+  private static void kill(ContainerRecord.Processes processes) {
+    try {
+      processes.first().signal(Signal.KILL.number());
+    } catch (IOException e) {
+      throw new AgentException.Internal("cannot end an unwatched container", e);
+    }
+  }
+
+  private DirectoryWatchLoop.Registration keepLog(ContainerState state) {
+    try {
+      return context.rotation().keep(state.logs());
+    } catch (IOException e) {
+      throw new AgentException.Internal(
+          "cannot watch the log of %s: %s".formatted(state.record().id(), e.getMessage()), e);
+    }
+  }
+}

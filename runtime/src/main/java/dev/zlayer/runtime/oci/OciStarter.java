@@ -1,0 +1,108 @@
+package dev.zlayer.runtime.oci;
+
+import dev.zlayer.container.ContainerSpec;
+import dev.zlayer.container.LogQuery;
+import dev.zlayer.container.NetworkSpec;
+import dev.zlayer.port.LogReader;
+import dev.zlayer.runtime.lifecycle.ContainerRecord;
+import dev.zlayer.runtime.lifecycle.ContainerState;
+import dev.zlayer.runtime.lifecycle.Starter;
+import dev.zlayer.runtime.oci.tool.Conmon;
+import dev.zlayer.runtime.oci.tool.ToolFailed;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Instant;
+
+/** Runs the process of a container that is made, for the first time or again. */
+final class OciStarter extends Starter {
+  private final OciContext context;
+  private final Bundles bundles;
+  private final Remover dismantling;
+  private final ExitWatcher ending;
+
+  OciStarter(OciContext context) {
+    super(context.clock());
+    this.context = context;
+    this.bundles = new Bundles(context);
+    this.dismantling = new Remover(context);
+    this.ending = new ExitWatcher(context);
+  }
+
+  @Override
+  protected void run(ContainerState state) throws ToolFailed, IOException, InterruptedException {
+    context.attaching().soon();
+    context.faults().reached("start.recorded");
+    prepare(state);
+    context.faults().reached("start.prepared");
+    ContainerSpec spec = state.record().spec();
+    Conmon.Monitored monitored =
+        context
+            .conmon()
+            .create(
+                new Conmon.Watch(
+                    state.name(),
+                    state.directory().bundle(),
+                    state.directory(),
+                    state.logs(),
+                    spec.process().terminal(),
+                    spec.process().stdin()));
+    context.firsts().watch(state.name(), monitored.process());
+    context.faults().reached("start.monitored");
+    state.save(
+        record ->
+            record.withProcesses(
+                new ContainerRecord.Processes(monitored.monitor(), monitored.process())));
+    context.faults().reached("start.created");
+    // taken before, since a short process has ended by the time the runtime returns
+    Instant started = context.clock().instant();
+    if (spec.gpu().isPresent()) {
+      context.runtime().start(state.name()); // only the runtime runs the hooks that came with a GPU
+    } else {
+      context
+          .runtime()
+          .start(
+              state.name(), monitored.process(), () -> context.faults().reached("start.released"));
+    }
+    context.faults().reached("start.started");
+    state.save(record -> record.running(started));
+    ending.watch(state);
+    context.faults().reached("start.done");
+  }
+
+  /** Brings back what a restart of the machine took, and clears what the last run left. */
+  private void prepare(ContainerState state) throws ToolFailed, IOException, InterruptedException {
+    context.runtime().delete(state.name());
+    Path root = context.roots().mount(state.name());
+    Files.createDirectories(state.directory().run());
+    SharedMemory.mount(state);
+    attach(state);
+    state.logs().prepare();
+    for (Path leftover : state.directory().leftByRun(state.name())) {
+      Files.deleteIfExists(leftover);
+    }
+    Bundles.link(state);
+    bundles.prepareRoot(state, root);
+    bundles.join(state);
+  }
+
+  /** A namespace does not survive the machine; its successor has another place and address. */
+  private void attach(ContainerState state) throws IOException, InterruptedException {
+    NetworkSpec network = state.record().spec().network();
+    if (network.mode() instanceof NetworkSpec.Mode.Bridge
+        && context.networks().find(state.name()).isEmpty()) {
+      bundles.reattach(state, context.networks().attach(state.name(), network));
+    }
+  }
+
+  @Override
+  protected void takeProcesses(ContainerState state)
+      throws ToolFailed, IOException, InterruptedException {
+    dismantling.takeProcesses(state);
+  }
+
+  @Override
+  protected LogReader logs(ContainerState state, LogQuery query) {
+    return Logs.open(context, state, query);
+  }
+}
