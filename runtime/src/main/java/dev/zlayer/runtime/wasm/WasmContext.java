@@ -16,7 +16,7 @@ import java.util.concurrent.ConcurrentHashMap;
 /**
  * Everything the steps of a container's life share.
  *
- * @param cells by runtime name; only those that are made
+ * @param states by runtime name; only those that were created
  * @param known which module an image was found to hold
  */
 record WasmContext(
