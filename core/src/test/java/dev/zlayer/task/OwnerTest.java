@@ -82,6 +82,9 @@ class OwnerTest {
     unsaved.set(3);
     List<CompletableFuture<Object>> replies = askedTogether(5, i -> i);
     assertThat(failure(replies.get(3))).isInstanceOf(AgentException.Configuration.class);
+    for (int i : new int[] {0, 1, 2, 4}) {
+      assertThat(replies.get(i).join()).isEqualTo(i);
+    }
     assertThat(durable).containsExactlyInAnyOrder(0, 1, 2, 4);
   }
 
