@@ -281,17 +281,15 @@ class OwnerTest {
     return supervisor.owners().getFirst();
   }
 
-  /** All in one batch: the owner is started when they are in its mailbox. */
+  /** All in one batch and in order: the owner is started when they are in its mailbox. */
   private List<CompletableFuture<Object>> askedTogether(int count, IntFunction numbers)
       throws InterruptedException {
     var replies = new ArrayList<CompletableFuture<Object>>();
     for (int i = 0; i < count; i++) {
       int number = i;
-      var sent = new CountDownLatch(1);
-      replies.add(asked(ledger -> ledger.put(numbers.apply(number)), sent));
-      assertThat(sent.await(10, TimeUnit.SECONDS)).isTrue();
+      replies.add(asked(ledger -> ledger.put(numbers.apply(number))));
+      await(() -> owner.waiting() == number + 1);
     }
-    await(() -> owner.waiting() == count);
     owner.start();
     return replies;
   }
@@ -302,17 +300,8 @@ class OwnerTest {
   }
 
   private CompletableFuture<Object> asked(Owner.Question<Ledger, Object> question) {
-    return asked(question, new CountDownLatch(1));
-  }
-
-  private CompletableFuture<Object> asked(
-      Owner.Question<Ledger, Object> question, CountDownLatch sent) {
     return CompletableFuture.supplyAsync(
-        () -> {
-          sent.countDown();
-          return owner.ask(question);
-        },
-        run -> Thread.ofVirtual().start(run));
+        () -> owner.ask(question), run -> Thread.ofVirtual().start(run));
   }
 
   private static Throwable failure(CompletableFuture<Object> reply) {
