@@ -7,6 +7,7 @@ import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
 import dev.zlayer.testkit.s3.FlakyProxy;
 import dev.zlayer.testkit.s3.S3Server;
+import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
@@ -69,11 +70,16 @@ class S3StepsIT {
         .untilAsserted(() -> assertThat(rest.get("/containers?all=true").json().items()).isEmpty());
     assertThat(server.unfinishedUploads(BUCKET)).isZero();
     for (String place : List.of("containers", "snapshots")) {
-      try (Stream<Path> left = Files.list(node.directory.resolve(place))) {
-        assertThat(left.filter(path -> !path.getFileName().toString().startsWith(".")))
-            .as(place)
-            .noneMatch(Files::isDirectory);
-      }
+      // a removed container leaves the list before its directory is deleted
+      Awaitility.await().untilAsserted(() -> assertThat(directories(place)).as(place).isEmpty());
+    }
+  }
+
+  private static List<Path> directories(String place) throws IOException {
+    try (Stream<Path> left = Files.list(node.directory.resolve(place))) {
+      return left.filter(path -> !path.getFileName().toString().startsWith("."))
+          .filter(Files::isDirectory)
+          .toList();
     }
   }
 
