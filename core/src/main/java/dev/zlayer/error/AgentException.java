@@ -5,7 +5,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Everything that can go wrong, in twenty kinds that carry facts.
+ * Everything that can go wrong, in twenty-one kinds that carry facts.
  *
  * <p>Two rules keep the kinds meaningful. One of ours is never wrapped in another of ours: a {@link
  * RouteToPeer} thrown deep inside a create reaches the scheduler as itself. A foreign exception is
@@ -33,7 +33,8 @@ public abstract sealed class AgentException extends RuntimeException {
           UnexpectedExit _,
           HealthCheckFailed _ ->
           Blame.WORKLOAD;
-      case PullFailed _, Network _, Timeout _, DependencyTimeout _, Busy _ -> Blame.OUTSIDE;
+      case PullFailed _, Network _, Timeout _, DependencyTimeout _, Busy _, Unavailable _ ->
+          Blame.OUTSIDE;
       case RouteToPeer _, WrongPlatform _, WslGpuUnavailable _, GpuSharingUnavailable _ ->
           Blame.PLACEMENT;
       case Configuration _, Internal _ -> Blame.SELF;
@@ -70,6 +71,13 @@ public abstract sealed class AgentException extends RuntimeException {
   /** A queue or a limit is used up for now: the same request may succeed later. */
   public static final class Busy extends AgentException {
     public Busy(String message) {
+      super(message, null);
+    }
+  }
+
+  /** The agent or a part of it is shutting down: the same request may succeed when it is back. */
+  public static final class Unavailable extends AgentException {
+    public Unavailable(String message) {
       super(message, null);
     }
   }

@@ -21,7 +21,10 @@ public final class Statuses {
       case AgentException.PullFailed _, AgentException.Network _ -> 502;
       case AgentException.Timeout _, AgentException.DependencyTimeout _ -> 504;
       case AgentException.RouteToPeer _, AgentException.WrongPlatform _ -> 421;
-      case AgentException.WslGpuUnavailable _, AgentException.GpuSharingUnavailable _ -> 503;
+      case AgentException.Unavailable _,
+          AgentException.WslGpuUnavailable _,
+          AgentException.GpuSharingUnavailable _ ->
+          503;
       case AgentException.Configuration _, AgentException.Internal _ -> 500;
     };
   }

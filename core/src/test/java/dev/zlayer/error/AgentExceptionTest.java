@@ -25,6 +25,7 @@ class AgentExceptionTest {
           new AgentException.InvalidSpec("odd"),
           new AgentException.Conflict("the name is taken"),
           new AgentException.Busy("the queue is full"),
+          new AgentException.Unavailable("the agent is shutting down"),
           new AgentException.Network("unreachable"),
           new AgentException.Configuration("install conmon"),
           new AgentException.Internal("bug"),
@@ -35,13 +36,13 @@ class AgentExceptionTest {
           new AgentException.WrongPlatform("oci", "linux", "windows", "nano"));
 
   @Test
-  void thereAreTwentyKindsAndTheListAboveHasThemAll() {
+  void theListAboveHasAllKinds() {
     var kinds =
         Arrays.stream(AgentException.class.getPermittedSubclasses())
             .map(Class::getSimpleName)
             .collect(Collectors.toSet());
 
-    assertThat(kinds).hasSize(20);
+    assertThat(kinds).hasSize(21);
     assertThat(ONE_OF_EACH)
         .extracting(AgentException::kind)
         .containsExactlyInAnyOrderElementsOf(kinds);
@@ -68,7 +69,8 @@ class AgentExceptionTest {
             "UnexpectedExit",
             "HealthCheckFailed");
     assertThat(byCode.get(4))
-        .containsExactlyInAnyOrder("PullFailed", "Network", "Timeout", "DependencyTimeout", "Busy");
+        .containsExactlyInAnyOrder(
+            "PullFailed", "Network", "Timeout", "DependencyTimeout", "Busy", "Unavailable");
     assertThat(byCode.get(5))
         .containsExactlyInAnyOrder(
             "RouteToPeer", "WrongPlatform", "WslGpuUnavailable", "GpuSharingUnavailable");
@@ -80,6 +82,7 @@ class AgentExceptionTest {
     assertThat(Statuses.of(ONE_OF_EACH.getFirst())).isEqualTo(404);
     assertThat(Statuses.of(new AgentException.Conflict("taken"))).isEqualTo(409);
     assertThat(Statuses.of(new AgentException.Busy("full"))).isEqualTo(429);
+    assertThat(Statuses.of(new AgentException.Unavailable("closing"))).isEqualTo(503);
   }
 
   @Test

@@ -17,7 +17,9 @@ import dev.zlayer.engine.init.InitConfig;
 import dev.zlayer.engine.init.InitRunner;
 import dev.zlayer.engine.job.JobConfig;
 import dev.zlayer.engine.job.JobExecutor;
+import dev.zlayer.engine.job.JobKey;
 import dev.zlayer.engine.job.JobParts;
+import dev.zlayer.engine.job.SingleJobs;
 import dev.zlayer.engine.secret.RedactingStateStore;
 import dev.zlayer.engine.secret.SecretKey;
 import dev.zlayer.engine.secret.SecretStore;
@@ -65,6 +67,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 
@@ -169,7 +173,8 @@ public final class Agent implements AutoCloseable {
     var containers = new NetworkedContainers(translator, bridges, records);
     this.volumes =
         parts.make(
-            "the volumes", () -> VolumeStore.open(dirs.volumes(), runtime, records::volumes));
+            "the volumes",
+            () -> VolumeStore.open(dirs.volumes(), runtime, () -> declaredVolumes(clock)));
     this.jobs =
         parts.start(
             "the jobs",
@@ -313,6 +318,13 @@ public final class Agent implements AutoCloseable {
 
   public VolumeStore volumes() {
     return volumes;
+  }
+
+  /** The volumes that files name, of deployments and of jobs without one. */
+  private Map<String, Set<String>> declaredVolumes(InstantSource clock) {
+    var declared = new TreeMap<>(records.volumes());
+    declared.put(JobKey.NONE, new SingleJobs(store, clock).volumes());
+    return declared;
   }
 
   private String hidden(String text) {

@@ -57,6 +57,8 @@ final class NodeInfo {
         .put("damages", agent.damages())
         .put("containers", agent.runtime().list().size())
         .put("images", agent.runtime().images().list().size())
+        .put("jobs_active", agent.jobs().active())
+        .put("jobs_waiting", agent.jobs().queue().size())
         .build();
   }
 

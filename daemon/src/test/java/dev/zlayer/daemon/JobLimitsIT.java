@@ -41,6 +41,11 @@ class JobLimitsIT {
           .containsExactly("0 work/one " + urgent, "1 work/two " + later);
       assertThat(List.of(jobs.status(later), jobs.status(urgent))).containsOnly("pending");
       assertThat(jobs.rest().get("/metrics").text()).containsPattern("zlayer_job_queue 2(\\.0)?\n");
+      assertThat(jobs.rest().get("/metrics").text())
+          .containsPattern("zlayer_jobs_active 1(\\.0)?\n");
+      Json info = jobs.rest().get("/info").expect(200).json();
+      assertThat(info.at("jobs_active").integer()).contains(1L);
+      assertThat(info.at("jobs_waiting").integer()).contains(2L);
 
       Json refused = jobs.trigger("two", "{\"priority\":9}").expect(429).json();
       assertThat(refused.at("kind").string()).contains("Busy");
@@ -60,6 +65,20 @@ class JobLimitsIT {
       assertThat(time(last, "started")).isAfterOrEqualTo(time(middle, "finished"));
       assertThat(jobs.rest().get("/queue").expect(200).json().items()).isEmpty();
       jobs.run("two", "completed");
+    }
+  }
+
+  @Test
+  void anExecutorThatShutsDownSaysSo() throws Exception {
+    try (JobNode jobs = JobNode.open(new Node(), "one: {IMAGE, command: [echo, here]}")) {
+      String ended = jobs.run("one", "completed");
+      jobs.closeExecutor();
+      Json refused = jobs.trigger("one", "{}").expect(503).json();
+      assertThat(refused.at("kind").string()).contains("Unavailable");
+      assertThat(refused.at("detail").string().orElse("")).contains("shutting down");
+      assertThat(jobs.show(ended).at("status").string()).as("still shown").contains("completed");
+      jobs.restart();
+      jobs.run("one", "completed");
     }
   }
 

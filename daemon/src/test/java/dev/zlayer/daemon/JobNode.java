@@ -69,6 +69,11 @@ final class JobNode implements AutoCloseable {
     rest = node.rest();
   }
 
+  /** As the first thing that an agent does when it ends. */
+  void closeExecutor() {
+    daemon.agent().jobs().close();
+  }
+
   static ConditionFactory soon() {
     return Awaitility.await().atMost(Duration.ofSeconds(40)).pollInterval(Duration.ofMillis(20));
   }

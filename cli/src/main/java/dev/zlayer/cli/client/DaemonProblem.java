@@ -8,7 +8,7 @@ import java.util.Locale;
 import java.util.regex.Pattern;
 
 /**
- * Something that the daemon refused or failed at, in its own words. It is not one of our twenty
+ * Something that the daemon refused or failed at, in its own words. It is not one of our twenty-one
  * kinds again: those carry the facts of the place where they were thrown, which is not here.
  */
 public final class DaemonProblem extends RuntimeException {

@@ -3,6 +3,7 @@ package dev.zlayer.cli.command;
 import dev.zlayer.cli.Session;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.spec.problem.Problem;
+import dev.zlayer.spec.read.JobReader;
 import dev.zlayer.spec.read.SpecReader;
 import dev.zlayer.spec.read.SpecResult;
 import java.io.IOException;
@@ -49,6 +50,17 @@ public final class DeploymentFiles {
       case SpecResult.Valid valid ->
           new Loaded(valid.spec().deployment(), content, directoryOf(session, name));
     };
+  }
+
+  /**
+   * Reads and checks the file of a job that belongs to no deployment.
+   *
+   * @param job which of several, or how to call it
+   */
+  public static Loaded loadJob(Session session, String file, Optional<String> job) {
+    byte[] content = read(session, file);
+    JobReader.JobFile read = JobReader.read(file, content, job);
+    return new Loaded(read.name(), content, directoryOf(session, file));
   }
 
   private static Path directoryOf(Session session, String name) {

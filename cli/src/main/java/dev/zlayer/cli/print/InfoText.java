@@ -29,6 +29,16 @@ public final class InfoText {
     for (Json runtime : facts.at("runtimes").items()) {
       line(text, "runtime", StatusText.text(runtime, "name") + platforms(runtime));
     }
+    facts
+        .at("jobs_active")
+        .integer()
+        .ifPresent(
+            active ->
+                line(
+                    text,
+                    "jobs",
+                    "%d active, %s waiting"
+                        .formatted(active, StatusText.number(facts, "jobs_waiting"))));
     for (String damage : facts.at("damages").strings()) {
       line(text, "damaged", damage);
     }

@@ -23,18 +23,22 @@ public final class SpecReader {
    */
   public static SpecResult read(String fileName, byte[] content) {
     var problems = new Problems(fileName);
+    Optional<YamlNode> root = YamlReader.read(content, problems);
+    return root.isEmpty()
+        ? new SpecResult.Invalid(problems.sorted())
+        : check(fileName, root.get(), problems);
+  }
+
+  /** The second and the third pass. */
+  static SpecResult check(String fileName, YamlNode root, Problems problems) {
     var warnings = new Problems(fileName);
     var notHonoured = new Problems(fileName);
-    Optional<YamlNode> root = YamlReader.read(content, problems);
-    if (root.isEmpty()) {
-      return new SpecResult.Invalid(problems.sorted());
-    }
-    DeploymentSpec spec = new Binder(root.get(), problems).bind(DeploymentSpec.class);
-    Checks.run(spec, new Findings(root.get(), problems, warnings, notHonoured));
+    DeploymentSpec spec = new Binder(root, problems).bind(DeploymentSpec.class);
+    Checks.run(spec, new Findings(root, problems, warnings, notHonoured));
     if (!problems.isEmpty()) {
       return new SpecResult.Invalid(problems.sorted());
     }
-    UnsupportedKeys.find(root.get(), notHonoured);
+    UnsupportedKeys.find(root, notHonoured);
     return new SpecResult.Valid(spec, warnings.sorted(), notHonoured.sorted());
   }
 }

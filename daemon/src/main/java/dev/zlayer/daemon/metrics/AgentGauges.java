@@ -39,10 +39,7 @@ public final class AgentGauges implements Metrics.Gauges {
                     count)));
     gauges.add(gauge("zlayer_job_queue", "Executions that wait.", jobs.queue().size()));
     gauges.add(
-        gauge(
-            "zlayer_jobs_active",
-            "Executions that run or are being made.",
-            jobs.list().stream().filter(execution -> execution.status().active()).count()));
+        gauge("zlayer_jobs_active", "Executions that run or are being made.", jobs.active()));
     gauges.add(gauge("zlayer_images", "Images.", runtime.images().list().size()));
     Runtime java = Runtime.getRuntime();
     gauges.add(

@@ -14,6 +14,7 @@ import dev.zlayer.daemon.rest.view.OutcomeView;
 import dev.zlayer.daemon.standalone.StandaloneContainers;
 import dev.zlayer.engine.health.HealthState;
 import dev.zlayer.engine.job.Execution;
+import dev.zlayer.engine.job.JobKey;
 import dev.zlayer.engine.translate.ServiceTranslator;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Container;
@@ -220,9 +221,13 @@ public final class ContainersResource implements Resource {
     ContainerId id = container.id();
     if (!StandaloneContainers.standalone(id)) {
       throw new AgentException.Conflict(
-          "container %s belongs to deployment '%s', which decides whether it runs: use 'zlayer %s'"
+          "container %s belongs to %s, which decides whether it runs: use 'zlayer %s'"
               .formatted(
-                  id, id.deployment(), id.role().equals(Execution.ROLE) ? "job cancel" : instead));
+                  id,
+                  id.deployment().equals(JobKey.NONE)
+                      ? "job '%s'".formatted(id.service())
+                      : "deployment '%s'".formatted(id.deployment()),
+                  id.role().equals(Execution.ROLE) ? "job cancel" : instead));
     }
   }
 

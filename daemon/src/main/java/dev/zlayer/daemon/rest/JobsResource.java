@@ -18,6 +18,7 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.schedule.CronExpression;
 import dev.zlayer.spec.form.Doc;
 import dev.zlayer.spec.form.Range;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;
@@ -28,6 +29,7 @@ import java.util.function.Supplier;
 
 /** Jobs and schedules. */
 public final class JobsResource implements Resource {
+  private static final String YAML = "application/yaml";
   private static final String COMMAND_LINE = "zlayer-cli";
 
   private final JobExecutor jobs;
@@ -82,9 +84,24 @@ public final class JobsResource implements Resource {
   public List<Route> routes() {
     return List.of(
         Route.view("/jobs", "List jobs and schedules.", this::list)
-            .with("deployment", "Only of this deployment.")
+            .with("deployment", "Only of this deployment; - is no deployment.")
             .givesMany(JobView.class),
-        Route.view("/jobs/{deployment}/{job}", "Show a job.", this::show).gives(JobView.class),
+        Route.view("/jobs/{deployment}/{job}", "Show a job; - is no deployment.", this::show)
+            .gives(JobView.class),
+        Route.put(
+                "/jobs/-/{job}",
+                "Register a job that belongs to no deployment; the same once more is fine.",
+                this::register)
+            .with("directory", "Where relative paths of the file begin; absolute.")
+            .takes(YAML, "The keys of a job, or a deployment file that has it.")
+            .gives(JobView.class)
+            .creates(JobView.class),
+        Route.delete(
+                "/jobs/-/{job}",
+                "Unregister a job that belongs to no deployment; its results are kept for a while.",
+                this::unregister)
+            .freeing()
+            .givesNothing(),
         Route.post("/jobs/{deployment}/{job}/executions", "Run a job.", this::run)
             .repeatableByKey()
             .takes(Run.class)
@@ -112,15 +129,17 @@ public final class JobsResource implements Resource {
   }
 
   private ApiResponse show(ApiRequest call) {
-    JobKey key = key(call);
-    return ApiResponse.json(
-        ViewJson.of(
-            definitions.get().stream()
-                .filter(job -> job.key().equals(key))
-                .findFirst()
-                .map(this::view)
-                .orElseThrow(
-                    () -> new AgentException.NotFound("job '" + key + "'", "deploy it first"))));
+    return ApiResponse.json(ViewJson.of(view(definition(key(call)))));
+  }
+
+  private JobDefinition definition(JobKey key) {
+    return definitions.get().stream()
+        .filter(job -> job.key().equals(key))
+        .findFirst()
+        .orElseThrow(
+            () ->
+                new AgentException.NotFound(
+                    "job '" + key + "'", key.single() ? "register it first" : "deploy it first"));
   }
 
   private JobView view(JobDefinition job) {
@@ -139,6 +158,21 @@ public final class JobsResource implements Resource {
         executions.isEmpty()
             ? Optional.empty()
             : Optional.of(ExecutionView.of(executions.getLast())));
+  }
+
+  private ApiResponse register(ApiRequest call) {
+    Path directory = Path.of(call.query("directory").orElse("/"));
+    if (!directory.isAbsolute()) {
+      throw new AgentException.InvalidSpec("the parameter 'directory' is not an absolute path");
+    }
+    boolean known = jobs.register(call.path("job"), call.wholeBody(), directory);
+    return ApiResponse.json(
+        known ? 200 : 201, ViewJson.of(view(definition(JobKey.single(call.path("job"))))));
+  }
+
+  private ApiResponse unregister(ApiRequest call) {
+    jobs.unregister(call.path("job"));
+    return ApiResponse.done();
   }
 
   private ApiResponse run(ApiRequest call) {

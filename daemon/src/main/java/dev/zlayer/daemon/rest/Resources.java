@@ -7,6 +7,7 @@ import dev.zlayer.engine.deployment.DeploymentStatus;
 import dev.zlayer.engine.deployment.DeploymentStore;
 import dev.zlayer.engine.deployment.Deployments;
 import dev.zlayer.engine.health.HealthState;
+import dev.zlayer.engine.job.JobDefinition;
 import dev.zlayer.engine.job.JobExecutor;
 import dev.zlayer.engine.secret.SecretStore;
 import dev.zlayer.engine.service.ReplicaStatus;
@@ -24,6 +25,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
  * What the resources work on.
@@ -53,13 +55,17 @@ public record Resources(
     all.add(new ContainersResource(runtime, standalone, translator, this::health));
     all.add(new ContainerInsideResource(runtime, standalone, () -> secrets.redaction(), clock));
     all.add(new StatsResource(runtime, Pauses.REAL));
-    all.add(new JobsResource(jobs, cron, () -> records.jobs()));
+    all.add(new JobsResource(jobs, cron, this::definitions));
     all.add(new ExecutionsResource(jobs, () -> secrets.redaction(), clock));
     all.add(new ImagesResource(runtime, images));
     all.add(new SecretsResource(secrets, () -> deployments.secretsChanged()));
     all.add(new StorageResource(volumes, networks));
     all.add(new EventsResource(store));
     return all;
+  }
+
+  private List<JobDefinition> definitions() {
+    return Stream.concat(records.jobs().stream(), jobs.singles().stream()).toList();
   }
 
   private Map<ContainerId, HealthState> health() {

@@ -33,6 +33,9 @@ public final class NetworkedContainers implements JobContainers, ReplicaContaine
   @Override
   public ContainerSpec spec(JobDefinition job, Execution execution) {
     ContainerSpec spec = jobs.spec(job, execution);
+    if (job.key().single()) {
+      return spec; // on the network of containers that belong to no deployment
+    }
     try {
       return joined(job.key().deployment(), spec);
     } catch (InterruptedException _) {

@@ -2,10 +2,20 @@ package dev.zlayer.engine.job;
 
 import dev.zlayer.spec.ServiceSpec;
 import dev.zlayer.spec.job.JobSpec;
+import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 
-/** A job as its deployment file defines it. */
-public record JobDefinition(JobKey key, ServiceSpec service) {
+/**
+ * A job as its file defines it.
+ *
+ * @param directory where relative paths start, for a job that belongs to no deployment
+ */
+public record JobDefinition(JobKey key, ServiceSpec service, Optional<Path> directory) {
+  public JobDefinition(JobKey key, ServiceSpec service) {
+    this(key, service, Optional.empty());
+  }
+
   public JobSpec job() {
     return service.job();
   }

@@ -11,6 +11,7 @@ import dev.zlayer.task.Owner;
 import dev.zlayer.task.Watched;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -28,6 +29,7 @@ public final class JobExecutor implements AutoCloseable {
   private volatile boolean closing;
   private final ArtifactStore artifacts;
   private final JobLogStore logs;
+  private final SingleJobs singles;
 
   /** An execution that waits, and how many get their turn before it. */
   public record Queued(int position, Execution execution) {}
@@ -36,7 +38,9 @@ public final class JobExecutor implements AutoCloseable {
     this.parts = parts;
     this.artifacts = new ArtifactStore(parts.artifacts());
     this.logs = new JobLogStore(artifacts);
-    this.definitions = new Watched<>(List.copyOf(jobs));
+    this.singles = new SingleJobs(parts.store(), parts.clock());
+    this.definitions =
+        new Watched<>(Stream.concat(jobs.stream(), singles.definitions().stream()).toList());
     this.loop =
         Owner.of(
             "jobs", parts.clock(), parts.supervisor(), (owner, _) -> load(owner, parts, config));
@@ -108,15 +112,50 @@ public final class JobExecutor implements AutoCloseable {
   }
 
   /**
+   * Takes a job that belongs to no deployment, in place of the one of that name; returns when that
+   * is durable. The same file once more changes nothing.
+   *
+   * @param directory where relative paths of the file start
+   * @return whether there was one of that name
+   * @throws AgentException.InvalidSpec the file has problems; all are named
+   */
+  public boolean register(String name, byte[] file, Path directory) {
+    requireOpen();
+    synchronized (singles) {
+      boolean known = singles.put(name, file, directory);
+      define(JobKey.NONE, singles.definitions());
+      return known;
+    }
+  }
+
+  /**
+   * Forgets a job that belongs to no deployment. What runs goes on, what waits fails, and results
+   * are kept as those of all jobs that were removed.
+   *
+   * @throws AgentException.NotFound there is no such job
+   */
+  public void unregister(String name) {
+    requireOpen();
+    synchronized (singles) {
+      singles.remove(name);
+      define(JobKey.NONE, singles.definitions());
+    }
+  }
+
+  /** Jobs that belong to no deployment. */
+  public List<JobDefinition> singles() {
+    return of(JobKey.NONE, definitions.now());
+  }
+
+  /**
    * Asks for an execution; returns when it is recorded.
    *
    * @throws AgentException.NotFound there is no such job
-   * @throws AgentException.Busy the executor is shutting down
-   * @throws AgentException.InvalidSpec its queue is full; nothing was recorded
+   * @throws AgentException.Unavailable the executor is shutting down
+   * @throws AgentException.Busy its queue is full; nothing was recorded
    */
   public ExecutionId trigger(TriggerRequest request) {
-    requireOpen();
-    return loop.ask(owned -> owned.machine().trigger(request, owned.now()));
+    return ask(owned -> owned.machine().trigger(request, owned.now()));
   }
 
   /**
@@ -124,16 +163,25 @@ public final class JobExecutor implements AutoCloseable {
    * The result will be cancelled, whatever the process does.
    *
    * @throws AgentException.NotFound it is not known
-   * @throws AgentException.InvalidSpec it has ended already
+   * @throws AgentException.Conflict it has ended already
    */
   public Execution cancel(ExecutionId id) {
+    return ask(owned -> owned.machine().cancel(id, owned.now()));
+  }
+
+  private <T> T ask(Owner.Question<JobDispatcher, T> question) {
     requireOpen();
-    return loop.ask(owned -> owned.machine().cancel(id, owned.now()));
+    try {
+      return loop.ask(question);
+    } catch (AgentException.Internal e) {
+      requireOpen(); // it closed while it was asked
+      throw e;
+    }
   }
 
   private void requireOpen() {
     if (closing) {
-      throw new AgentException.Busy(
+      throw new AgentException.Unavailable(
           "the job executor is shutting down; try again when the agent is back");
     }
   }

@@ -2,10 +2,27 @@ package dev.zlayer.engine.job;
 
 import java.util.Comparator;
 
-/** Names a job or a schedule within its deployment. */
+/**
+ * Names a job or a schedule within its deployment.
+ *
+ * @param deployment {@link #NONE} for a job that belongs to no deployment
+ */
 public record JobKey(String deployment, String name) implements Comparable<JobKey> {
+  /** No deployment can have this name. */
+  public static final String NONE = "-";
+
   private static final Comparator<JobKey> ORDER =
       Comparator.comparing(JobKey::deployment).thenComparing(JobKey::name);
+
+  /** A job that belongs to no deployment. */
+  public static JobKey single(String name) {
+    return new JobKey(NONE, name);
+  }
+
+  /** Whether it belongs to no deployment. */
+  public boolean single() {
+    return deployment.equals(NONE);
+  }
 
   @Override
   public int compareTo(JobKey other) {
@@ -14,6 +31,6 @@ public record JobKey(String deployment, String name) implements Comparable<JobKe
 
   @Override
   public String toString() {
-    return deployment + "/" + name;
+    return single() ? name : deployment + "/" + name;
   }
 }

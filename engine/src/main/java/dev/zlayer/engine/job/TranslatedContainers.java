@@ -23,7 +23,10 @@ public final class TranslatedContainers implements JobContainers {
     JobKey key = job.key();
     ContainerSpec spec =
         translator.translate(
-            key.deployment(), key.name(), job.service(), directories.apply(key.deployment()));
+            key.deployment(),
+            key.name(),
+            job.service(),
+            job.directory().orElseGet(() -> directories.apply(key.deployment())));
     Overrides overrides = execution.overrides();
     ProcessSpec process = spec.process();
     if (overrides.args().isPresent()) {

@@ -50,10 +50,13 @@ public record SecretName(Optional<String> deployment, Optional<String> service, 
         + name;
   }
 
+  /** Whether a deployment or service can be called so. */
+  static boolean owner(String name) {
+    return OWNER.matcher(name).matches();
+  }
+
   private static void requireOwner(String owner) {
-    require(
-        OWNER.matcher(owner).matches(),
-        "'%s' is not the name of a deployment or service".formatted(owner));
+    require(owner(owner), "'%s' is not the name of a deployment or service".formatted(owner));
   }
 
   private static void require(boolean right, String problem) {

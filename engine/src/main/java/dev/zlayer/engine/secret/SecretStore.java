@@ -114,6 +114,11 @@ public final class SecretStore implements SecretSource {
   /** A deployment sees its own secrets first, then those of all deployments. */
   @Override
   public Optional<String> find(String deployment, SecretRef.Scope scope, String name) {
+    if (!SecretName.owner(deployment)) { // a job that belongs to no deployment
+      return scope instanceof SecretRef.OfDeployment
+          ? value(SecretName.global(name))
+          : Optional.empty();
+    }
     return switch (scope) {
       case SecretRef.OfDeployment() ->
           value(SecretName.of(deployment, name)).or(() -> value(SecretName.global(name)));

@@ -1,5 +1,6 @@
 package dev.zlayer.engine.translate;
 
+import dev.zlayer.engine.job.JobKey;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
@@ -55,7 +56,9 @@ public final class EnvResolver {
                 () ->
                     new AgentException.NotFound(
                         "secret " + reference.name(),
-                        "set it with 'secret set' for deployment " + deployment));
+                        deployment.equals(JobKey.NONE)
+                            ? "set it with 'secret set', without a deployment"
+                            : "set it with 'secret set' for deployment " + deployment));
     return reference.field().map(field -> field(reference, whole, field)).orElse(whole);
   }
 

@@ -192,7 +192,7 @@ class JobExecutorTest extends JobFixture {
     executor.close();
 
     assertThatThrownBy(() -> trigger("one"))
-        .isInstanceOf(AgentException.Busy.class)
+        .isInstanceOf(AgentException.Unavailable.class)
         .hasMessageContaining("shutting down");
   }
 }

@@ -42,7 +42,7 @@ public final class JobArtifactsCommand extends AnswerCommand {
   @Parameters(
       index = "0",
       paramLabel = "EXECUTION|JOB",
-      description = "Execution id, or deployment/job")
+      description = "Execution id, deployment/job, or a job without a deployment")
   private String name = "";
 
   @Parameters(index = "1", arity = "0..1", paramLabel = "PATH", description = "Artifact path")

@@ -15,6 +15,7 @@ public final class JobCommand {
         .with("history", JobHistoryCommand::new)
         .with("queue", JobQueueCommand::new)
         .with("artifacts", JobArtifactsCommand::new)
+        .with("rm", JobRemoveCommand::new)
         .with("cancel", JobCancelCommand::new);
   }
 }

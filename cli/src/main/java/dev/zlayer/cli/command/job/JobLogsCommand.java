@@ -35,7 +35,9 @@ public final class JobLogsCommand extends ClientCommand {
   @Option(names = "--raw", description = "Write control characters to a terminal unescaped")
   private boolean raw;
 
-  @Parameters(paramLabel = "EXECUTION|JOB", description = "Execution id, or deployment/job")
+  @Parameters(
+      paramLabel = "EXECUTION|JOB",
+      description = "Execution id, deployment/job, or a job without a deployment")
   private String name = "";
 
   public JobLogsCommand(Session session) {

@@ -4,9 +4,19 @@ import dev.zlayer.cli.client.Query;
 import dev.zlayer.error.AgentException;
 import java.util.List;
 
-/** {@code deployment/job}, as a person writes it. */
+/** {@code deployment/job}, or {@code job} without a deployment, as a person writes it. */
 record JobName(String deployment, String job) {
+  /** In place of a deployment; none can have this name. */
+  private static final String NO_DEPLOYMENT = "-";
+
+  static JobName single(String job) {
+    return new JobName(NO_DEPLOYMENT, job);
+  }
+
   static JobName parse(String text) {
+    if (!text.isBlank() && !text.contains("/")) {
+      return single(text);
+    }
     List<String> parts = List.of(text.split("/", -1));
     if (parts.size() != 2 || parts.stream().anyMatch(String::isBlank)) {
       throw new AgentException.InvalidSpec(
@@ -22,6 +32,6 @@ record JobName(String deployment, String job) {
 
   @Override
   public String toString() {
-    return deployment + "/" + job;
+    return deployment.equals(NO_DEPLOYMENT) ? job : deployment + "/" + job;
   }
 }

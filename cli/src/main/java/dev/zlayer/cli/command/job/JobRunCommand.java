@@ -4,13 +4,17 @@ import dev.zlayer.cli.Session;
 import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.command.AnswerCommand;
+import dev.zlayer.cli.command.DeploymentFiles;
 import dev.zlayer.cli.command.container.Variables;
+import dev.zlayer.cli.command.daemon.BackgroundDaemon;
+import dev.zlayer.error.AgentException;
 import dev.zlayer.error.Durations;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -25,6 +29,11 @@ import picocli.CommandLine.Parameters;
       "  zlayer job run shop/report                  prints the execution's id",
       "  zlayer job run --wait shop/report           output, then the job's own exit code",
       "  zlayer job run -e DAY=monday shop/report -- --verbose",
+      "  zlayer job run -f report.yml --wait         registers the job 'report', then runs it",
+      "",
+      "-f takes a file with the keys of one job, or a deployment file of which --job names the",
+      "job. The job belongs to no deployment, is called by its bare name and stays until",
+      "'zlayer job rm'.",
       "",
       "--wait continues across daemon restarts. ^C stops waiting, not the job. Exits with",
       "the job's exit code, 128 + n if it was killed by signal n (137 at its deadline), 130",
@@ -33,6 +42,18 @@ import picocli.CommandLine.Parameters;
 public final class JobRunCommand extends AnswerCommand {
   @Option(names = "--wait", description = "Wait for the job to finish")
   private boolean wait;
+
+  @Option(
+      names = {"-f", "--file"},
+      paramLabel = "FILE",
+      description = "Register the job of this file and run it; - reads standard input")
+  private @Nullable String file;
+
+  @Option(
+      names = "--job",
+      paramLabel = "NAME",
+      description = "With -f: the job to take, or its name (default: the name of the file)")
+  private @Nullable String named;
 
   @Option(
       names = {"-e", "--env"},
@@ -57,8 +78,12 @@ public final class JobRunCommand extends AnswerCommand {
       description = "Print only the job's output, or only the id")
   private boolean quiet;
 
-  @Parameters(index = "0", paramLabel = "JOB", description = "deployment/job")
-  private String job = "";
+  @Parameters(
+      index = "0",
+      arity = "0..1",
+      paramLabel = "JOB",
+      description = "deployment/job, or the name of a job without a deployment; absent with -f")
+  private @Nullable String job;
 
   @Parameters(
       index = "1..*",
@@ -77,7 +102,7 @@ public final class JobRunCommand extends AnswerCommand {
 
   @Override
   protected int run(DaemonClient client) throws InterruptedException {
-    JobName name = JobName.parse(job);
+    JobName name = file == null ? known() : registered(client, file);
     Json created = client.post("/jobs" + name.path() + "/executions", Query.NONE, request());
     String id = created.at("id").string().orElseThrow();
     if (!wait) {
@@ -95,6 +120,34 @@ public final class JobRunCommand extends AnswerCommand {
       tell(name + ": " + ExecutionWatch.text(ended));
     }
     return ExecutionWatch.exitCode(ended);
+  }
+
+  private JobName known() {
+    if (named != null) {
+      throw new AgentException.InvalidSpec("--job names a job of a file; add -f FILE");
+    }
+    if (job == null) {
+      throw new AgentException.InvalidSpec("name a job, or a file with -f");
+    }
+    return JobName.parse(job);
+  }
+
+  /** All words are arguments of the job, since its name is known. */
+  private JobName registered(DaemonClient client, String file) throws InterruptedException {
+    if (job != null) {
+      args = Stream.concat(Stream.of(job), args.stream()).toList();
+    }
+    var loaded = DeploymentFiles.loadJob(session, file, Optional.ofNullable(named));
+    BackgroundDaemon.of(session).ensure(client, this::tell);
+    JobName name = JobName.single(loaded.name());
+    Json _ =
+        client.send(
+            "PUT",
+            "/jobs" + name.path(),
+            Query.of("directory", loaded.directory()),
+            DaemonClient.YAML,
+            loaded.content());
+    return name;
   }
 
   private Json request() {

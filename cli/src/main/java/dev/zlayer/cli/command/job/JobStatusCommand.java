@@ -9,6 +9,7 @@ import dev.zlayer.cli.print.Style;
 import dev.zlayer.json.Json;
 import java.time.Instant;
 import java.util.List;
+import java.util.regex.Pattern;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;
 
@@ -20,7 +21,9 @@ import picocli.CommandLine.Parameters;
       "Exits with 0 whatever the result was; 'job run --wait' returns the job's exit code."
     })
 public final class JobStatusCommand extends AnswerCommand {
-  @Parameters(paramLabel = "EXECUTION|JOB", description = "Execution id, or deployment/job")
+  @Parameters(
+      paramLabel = "EXECUTION|JOB",
+      description = "Execution id, deployment/job, or a job without a deployment")
   private String name = "";
 
   public JobStatusCommand(Session session) {
@@ -38,17 +41,19 @@ public final class JobStatusCommand extends AnswerCommand {
 
   /** Finds executions by id, or the newest by the name of the job. */
   static final class Executions {
+    private static final Pattern EXECUTION = Pattern.compile("[0-9a-z]{26}");
+
     private Executions() {}
 
     static Json find(DaemonClient client, String name) throws InterruptedException {
-      if (!name.contains("/")) {
-        return client.get("/executions/" + Query.segment(name));
-      }
       JobName job = JobName.parse(name);
       List<Json> newest =
           items(
               client.get("/executions", Query.of("job", job.toString()).and("limit", 1)),
               "executions");
+      if (newest.isEmpty() && EXECUTION.matcher(name).matches()) {
+        return client.get("/executions/" + Query.segment(name));
+      }
       if (newest.isEmpty()) {
         client.get("/jobs" + job.path()); // says so when there is no such job
         throw new dev.zlayer.error.AgentException.NotFound(

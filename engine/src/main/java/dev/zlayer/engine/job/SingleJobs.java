@@ -1,0 +1,109 @@
+package dev.zlayer.engine.job;
+
+import dev.zlayer.engine.state.Change;
+import dev.zlayer.engine.state.Event;
+import dev.zlayer.engine.state.StateStore;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
+import dev.zlayer.spec.read.JobReader;
+import dev.zlayer.spec.storage.StorageSpec;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/** The files of jobs that belong to no deployment, as the state store has them. */
+public final class SingleJobs {
+  static final String KIND = "job";
+  private static final int VERSION = 1;
+
+  private final StateStore store;
+  private final InstantSource clock;
+
+  public SingleJobs(StateStore store, InstantSource clock) {
+    this.store = store;
+    this.clock = clock;
+  }
+
+  private record Stored(String name, String file, Path directory) {
+    byte[] write() {
+      return JsonText.bytes(
+          Json.object()
+              .put("version", VERSION)
+              .put("name", name)
+              .put("directory", directory.toString())
+              .put("file", file)
+              .build());
+    }
+
+    static Stored read(byte[] bytes) {
+      Json json = JsonText.parse(bytes);
+      long version = json.at("version").integer().orElse(0L);
+      if (version != VERSION) {
+        throw new AgentException.Configuration(
+            "a stored job has version %d and this program knows %d: start the program that wrote it"
+                .formatted(version, VERSION));
+      }
+      return new Stored(
+          json.at("name").string().orElseThrow(),
+          json.at("file").string().orElseThrow(),
+          Path.of(json.at("directory").string().orElseThrow()));
+    }
+
+    JobDefinition definition() {
+      JobReader.JobFile read =
+          JobReader.read(name + ".yml", file.getBytes(StandardCharsets.UTF_8), Optional.of(name));
+      return new JobDefinition(JobKey.single(name), read.service(), Optional.of(directory));
+    }
+  }
+
+  /** All that this program can read, by name. */
+  public List<JobDefinition> definitions() {
+    return store.list(KIND).stream().flatMap(entry -> definition(entry).stream()).toList();
+  }
+
+  /** A file that a newer or older program wrote and this one refuses is kept and not run. */
+  private static Optional<JobDefinition> definition(StateStore.Entry entry) {
+    try {
+      return Optional.of(Stored.read(entry.value()).definition());
+    } catch (AgentException _) {
+      return Optional.empty();
+    }
+  }
+
+  /** The volumes that their files name. */
+  public Set<String> volumes() {
+    return definitions().stream()
+        .flatMap(job -> job.service().storage().stream())
+        .filter(StorageSpec.Named.class::isInstance)
+        .map(storage -> ((StorageSpec.Named) storage).name())
+        .collect(Collectors.toSet());
+  }
+
+  /** Makes a job durable; the same file once more changes nothing. False when it was new. */
+  boolean put(String name, byte[] file, Path directory) {
+    var stored = new Stored(name, new String(file, StandardCharsets.UTF_8), directory);
+    JobDefinition _ = stored.definition(); // refuses what cannot be run
+    Optional<byte[]> before = store.find(KIND, name);
+    if (before.filter(known -> Stored.read(known).equals(stored)).isEmpty()) {
+      commit(new Change.Put(KIND, name, stored.write()), "job.registered", name);
+    }
+    return before.isPresent();
+  }
+
+  void remove(String name) {
+    if (store.find(KIND, name).isEmpty()) {
+      throw new AgentException.NotFound("job '" + name + "'", "'zlayer job ls' lists all jobs");
+    }
+    commit(new Change.Delete(KIND, name), "job.unregistered", name);
+  }
+
+  private void commit(Change.Write write, String event, String name) {
+    var happened = new Event(clock.instant(), event, name, Json.object().build());
+    long _ = store.commit(new Change(List.of(write), List.of(happened)));
+  }
+}
