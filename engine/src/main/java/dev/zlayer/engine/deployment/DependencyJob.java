@@ -15,8 +15,8 @@ import dev.zlayer.engine.state.Quarantine;
 import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.spec.ServiceSpec;
+import dev.zlayer.spec.service.DependsSpec;
 import dev.zlayer.task.Deadline;
-import dev.zlayer.task.KeyedLock;
 import dev.zlayer.task.Owner;
 import dev.zlayer.task.Saturating;
 import java.time.Duration;
@@ -26,6 +26,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Collectors;
 
 /**
  * Runs a job because others wait for it: when what it depends on is there, and once for what the
@@ -43,6 +44,7 @@ final class DependencyJob implements Owner.State {
 
   private final DeploymentParts parts;
   private final DependencyStatuses dependencies;
+  private final DependencyStatuses.Subscription following;
   private final JobKey job;
   private final Runnable audience;
   private final Owner<DependencyJob> owner;
@@ -58,6 +60,7 @@ final class DependencyJob implements Owner.State {
       AtomicReference<View> view,
       DeploymentParts parts,
       DependencyStatuses dependencies,
+      DependencyStatuses.Subscription following,
       JobKey job,
       Want want,
       Runnable audience) {
@@ -65,6 +68,7 @@ final class DependencyJob implements Owner.State {
     this.view = view;
     this.parts = parts;
     this.dependencies = dependencies;
+    this.following = following;
     this.job = job;
     this.audience = audience;
     this.record = load();
@@ -94,7 +98,7 @@ final class DependencyJob implements Owner.State {
     private final AtomicReference<View> view =
         new AtomicReference<>(new View(Optional.of("its turn"), Optional.empty(), false));
     private final Owner<DependencyJob> owner;
-    private final KeyedLock.Held listening;
+    private final DependencyStatuses.Subscription following;
     private volatile Want want;
 
     Handle(
@@ -107,13 +111,14 @@ final class DependencyJob implements Owner.State {
       this.dependencies = dependencies;
       this.job = job;
       this.want = wanted(revision, spec);
+      this.following = dependencies.subscribe(this::wake);
       this.owner =
           Owner.of(
               "dependency job " + job,
               parts.clock(),
               parts.supervisor(),
-              (of, _) -> new DependencyJob(of, view, parts, dependencies, job, want, audience));
-      this.listening = dependencies.onChange(owner::wake);
+              (of, _) ->
+                  new DependencyJob(of, view, parts, dependencies, following, job, want, audience));
     }
 
     void start() {
@@ -148,7 +153,7 @@ final class DependencyJob implements Owner.State {
     /** Stops watching; an execution under way goes on. */
     @Override
     public void close() {
-      listening.close();
+      following.close();
       owner.close();
       dependencies.publish(job.name(), DependencyStatus.left(want.revision()));
     }
@@ -189,6 +194,11 @@ final class DependencyJob implements Owner.State {
   @Override
   public Duration round() {
     Instant now = parts.clock().instant();
+    boolean _ =
+        following.follow(
+            want.spec().lifecycle().depends().stream()
+                .map(DependsSpec::service)
+                .collect(Collectors.toSet()));
     try {
       decide(now);
     } catch (AgentException e) {
@@ -238,7 +248,7 @@ final class DependencyJob implements Owner.State {
     switch (DependencyCheck.judge(
         job.toString(),
         want.spec().lifecycle().depends(),
-        dependencies.signals(),
+        dependencies.statuses(),
         want.revision(),
         waitingSince,
         now)) {

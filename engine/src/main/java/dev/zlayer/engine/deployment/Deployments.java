@@ -2,6 +2,7 @@ package dev.zlayer.engine.deployment;
 
 import dev.zlayer.container.ServiceKey;
 import dev.zlayer.engine.depend.DependencyStatuses;
+import dev.zlayer.engine.service.ContainerIndex;
 import dev.zlayer.engine.service.EndedReplica;
 import dev.zlayer.engine.service.ServiceParts;
 import dev.zlayer.engine.service.ServiceRevision;
@@ -54,6 +55,7 @@ public final class Deployments implements AutoCloseable {
   private final Map<String, LiveDeployment> live = new ConcurrentSkipListMap<>();
   private final Map<String, Owner<DeploymentRemoval>> removals = new ConcurrentHashMap<>();
   private final Watched<Long> changes = new Watched<>(0L);
+  private final ContainerIndex index;
 
   private Deployments(DeploymentParts parts, DeploymentConfig config) {
     this.parts = parts;
@@ -63,6 +65,7 @@ public final class Deployments implements AutoCloseable {
     this.view = new StatusView(parts);
     this.starts = new Semaphore(Math.max(1, config.starts()), true);
     this.salt = StoreSalt.of(parts.store(), parts.random());
+    this.index = ContainerIndex.open(parts.runtime(), parts.clock(), parts.supervisor());
   }
 
   /** Goes on with everything that the store says is wanted; returns before it is true. */
@@ -361,6 +364,7 @@ public final class Deployments implements AutoCloseable {
 
   /** Looks at the clock again; for clocks that do not go by themselves. */
   public void wake() {
+    index.wake();
     live.values().forEach(LiveDeployment::wake);
   }
 
@@ -384,6 +388,7 @@ public final class Deployments implements AutoCloseable {
   public void close() {
     List.copyOf(removals.values()).forEach(Owner::close);
     live.values().forEach(LiveDeployment::close);
+    index.close();
   }
 
   private void changed() {
@@ -413,6 +418,7 @@ public final class Deployments implements AutoCloseable {
       return new ServiceParts(
           parts.store(),
           parts.runtime(),
+          index,
           parts.containers(),
           parts.initializer(),
           parts.rotation(),

@@ -11,6 +11,7 @@ import java.util.Optional;
 /** What a row of results means, and when to check again. Pure. */
 public final class HealthPolicy {
   private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
+  private static final Duration LONGEST_WINDOW = Duration.ofSeconds(1);
 
   /** Nobody said how long a start may take, so a slow one gets more time than when somebody did. */
   private static final HealthSpec UNSAID =
@@ -58,6 +59,21 @@ public final class HealthPolicy {
       return HealthState.HEALTHY;
     }
     return failures >= spec.retries() ? HealthState.UNHEALTHY : before;
+  }
+
+  /**
+   * When to look at a replica again. Checks of replicas that work wait for each other a little, so
+   * that those of a thousand replicas are made in a few rounds.
+   *
+   * @param phase shifts the times at which they meet, so that services do not meet each other
+   */
+  public static Instant next(HealthStatus status, HealthSpec spec, int phase) {
+    if (!status.healthy() || !status.succeeding()) {
+      return status.next();
+    }
+    long window = Math.clamp(spec.interval().toMillis() / 10, 1, LONGEST_WINDOW.toMillis());
+    long late = Math.floorMod(phase - status.next().toEpochMilli(), window);
+    return Saturating.plus(status.next(), Duration.ofMillis(late));
   }
 
   /** Short at first, so that what starts fast is seen fast. */

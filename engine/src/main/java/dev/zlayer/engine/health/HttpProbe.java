@@ -30,7 +30,10 @@ public final class HttpProbe {
   private static final Pattern STATUS_LINE = Pattern.compile("HTTP/1\\.[01] ([1-5][0-9]{2})\\b.*");
   private static final int LONGEST_LINE = 4096;
 
-  private final SSLContext trusting = trusting();
+  /** Made when the first secure address is checked; it is large, and all services share it. */
+  private static final class Tls {
+    static final SSLContext TRUSTING = trusting();
+  }
 
   public ProbeResult check(Probe.Http probe, InetAddress container, Duration timeout) {
     URI url = URI.create(probe.url());
@@ -52,8 +55,8 @@ public final class HttpProbe {
     }
   }
 
-  private Socket secured(Socket plain, URI url) throws IOException {
-    return trusting.getSocketFactory().createSocket(plain, url.getHost(), url.getPort(), true);
+  private static Socket secured(Socket plain, URI url) throws IOException {
+    return Tls.TRUSTING.getSocketFactory().createSocket(plain, url.getHost(), url.getPort(), true);
   }
 
   private static byte[] request(Probe.Http probe, URI url, int port) {

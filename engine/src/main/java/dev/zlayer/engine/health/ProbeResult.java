@@ -8,11 +8,11 @@ public record ProbeResult(boolean success, String output) {
     output = output.length() <= LONGEST ? output : output.substring(0, LONGEST) + "...";
   }
 
-  static ProbeResult good(String output) {
+  public static ProbeResult good(String output) {
     return new ProbeResult(true, output);
   }
 
-  static ProbeResult bad(String output) {
+  public static ProbeResult bad(String output) {
     return new ProbeResult(false, output);
   }
 }

@@ -24,8 +24,8 @@ import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.random.RandomGenerator;
+import java.util.stream.Collectors;
 
 /** What a service is to become: which revision, made from what, how many, and whether now. */
 final class DesiredState {
@@ -43,6 +43,8 @@ final class DesiredState {
   private DependencyCheck.Verdict gate = new DependencyCheck.Verdict.Open(List.of());
   private Optional<Failure> closed = Optional.empty();
   private Leaving leaving = Leaving.NO;
+  private ReplicaLayout layout = ReplicaLayout.EMPTY;
+  private NavigableMap<ReplicaId, String> slots = ReplicaLayout.EMPTY.slots();
 
   /** How a service goes away. */
   enum Leaving {
@@ -194,6 +196,13 @@ final class DesiredState {
     waitingSince = Optional.empty();
   }
 
+  /** The names whose statuses decide when it may start; nobody once it may. */
+  Set<String> awaited() {
+    return openFor == record().desired()
+        ? Set.of()
+        : depends().stream().map(DependsSpec::service).collect(Collectors.toSet());
+  }
+
   Optional<String> waitingFor() {
     return gate instanceof DependencyCheck.Verdict.Waiting(String what, _)
             && openFor != record().desired()
@@ -263,26 +272,24 @@ final class DesiredState {
         .orElse(false);
   }
 
-  /** The replicas there should be, with what each is made from. */
+  /** The replicas there should be, with what each is made from; made anew only when they change. */
   NavigableMap<ReplicaId, String> slots() {
-    var slots = new TreeMap<ReplicaId, String>();
     boolean none = leaving != Leaving.NO || record().stopped() || record().shutdown().isPresent();
-    if (none || blueprint.isEmpty()) {
-      return slots;
+    ReplicaLayout now =
+        none || blueprint.isEmpty() ? ReplicaLayout.EMPTY : new ReplicaLayout(counts(), hashes());
+    if (!now.equals(layout)) {
+      layout = now;
+      slots = now.slots();
     }
-    counts().forEach((role, count) -> fill(slots, role, count));
     return slots;
   }
 
-  private void fill(Map<ReplicaId, String> slots, String role, int count) {
-    String hash =
-        resolved
-            .flatMap(known -> Optional.ofNullable(known.parts().get(role)))
-            .map(Resolved.Part::hash)
-            .orElse("");
-    for (int replica = 1; replica <= count; replica++) {
-      slots.put(new ReplicaId(role, replica), hash);
-    }
+  /** What the replicas of each role are made from, as far as that is known. */
+  private Map<String, String> hashes() {
+    var hashes = new HashMap<String, String>();
+    resolved.ifPresent(
+        known -> known.parts().forEach((role, part) -> hashes.put(role, part.hash())));
+    return hashes;
   }
 
   private Map<String, Integer> counts() {
@@ -305,11 +312,6 @@ final class DesiredState {
     };
   }
 
-  /** Whether what happens to it matters: it is what is wanted now. */
-  boolean wants(TrackedContainer live) {
-    return wantedHash(live.slot).map(live.hash::equals).orElse(false);
-  }
-
   Optional<String> wantedHash(ReplicaId slot) {
     return Optional.ofNullable(slots().get(slot)).filter(hash -> !hash.isEmpty());
   }
@@ -326,16 +328,13 @@ final class DesiredState {
     if (resolved.isEmpty() || blueprint.isEmpty()) {
       return false;
     }
-    for (ReplicaId slot : slots().keySet()) {
-      boolean right =
-          done(slot)
-              || lives.stream()
-                  .anyMatch(live -> current(live, slot) && live.ready() && settled(live, now));
-      if (!right) {
-        return false;
-      }
-    }
-    return !surplus(lives);
+    Set<ReplicaId> right =
+        lives.stream()
+            .filter(live -> current(live) && live.ready() && settled(live, now))
+            .map(live -> live.slot)
+            .collect(Collectors.toSet());
+    return slots().keySet().stream().allMatch(slot -> done(slot) || right.contains(slot))
+        && !surplus(lives);
   }
 
   /** It ended well, and that is all that was wanted of it. */
@@ -343,13 +342,14 @@ final class DesiredState {
     return record().slot(slot).halt() == ReplicaRecord.Halt.DONE;
   }
 
-  boolean current(TrackedContainer live, ReplicaId slot) {
-    return live.slot.equals(slot) && wantedHash(slot).map(live.hash::equals).orElse(false);
+  /** Whether it is made from what its replica is to be made from. */
+  boolean current(TrackedContainer live) {
+    return wantedHash(live.slot).map(live.hash::equals).orElse(false);
   }
 
   /** Whether there are containers that are not what is wanted. */
   boolean surplus(Collection<TrackedContainer> lives) {
-    return lives.stream().anyMatch(live -> !current(live, live.slot));
+    return lives.stream().anyMatch(live -> !current(live));
   }
 
   private boolean settled(TrackedContainer live, Instant now) {

@@ -110,11 +110,13 @@ final class EffectRunner {
               "watch " + id,
               () -> watch(id, container),
               _ -> (reconciler, now) -> reconciler.unwatched(id, now));
-      case Effect.Check check ->
-          spawn(
-              "check " + check.id(),
-              () -> check(check),
-              e -> checked(check.id(), new ProbeResult(false, String.valueOf(e.getMessage()))));
+      case Effect.Check check -> {
+        Thread _ =
+            owner.spawn(
+                "check " + check.id(),
+                () -> checked(check.id(), check(check)),
+                e -> checked(check.id(), ProbeResult.bad(String.valueOf(e.getMessage()))));
+      }
       case Effect.Measure(var containers) ->
           spawn(
               "measure " + key,
@@ -190,18 +192,18 @@ final class EffectRunner {
 
   private News watch(ContainerId id, Container container) throws InterruptedException {
     Outcome outcome = work.awaitEnd(container);
-    owner.wake(); // so that nothing is routed to it while its last lines are read
+    // so that nothing is routed to it while its last lines are read
+    owner.tell(controller -> controller.accept((_, _) -> {}));
     List<String> lastLines = work.lastLines(container, outcome);
     return (reconciler, now) -> reconciler.ended(id, outcome, lastLines, now);
   }
 
-  private News check(Effect.Check wanted) throws InterruptedException {
+  private ProbeResult check(Effect.Check wanted) throws InterruptedException {
     ProbeResult answer = prober.check(wanted.probe(), wanted.container(), wanted.timeout());
-    return checked(
-        wanted.id(), new ProbeResult(answer.success(), parts.hiding().apply(answer.output())));
+    return new ProbeResult(answer.success(), parts.hiding().apply(answer.output()));
   }
 
-  private static News checked(ContainerId id, ProbeResult result) {
-    return (reconciler, now) -> reconciler.checked(id, result, now);
+  private static Consumer<ServiceController> checked(ContainerId id, ProbeResult result) {
+    return controller -> controller.checked(id, result);
   }
 }

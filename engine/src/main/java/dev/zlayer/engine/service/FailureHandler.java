@@ -40,7 +40,7 @@ final class FailureHandler {
   void startFailed(TrackedContainer live, AgentException error, Instant now) {
     Failure failure = Failure.of(error, now);
     notes.tell(now, "replica.failed", live.id, Optional.of(failure));
-    if (!desired.wants(live)) {
+    if (!desired.current(live)) {
       return;
     }
     Blame blame = error.blame();
@@ -68,7 +68,7 @@ final class FailureHandler {
     Failure failure = Failure.exited(live.id.toString(), outcome.status(), lastLines, now);
     notes.tell(now, "replica.exited", live.id, Optional.of(failure));
     // when nobody saw how it ended, for example because the machine lost power, it is no fault
-    if (!desired.wants(live) || outcome.status() instanceof ExitStatus.Unknown) {
+    if (!desired.current(live) || outcome.status() instanceof ExitStatus.Unknown) {
       return;
     }
     Duration ran =
@@ -85,7 +85,7 @@ final class FailureHandler {
     var error = new AgentException.HealthCheckFailed(live.id.toString(), live.health.output());
     Failure failure = Failure.of(error, now);
     notes.tell(now, "replica.unhealthy", live.id, Optional.of(failure));
-    if (!desired.wants(live) || takesBack(live, failure, true, now)) {
+    if (!desired.current(live) || takesBack(live, failure, true, now)) {
       return;
     }
     switch (spec.onUnhealthy()) {

@@ -10,9 +10,11 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.function.BiConsumer;
+import java.util.stream.Collectors;
 import java.util.stream.DoubleStream;
 
 /** Reads the load of a service whose number of replicas follows it. Owned by the loop. */
@@ -24,7 +26,7 @@ final class LoadMeter {
   private record Reading(ContainerId id, Stats stats, double cores) {}
 
   private Autoscaler.Memory memory = Autoscaler.Memory.NONE;
-  private List<Reading> before = List.of();
+  private Map<ContainerId, Reading> before = Map.of();
   private Instant next = Instant.MIN;
 
   /** A reading, when it is time for one. */
@@ -83,7 +85,7 @@ final class LoadMeter {
 
   private void apply(ServiceReconciler reconciler, List<Reading> fresh, Instant now) {
     var load = new Autoscaler.Load(cpu(fresh), memory(fresh));
-    before = List.copyOf(fresh);
+    before = fresh.stream().collect(Collectors.toMap(Reading::id, one -> one, (one, _) -> one));
     Optional<ScaleSpec.Adaptive> scale = scale(reconciler);
     if (scale.isEmpty()) {
       return;
@@ -100,14 +102,12 @@ final class LoadMeter {
   private OptionalDouble cpu(List<Reading> fresh) {
     var loads = DoubleStream.builder();
     for (Reading one : fresh) {
-      before.stream()
-          .filter(old -> old.id().equals(one.id()))
-          .forEach(
-              old -> {
-                long time = Duration.between(old.stats().time(), one.stats().time()).toNanos();
-                double used = one.stats().cpuNanos() - (double) old.stats().cpuNanos();
-                loads.add(time <= 0 ? 0 : PERCENT * used / time / one.cores());
-              });
+      Reading old = before.get(one.id());
+      if (old != null) {
+        long time = Duration.between(old.stats().time(), one.stats().time()).toNanos();
+        double used = one.stats().cpuNanos() - (double) old.stats().cpuNanos();
+        loads.add(time <= 0 ? 0 : PERCENT * used / time / one.cores());
+      }
     }
     return loads.build().average();
   }

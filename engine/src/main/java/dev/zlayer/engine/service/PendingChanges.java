@@ -100,7 +100,11 @@ final class PendingChanges {
     lookAgain = Optional.of(lookAgain.filter(time::isAfter).orElse(time));
   }
 
-  /** The earliest time that was named since the last call. */
+  /** The earliest time that was named since it was taken last. */
+  Optional<Instant> lookAgain() {
+    return lookAgain;
+  }
+
   Optional<Instant> takeLookAgain() {
     Optional<Instant> taken = lookAgain;
     lookAgain = Optional.empty();

@@ -1,7 +1,10 @@
 package dev.zlayer.engine.service;
 
+import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ServiceKey;
 import dev.zlayer.engine.depend.DependencyStatus;
+import dev.zlayer.engine.depend.DependencyStatuses;
+import dev.zlayer.engine.health.ProbeResult;
 import dev.zlayer.engine.state.Change;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Rotation;
@@ -12,8 +15,8 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
@@ -26,8 +29,8 @@ import java.util.function.UnaryOperator;
  * <p>It never relies on a message having come: what is there is what the runtime says.
  */
 final class ServiceController implements Owner.State {
-  /** What somebody changed behind our back is noticed after this time. */
-  private static final Duration LONGEST_WAIT = Duration.ofSeconds(30);
+  /** Nothing needs a round as late as this; what happens to its containers wakes it. */
+  private static final Duration LONGEST_WAIT = Duration.ofMinutes(5);
 
   private static final Backoff PATIENCE =
       new Backoff(Duration.ofMillis(20), Duration.ofSeconds(5), 2);
@@ -38,10 +41,21 @@ final class ServiceController implements Owner.State {
   private final EffectRunner work;
   private final Consumer<ServiceStatus> shown;
   private final Runnable ended;
+  private final DependencyStatuses.Subscription dependencies;
   private final List<Effect> undone = new ArrayList<>();
-  private Instant nextList = Instant.MIN;
-  private boolean listed;
+
+  /** The listing whose containers are known; 0 is none. */
+  private long listing;
+
+  /** The index may lack what this service made before its controller died. */
+  private boolean listAnew;
+
   private int listFailures;
+
+  /** Something has happened that a round has to be made for before it is due. */
+  private boolean changed = true;
+
+  private Instant nextRound = Instant.MIN;
   private Optional<Rotation.Members> told = Optional.empty();
   private Optional<Failure> trouble = Optional.empty();
 
@@ -57,12 +71,14 @@ final class ServiceController implements Owner.State {
       ServiceParts parts,
       ServiceRecord record,
       Owner<ServiceController> owner,
+      DependencyStatuses.Subscription dependencies,
       Consumer<ServiceStatus> shown,
       Runnable ended) {
     this.parts = parts;
     this.key = record.key();
     this.reconciler = new ServiceReconciler(record, parts.shelf(), parts.random());
     this.work = new EffectRunner(parts, key, owner);
+    this.dependencies = dependencies;
     this.shown = shown;
     this.ended = ended;
   }
@@ -72,7 +88,18 @@ final class ServiceController implements Owner.State {
   }
 
   void accept(BiConsumer<ServiceReconciler, Instant> news) {
+    changed = true;
     news.accept(reconciler, parts.clock().instant());
+  }
+
+  /** A result that changes nothing is no reason for a round: there may be hundreds in a second. */
+  void checked(ContainerId id, ProbeResult result) {
+    changed |= reconciler.checked(id, result, parts.clock().instant());
+  }
+
+  /** Lists the containers itself before it decides anything. */
+  void listAnew() {
+    listAnew = true;
   }
 
   /** Changes what is wanted, durably; throws when it cannot be made so, and is not made. */
@@ -90,6 +117,7 @@ final class ServiceController implements Owner.State {
       reconciler.notes.undo(before, events);
       throw new AgentException.Internal("service %s cannot be changed: %s".formatted(key, e), e);
     }
+    changed = true;
     reconciler.desired.reconsider();
     if (anew) {
       reconciler.desired.waitAnew();
@@ -109,7 +137,7 @@ final class ServiceController implements Owner.State {
 
   @Override
   public void clockMoved(Duration by) {
-    nextList = nextList.equals(Instant.MIN) ? nextList : Saturating.plus(nextList, by);
+    changed = true;
     tellAgain = tellAgain.map(time -> Saturating.plus(time, by));
     work.clockMoved(by);
     reconciler.clockMoved(by);
@@ -118,20 +146,34 @@ final class ServiceController implements Owner.State {
   @Override
   public Duration round() throws InterruptedException {
     Instant now = parts.clock().instant();
-    if (!now.isBefore(nextList)) {
-      list(now);
+    Instant due = reconciler.notes.lookAgain().filter(nextRound::isAfter).orElse(nextRound);
+    if (!changed && now.isBefore(due)) {
+      return Saturating.between(now, due);
     }
-    if (!listed) {
-      return untilNextLook(now);
+    nextRound = Instant.MIN; // unless it ends well it is made again
+    changed = false;
+    Duration wait = act(now);
+    nextRound = Saturating.plus(now, wait);
+    return changed ? Duration.ZERO : wait;
+  }
+
+  /** Returns how long nothing has to be done unless something happens. */
+  private Duration act(Instant now) throws InterruptedException {
+    if (!list(now)) {
+      return PATIENCE.delay(listFailures++);
     }
+    listFailures = 0;
     boolean leaving = reconciler.desired.leaving() != DesiredState.Leaving.NO;
     if (leaving && mayLeave() && left()) {
       done = true;
       return Duration.ZERO;
     }
     if (!leaving || mayLeave()) {
-      undone.addAll(reconciler.decide(parts.dependencies().signals(), now));
+      undone.addAll(reconciler.decide(parts.dependencies().statuses(), now));
       work.measure(reconciler, now).ifPresent(undone::add);
+    }
+    if (dependencies.follow(leaving ? dependants() : reconciler.desired.awaited())) {
+      changed = true; // they may have published since they were read
     }
     if (save()) {
       publish(now);
@@ -143,21 +185,25 @@ final class ServiceController implements Owner.State {
   }
 
   /** Nothing is decided before the containers were seen once: what runs must not be made twice. */
-  private void list(Instant now) {
+  private boolean list(Instant now) {
     try {
-      undone.addAll(reconciler.found(parts.runtime().list(), now));
-      nextList = now.plus(LONGEST_WAIT);
-      listed = true;
-      listFailures = 0;
-    } catch (RuntimeException e) {
-      nextList = now.plus(PATIENCE.delay(listFailures++));
-      if (!listed) {
-        var error =
-            e instanceof AgentException ours
-                ? ours
-                : new AgentException.Internal("containers cannot be listed: " + e, e);
-        show(new ServiceView(reconciler, now).status(Optional.of(Failure.of(error, now)), 0));
+      if (listAnew) {
+        undone.addAll(reconciler.found(parts.runtime().list(), now));
+        listAnew = false;
       }
+      ContainerIndex.Entry found = parts.index().find(key);
+      if (found.number() != listing) {
+        listing = found.number();
+        undone.addAll(reconciler.found(found.containers(), now));
+      }
+      return true;
+    } catch (RuntimeException e) {
+      var error =
+          e instanceof AgentException ours
+              ? ours
+              : new AgentException.Internal("containers cannot be listed: " + e, e);
+      show(new ServiceView(reconciler, now).status(Optional.of(Failure.of(error, now)), 0));
+      return false;
     }
   }
 
@@ -165,19 +211,19 @@ final class ServiceController implements Owner.State {
     if (storeFailures > 0) {
       return PATIENCE.delay(storeFailures - 1);
     }
-    Optional<Instant> look = reconciler.notes.takeLookAgain();
-    Instant next = look.filter(nextList::isAfter).orElse(nextList);
+    Instant next = Saturating.plus(now, LONGEST_WAIT);
+    next = reconciler.notes.takeLookAgain().filter(next::isAfter).orElse(next);
     next = tellAgain.filter(next::isAfter).orElse(next);
-    Duration wait = Saturating.between(now, next);
-    return wait.compareTo(LONGEST_WAIT) > 0 ? LONGEST_WAIT : wait;
+    return Saturating.between(now, next);
+  }
+
+  private Set<String> dependants() {
+    return parts.audience().dependants(key.service());
   }
 
   private boolean mayLeave() {
-    Map<String, DependencyStatus> signals = parts.dependencies().signals();
-    return parts.audience().dependants(key.service()).stream()
-        .allMatch(
-            name ->
-                Optional.ofNullable(signals.get(name)).map(DependencyStatus::gone).orElse(true));
+    return dependants().stream()
+        .allMatch(name -> parts.dependencies().find(name).map(DependencyStatus::gone).orElse(true));
   }
 
   private boolean left() throws InterruptedException {

@@ -15,6 +15,7 @@ import java.util.random.RandomGenerator;
 /**
  * What the loop of a service works with.
  *
+ * @param index the containers of all services
  * @param dependencies the statuses that the services of its deployment publish
  * @param shelf its blueprints
  * @param starts limits how many replicas of all services are started at the same time
@@ -26,6 +27,7 @@ import java.util.random.RandomGenerator;
 public record ServiceParts(
     StateStore store,
     ContainerRuntime runtime,
+    ContainerIndex index,
     ReplicaContainers containers,
     Initializer initializer,
     Rotation rotation,

@@ -165,24 +165,28 @@ final class ServiceReconciler {
             });
   }
 
-  void checked(ContainerId id, ProbeResult result, Instant now) {
+  /** False when it changes nothing but the time of the next check. */
+  boolean checked(ContainerId id, ProbeResult result, Instant now) {
     Optional<TrackedContainer> found = find(id).filter(live -> live.probing);
     if (found.isEmpty()) {
-      return;
+      return true;
     }
     TrackedContainer live = found.get();
+    boolean succeeding = live.health.succeeding();
     live.probing = false;
     HealthState before = live.health.state();
     HealthSpec spec = desired.health();
     live.health = HealthPolicy.after(live.health, result, spec, live.startedAt(now), now);
     if (live.health.state() == before || !live.running()) {
-      return;
+      notes.lookAt(HealthPolicy.next(live.health, spec, key().hashCode()));
+      return !(live.health.healthy() && succeeding && result.success());
     }
     if (live.health.healthy()) {
       notes.tell(now, "replica.healthy", id, Optional.empty());
     } else {
       setbacks.unhealthy(live, spec, now);
     }
+    return true;
   }
 
   /** The wall clock was set: what waits for a time waits as long as before. */
@@ -325,15 +329,29 @@ final class ServiceReconciler {
         effects.add(new Effect.Watch(live.id, container));
       }
       if (live.running() && !live.probing && desired.known()) {
-        if (!live.health.next().isAfter(now)) {
-          live.probing = true;
-          effects.add(new Effect.Check(live.id, container, probe, health.timeout()));
-        } else {
-          notes.lookAt(live.health.next());
-        }
+        check(live, container, probe, health, now).ifPresent(effects::add);
       }
     }
     return effects;
+  }
+
+  private Optional<Effect> check(
+      TrackedContainer live, Container container, Probe probe, HealthSpec health, Instant now) {
+    if (probe instanceof Probe.Alive) {
+      // it runs, which is all that is asked for; its end is watched
+      if (!live.health.healthy()) {
+        live.probing = true;
+        boolean _ = checked(live.id, ProbeResult.good("running"), now);
+        notes.lookAt(now);
+      }
+      return Optional.empty();
+    }
+    if (live.health.next().isAfter(now)) {
+      notes.lookAt(HealthPolicy.next(live.health, health, key().hashCode()));
+      return Optional.empty();
+    }
+    live.probing = true;
+    return Optional.of(new Effect.Check(live.id, container, probe, health.timeout()));
   }
 
   /** Notes that a revision works, and forgets failures of replicas that have proved themselves. */
@@ -341,7 +359,7 @@ final class ServiceReconciler {
     for (TrackedContainer live : lives.values()) {
       boolean lasting =
           live.ready() && !now.isBefore(live.health.since().plus(RestartPolicy.RESET));
-      if (lasting && desired.wants(live) && record().slot(live.slot).failures() > 0) {
+      if (lasting && desired.current(live) && record().slot(live.slot).failures() > 0) {
         notes.change(live.slot, ReplicaRecord::proved);
       }
     }
@@ -358,8 +376,8 @@ final class ServiceReconciler {
   }
 
   private Optional<TrackedContainer> find(ReplicaId slot, long generation) {
-    return lives.values().stream()
-        .filter(live -> live.slot.equals(slot) && live.id.generation() == generation)
-        .findFirst();
+    return find(
+        new ContainerId(
+            key().deployment(), key().service(), slot.role(), slot.replica(), generation));
   }
 }

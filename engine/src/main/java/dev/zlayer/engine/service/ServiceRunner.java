@@ -1,6 +1,7 @@
 package dev.zlayer.engine.service;
 
 import dev.zlayer.container.ServiceKey;
+import dev.zlayer.engine.depend.DependencyStatuses;
 import dev.zlayer.engine.state.Quarantine;
 import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.error.AgentException;
@@ -25,7 +26,8 @@ public final class ServiceRunner implements AutoCloseable {
   private final ServiceParts parts;
   private final ServiceKey key;
   private final Owner<ServiceController> owner;
-  private final KeyedLock.Held listening;
+  private final DependencyStatuses.Subscription dependencies;
+  private final KeyedLock.Held watching;
   private volatile ServiceStatus status;
   private volatile ServiceReconciler reconciler;
   private volatile boolean removed;
@@ -40,7 +42,8 @@ public final class ServiceRunner implements AutoCloseable {
     this.owner =
         Owner.of(
             "service " + key, parts.clock(), parts.supervisor(), (of, deaths) -> open(of, deaths));
-    this.listening = parts.dependencies().onChange(owner::wake);
+    this.dependencies = parts.dependencies().subscribe(this::wake);
+    this.watching = parts.index().watch(key, this::wake);
   }
 
   /** Goes on with what the store has about the service, or begins with nothing. */
@@ -57,7 +60,11 @@ public final class ServiceRunner implements AutoCloseable {
 
   private ServiceController open(Owner<ServiceController> of, int deaths) {
     ServiceRecord record = load(deaths, reconciler.record().revision());
-    var controller = new ServiceController(parts, record, of, fresh -> status = fresh, this::left);
+    var controller =
+        new ServiceController(parts, record, of, dependencies, fresh -> status = fresh, this::left);
+    if (deaths > 0) {
+      controller.listAnew();
+    }
     reconciler = controller.reconciler();
     if (leaving != DesiredState.Leaving.NO) {
       controller.reconciler().desired.leave(leaving);
@@ -67,7 +74,12 @@ public final class ServiceRunner implements AutoCloseable {
 
   private void left() {
     removed = true;
-    listening.close();
+    ignore();
+  }
+
+  private void ignore() {
+    dependencies.close();
+    watching.close();
   }
 
   /** A record that cannot be read, or that kills its owner, is put aside. */
@@ -188,17 +200,17 @@ public final class ServiceRunner implements AutoCloseable {
 
   /** Looks again. */
   public void wake() {
-    owner.wake();
+    post(_ -> {});
   }
 
   private void post(Consumer<ServiceReconciler> news) {
-    owner.tell(controller -> news.accept(controller.reconciler()));
+    owner.tell(controller -> controller.accept((owned, _) -> news.accept(owned)));
   }
 
   /** Leaves all containers as they are and returns when no thread is left. */
   @Override
   public void close() {
-    listening.close();
+    ignore();
     owner.close();
   }
 }

@@ -13,9 +13,12 @@ import dev.zlayer.spec.network.NetworkingSpec;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.List;
 import java.util.NavigableMap;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
 
 /** What a book looks like from outside: to people, to other services, to the proxy. */
 final class ServiceView {
@@ -25,12 +28,27 @@ final class ServiceView {
   private final ServiceRecord record;
   private final NavigableMap<ReplicaId, String> wanted;
 
+  /** Replicas with a container that is what is wanted and runs; and those where it works too. */
+  private final Set<ReplicaId> running = new HashSet<>();
+
+  private final Set<ReplicaId> right = new HashSet<>();
+  private final ServiceState state;
+
   ServiceView(ServiceReconciler reconciler, Instant now) {
     this.reconciler = reconciler;
     this.desired = reconciler.desired;
     this.now = now;
     this.record = reconciler.record();
     this.wanted = desired.slots();
+    for (TrackedContainer live : reconciler.lives.values()) {
+      if (desired.current(live) && live.running()) {
+        running.add(live.slot);
+        if (live.ready()) {
+          right.add(live.slot);
+        }
+      }
+    }
+    this.state = state();
   }
 
   /**
@@ -41,7 +59,6 @@ final class ServiceView {
    *     early, while another service still gives up the port
    */
   ServiceStatus status(Optional<Failure> trouble, int attempts) {
-    ServiceState state = state();
     return new ServiceStatus(
         record.key(),
         state == ServiceState.RUNNING && attempts > 0 ? ServiceState.DEGRADED : state,
@@ -60,7 +77,7 @@ final class ServiceView {
     return desired
         .obstacle()
         .or(record::shutdown)
-        .or(() -> state() == ServiceState.RUNNING ? Optional.empty() : record.lastError())
+        .or(() -> state == ServiceState.RUNNING ? Optional.empty() : record.lastError())
         .or(() -> trouble)
         .or(record::lastError);
   }
@@ -103,13 +120,14 @@ final class ServiceView {
 
   /** Replicas that are what is wanted and work. */
   private long right() {
-    return wanted.keySet().stream().filter(this::right).count();
+    return count(right);
   }
 
-  private boolean right(ReplicaId slot) {
-    return desired.done(slot)
-        || reconciler.lives.values().stream()
-            .anyMatch(live -> desired.current(live, slot) && live.ready());
+  /** Those that ended well count like those in the set. */
+  private long count(Set<ReplicaId> those) {
+    return wanted.keySet().stream()
+        .filter(slot -> desired.done(slot) || those.contains(slot))
+        .count();
   }
 
   private Optional<RolloutStatus> rollout() {
@@ -129,11 +147,9 @@ final class ServiceView {
   private List<ReplicaStatus> replicas() {
     var replicas = new ArrayList<ReplicaStatus>();
     reconciler.lives.values().forEach(live -> replicas.add(replica(live)));
-    for (ReplicaId slot : wanted.keySet()) {
-      if (reconciler.lives.values().stream().noneMatch(live -> live.slot.equals(slot))) {
-        replicas.add(missing(slot));
-      }
-    }
+    Set<ReplicaId> missing = new TreeSet<>(wanted.keySet());
+    reconciler.lives.values().forEach(live -> missing.remove(live.slot));
+    missing.forEach(slot -> replicas.add(missing(slot)));
     replicas.sort(
         Comparator.comparing((ReplicaStatus one) -> one.id().role())
             .thenComparingInt(one -> one.id().replica())
@@ -211,17 +227,9 @@ final class ServiceView {
   }
 
   DependencyStatus signal(boolean led) {
-    long started =
-        wanted.keySet().stream()
-            .filter(
-                slot ->
-                    desired.done(slot)
-                        || reconciler.lives.values().stream()
-                            .anyMatch(live -> desired.current(live, slot) && live.running()))
-            .count();
+    long started = count(running);
     int needed = Math.max(1, wanted.size() - desired.lifecycle().update().unavailable());
     boolean healthy = right() >= needed && !wanted.isEmpty();
-    ServiceState state = state();
     Optional<String> failed =
         switch (state) {
           case FAILED, CRASH_LOOP ->

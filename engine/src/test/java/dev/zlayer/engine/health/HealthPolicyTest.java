@@ -82,4 +82,28 @@ class HealthPolicyTest {
     assertThat(HealthPolicy.of(Optional.empty()).startGrace()).isGreaterThan(SPEC.startGrace());
     assertThat(HealthPolicy.of(Optional.of(SPEC))).isEqualTo(SPEC);
   }
+
+  @Test
+  void checksOfReplicasThatWorkAreMadeTogether() {
+    var times = new java.util.TreeSet<Instant>();
+    for (int replica = 0; replica < 1000; replica++) {
+      HealthStatus status =
+          after(HealthStatus.starting(START), true, START.plusMillis(replica * 10L));
+      Instant next = HealthPolicy.next(status, SPEC, 77);
+      assertThat(next).isBetween(status.next(), status.next().plusSeconds(1));
+      times.add(next);
+    }
+
+    assertThat(times).as("ten seconds, one round each").hasSizeLessThanOrEqualTo(11);
+  }
+
+  @Test
+  void checksOfReplicasThatDoNotWorkWaitForNobody() {
+    Instant now = START.plusMillis(123);
+    HealthStatus starting = after(HealthStatus.starting(START), false, now);
+    HealthStatus failing = after(after(starting, true, now), false, now);
+
+    assertThat(HealthPolicy.next(starting, SPEC, 0)).isEqualTo(starting.next());
+    assertThat(HealthPolicy.next(failing, SPEC, 0)).isEqualTo(failing.next());
+  }
 }
