@@ -41,6 +41,14 @@ public interface Container {
   ContainerDetails inspect();
 
   /**
+   * The name of {@link #inspect} without the work of it, so that one can be looked for among
+   * thousands; it may be as old as the handle.
+   */
+  default String name() {
+    return inspect().name();
+  }
+
+  /**
    * Runs the process; blocks until it runs. An ended container runs again on its file system.
    *
    * @throws dev.zlayer.error.AgentException.StartFailed it could not be started; carries the last

@@ -6,12 +6,17 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.ContainerRuntime;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Predicate;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /** Finds the container that somebody means. */
 public final class ContainerLookup {
   private static final int SHORTEST_PREFIX = 3;
+
+  /** What a name that was derived from an identity looks like; such a reference goes first. */
+  private static final Pattern RUNTIME_NAME = Pattern.compile(".+-[0-9a-f]{16}");
 
   private final ContainerRuntime runtime;
 
@@ -27,11 +32,16 @@ public final class ContainerLookup {
    * @throws AgentException.InvalidSpec several are; they are named
    */
   public Container find(String reference) {
+    Optional<Container> known = byFirstName(reference);
+    if (known.isPresent()) {
+      return known.get();
+    }
     List<Container> all = runtime.list();
     String path = reference.replace(':', '/');
+    boolean derived = RUNTIME_NAME.matcher(reference).matches();
     List<Predicate<Container>> ways =
         List.of(
-            container -> container.id().runtimeName().equals(reference),
+            container -> derived && container.id().runtimeName().equals(reference),
             container -> own(container.id(), reference) && named(container, reference),
             container -> named(container, reference),
             container -> text(container.id()).equals(path),
@@ -64,6 +74,15 @@ public final class ContainerLookup {
         "container '" + path + "'", "'zlayer ps --all' lists those there are");
   }
 
+  /** The usual case, which does not depend on how many containers there are. */
+  private Optional<Container> byFirstName(String reference) {
+    return reference.isBlank() || RUNTIME_NAME.matcher(reference).matches()
+        ? Optional.empty()
+        : runtime
+            .find(ContainerId.of(ContainerId.STANDALONE, reference, 1))
+            .filter(container -> named(container, reference));
+  }
+
   private static boolean own(ContainerId id, String name) {
     return id.deployment().equals(ContainerId.STANDALONE) && id.service().equals(name);
   }
@@ -76,7 +95,7 @@ public final class ContainerLookup {
   /** By the name that it has now, which only the runtime knows. */
   private static boolean named(Container container, String name) {
     try {
-      return StandaloneContainers.name(container.inspect()).equals(name);
+      return StandaloneContainers.named(container, name);
     } catch (AgentException.NotFound _) {
       return false; // removed while we looked
     }

@@ -179,9 +179,20 @@ public final class StandaloneContainers implements AutoCloseable {
 
   /** What people call a container: the name it was given, or else its identity. */
   public static String name(ContainerDetails details) {
-    ContainerId id = details.id();
-    if (!details.name().equals(id.runtimeName())) {
-      return details.name();
+    return name(details.id(), details.name());
+  }
+
+  /** Whether people call it so; asked of every container there is, so it inspects none. */
+  public static boolean named(Container container, String name) {
+    ContainerId id = container.id();
+    String given = container.name();
+    boolean possible = given.equals(name) || id.service().equals(name) || id.path().equals(name);
+    return possible && name(id, given).equals(name);
+  }
+
+  private static String name(ContainerId id, String given) {
+    if (!given.equals(id.runtimeName())) {
+      return given;
     }
     return standalone(id) ? id.service() : id.toString();
   }
@@ -189,7 +200,7 @@ public final class StandaloneContainers implements AutoCloseable {
   private void requireFree(String name) {
     for (Container other : runtime.list()) {
       try {
-        if (name(other.inspect()).equals(name)) {
+        if (named(other, name)) {
           throw new AgentException.Conflict(
               "the name '%s' is taken: remove that container first, or choose another"
                   .formatted(name));

@@ -49,6 +49,11 @@ record UnreachableContainer(DispatchRecord record, AgentException reason) implem
   }
 
   @Override
+  public String name() {
+    return id().runtimeName();
+  }
+
+  @Override
   public void start() {
     throw reason;
   }

@@ -44,6 +44,7 @@ final class DockerContainer
   private final String dockerId;
   private final ContainerId id;
   private final ContainerSpec spec;
+  private final Optional<String> listedName;
   private final DockerContainerState state;
   private final DockerStop ending;
 
@@ -52,7 +53,9 @@ final class DockerContainer
       String dockerId,
       ContainerId id,
       ContainerSpec spec,
+      Optional<String> listedName,
       DockerContainerState state) {
+    this.listedName = listedName;
     this.api = api;
     this.dockerId = dockerId;
     this.id = id;
@@ -131,6 +134,11 @@ final class DockerContainer
         seen.ip(),
         seen.ports(),
         Optional.empty());
+  }
+
+  @Override
+  public String name() {
+    return listedName.orElseGet(() -> inspect().name());
   }
 
   @Override

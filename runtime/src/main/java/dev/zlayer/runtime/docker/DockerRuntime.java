@@ -108,7 +108,8 @@ public final class DockerRuntime implements ContainerRuntime, AutoCloseable {
     }
     String dockerId = answer.body().at("Id").string().orElseThrow();
     List<String> warnings = answer.body().at("Warnings").strings();
-    Container container = new DockerContainer(api, dockerId, id, spec, state(dockerId, false));
+    Container container =
+        new DockerContainer(api, dockerId, id, spec, Optional.empty(), state(dockerId, false));
     if (!LimitsSection.discarded(warnings, spec.resources()).isEmpty()) {
       container.remove(true);
       throw new AgentException.Unsupported(
@@ -195,6 +196,10 @@ public final class DockerRuntime implements ContainerRuntime, AutoCloseable {
                 dockerId,
                 DockerLabels.id(labels),
                 DockerLabels.spec(labels),
+                item.at("Names").items().stream()
+                    .flatMap(name -> name.string().stream())
+                    .map(name -> name.replaceFirst("^/", ""))
+                    .findFirst(),
                 state(dockerId, ran)));
       }
     }

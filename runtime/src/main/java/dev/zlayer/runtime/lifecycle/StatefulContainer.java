@@ -42,13 +42,19 @@ public abstract class StatefulContainer<R extends Record & LifecycleRecord<R>>
     return state.status();
   }
 
-  /** With what only the runtime knows: the name people gave it, and where its root is. */
-  protected final ContainerDetails details(Optional<String> name, Optional<Path> root) {
+  /** Derived from its identity, unless the runtime can rename it. */
+  @Override
+  public String name() {
+    return state.name();
+  }
+
+  /** With what only the runtime knows: where its root is. */
+  protected final ContainerDetails details(Optional<Path> root) {
     requirePresent();
     R record = state.record();
     return new ContainerDetails(
         record.id(),
-        name.orElse(state.name()),
+        name(),
         runtime,
         record.spec(),
         Optional.of(record.image()),

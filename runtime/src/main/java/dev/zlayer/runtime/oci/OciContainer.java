@@ -64,7 +64,12 @@ final class OciContainer extends MonitoredContainer
 
   @Override
   public ContainerDetails inspect() {
-    return details(state.record().name(), context.roots().find(state.name()).map(Snapshot::root));
+    return details(context.roots().find(state.name()).map(Snapshot::root));
+  }
+
+  @Override
+  public String name() {
+    return state.record().name().orElse(state.name());
   }
 
   @Override

@@ -44,7 +44,7 @@ final class WasmContainer extends StatefulContainer<WasmRecord> implements Attac
 
   @Override
   public ContainerDetails inspect() {
-    return details(Optional.empty(), Optional.empty());
+    return details(Optional.empty());
   }
 
   @Override

@@ -40,7 +40,7 @@ final class WslContainer extends MonitoredContainer implements Pausable, Updatab
   /** Its root is in the distribution, where a path of this system does not lead. */
   @Override
   public ContainerDetails inspect() {
-    return details(Optional.empty(), Optional.empty());
+    return details(Optional.empty());
   }
 
   @Override

@@ -77,6 +77,13 @@ final class FakeContainer implements Container, Pausable, Renamable, Updatable, 
   }
 
   @Override
+  public String name() {
+    try (var _ = world.lock()) {
+      return state.name();
+    }
+  }
+
+  @Override
   public void start() throws InterruptedException {
     try (var _ = existing()) {
       world.note("start", id());
