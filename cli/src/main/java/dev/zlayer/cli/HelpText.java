@@ -32,7 +32,7 @@ final class HelpText {
           zlayer down shop                        take it all away
 
         Things are named deployment/service[/replica], or by name or id as 'zlayer ps' shows.
-        'zlayer COMMAND --help' tells more. Exit codes: 0 done, 1 zlayer or its set-up, 2 the
+        Run 'zlayer COMMAND --help' for details. Exit codes: 0 done, 1 zlayer or its set-up, 2 the
         request, 3 the workload, 4 something outside, 5 belongs on another node; run, exec, wait,
         attach and job run --wait return the code of what ran.
         Variables: ZLAYER_SOCKET or ZLAYER_HOST (tcp://HOST:PORT with ZLAYER_TOKEN_FILE, or

@@ -224,7 +224,7 @@ public abstract sealed class AgentException extends RuntimeException {
 
     public DependencyTimeout(String service, String dependency, String condition, Duration limit) {
       super(
-          "service '%s' waited for '%s' to be %s for %s in vain"
+          "service '%s' timed out waiting for '%s' to be %s after %s"
               .formatted(service, dependency, condition, Durations.print(limit)),
           null);
       this.service = service;

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Optional;
 
 /** What to run instead of what the image says. What is absent is taken from the image. */
-@Doc("What to run instead of what the image says; a plain list is args.")
+@Doc("Overrides the image's entrypoint and arguments; a plain list sets args.")
 @Shorthand(value = "args", as = "a list")
 public record CommandSpec(
     @Doc("Replaces the image's entrypoint; the image's arguments are then not used.")

@@ -7,17 +7,16 @@ import dev.zlayer.spec.form.Doc;
 import dev.zlayer.spec.form.Shorthand;
 
 /** Which image to run and where it may come from. */
-@Doc("Which image to run.")
+@Doc("Image to run.")
 @Shorthand(value = "name", as = "an image reference")
 public record ImageSpec(
     @Doc("Reference: [host[:port]/]name[:tag][@digest].") ImageRef name,
     @Doc(
-            "When to ask the registry: always resolves anew, newer downloads only what changed,"
-                + " if_not_present is content with any local copy, never uses no network at all.")
+            "When to pull: always resolves the reference again, newer downloads what changed, "
+                + "if_not_present accepts any local copy, never does not use the network.")
         @Default("if_not_present")
         PullPolicy pullPolicy,
-    @Doc("Which stores to ask, in which order.") @Default("local_first")
-        SourcePolicy sourcePolicy) {
+    @Doc("Image sources and their order.") @Default("local_first") SourcePolicy sourcePolicy) {
   /** Where to look for an image. */
   public enum SourcePolicy {
     LOCAL_FIRST,

@@ -6,9 +6,10 @@ import dev.zlayer.spec.value.ByteSize;
 import java.time.Duration;
 
 /** Where output is kept and for how long. */
-@Doc("Where a container's output is kept, and how much of it.")
+@Doc("Where and how much container output is kept.")
 public record LogsSpec(
-    @Doc("disk survives the agent, memory does not.") @Default("disk") Destination destination,
+    @Doc("disk survives a restart of the agent; memory does not.") @Default("disk")
+        Destination destination,
     @Doc("Oldest output is dropped beyond this size.") @Default("104857600") ByteSize maxSizeBytes,
     @Doc("Output older than this is dropped.") @Default("604800") Duration retentionSecs) {
   /** Where output goes. */

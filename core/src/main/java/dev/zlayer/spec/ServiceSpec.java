@@ -30,7 +30,9 @@ import java.util.Optional;
  */
 @Doc("A service, a job or a schedule.")
 public record ServiceSpec(
-    @Doc("service runs until removed, job runs to its end when triggered, cron on a schedule.")
+    @Doc(
+            "service runs until removed; job runs to completion when triggered; cron runs on a "
+                + "schedule.")
         @Default("service")
         RunType rtype,
     @Doc(
@@ -38,8 +40,8 @@ public record ServiceSpec(
                 + " with seconds first and the year last (1 is Sunday), or @hourly, @daily,"
                 + " @weekly, @monthly, @yearly, @every 10m.")
         Optional<CronExpression> schedule,
-    @Doc("Which image to run.") ImageSpec image,
-    @Doc("What to run instead of what the image says.") @Default("{}") CommandSpec command,
+    @Doc("Image to run.") ImageSpec image,
+    @Doc("Overrides the image's entrypoint and arguments.") @Default("{}") CommandSpec command,
     @Doc(
             "Environment variables. $E:NAME takes a variable of the agent, $S:name a secret; inside"
                 + " a longer text write ${E:NAME} and ${S:name}; $$E: and $${E: are taken"
@@ -52,8 +54,8 @@ public record ServiceSpec(
         @Keys(pattern = "[A-Za-z0-9]([A-Za-z0-9_./-]*[A-Za-z0-9])?", write = "a name such as tier")
         Map<String, String> labels,
     @Doc("Limits and reservations.") @Default("{}") ResourcesSpec resources,
-    @Doc("What is mounted.") List<StorageSpec> storage,
-    @Doc("Secrets that are mounted as files; env takes them as variables.")
+    @Doc("Mounts.") List<StorageSpec> storage,
+    @Doc("Secrets mounted as files; use env for secrets in variables.")
         List<SecretFileSpec> secrets,
     @Inline NetworkingSpec networking,
     @Inline SecuritySpec security,
@@ -62,9 +64,9 @@ public record ServiceSpec(
     @Inline PlacementSpec placement,
     @Doc("Settings of a job; for rtype job and cron.") @Default("{}") JobSpec job,
     @Doc("Settings of a schedule; for rtype cron.") @Default("{}") CronSpec cron,
-    @Doc("What kind of program it is.") @Default("standard") ServiceType serviceType,
+    @Doc("Kind of program.") @Default("standard") ServiceType serviceType,
     @Doc("Settings of a WebAssembly program.") @Named(alias = "wasm_http") Optional<WasmSpec> wasm,
-    @Doc("Where output is kept.") @Default("{}") LogsSpec logs) {
+    @Doc("Log settings.") @Default("{}") LogsSpec logs) {
   /** The service as replicas of a group see it: what the group has of its own wins. */
   public ServiceSpec of(ReplicaGroup group) {
     var merged = new LinkedHashMap<>(env);

@@ -36,7 +36,7 @@ public final class Daemon implements AutoCloseable {
     var router = new Router(routes(resources(configured, env)));
     this.door =
         parts.start(
-            "the HTTP door",
+            "the HTTP listener",
             () -> HttpListener.open(sockets(config), tcp, router, agent.metrics(), log));
   }
 

@@ -25,7 +25,7 @@ final class TcpSettings {
     }
     if (config.tokenFile().isEmpty() && config.tlsClientCa().isEmpty()) {
       throw new AgentException.Configuration(
-          "listen = %s without a lock: set token_file or tls_client_ca; whoever reaches this port"
+          "listen = %s without authentication: set token_file or tls_client_ca; whoever reaches this port"
                   .formatted(config.listen().get())
               + " would own the machine");
     }

@@ -49,7 +49,7 @@ record Resolution(Digest resolved, Descriptor manifest, byte[] bytes, Manifest.I
       }
     }
     throw new InvalidImageException(
-        "the index leads to over %d other indexes".formatted(MAX_DEPTH));
+        "the index refers to more than %d other indexes".formatted(MAX_DEPTH));
   }
 
   private static Descriptor choose(Manifest.Index index, Wish wish) {

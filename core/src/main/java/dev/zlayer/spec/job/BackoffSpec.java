@@ -6,9 +6,9 @@ import dev.zlayer.spec.form.Shorthand;
 import java.time.Duration;
 
 /** Growing pauses. */
-@Doc("Growing pauses between attempts.")
+@Doc("Exponential backoff between attempts.")
 @Shorthand(value = "initial", as = "a duration")
 public record BackoffSpec(
-    @Doc("First pause.") @Default("1s") Duration initial,
-    @Doc("Longest pause.") @Default("60s") Duration max,
-    @Doc("Each pause is this much longer than the one before.") @Default("2") double factor) {}
+    @Doc("First delay.") @Default("1s") Duration initial,
+    @Doc("Maximum delay.") @Default("60s") Duration max,
+    @Doc("Factor by which each delay grows.") @Default("2") double factor) {}

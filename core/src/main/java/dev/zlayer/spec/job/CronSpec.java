@@ -11,17 +11,17 @@ import java.time.ZoneId;
 public record CronSpec(
     @Doc("Time zone of the schedule.") @Default("UTC") ZoneId timezone,
     @Doc(
-            "When a run is due and the last one is not finished: forbid skips it, allow starts it,"
-                + " replace cancels the last one, queue waits for it.")
+            "What to do when a run is due while the previous one is still running: forbid skips "
+                + "it, allow starts it, replace cancels the previous one, queue waits for it.")
         @Default("forbid")
         Overlap overlap,
-    @Doc("Runs that were due while the agent was down: none, only the last, or all.")
+    @Doc("Missed runs to make up after the agent was down: none, only the last, or all.")
         @Default("last")
         CatchUp catchUp,
-    @Doc("Runs that catch_up: all makes up for at most.") @Default("100") @Range(min = 1)
+    @Doc("Maximum number of missed runs for catch_up: all.") @Default("100") @Range(min = 1)
         int catchUpLimit,
-    @Doc("Each run is delayed by a random time up to this.") @Default("0s") Duration jitter,
-    @Doc("Whether the schedule is on; it can always be run by hand.") @Default("true")
+    @Doc("Random delay of each run, up to this duration.") @Default("0s") Duration jitter,
+    @Doc("Whether the schedule is active; it can always be triggered manually.") @Default("true")
         boolean enabled) {
   public enum Overlap {
     FORBID,

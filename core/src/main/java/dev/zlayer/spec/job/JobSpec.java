@@ -14,25 +14,30 @@ import java.util.Optional;
 /** Settings of what runs to its end. */
 @Doc("Settings of a job.")
 public record JobSpec(
-    @Doc("Runs at the same time.") @Default("10") @Range(min = 1, max = 10_000) int concurrency,
-    @Doc("Runs that may wait; one more is refused.") @Default("1000") @Range(min = 0) int queue,
-    @Doc("Jobs with a higher number leave the queue first.")
-        @Default("0")
-        @Range(min = -1000, max = 1000)
+    @Doc("Maximum number of concurrent runs.") @Default("10") @Range(min = 1, max = 10_000)
+        int concurrency,
+    @Doc("Maximum number of queued runs; further ones are refused.")
+        @Default("1000")
+        @Range(min = 0)
+        int queue,
+    @Doc("Priority; higher numbers run first.") @Default("0") @Range(min = -1000, max = 1000)
         int priority,
-    @Doc("A run that takes longer is killed and has failed.") Optional<Duration> deadline,
-    @Doc("How often a failed run is tried again.") @Default("0") @Range(min = 0, max = 1000)
+    @Doc("Time limit of a run; a run that exceeds it is killed and fails.")
+        Optional<Duration> deadline,
+    @Doc("Number of retries of a failed run.") @Default("0") @Range(min = 0, max = 1000)
         int retries,
-    @Doc("Pauses between the attempts.") @Default("{}") BackoffSpec backoff,
-    @Doc("What an exit code means: retry, fail or succeed. Others than 0 are retried.")
+    @Doc("Delays between attempts.") @Default("{}") BackoffSpec backoff,
+    @Doc("Action by exit code: retry, fail or succeed. Codes other than 0 are retried by default.")
         Map<ExitCodes, ExitAction> exitCodes,
-    @Doc("Jobs that must have completed before.") List<String> needs,
-    @Doc("Paths in the container that are kept with the result.")
+    @Doc("Jobs that must complete first.") List<String> needs,
+    @Doc("Paths in the container to keep as artifacts.")
         @Text(pattern = "/.*", write = "an absolute path")
         List<String> artifacts,
-    @Doc("Size of one artifact's archive; a larger one is not kept. Holes of files do not count.")
+    @Doc(
+            "Maximum size of one artifact; a larger one is not kept. Holes in sparse files do not "
+                + "count.")
         @Default("1Gi")
         ByteSize maxArtifactSize,
-    @Doc("Output kept per run; the middle of longer output is dropped.") @Default("1Mi")
+    @Doc("Maximum output kept per run; the middle of longer output is dropped.") @Default("1Mi")
         ByteSize maxLogSize,
     @Doc("How long results are kept.") @Default("{}") RetentionSpec retention) {}

@@ -13,5 +13,5 @@ import java.time.Duration;
 public record RetentionSpec(
     @Doc("Successful runs are dropped after this time.") @Default("1h") Duration age,
     @Doc("Failed runs are dropped after this time.") @Default("24h") Duration failedAge,
-    @Doc("Runs that are kept at most.") @Default("1000") @Range(min = 1) int count,
-    @Doc("Size of all logs and artifacts that are kept at most.") @Default("1Gi") ByteSize bytes) {}
+    @Doc("Maximum number of runs kept.") @Default("1000") @Range(min = 1) int count,
+    @Doc("Maximum total size of logs and artifacts kept.") @Default("1Gi") ByteSize bytes) {}

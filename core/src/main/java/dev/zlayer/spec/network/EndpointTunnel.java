@@ -12,7 +12,7 @@ public record EndpointTunnel(
     @Doc("Whether the tunnel is on.") @Default("false") boolean enabled,
     @Doc("Node where it begins.") Optional<String> from,
     @Doc("Node where it ends.") Optional<String> to,
-    @Doc("Port at the far end; 0 takes a free one.") @Default("0") @Range(min = 0, max = 65_535)
+    @Doc("Port at the far end; 0 chooses a free one.") @Default("0") @Range(min = 0, max = 65_535)
         int remotePort,
     @Doc("From where the far end can be reached.") Optional<Exposure> expose,
     @Doc("Access on demand.") Optional<Access> access) {

@@ -14,5 +14,5 @@ public record ExternalSpec(
         @NotEmpty
         @Text(pattern = "\\S+:[0-9]{1,5}", write = "host:port")
         List<String> backends,
-    @Doc("Doors to it.") List<EndpointSpec> endpoints,
-    @Doc("How to tell whether it works.") Optional<HealthSpec> health) {}
+    @Doc("Its endpoints.") List<EndpointSpec> endpoints,
+    @Doc("Health check.") Optional<HealthSpec> health) {}

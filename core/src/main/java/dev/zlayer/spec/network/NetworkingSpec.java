@@ -12,23 +12,22 @@ import java.util.Optional;
 
 /** How a service is reached and what it can reach. */
 public record NetworkingSpec(
-    @Doc("Doors of the service that the agent's proxy serves.") List<EndpointSpec> endpoints,
-    @Doc("Ports of the machine that lead straight to one container.")
-        List<PortMapping> portMappings,
-    @Doc("Which network the containers get.") @Default("default") NetworkMode networkMode,
-    @Doc("Older way to write network_mode: host.") @Default("false") boolean hostNetwork,
-    @Doc("Host name inside the container; the container's id when absent.")
+    @Doc("Ports of the service that the agent's proxy serves.") List<EndpointSpec> endpoints,
+    @Doc("Host ports published to one container.") List<PortMapping> portMappings,
+    @Doc("Network of the containers.") @Default("default") NetworkMode networkMode,
+    @Doc("Deprecated; use network_mode: host.") @Default("false") boolean hostNetwork,
+    @Doc("Host name inside the container (default: the container's id).")
         @Text(
             pattern = "[A-Za-z0-9]([A-Za-z0-9.-]{0,62}[A-Za-z0-9])?",
             write = "a host name of letters, digits, dots and hyphens")
         Optional<String> hostname,
-    @Doc("Name servers.") List<InetAddress> dns,
-    @Doc("Lines for the hosts file, as host:ip; host-gateway is the machine itself.")
+    @Doc("DNS servers.") List<InetAddress> dns,
+    @Doc("Lines added to /etc/hosts, as host:ip; host-gateway is this host.")
         List<ExtraHost> extraHosts,
-    @Doc("Ports that the image listens on, as documentation.") List<ExposedPort> expose,
+    @Doc("Ports the image listens on; documentation only.") List<ExposedPort> expose,
     @Doc("Networks over several nodes.") Optional<NetworkSpec> network,
     @Doc("Which network over several nodes to join.") Optional<OverlaySpec> overlay,
-    @Doc("Whether internal endpoints are also served on 127.0.0.1 of the machine.") @Default("auto")
+    @Doc("Whether internal endpoints are also served on 127.0.0.1 of this host.") @Default("auto")
         Reachability localhostReachability) {
   /** The older {@code host_network} switch folded in. */
   public NetworkMode effectiveMode() {

@@ -7,8 +7,8 @@ import java.util.Optional;
 /** Which network over several nodes a service joins. */
 @Doc("Which network over several nodes a service joins.")
 public record OverlaySpec(
-    @Doc("Share the network of the deployment or have an own one.") @Default("auto") Mode mode,
-    @Doc("Network to hang it under.") Optional<String> parent) {
+    @Doc("Share the deployment's network or use a separate one.") @Default("auto") Mode mode,
+    @Doc("Parent network.") Optional<String> parent) {
   public enum Mode {
     AUTO,
     SHARED,

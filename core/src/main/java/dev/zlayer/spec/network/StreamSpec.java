@@ -8,8 +8,8 @@ import java.util.Optional;
 /** Settings of a tcp or udp endpoint. */
 @Doc("Settings of a tcp or udp endpoint.")
 public record StreamSpec(
-    @Doc("End TLS at the proxy.") @Default("false") boolean tls,
-    @Doc("Tell the service the client's address with the PROXY protocol.") @Default("false")
+    @Doc("Terminate TLS at the proxy.") @Default("false") boolean tls,
+    @Doc("Pass the client's address to the service with the PROXY protocol.") @Default("false")
         boolean proxyProtocol,
-    @Doc("Forget an idle session after this time.") Optional<Duration> sessionTimeout,
-    @Doc("How to check the service.") Optional<StreamCheck> healthCheck) {}
+    @Doc("Idle timeout of a session.") Optional<Duration> sessionTimeout,
+    @Doc("Health check of the endpoint.") Optional<StreamCheck> healthCheck) {}

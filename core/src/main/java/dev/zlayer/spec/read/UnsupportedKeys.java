@@ -29,7 +29,7 @@ public final class UnsupportedKeys {
   public record Key(String path, String reason) {}
 
   private static final String ONE_NODE = "agents do not form a cluster yet";
-  private static final String NO_ROUTES = "requests are not told apart by host or path yet";
+  private static final String NO_ROUTES = "routing by host or path is not supported yet";
   private static final String NO_TUNNELS = "there are no tunnels between nodes yet";
   private static final String BY_SCALE = "the number of modules is that of scale";
   private static final String NO_REQUESTS = "requests are not passed to modules yet";

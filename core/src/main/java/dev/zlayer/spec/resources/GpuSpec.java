@@ -8,20 +8,20 @@ import dev.zlayer.spec.form.Text;
 import java.util.Optional;
 
 /** Graphics processors of one replica. */
-@Doc("Graphics processors of each replica.")
+@Doc("GPUs of each replica.")
 public record GpuSpec(
-    @Doc("How many.") @Default("1") @Range(min = 1, max = 64) int count,
-    @Doc("Maker.") @Default("nvidia") Vendor vendor,
+    @Doc("Number of GPUs.") @Default("1") @Range(min = 1, max = 64) int count,
+    @Doc("Vendor.") @Default("nvidia") Vendor vendor,
     @Doc("mps is another way to write sharing: mps; native and vm are for macOS.")
         Optional<Mode> mode,
     @Doc("Part of the model's name.") Optional<String> model,
     @Doc("How several are chosen; gang is all or nothing.") Optional<Scheduling> scheduling,
     @Doc("Settings for training on several replicas.") Optional<Distributed> distributed,
-    @Doc("How one is shared.") Optional<Sharing> sharing,
-    @Doc("Directory of the MPS pipes; /tmp/nvidia-mps when absent.")
+    @Doc("How a GPU is shared.") Optional<Sharing> sharing,
+    @Doc("Directory of the MPS pipes (default: /tmp/nvidia-mps).")
         @Text(pattern = "/.*", write = "an absolute path")
         Optional<String> mpsPipeDir,
-    @Doc("Directory of the MPS logs; /tmp/nvidia-log when absent.")
+    @Doc("Directory of the MPS logs (default: /tmp/nvidia-log).")
         @Text(pattern = "/.*", write = "an absolute path")
         Optional<String> mpsLogDir,
     @Doc("Which time slice to use.") @Range(min = 0) Optional<Integer> timeSliceIndex,
@@ -69,7 +69,7 @@ public record GpuSpec(
   /** How replicas of a training find each other. */
   @Doc("How the replicas of a training find each other.")
   public record Distributed(
-      @Doc("Library that they talk with.") @Default("nccl") Backend backend,
+      @Doc("Communication library.") @Default("nccl") Backend backend,
       @Doc("Port of the first replica.") @Default("29500") @Range(min = 1, max = 65_535)
           int masterPort) {}
 }

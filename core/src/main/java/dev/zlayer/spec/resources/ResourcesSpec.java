@@ -10,24 +10,21 @@ import java.util.Optional;
 /** Limits and reservations of one container. */
 @Doc("Limits and reservations of each container.")
 public record ResourcesSpec(
-    @Doc("Processors, such as 0.5.") Optional<Double> cpu,
+    @Doc("CPU limit, e.g. 0.5.") Optional<Double> cpu,
     @Doc("Memory limit.") Optional<ByteSize> memory,
-    @Doc("Graphics processors.") Optional<GpuSpec> gpu,
-    @Doc("Most processes and threads; -1 for no limit.") @Range(min = -1) Optional<Long> pidsLimit,
-    @Doc("Processors it may run on, such as 0-3,6.") Optional<CpuSet> cpuset,
-    @Doc("Weight when processors are short; 1024 is usual.") @Range(min = 2, max = 262_144)
+    @Doc("GPUs.") Optional<GpuSpec> gpu,
+    @Doc("Limit of processes and threads; -1 for no limit.") @Range(min = -1)
+        Optional<Long> pidsLimit,
+    @Doc("CPUs to run on, e.g. 0-3,6.") Optional<CpuSet> cpuset,
+    @Doc("CPU weight relative to other containers (default: 1024).") @Range(min = 2, max = 262_144)
         Optional<Integer> cpuShares,
-    @Doc("Limit of memory and swap together; -1 for no limit on swap.")
-        Optional<SwapLimit> memorySwap,
-    @Doc("Memory that is kept for it when memory is short.") Optional<ByteSize> memoryReservation,
-    @Doc("How readily memory is swapped.") @Range(min = 0, max = 100)
-        Optional<Integer> memorySwappiness,
-    @Doc("How readily it is killed when memory is short; 0 when absent.")
-        @Range(min = -1000, max = 1000)
+    @Doc("Limit of memory plus swap; -1 for unlimited swap.") Optional<SwapLimit> memorySwap,
+    @Doc("Memory reservation (soft limit).") Optional<ByteSize> memoryReservation,
+    @Doc("Swappiness (0 to 100).") @Range(min = 0, max = 100) Optional<Integer> memorySwappiness,
+    @Doc("OOM score adjustment (default: 0).") @Range(min = -1000, max = 1000)
         Optional<Integer> oomScoreAdj,
-    @Doc("Never kill it when memory is short.") Optional<Boolean> oomKillDisable,
-    @Doc("Weight when disks are busy.") @Range(min = 10, max = 1000)
-        Optional<Integer> blkioWeight) {
+    @Doc("Disable the OOM killer.") Optional<Boolean> oomKillDisable,
+    @Doc("Block I/O weight.") @Range(min = 10, max = 1000) Optional<Integer> blkioWeight) {
   /** A size, or no limit. */
   @TextForm(
       is = "a size or -1",

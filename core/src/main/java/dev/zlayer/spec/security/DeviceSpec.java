@@ -6,10 +6,10 @@ import dev.zlayer.spec.form.Shorthand;
 import dev.zlayer.spec.form.Text;
 
 /** A device of the machine. */
-@Doc("A device of the machine, at the same path in the container.")
+@Doc("A host device, at the same path in the container.")
 @Shorthand(value = "path", as = "a path")
 public record DeviceSpec(
     @Doc("Path of the device.") @Text(pattern = "/dev/.+", write = "a path below /dev") String path,
-    @Doc("May be read.") @Default("true") boolean read,
-    @Doc("May be written.") @Default("true") boolean write,
-    @Doc("May be made with mknod.") @Default("false") boolean mknod) {}
+    @Doc("Allow reading.") @Default("true") boolean read,
+    @Doc("Allow writing.") @Default("true") boolean write,
+    @Doc("Allow mknod.") @Default("false") boolean mknod) {}

@@ -8,15 +8,14 @@ import dev.zlayer.spec.value.SecretRef;
 import java.util.Optional;
 
 /** A secret that a container reads as a file. */
-@Doc("A secret as a file in memory, which the container can only read.")
+@Doc("A secret mounted as a read-only file in memory.")
 @Shorthand(value = "name", as = "the name of a secret")
 public record SecretFileSpec(
-    @Doc("Which secret: name, name/field or @service/name.") SecretRef name,
-    @Doc("Path in the container; /run/secrets/ and the name when absent.")
+    @Doc("Secret: name, name/field or @service/name.") SecretRef name,
+    @Doc("Path in the container (default: /run/secrets/NAME).")
         @Text(pattern = "/.+", write = "an absolute path")
         Optional<String> target,
-    @Doc("Permissions as a number, 0o444 when absent; write them in octal: 0o400.")
-        @Range(min = 0, max = 511)
+    @Doc("File mode in octal, e.g. 0o400 (default: 0o444).") @Range(min = 0, max = 511)
         Optional<Integer> mode) {
   /** The path in the container. */
   public String path() {

@@ -16,10 +16,10 @@ public record SecuritySpec(
     @Doc("Capabilities added to the default set; with or without CAP_, or ALL.")
         @Named(alias = "cap_add")
         List<Capability> capabilities,
-    @Doc("Capabilities taken away; ALL takes away the default set.") List<Capability> capDrop,
+    @Doc("Capabilities to drop; ALL drops the default set.") List<Capability> capDrop,
     @Doc("All capabilities and all devices. Use with care.") @Default("false") boolean privileged,
-    @Doc("User and group that it runs as; the image's when absent.") Optional<UserName> user,
-    @Doc("More groups, as numbers or names.")
+    @Doc("User and group (default: the image's).") Optional<UserName> user,
+    @Doc("Supplementary groups, as numbers or names.")
         @Text(pattern = "[0-9]+|[A-Za-z_][A-Za-z0-9_.-]*", write = "a group number or name")
         List<String> extraGroups,
     @Doc("Make the root file system read-only.") @Default("false") boolean readOnlyRootFs,
@@ -30,10 +30,10 @@ public record SecuritySpec(
             pattern = "no-new-privileges(:true|:false)?|(seccomp|apparmor|label)[=:].+",
             write = "no-new-privileges, seccomp=..., apparmor=... or label=...")
         List<String> securityOpt,
-    @Doc("Processes it sees: its own when absent, host, or container:ID.")
+    @Doc("PID namespace: its own (default), host or container:ID.")
         @Text(pattern = "private|host|container:.+", write = "private, host or container:ID")
         Optional<String> pidMode,
-    @Doc("Shared memory it sees: its own when absent, shareable, host, none or container:ID.")
+    @Doc("IPC namespace: its own (default), shareable, host, none or container:ID.")
         @Text(
             pattern = "private|shareable|host|none|container:.+",
             write = "private, shareable, host, none or container:ID")
@@ -41,12 +41,12 @@ public record SecuritySpec(
     @Doc("Users it sees: its own when absent, or host.")
         @Text(pattern = "private|host", write = "private or host")
         Optional<String> usernsMode,
-    @Doc("Kernel settings of its own: net.*, fs.mqueue.*, kernel.shm*, kernel.msg*, kernel.sem.")
+    @Doc("Namespaced kernel parameters: net.*, fs.mqueue.*, kernel.shm*, kernel.msg*, kernel.sem.")
         @Keys(
             pattern = "(net\\.|fs\\.mqueue\\.|kernel\\.(shm|msg|sem))[a-zA-Z0-9_./-]*",
             write = "a setting that containers have of their own: net.*, fs.mqueue.*, kernel.shm*")
         Map<String, String> sysctls,
-    @Doc("Limits per process; -1 is no limit. nofile is 1024:524288 when absent.")
+    @Doc("Resource limits per process; -1 for no limit (default: nofile 1024:524288).")
         @Keys(
             pattern =
                 "cpu|fsize|data|stack|core|rss|nproc|nofile|memlock|as|locks|sigpending|msgqueue"
@@ -55,7 +55,6 @@ public record SecuritySpec(
                 "one of cpu, fsize, data, stack, core, rss, nproc, nofile, memlock, as, locks,"
                     + " sigpending, msgqueue, nice, rtprio, rttime")
         Map<String, UlimitSpec> ulimits,
-    @Doc("Devices of the machine.") List<DeviceSpec> devices,
-    @Doc("Control group that contains the container's.")
-        @Text(pattern = "[^\\s]+", write = "a path such as /system.slice")
+    @Doc("Host devices.") List<DeviceSpec> devices,
+    @Doc("Parent cgroup.") @Text(pattern = "[^\\s]+", write = "a path such as /system.slice")
         Optional<String> cgroupParent) {}

@@ -6,8 +6,8 @@ import dev.zlayer.spec.form.Shorthand;
 import java.util.Optional;
 
 /** A limit per process. A missing bound is the same as the other one. */
-@Doc("A limit per process; a missing bound is the same as the other one.")
+@Doc("A resource limit; a missing bound equals the other one.")
 @Shorthand(value = "soft", as = "a number")
 public record UlimitSpec(
-    @Doc("What holds; -1 for no limit.") @Range(min = -1) Optional<Long> soft,
-    @Doc("What it may be raised to; -1 for no limit.") @Range(min = -1) Optional<Long> hard) {}
+    @Doc("Soft limit; -1 for no limit.") @Range(min = -1) Optional<Long> soft,
+    @Doc("Hard limit; -1 for no limit.") @Range(min = -1) Optional<Long> hard) {}

@@ -6,17 +6,17 @@ import dev.zlayer.spec.form.Shorthand;
 import java.time.Duration;
 
 /** Something that must be there before this service starts. */
-@Doc("A service that must be there first.")
+@Doc("A dependency on another service or job.")
 @Shorthand(value = "service", as = "the name of a service")
 public record DependsSpec(
     @Doc("Name of the service or job.") String service,
     @Doc(
-            "started: its process runs; healthy: its health check passes; ready: it takes traffic;"
-                + " completed: the job ended with 0.")
+            "started: its process runs; healthy: its health check passes; ready: it receives "
+                + "traffic; completed: the job exited with 0.")
         @Default("healthy")
         Condition condition,
-    @Doc("How long to wait.") @Default("300s") Duration timeout,
-    @Doc("What then: fail, warn and go on, or just continue.") @Default("fail")
+    @Doc("Time to wait.") @Default("300s") Duration timeout,
+    @Doc("What to do on timeout: fail, warn and continue, or continue silently.") @Default("fail")
         OnTimeout onTimeout) {
   /** What the other service must have reached. */
   public enum Condition {

@@ -6,20 +6,20 @@ import dev.zlayer.spec.form.Range;
 import dev.zlayer.spec.job.BackoffSpec;
 
 /** What to do when things go wrong. */
-@Doc("What to do when things go wrong.")
+@Doc("Error handling.")
 public record ErrorsSpec(
-    @Doc("When the init steps fail.") @Default("{}") InitFailure onInitFailure,
-    @Doc("When the main process ends with an error.") @Default("{}") Panic onPanic) {
+    @Doc("Failures of init steps.") @Default("{}") InitFailure onInitFailure,
+    @Doc("Failures of the main process.") @Default("{}") Panic onPanic) {
   /** What to do when the init steps fail. */
   @Doc("What to do when the init steps fail.")
   public record InitFailure(
-      @Doc("fail at once, restart the steps, or restart them with growing pauses.") @Default("fail")
+      @Doc("fail at once, restart the steps, or restart them with backoff.") @Default("fail")
           InitFailureAction action,
-      @Doc("How many more passes restart and backoff make.")
+      @Doc("Maximum number of retries for restart and backoff.")
           @Default("3")
           @Range(min = 0, max = 1000)
           int retries,
-      @Doc("The pauses of backoff.") @Default("{}") BackoffSpec backoff) {}
+      @Doc("Delays for backoff.") @Default("{}") BackoffSpec backoff) {}
 
   public enum InitFailureAction {
     FAIL,

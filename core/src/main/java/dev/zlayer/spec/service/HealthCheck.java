@@ -10,7 +10,7 @@ import dev.zlayer.spec.value.ExpectedStatus;
 import java.util.Map;
 
 /** One way to check a replica. */
-@Doc("What to try, chosen by type.")
+@Doc("The check, selected by type.")
 @Tagged(by = "type")
 public sealed interface HealthCheck {
   /** Connects to a port of the container; 0 stands for the first endpoint's. */
@@ -24,18 +24,19 @@ public sealed interface HealthCheck {
   @Doc("A GET request is answered with the expected status.")
   record Http(
       @Doc(
-              "Full address, in which localhost and 127.0.0.1 stand for the container, or a path on"
-                  + " the first endpoint's port.")
+              "Full URL, in which localhost and 127.0.0.1 mean the container, or a path on the"
+                  + " first endpoint's port.")
           @Text(
               pattern = "https?://[^\\s/]+(/\\S*)?|/\\S*",
               write = "a full address such as http://localhost:8080/health, or a path")
           String url,
-      @Doc("Status to expect, or a class such as 2xx.") @Default("200") ExpectedStatus expectStatus,
+      @Doc("Expected status code, or a class such as 2xx.") @Default("200")
+          ExpectedStatus expectStatus,
       @Doc("Headers to send.") Map<String, String> headers)
       implements HealthCheck {}
 
   /** Runs a command inside the container. */
-  @Doc("A command inside the container ends with 0.")
+  @Doc("A command inside the container exits with 0.")
   record Command(@Doc("The command, as text for the shell or as a list.") CommandLine command)
       implements HealthCheck {}
 

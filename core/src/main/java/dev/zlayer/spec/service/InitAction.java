@@ -24,7 +24,7 @@ public sealed interface InitAction {
       @Doc("Host name or address.") @Text(pattern = "\\S+", write = "a host name or address")
           String host,
       @Doc("Port.") @Range(min = 1, max = 65_535) int port,
-      @Doc("How long to try.") @Default("30s") Duration timeout,
+      @Doc("Time limit.") @Default("30s") Duration timeout,
       @Doc("Time between two attempts.") @Default("2s") Duration interval)
       implements InitAction {}
 
@@ -32,45 +32,45 @@ public sealed interface InitAction {
   @Named("init.wait_http")
   @Doc("Waits until a GET request is answered.")
   record WaitHttp(
-      @Doc("Address.")
+      @Doc("URL.")
           @Text(
               pattern = "https?://[^\\s/]+(/\\S*)?",
               write = "a full address such as http://db:8080/health")
           String url,
-      @Doc("Status to wait for; any 2xx when absent.") @Range(min = 100, max = 599)
+      @Doc("Expected status code (default: any 2xx).") @Range(min = 100, max = 599)
           Optional<Integer> expectStatus,
       @Doc("Headers to send.") Map<String, EnvValue> headers,
-      @Doc("How long to try.") @Default("30s") Duration timeout,
+      @Doc("Time limit.") @Default("30s") Duration timeout,
       @Doc("Time between two attempts.") @Default("2s") Duration interval)
       implements InitAction {}
 
   /** Runs a command in a container like the main one. */
   @Named("init.run")
-  @Doc("Runs a command in a container like the main one, which must end with 0.")
+  @Doc("Runs a command in a container like the main one; it must exit with 0.")
   record Run(
       @Doc("The command, as text for the shell or as a list.") CommandLine command,
-      @Doc("How long it may take.") @Default("300s") Duration timeout)
+      @Doc("Time limit.") @Default("300s") Duration timeout)
       implements InitAction {}
 
   /** Runs a command on the machine itself. */
   @Named("init.host_run")
-  @Doc("Runs a command on the machine itself; refused unless the agent's configuration allows it.")
+  @Doc("Runs a command on the host; refused unless the agent's configuration allows it.")
   record HostRun(
       @Doc("The command, as text for the shell or as a list.") CommandLine command,
-      @Doc("How long it may take.") @Default("300s") Duration timeout)
+      @Doc("Time limit.") @Default("300s") Duration timeout)
       implements InitAction {}
 
   /** Uploads a file or a directory. */
   @Named("init.s3_push")
-  @Doc("Uploads a file, or a directory with all that is in it.")
+  @Doc("Uploads a file or a directory with its contents.")
   record S3Push(
       @Doc("File or directory.") @Text(pattern = ".+", write = "a path") String source,
       @Doc("Bucket.") @Text(pattern = "[a-z0-9.-]{3,63}", write = "a bucket name") String bucket,
-      @Doc("Key of the object; of the prefix, for a directory.")
+      @Doc("Key of the object, or the prefix for a directory.")
           @Text(pattern = ".+", write = "a key")
           String key,
       @Inline S3Access access,
-      @Doc("How long it may take.") @Default("300s") Duration timeout)
+      @Doc("Time limit.") @Default("300s") Duration timeout)
       implements InitAction {}
 
   /** Downloads an object or all below a prefix. */
@@ -84,15 +84,15 @@ public sealed interface InitAction {
       @Doc("File or directory to write.") @Text(pattern = ".+", write = "a path")
           String destination,
       @Inline S3Access access,
-      @Doc("How long it may take.") @Default("300s") Duration timeout)
+      @Doc("Time limit.") @Default("300s") Duration timeout)
       implements InitAction {}
 
   /** How to reach a store that speaks S3. */
   record S3Access(
-      @Doc("Address of the store, when it is not Amazon's.")
+      @Doc("Endpoint of the object store (default: Amazon S3).")
           @Text(pattern = "https?://\\S+", write = "an address such as https://s3.example.org")
           Optional<String> endpoint,
       @Doc("Region.") Optional<String> region,
-      @Doc("Keys; from the agent's environment when absent.")
+      @Doc("Credentials (default: from the agent's environment).")
           Optional<S3Credentials> credentials) {}
 }

@@ -4,5 +4,5 @@ import dev.zlayer.spec.form.Doc;
 import java.util.List;
 
 /** What to do before the main process starts. */
-@Doc("What to do before the main process starts.")
-public record InitSpec(@Doc("Steps, one after the other.") List<InitStep> steps) {}
+@Doc("Steps that run before the main process starts.")
+public record InitSpec(@Doc("Steps, in order.") List<InitStep> steps) {}

@@ -11,11 +11,10 @@ import java.time.Duration;
 @Doc("One step: an action with its parameters.")
 public record InitStep(
     @Doc("Name of the step, for messages.") @Text(pattern = ".*\\S.*", write = "a name") String id,
-    @Doc("Which action to run, and its parameters.") @Inline InitAction action,
-    @Doc("How often to try again after a failure.") @Default("0") @Range(min = 0, max = 100)
-        int retry,
-    @Doc("A step that takes longer has failed.") @Default("300s") Duration timeout,
-    @Doc("What a failure means: fail, warn and go on, or just continue.") @Default("fail")
+    @Doc("Action and its parameters.") @Inline InitAction action,
+    @Doc("Number of retries after a failure.") @Default("0") @Range(min = 0, max = 100) int retry,
+    @Doc("Time limit of the step.") @Default("300s") Duration timeout,
+    @Doc("What to do on failure: fail, warn and continue, or continue silently.") @Default("fail")
         OnFailure onFailure) {
   /** What the failure of a step means. */
   public enum OnFailure {

@@ -8,20 +8,20 @@ import java.util.Optional;
 
 /** When containers come, go, and come back. */
 public record LifecycleSpec(
-    @Doc("How many replicas.") @Default("{mode: adaptive}") ScaleSpec scale,
+    @Doc("Number of replicas.") @Default("{mode: adaptive}") ScaleSpec scale,
     @Doc("Replicas of different roles; their counts decide instead of scale.")
         List<ReplicaGroup> replicaGroups,
-    @Doc("What must be there first.") List<DependsSpec> depends,
+    @Doc("Dependencies.") List<DependsSpec> depends,
     @Doc(
-            "How to tell that a replica works. Without it a replica with endpoints is healthy when"
-                + " the first one accepts connections, any other when it runs.")
+            "Health check. Without it a replica with endpoints is healthy when the first one "
+                + "accepts connections, any other when it runs.")
         Optional<HealthSpec> health,
-    @Doc("What to do before the main process starts.") @Default("{}") InitSpec init,
-    @Doc("What to do when things go wrong.") @Default("{}") ErrorsSpec errors,
+    @Doc("Steps that run before the main process starts.") @Default("{}") InitSpec init,
+    @Doc("Error handling.") @Default("{}") ErrorsSpec errors,
     @Doc("When to restart; without it errors.on_panic decides.")
         Optional<RestartPolicySpec> restartPolicy,
     @Doc("How a change is rolled out.") @Default("{}") UpdateSpec update,
-    @Named("lifecycle") @Doc("What happens after the end.") @Default("{}") ExitSpec exit) {
+    @Named("lifecycle") @Doc("What happens after the exit.") @Default("{}") ExitSpec exit) {
   /** Replicas to begin with: those of all groups, or what the scale says when there are none. */
   public int initialReplicas() {
     return replicaGroups.isEmpty()

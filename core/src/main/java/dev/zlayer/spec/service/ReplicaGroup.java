@@ -14,7 +14,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /** Replicas that differ from the rest of their service. */
-@Doc("Replicas of one role; what is absent is taken from the service.")
+@Doc("Replicas of one role; absent settings are those of the service.")
 public record ReplicaGroup(
     @Doc("Name of the role.")
         @Text(
@@ -23,7 +23,7 @@ public record ReplicaGroup(
         String role,
     @Doc("Number of replicas.") @Range(min = 1, max = 1000) int count,
     @Doc("Another image.") Optional<ImageSpec> image,
-    @Doc("Added to the environment of the service; wins over it.")
+    @Doc("Environment variables added to, and overriding, those of the service.")
         @Keys(
             pattern = "[A-Za-z_][A-Za-z0-9_.-]*",
             write = "a name of letters, digits and underscores")

@@ -6,12 +6,12 @@ import java.time.Duration;
 import java.util.Optional;
 
 /** When to restart a process that ended. */
-@Doc("When to restart a process that ended.")
+@Doc("When to restart a process that exited.")
 public record RestartPolicySpec(
-    @Doc("no, always, unless_stopped by a person, or on_failure.") Kind kind,
-    @Doc("Give up after this many restarts; never when absent.") @Range(min = 0)
+    @Doc("no, always, unless_stopped or on_failure.") Kind kind,
+    @Doc("Maximum number of restarts (default: unlimited).") @Range(min = 0)
         Optional<Integer> maxAttempts,
-    @Doc("First pause before a restart; later ones grow.") Optional<Duration> delay) {
+    @Doc("First delay before a restart; later ones grow.") Optional<Duration> delay) {
   public enum Kind {
     NO,
     ALWAYS,

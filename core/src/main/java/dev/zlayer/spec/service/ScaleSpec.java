@@ -8,19 +8,19 @@ import java.time.Duration;
 import java.util.Optional;
 
 /** How many replicas a service has. */
-@Doc("How many replicas a service has, chosen by mode.")
+@Doc("Number of replicas, selected by mode.")
 @Tagged(by = "mode")
 public sealed interface ScaleSpec {
   /** Replicas to begin with. */
   int initial();
 
   /** As many as the load asks for. */
-  @Doc("Between min and max, by load.")
+  @Doc("Between min and max, depending on load.")
   record Adaptive(
-      @Doc("Fewest replicas.") @Default("1") @Range(min = 0, max = 1000) int min,
-      @Doc("Most replicas.") @Default("10") @Range(min = 0, max = 1000) int max,
-      @Doc("Time between two changes.") @Default("30s") Duration cooldown,
-      @Doc("Load to aim at; without any the service stays at min.") @Default("{}") Targets targets)
+      @Doc("Minimum number of replicas.") @Default("1") @Range(min = 0, max = 1000) int min,
+      @Doc("Maximum number of replicas.") @Default("10") @Range(min = 0, max = 1000) int max,
+      @Doc("Minimum time between changes.") @Default("30s") Duration cooldown,
+      @Doc("Target load; without one the service stays at min.") @Default("{}") Targets targets)
       implements ScaleSpec {
     @Override
     public int initial() {
@@ -29,7 +29,7 @@ public sealed interface ScaleSpec {
   }
 
   /** Always the same number. */
-  @Doc("Always the same number.")
+  @Doc("A fixed number.")
   record Fixed(@Doc("Number of replicas.") @Range(min = 0, max = 1000) int replicas)
       implements ScaleSpec {
     @Override
@@ -39,10 +39,9 @@ public sealed interface ScaleSpec {
   }
 
   /** As many as was last asked for on the command line. */
-  @Doc("As many as the command line last asked for.")
+  @Doc("Set by 'zlayer scale'.")
   record Manual(
-      @Doc("Number of replicas to begin with.") @Default("1") @Range(min = 0, max = 1000)
-          int replicas)
+      @Doc("Initial number of replicas.") @Default("1") @Range(min = 0, max = 1000) int replicas)
       implements ScaleSpec {
     @Override
     public int initial() {
@@ -51,7 +50,7 @@ public sealed interface ScaleSpec {
   }
 
   /** The load that adaptive scaling aims at. */
-  @Doc("The load per replica that adaptive scaling aims at.")
+  @Doc("Target load per replica for adaptive scaling.")
   record Targets(
       @Doc("Percent of the cpu limit.") Optional<Double> cpu,
       @Doc("Percent of the memory limit.") Optional<Double> memory,

@@ -12,13 +12,15 @@ public record UpdateSpec(
     @Doc("start_first starts the new replica before the old one stops, stop_first the reverse.")
         @Default("start_first")
         Strategy strategy,
-    @Doc("Replicas that may be missing meanwhile; 0 for start_first, 1 for stop_first.")
+    @Doc(
+            "Replicas that may be missing during an update (default: 0 for start_first, 1 for "
+                + "stop_first).")
         @Range(min = 0, max = 1000)
         Optional<Integer> maxUnavailable,
-    @Doc("Replicas that may be there in excess meanwhile; 1 for start_first, 0 for stop_first.")
+    @Doc("Extra replicas during an update (default: 1 for start_first, 0 for stop_first).")
         @Range(min = 0, max = 1000)
         Optional<Integer> maxSurge,
-    @Doc("Go back to the last good revision when a new replica does not become healthy.")
+    @Doc("Roll back to the last good revision when a new replica does not become healthy.")
         @Default("true")
         boolean rollback,
     @Doc("A new replica must stay healthy this long before the next one is replaced.")

@@ -10,24 +10,24 @@ import dev.zlayer.spec.value.SecretRef;
 import java.util.Optional;
 
 /** Something mounted into the container. */
-@Doc("Something mounted into the container, chosen by type.")
+@Doc("A mount, selected by type.")
 @Tagged(by = "type")
 public sealed interface StorageSpec {
   /** Where it appears in the container. */
   String target();
 
   /** A file or directory of the machine. */
-  @Doc("A file or directory of the machine.")
+  @Doc("A file or directory of the host.")
   record Bind(
-      @Doc("Path on the machine; a relative one starts at the deployment file.")
+      @Doc("Host path; a relative one is resolved against the deployment file's directory.")
           @Text(pattern = ".+", write = "a path")
           String source,
       @Doc("Path in the container.") String target,
-      @Doc("Whether it can only be read.") @Default("false") boolean readonly)
+      @Doc("Mount read-only.") @Default("false") boolean readonly)
       implements StorageSpec {}
 
   /** A volume that outlives containers and deployments. */
-  @Doc("A volume with a name; it outlives containers and deployments.")
+  @Doc("A named volume; it outlives containers and deployments.")
   record Named(
       @Doc("Name of the volume.")
           @Text(
@@ -35,45 +35,43 @@ public sealed interface StorageSpec {
               write = "at most 63 lower case letters, digits and hyphens")
           String name,
       @Doc("Path in the container.") String target,
-      @Doc("Whether it can only be read.") @Default("false") boolean readonly,
-      @Doc("What kind of disk it lies on.") @Default("local") StorageTier tier,
-      @Doc("Most that fits in.") Optional<ByteSize> size)
+      @Doc("Mount read-only.") @Default("false") boolean readonly,
+      @Doc("Storage tier.") @Default("local") StorageTier tier,
+      @Doc("Size limit.") Optional<ByteSize> size)
       implements StorageSpec {}
 
   /** A volume that goes with its container. */
-  @Doc("A volume that goes with its container.")
+  @Doc("A volume that is removed with its container.")
   record Anonymous(
       @Doc("Path in the container.") String target,
-      @Doc("What kind of disk it lies on.") @Default("local") StorageTier tier)
+      @Doc("Storage tier.") @Default("local") StorageTier tier)
       implements StorageSpec {}
 
   /** Memory. */
-  @Doc("Memory that goes with its container.")
+  @Doc("A tmpfs that is removed with its container.")
   record Tmpfs(
       @Doc("Path in the container.") String target,
-      @Doc("Most that fits in.") Optional<ByteSize> size,
-      @Doc("Permissions as a number; write them in octal: 0o1777.") @Range(min = 0, max = 4095)
-          Optional<Integer> mode)
+      @Doc("Size limit.") Optional<ByteSize> size,
+      @Doc("Mode in octal, e.g. 0o1777.") @Range(min = 0, max = 4095) Optional<Integer> mode)
       implements StorageSpec {}
 
   /** A bucket. */
   @Doc(
-      "A copy of a bucket of a store that speaks S3: pulled before the start and, for jobs, pushed"
-          + " back after the end.")
+      "A copy of a bucket of an S3 object store: downloaded before the start and, for jobs, "
+          + "uploaded after the exit.")
   record S3(
       @Doc("Bucket.") @Text(pattern = "[a-z0-9.-]{3,63}", write = "a bucket name") String bucket,
-      @Doc("Only what is below this; the whole bucket when absent.") Optional<String> prefix,
+      @Doc("Prefix (default: the whole bucket).") Optional<String> prefix,
       @Doc("Path in the container.") String target,
-      @Doc("Whether it can only be read, and nothing is pushed back; services need it.")
-          @Default("false")
+      @Doc("Mount read-only and upload nothing; required for services.") @Default("false")
           boolean readonly,
-      @Doc("Address of the store, when it is not Amazon's.")
+      @Doc("Endpoint of the object store (default: Amazon S3).")
           @Text(pattern = "https?://\\S+", write = "an address such as https://s3.example.org")
           Optional<String> endpoint,
       @Doc("Region.") Optional<String> region,
       @Doc(
-              "Name of a secret: a JSON object with access_key, secret_key and perhaps"
-                  + " session_token; from the agent's environment when absent.")
+              "Name of a secret: a JSON object with access_key, secret_key and optionally "
+                  + "session_token (default: from the agent's environment).")
           Optional<SecretRef> credentials)
       implements StorageSpec {}
 }

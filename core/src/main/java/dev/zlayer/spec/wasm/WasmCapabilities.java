@@ -7,10 +7,10 @@ import java.util.Optional;
 import java.util.Set;
 
 /** What a program may use. An absent key means what the service type may use at most. */
-@Doc("What a program may use; an absent key means: as much as its service_type may.")
+@Doc("Capabilities of a program; an absent key means as much as its service_type allows.")
 public record WasmCapabilities(
     @Doc("Read its configuration.") Optional<Boolean> config,
-    @Doc("Keep values by key.") Optional<Boolean> keyvalue,
+    @Doc("Use the key-value store.") Optional<Boolean> keyvalue,
     @Doc("Write logs.") Optional<Boolean> logging,
     @Doc("Read secrets.") Optional<Boolean> secrets,
     @Doc("Write metrics.") Optional<Boolean> metrics,

@@ -5,8 +5,8 @@ import dev.zlayer.spec.form.Doc;
 import dev.zlayer.spec.form.Text;
 
 /** A directory of the machine that a program sees. */
-@Doc("A directory of the machine that a program sees.")
+@Doc("A host directory that a program can access.")
 public record WasmPreopen(
-    @Doc("Path on the machine.") @Text(pattern = ".*\\S.*", write = "a path") String source,
-    @Doc("Path in the program.") @Text(pattern = ".*\\S.*", write = "a path") String target,
-    @Doc("Whether it can only be read.") @Default("false") boolean readonly) {}
+    @Doc("Host path.") @Text(pattern = ".*\\S.*", write = "a path") String source,
+    @Doc("Path seen by the program.") @Text(pattern = ".*\\S.*", write = "a path") String target,
+    @Doc("Mount read-only.") @Default("false") boolean readonly) {}

@@ -12,22 +12,22 @@ import java.util.Optional;
 @Doc("Settings of a WebAssembly program.")
 public record WasmSpec(
     @Doc("Instances kept ready.") @Default("0") @Range(min = 0, max = 10_000) int minInstances,
-    @Doc("Most instances.") @Default("10") @Range(min = 1, max = 10_000) int maxInstances,
-    @Doc("An idle instance is dropped after this time.") @Default("300s") Duration idleTimeout,
-    @Doc("A request that takes longer has failed.") @Default("30s") Duration requestTimeout,
-    @Doc("Most memory of an instance.") Optional<ByteSize> maxMemory,
-    @Doc("Most instructions per request; 0 for no limit.") @Default("0") @Range(min = 0)
+    @Doc("Maximum number of instances.") @Default("10") @Range(min = 1, max = 10_000)
+        int maxInstances,
+    @Doc("Idle timeout of an instance.") @Default("300s") Duration idleTimeout,
+    @Doc("Time limit of a request.") @Default("30s") Duration requestTimeout,
+    @Doc("Memory limit of an instance.") Optional<ByteSize> maxMemory,
+    @Doc("Instruction limit per request; 0 for no limit.") @Default("0") @Range(min = 0)
         long maxFuel,
     @Doc("How often a running instance is interrupted.") Optional<Duration> epochInterval,
-    @Doc("What it may use, within what its type may use at most.")
-        Optional<WasmCapabilities> capabilities,
-    @Doc("May send requests.") @Default("true") boolean allowHttpOutgoing,
-    @Doc("Hosts it may send requests to; all when empty.") List<String> allowedHosts,
-    @Doc("May use tcp.") @Default("false") boolean allowTcp,
-    @Doc("May use udp.") @Default("false") boolean allowUdp,
-    @Doc("Directories of the machine that it sees.") List<WasmPreopen> preopens,
-    @Doc("May keep values by key.") @Default("true") boolean kvEnabled,
-    @Doc("Name space of the keys; the service's name when absent.") Optional<String> kvNamespace,
-    @Doc("Largest value.") @Default("1048576") ByteSize kvMaxValueSize,
-    @Doc("Secrets it may read.") List<String> secrets,
+    @Doc("Capabilities, within those of its type.") Optional<WasmCapabilities> capabilities,
+    @Doc("Allow outgoing requests.") @Default("true") boolean allowHttpOutgoing,
+    @Doc("Allowed hosts for outgoing requests (default: all).") List<String> allowedHosts,
+    @Doc("Allow TCP.") @Default("false") boolean allowTcp,
+    @Doc("Allow UDP.") @Default("false") boolean allowUdp,
+    @Doc("Host directories the program can access.") List<WasmPreopen> preopens,
+    @Doc("Allow the key-value store.") @Default("true") boolean kvEnabled,
+    @Doc("Key namespace (default: the service's name).") Optional<String> kvNamespace,
+    @Doc("Maximum size of a value.") @Default("1048576") ByteSize kvMaxValueSize,
+    @Doc("Secrets the program may read.") List<String> secrets,
     @Doc("Compile before the first request.") @Default("true") boolean precompile) {}

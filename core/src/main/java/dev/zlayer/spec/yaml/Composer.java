@@ -95,7 +95,7 @@ final class Composer {
         () ->
             new Refusal(
                 YamlReader.position(alias),
-                "the alias *%s stands inside its own anchor, a value cannot contain itself"
+                "the alias *%s is inside its own anchor; a value cannot contain itself"
                     .formatted(name)));
   }
 

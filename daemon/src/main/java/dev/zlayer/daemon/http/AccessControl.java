@@ -36,7 +36,7 @@ final class AccessControl {
   void admit(Request request) {
     Rules rules = rules(request);
     if (request.getHeaders().get("Origin") != null) {
-      throw AccessDenied.forbidden("pages of browsers may not use this door");
+      throw AccessDenied.forbidden("requests from browsers are rejected");
     }
     if (!rules.hosts().isEmpty() && !rules.hosts().contains(host(request))) {
       throw AccessDenied.forbidden(
@@ -57,7 +57,7 @@ final class AccessControl {
   private Rules rules(Request request) {
     Rules rules = doors.get(request.getConnectionMetaData().getConnector().getName());
     if (rules == null) {
-      throw AccessDenied.forbidden("this door has no rules");
+      throw AccessDenied.forbidden("this listener has no access rules");
     }
     return rules;
   }

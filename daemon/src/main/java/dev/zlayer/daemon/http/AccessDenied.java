@@ -26,7 +26,7 @@ public final class AccessDenied extends RuntimeException {
 
   static AccessDenied unauthorized() {
     return new AccessDenied(
-        401, "Unauthorized", "this door needs a token: send 'Authorization: Bearer TOKEN'");
+        401, "Unauthorized", "a bearer token is required: send 'Authorization: Bearer TOKEN'");
   }
 
   static AccessDenied forbidden(String detail) {

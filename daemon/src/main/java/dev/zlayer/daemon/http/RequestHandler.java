@@ -196,7 +196,7 @@ final class RequestHandler extends Handler.Abstract {
   private void fail(
       Throwable thrown, Request request, Response response, Callback callback, String id) {
     if (thrown instanceof InterruptedException || thrown instanceof EofException) {
-      callback.failed(new EofException("the caller has gone")); // nobody reads an answer
+      callback.failed(new EofException("the client disconnected")); // nobody reads an answer
       return;
     }
     tell(thrown, id);

@@ -110,7 +110,9 @@ public record Route(
   /** Takes a header {@code IdempotencyKeys-Key}, so that sending it twice does it once. */
   public Route repeatableByKey() {
     return withHeader(
-        KEY, "Sent again with the same key within a day, it does nothing and answers the same.");
+        KEY,
+        "A repeated request with the same key within a day changes nothing and gets the first"
+            + " answer.");
   }
 
   public boolean repeatable() {
@@ -145,8 +147,8 @@ public record Route(
     Route paged =
         parameters.stream().anyMatch(parameter -> parameter.name().equals(Paging.LIMIT))
             ? this // it has its own way
-            : withNumber(Paging.LIMIT, "At most so many; all when absent.")
-                .withNumber(Paging.OFFSET, "Leave out so many from the beginning.")
+            : withNumber(Paging.LIMIT, "Maximum number of items (default: all).")
+                .withNumber(Paging.OFFSET, "Number of items to skip.")
                 .with(Paging::around);
     return paged.gives(new Result(200, ApiRequest.JSON, Optional.of(type), true, "all of them"));
   }

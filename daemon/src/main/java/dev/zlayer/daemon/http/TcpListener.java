@@ -33,7 +33,7 @@ public record TcpListener(
   public TcpListener {
     hosts = List.copyOf(hosts);
     if (token.isEmpty() && !(tls.isPresent() && clientCertificates)) {
-      throw new IllegalArgumentException("a door without a lock");
+      throw new IllegalArgumentException("a listener without authentication");
     }
   }
 

@@ -46,9 +46,9 @@ public final class ContainerInsideResource implements Resource {
   public record Exec(
       @Doc("Program and arguments.") List<String> command,
       @Doc("Variables over the container's.") Map<String, String> env,
-      @Doc("Where it starts.") Optional<String> workingDirectory,
-      @Doc("As whom it runs.") Optional<String> user,
-      @Doc("With all capabilities.") @Default("false") boolean privileged) {}
+      @Doc("Working directory.") Optional<String> workingDirectory,
+      @Doc("User name or uid, optionally with :group.") Optional<String> user,
+      @Doc("Grant all capabilities.") @Default("false") boolean privileged) {}
 
   /** Output of a process, and its exit as the last line. */
   record ExecLine(
@@ -77,42 +77,42 @@ public final class ContainerInsideResource implements Resource {
   @Override
   public List<Route> routes() {
     return List.of(
-        LogLines.parameters(Route.view("/containers/{ref}/logs", "What it printed.", this::logs)),
-        Route.post("/containers/{ref}/exec", "Run a process and read its output.", this::exec)
+        LogLines.parameters(Route.view("/containers/{ref}/logs", "Show its output.", this::logs)),
+        Route.post("/containers/{ref}/exec", "Run a command and stream its output.", this::exec)
             .takes(Exec.class)
             .streams(ExecLine.class, "Output, and at last type exit with the code."),
-        Route.get("/containers/{ref}/exec/ws", "Talk to a process.", this::execSocket)
+        Route.get("/containers/{ref}/exec/ws", "Run a command interactively.", this::execSocket)
             .withRequired("command", "Program and arguments, one parameter each.")
-            .withFlag("tty", "With a terminal.")
-            .withNumber("rows", "Size of the terminal when it starts, with columns.")
-            .withNumber("columns", "Size of the terminal when it starts, with rows.")
-            .withFlag("stdin", "Its input comes from here; true when absent.")
-            .with("user", "As whom it runs.")
-            .with("working_directory", "Where it starts.")
+            .withFlag("tty", "Allocate a terminal.")
+            .withNumber("rows", "Initial rows of the terminal; with columns.")
+            .withNumber("columns", "Initial columns of the terminal; with rows.")
+            .withFlag("stdin", "Forward standard input (default: true).")
+            .with("user", "User name or uid, optionally with :group.")
+            .with("working_directory", "Working directory.")
             .with("env", "NAME=value, one parameter each.")
-            .withFlag("privileged", "With all capabilities.")
+            .withFlag("privileged", "Grant all capabilities.")
             .upgrades("Frames as described under terminals."),
-        Route.get("/containers/{ref}/attach/ws", "Talk to its own process.", this::attach)
-            .withFlag("stdin", "Its input comes from here; true when absent.")
-            .withFlag("logs", "Begin with what it printed before.")
-            .withFlag("start", "Start it first.")
+        Route.get("/containers/{ref}/attach/ws", "Attach to its main process.", this::attach)
+            .withFlag("stdin", "Forward standard input (default: true).")
+            .withFlag("logs", "Send earlier output first.")
+            .withFlag("start", "Start the container first.")
             .upgrades("Frames as described under terminals."),
-        Route.view("/containers/{ref}/top", "Its processes.", this::top).gives(ProcessTable.class),
-        Route.view("/containers/{ref}/changes", "What differs from its image.", this::changes)
+        Route.view("/containers/{ref}/top", "List its processes.", this::top)
+            .gives(ProcessTable.class),
+        Route.view("/containers/{ref}/changes", "List changes against its image.", this::changes)
             .givesMany(FileChange.class),
-        Route.view(
-                "/containers/{ref}/ports", "Its published ports as they really are.", this::ports)
+        Route.view("/containers/{ref}/ports", "List its published ports.", this::ports)
             .givesMany(ContainerView.PortView.class),
         Route.get("/containers/{ref}/archive", "Copy files out.", this::copyOut)
-            .withRequired("path", "A file or directory inside.")
-            .with("max_size", "Size at which copying fails, e.g. 10Gi; 100Gi when absent.")
+            .withRequired("path", "File or directory in the container.")
+            .with("max_size", "Size limit of the copy, e.g. 10Gi (default: 100Gi).")
             .givesType(ApiRequest.TAR, "The file or directory."),
-        Route.head("/containers/{ref}/archive", "What is at a path.", this::stat)
-            .withRequired("path", "A file or directory inside.")
+        Route.head("/containers/{ref}/archive", "Show what is at a path.", this::stat)
+            .withRequired("path", "File or directory in the container.")
             .givesType(ApiRequest.TAR, "Facts as base64 JSON in " + STAT + "."),
         Route.put("/containers/{ref}/archive", "Copy files in.", this::copyIn)
-            .withRequired("path", "A directory inside, which has to exist.")
-            .takes(ApiRequest.TAR, "What to unpack there.")
+            .withRequired("path", "Existing directory in the container.")
+            .takes(ApiRequest.TAR, "Archive to extract there.")
             .givesNothing());
   }
 

@@ -72,48 +72,56 @@ public final class ContainersResource implements Resource {
   public List<Route> routes() {
     return List.of(
         Route.view("/containers", "List containers.", this::list)
-            .withFlag("all", "Those that do not run, too.")
-            .with("deployment", "Only of this deployment.")
-            .with("service", "Only of this service or job.")
+            .withFlag("all", "Also containers that are not running.")
+            .with("deployment", "Only this deployment.")
+            .with("service", "Only this service or job.")
             .givesMany(ContainerView.class),
-        Route.post("/containers", "Make a container without a deployment.", this::create)
+        Route.post("/containers", "Create a container without a deployment.", this::create)
             .repeatableByKey()
             .takes(CreateContainer.class)
             .creates(Made.class),
-        Route.view("/containers/{ref}", "Show one container with all there is.", this::inspect)
+        Route.view("/containers/{ref}", "Show one container in full.", this::inspect)
             .gives(InspectView.class),
-        Route.delete("/containers/{ref}", "Remove a container; once more is fine.", this::remove)
+        Route.delete("/containers/{ref}", "Remove a container; idempotent.", this::remove)
             .freeing()
-            .withFlag("force", "End it first if it runs; one that does not exist is no error.")
+            .withFlag(
+                "force",
+                "Kill it if it is running; a container that does not exist is not an error.")
             .gives(Removed.class)
             .givesNothing(),
-        Route.post("/containers/{ref}/start", "Start; a running one stays as it is.", this::start)
+        Route.post(
+                "/containers/{ref}/start",
+                "Start a container; no effect if it is running.",
+                this::start)
             .givesNothing(),
-        Route.post("/containers/{ref}/stop", "End it with its signal, then by force.", this::stop)
+        Route.post(
+                "/containers/{ref}/stop",
+                "Stop a container: its stop signal, then SIGKILL.",
+                this::stop)
             .freeing()
-            .with("grace", "How long it may take to end by itself; its own setting when absent.")
+            .with("grace", "Time before SIGKILL (default: the container's own).")
             .gives(OutcomeView.class),
         Route.post("/containers/{ref}/restart", "Stop and start.", this::restart)
-            .with("grace", "How long it may take to end by itself.")
+            .with("grace", "Time before SIGKILL.")
             .givesNothing(),
         Route.post("/containers/{ref}/kill", "Send a signal.", this::kill)
             .freeing()
-            .with("signal", "By name or number; KILL when absent.")
+            .with("signal", "Name or number (default: KILL).")
             .givesNothing(),
-        Route.post("/containers/{ref}/pause", "Freeze its processes.", this::pause).givesNothing(),
-        Route.post("/containers/{ref}/unpause", "Thaw its processes.", this::unpause)
+        Route.post("/containers/{ref}/pause", "Pause its processes.", this::pause).givesNothing(),
+        Route.post("/containers/{ref}/unpause", "Resume its processes.", this::unpause)
             .givesNothing(),
-        Route.post("/containers/{ref}/rename", "Give it another name.", this::rename)
+        Route.post("/containers/{ref}/rename", "Rename a container.", this::rename)
             .withRequired("name", "The new name.")
             .givesNothing(),
         Route.post(
                 "/containers/{ref}/release",
-                "End the delay of rm_after: nobody reads its output any more.",
+                "End the delay of rm_after once its output was read.",
                 this::release)
             .givesNothing(),
-        Route.post("/containers/{ref}/wait", "Wait for its end.", this::await)
-            .with("condition", "not-running (when absent), next-exit or removed.")
-            .with("timeout", "How long to wait; for ever when absent.")
+        Route.post("/containers/{ref}/wait", "Wait until it exits.", this::await)
+            .with("condition", "not-running (default), next-exit or removed.")
+            .with("timeout", "Time to wait (default: no limit).")
             .gives(OutcomeView.class));
   }
 

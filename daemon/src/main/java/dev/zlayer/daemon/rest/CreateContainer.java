@@ -16,7 +16,7 @@ public record CreateContainer(
     @Doc("When to ask the registry; image.pull_policy when absent.") Optional<PullPolicy> pull,
     @Doc("Start it at once.") @Default("true") boolean start,
     @Doc("Remove it when it has ended.") @Default("false") boolean rm,
-    @Doc("So long after its end it stays for whoever reads its output; with rm.") @Default("0s")
+    @Doc("Delay of the removal after the exit, for readers of its output; with rm.") @Default("0s")
         Duration rmAfter,
     @Doc(
             "Remove it unless it is started within this time; for callers that may vanish"

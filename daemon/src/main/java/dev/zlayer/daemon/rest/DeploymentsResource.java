@@ -63,62 +63,70 @@ public final class DeploymentsResource implements Resource {
     return List.of(
         Route.view("/deployments", "List deployments.", _ -> list())
             .givesMany(DeploymentView.class),
-        Route.put("/deployments/{name}", "Make a file true; the same once more is fine.", this::up)
-            .with("directory", "Where relative paths of the file begin; absolute.")
-            .with("wait", "How long to wait for it, as lines of progress or for the result.")
-            .withHeader("If-Match", "The ETag of GET: refused with 412 when it has changed since.")
-            .withHeader("If-None-Match", "With *: refused with 412 when it exists.")
+        Route.put("/deployments/{name}", "Apply a deployment file; idempotent.", this::up)
+            .with(
+                "directory",
+                "Absolute directory that relative paths of the file are resolved against.")
+            .with("wait", "Time to wait until it is ready, streaming progress or for the result.")
+            .withHeader("If-Match", "ETag from GET; 412 if the deployment has changed since.")
+            .withHeader("If-None-Match", "With *: 412 if the deployment exists.")
             .takes(YAML, "A deployment file.")
             .gives(DeploymentView.class)
             .streams(ProgressLine.class, "When asked for lines."),
-        Route.post("/deployments/{name}/diff", "What a file would change.", this::diff)
-            .with("directory", "Where relative paths of the file begin; absolute.")
+        Route.post("/deployments/{name}/diff", "Show what a file would change.", this::diff)
+            .with(
+                "directory",
+                "Absolute directory that relative paths of the file are resolved against.")
             .takes(YAML, "A deployment file.")
             .gives(DeploymentDiff.class),
         Route.view("/deployments/{name}", "Show a deployment.", this::show)
             .gives(DeploymentView.class),
-        Route.get("/deployments/{name}/spec", "The file that is wanted now.", this::spec)
-            .with("revision", "An earlier one.")
+        Route.get("/deployments/{name}/spec", "Show the current deployment file.", this::spec)
+            .with("revision", "Revision number (default: the current one).")
             .givesType(YAML, "As it was given."),
-        Route.view("/deployments/{name}/revisions", "The files that were wanted.", this::revisions)
+        Route.view("/deployments/{name}/revisions", "List revisions.", this::revisions)
             .givesMany(RevisionView.class),
-        Route.post("/deployments/{name}/rollback", "Want an earlier file again.", this::rollback)
-            .withNumber("revision", "Which; the one before the newest when absent.")
-            .with("wait", "How long to wait for it.")
+        Route.post(
+                "/deployments/{name}/rollback", "Roll back to an earlier revision.", this::rollback)
+            .withNumber("revision", "Revision number (default: the previous one).")
+            .with("wait", "Time to wait until it is ready.")
             .gives(DeploymentView.class)
             .streams(ProgressLine.class, "When asked for lines."),
-        Route.delete("/deployments/{name}", "Take a deployment away.", this::down)
+        Route.delete("/deployments/{name}", "Stop and remove a deployment.", this::down)
             .freeing()
-            .withFlag("volumes", "With its volumes.")
-            .with("wait", "How long to wait until it is gone.")
+            .withFlag("volumes", "Also remove its volumes.")
+            .with("wait", "Time to wait until it is removed.")
             .givesNothing()
             .streams(ProgressLine.class, "When asked for lines."),
-        Route.view("/deployments/{name}/services", "Its services.", this::services)
+        Route.view("/deployments/{name}/services", "List its services.", this::services)
             .givesMany(DeploymentView.ServiceView.class),
         Route.view("/deployments/{name}/services/{service}", "Show a service.", this::service)
             .gives(DeploymentView.ServiceView.class),
         Route.view(
                 "/deployments/{name}/services/{service}/ended",
-                "The last output of replicas and init steps that have ended, oldest first.",
+                "Show the last output of exited replicas and init steps, oldest first.",
                 call -> ApiResponse.json(ViewJson.of(deployments.ended(key(call)))))
             .givesMany(EndedReplica.class),
-        Route.post("/deployments/{name}/services/{service}/scale", "Set replicas.", this::scale)
+        Route.post(
+                "/deployments/{name}/services/{service}/scale",
+                "Set the number of replicas.",
+                this::scale)
             .takes(Scale.class)
             .givesNothing(),
         Route.post(
                 "/deployments/{name}/services/{service}/start",
-                "Want it to run.",
+                "Start a stopped service.",
                 call -> act(() -> deployments.start(key(call))))
             .givesNothing(),
         Route.post(
                 "/deployments/{name}/services/{service}/stop",
-                "Want no replica of it until it is started.",
+                "Stop a service until it is started again.",
                 call -> act(() -> deployments.stop(key(call))))
             .freeing()
             .givesNothing(),
         Route.post(
                 "/deployments/{name}/services/{service}/restart",
-                "Replace all replicas as an update would.",
+                "Restart a service, replica by replica.",
                 call -> act(() -> deployments.restart(key(call))))
             .givesNothing());
   }

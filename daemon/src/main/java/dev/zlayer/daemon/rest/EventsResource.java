@@ -56,15 +56,15 @@ public final class EventsResource implements Resource {
   @Override
   public List<Route> routes() {
     return List.of(
-        Route.view("/events", "What happened.", this::events)
+        Route.view("/events", "List events.", this::events)
             .withNumber(
                 "since",
-                "Those after this number, 0 when absent; missed and oldest tell when some are kept"
-                    + " no longer.")
-            .withFlag("follow", "Wait for one when there is none yet.")
-            .with("deployment", "Only of this deployment.")
-            .with("kind", "Only kinds that begin so, such as job or job.completed.")
-            .withNumber("limit", "At most so many.")
+                "Events after this number (default: 0); missed and oldest report events that are no"
+                    + " longer kept.")
+            .withFlag("follow", "Wait for an event if there is none yet.")
+            .with("deployment", "Only this deployment.")
+            .with("kind", "Only kinds with this prefix, e.g. job or job.completed.")
+            .withNumber("limit", "Maximum number of items.")
             .gives(Page.class)
             .givesType(
                 ApiRequest.EVENTS,

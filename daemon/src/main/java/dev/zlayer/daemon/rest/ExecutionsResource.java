@@ -44,28 +44,31 @@ public final class ExecutionsResource implements Resource {
   public List<Route> routes() {
     return List.of(
         Route.view("/executions", "List executions, the newest first.", this::list)
-            .with("job", "Only of this job, as deployment/job.")
-            .with("status", "Only with this status.")
-            .withNumber("limit", "At most so many; 100 when absent.")
-            .withNumber("offset", "Leave out so many of the newest.")
+            .with("job", "Only this job, as deployment/job.")
+            .with("status", "Only this status.")
+            .withNumber("limit", "Maximum number of items (default: 100).")
+            .withNumber("offset", "Number of newest items to skip.")
             .givesMany(ExecutionView.class),
         Route.view("/executions/{id}", "Show an execution.", this::show).gives(ExecutionView.class),
-        Route.view("/executions/{id}/wait", "Wait for its end.", this::await)
-            .with("timeout", "How long to wait; for ever when absent.")
+        Route.view("/executions/{id}/wait", "Wait until it exits.", this::await)
+            .with("timeout", "Time to wait (default: no limit).")
             .gives(ExecutionView.class),
         LogLines.parameters(
-            Route.view("/executions/{id}/logs", "What it printed.", this::logs)
-                .withNumber("attempt", "Which try, counted from 1; the last when absent.")),
-        Route.post("/executions/{id}/cancel", "End it; ended already is fine.", this::cancel)
+            Route.view("/executions/{id}/logs", "Show its output.", this::logs)
+                .withNumber("attempt", "Attempt, counted from 1 (default: the last).")),
+        Route.post(
+                "/executions/{id}/cancel",
+                "Cancel an execution; no effect if it has ended.",
+                this::cancel)
             .freeing()
             .gives(ExecutionView.class),
-        Route.view("/executions/{id}/artifacts", "List the files it left.", this::artifacts)
-            .withNumber("attempt", "Which try; the last when absent.")
+        Route.view("/executions/{id}/artifacts", "List its artifacts.", this::artifacts)
+            .withNumber("attempt", "Attempt (default: the last).")
             .givesMany(ExecutionView.ArtifactView.class),
-        Route.get("/executions/{id}/artifacts/{path*}", "Fetch files it left.", this::artifact)
-            .withNumber("attempt", "Which try; the last when absent.")
+        Route.get("/executions/{id}/artifacts/{path*}", "Download an artifact.", this::artifact)
+            .withNumber("attempt", "Attempt (default: the last).")
             .givesType(ApiRequest.TAR, "The file or directory."),
-        Route.view("/queue", "Executions that wait, in the order of their turn.", this::queue)
+        Route.view("/queue", "List queued executions in order.", this::queue)
             .givesMany(Waiting.class));
   }
 

@@ -111,39 +111,39 @@ public final class ImagesResource implements Resource {
   public List<Route> routes() {
     return List.of(
         Route.view("/images", "List images.", this::list).givesMany(ImageView.class),
-        Route.post("/images/pull", "Fetch an image.", this::pull)
+        Route.post("/images/pull", "Pull an image.", this::pull)
             .takes(Pull.class)
             .streams(PullLines.Line.class, "Progress, and at last the image as type result."),
         Route.view("/images/inspect", "Show an image with its configuration.", this::inspect)
-            .withRequired("ref", "Which image.")
+            .withRequired("ref", "Image reference.")
             .gives(ImageView.Details.class),
-        Route.view("/images/history", "How its layers came to be.", this::history)
-            .withRequired("ref", "Which image.")
+        Route.view("/images/history", "Show the history of its layers.", this::history)
+            .withRequired("ref", "Image reference.")
             .givesMany(ImageView.Step.class),
-        Route.post("/images/tag", "Give an image a further name.", this::tag)
-            .takes(Tag.class)
-            .givesNothing(),
-        Route.delete("/images", "Remove a name, and the image with its last one.", this::remove)
+        Route.post("/images/tag", "Tag an image.", this::tag).takes(Tag.class).givesNothing(),
+        Route.delete("/images", "Remove a tag, and the image with its last tag.", this::remove)
             .freeing()
-            .withRequired("ref", "Which image.")
-            .withFlag("force", "Also when containers use it.")
+            .withRequired("ref", "Image reference.")
+            .withFlag("force", "Also if containers use it.")
             .gives(ImageRemoval.class),
-        Route.post("/images/prune", "Remove what nothing uses.", this::prune)
+        Route.post("/images/prune", "Remove unused images.", this::prune)
             .freeing()
             .takes(Prune.class)
             .gives(ImageRemoval.class),
-        Route.post("/images/load", "Read images from an archive.", this::load)
-            .takes(ApiRequest.TAR, "As docker save or OCI tools write it, compressed or not.")
+        Route.post("/images/load", "Load images from an archive.", this::load)
+            .takes(
+                ApiRequest.TAR,
+                "Archive as written by docker save or OCI tools, optionally compressed.")
             .givesMany(ImageView.class),
-        Route.get("/images/save", "Write images into an archive.", this::save)
-            .withRequired("ref", "Which image; may be given several times.")
+        Route.get("/images/save", "Save images to an archive.", this::save)
+            .withRequired("ref", "Image reference; may be repeated.")
             .givesType(ApiRequest.TAR, "For docker load and OCI tools alike."),
-        Route.post("/images/import", "Make an image of a root file system.", this::importRoot)
-            .withRequired("ref", "Its name.")
+        Route.post("/images/import", "Import a root file system as an image.", this::importRoot)
+            .withRequired("ref", "Image reference.")
             .takes(ApiRequest.TAR, "The root file system.")
             .gives(ImageView.class),
-        Route.post("/images/check", "Prove that the store holds what images need.", this::check)
-            .withFlag("repair", "Mend what is found.")
+        Route.post("/images/check", "Check the image store.", this::check)
+            .withFlag("repair", "Repair what is damaged.")
             .gives(Check.class));
   }
 

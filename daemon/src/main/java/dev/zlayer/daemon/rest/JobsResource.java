@@ -84,21 +84,24 @@ public final class JobsResource implements Resource {
   public List<Route> routes() {
     return List.of(
         Route.view("/jobs", "List jobs and schedules.", this::list)
-            .with("deployment", "Only of this deployment; - is no deployment.")
+            .with("deployment", "Only this deployment; - for jobs without one.")
             .givesMany(JobView.class),
-        Route.view("/jobs/{deployment}/{job}", "Show a job; - is no deployment.", this::show)
+        Route.view(
+                "/jobs/{deployment}/{job}",
+                "Show a job; - for one without a deployment.",
+                this::show)
             .gives(JobView.class),
         Route.put(
-                "/jobs/-/{job}",
-                "Register a job that belongs to no deployment; the same once more is fine.",
-                this::register)
-            .with("directory", "Where relative paths of the file begin; absolute.")
+                "/jobs/-/{job}", "Register a job without a deployment; idempotent.", this::register)
+            .with(
+                "directory",
+                "Absolute directory that relative paths of the file are resolved against.")
             .takes(YAML, "The keys of a job, or a deployment file that has it.")
             .gives(JobView.class)
             .creates(JobView.class),
         Route.delete(
                 "/jobs/-/{job}",
-                "Unregister a job that belongs to no deployment; its results are kept for a while.",
+                "Unregister a job without a deployment; its results are kept by retention.",
                 this::unregister)
             .freeing()
             .givesNothing(),
@@ -107,13 +110,16 @@ public final class JobsResource implements Resource {
             .takes(Run.class)
             .creates(Begun.class),
         Route.view("/cron", "List schedules.", this::schedules)
-            .with("deployment", "Only of this deployment.")
+            .with("deployment", "Only this deployment.")
             .givesMany(CronStatus.class),
-        Route.post("/cron/{deployment}/{job}/run", "Run it now, whatever its schedule.", this::now)
+        Route.post(
+                "/cron/{deployment}/{job}/run",
+                "Trigger a run now, independent of the schedule.",
+                this::now)
             .creates(Begun.class),
-        Route.post("/cron/{deployment}/{job}/enable", "Switch a schedule on.", this::enable)
+        Route.post("/cron/{deployment}/{job}/enable", "Enable a schedule.", this::enable)
             .givesNothing(),
-        Route.post("/cron/{deployment}/{job}/disable", "Switch a schedule off.", this::disable)
+        Route.post("/cron/{deployment}/{job}/disable", "Disable a schedule.", this::disable)
             .givesNothing());
   }
 

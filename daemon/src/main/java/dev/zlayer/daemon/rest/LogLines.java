@@ -45,12 +45,12 @@ final class LogLines {
 
   static Route parameters(Route route) {
     return route
-        .withFlag("follow", "Go on with new output until it has ended.")
-        .withNumber("tail", "Only the last lines.")
-        .with("since", "From this time on, or that long ago.")
-        .with("until", "Up to this time, or that long ago.")
-        .withFlag("stdout", "Standard output; true when absent.")
-        .withFlag("stderr", "Standard error; true when absent.")
+        .withFlag("follow", "Follow new output until it exits.")
+        .withNumber("tail", "Number of lines from the end.")
+        .with("since", "From this time, or this duration ago.")
+        .with("until", "Until this time, or this duration ago.")
+        .withFlag("stdout", "Include standard output (default: true).")
+        .withFlag("stderr", "Include standard error (default: true).")
         .with(
             "format",
             "raw for the bytes alone; frames for binary records: seconds (8 bytes), nanoseconds"

@@ -53,10 +53,10 @@ public final class SecretsResource implements Resource {
   public List<Route> routes() {
     return List.of(
         Route.view("/secrets", "List secrets without their values.", this::list)
-            .with("deployment", "Only those of this deployment.")
+            .with("deployment", "Only this deployment.")
             .givesMany(SecretView.class),
         owned(Route.put("/secrets/{name}", "Set a secret.", this::set))
-            .takes("application/octet-stream", "The value, as it is.")
+            .takes("application/octet-stream", "The value.")
             .gives(SecretView.class),
         owned(Route.delete("/secrets/{name}", "Remove a secret.", this::remove).freeing())
             .givesNothing());
@@ -64,8 +64,8 @@ public final class SecretsResource implements Resource {
 
   private static Route owned(Route route) {
     return route
-        .with("deployment", "Whose it is; every deployment sees it when absent.")
-        .with("service", "Only this service of the deployment sees it.");
+        .with("deployment", "Owning deployment (default: shared by all).")
+        .with("service", "Owning service of the deployment (default: all of them).");
   }
 
   private ApiResponse list(ApiRequest call) {

@@ -29,7 +29,7 @@ public final class StatsResource implements Resource {
   private static final Duration PATIENCE = Duration.ofMillis(1500);
   private static final Duration BEAT = Duration.ofSeconds(1);
   private static final String RATE =
-      "Wait for a second reading where none is known that would tell the load.";
+      "Wait for a second sample where the load cannot be computed yet.";
 
   private final ContainerRuntime runtime;
   private final ContainerLookup references;
@@ -90,14 +90,15 @@ public final class StatsResource implements Resource {
   @Override
   public List<Route> routes() {
     return List.of(
-        Route.view("/containers/{ref}/stats", "What one container uses, at once.", this::one)
+        Route.view(
+                "/containers/{ref}/stats", "Show the resource usage of one container.", this::one)
             .withFlag("rate", RATE)
-            .withFlag("stream", "A line each second.")
+            .withFlag("stream", "One line per second.")
             .gives(StatsView.class)
             .streams(StatsView.class, "With stream."),
-        Route.view("/stats", "What all running containers use, at once.", this::all)
+        Route.view("/stats", "Show the resource usage of all running containers.", this::all)
             .withFlag("rate", RATE)
-            .withFlag("stream", "All of them each second, one line each.")
+            .withFlag("stream", "One line per container every second.")
             .givesMany(StatsView.class)
             .streams(StatsView.class, "With stream."));
   }

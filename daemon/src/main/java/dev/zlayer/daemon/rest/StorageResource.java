@@ -67,22 +67,19 @@ public final class StorageResource implements Resource {
   public List<Route> routes() {
     return List.of(
         Route.view("/volumes", "List volumes.", this::list)
-            .withFlag("size", "With their sizes, as far as a few seconds reach.")
+            .withFlag("size", "Include sizes, as far as they can be computed in a few seconds.")
             .givesMany(VolumeView.class),
         Route.view("/volumes/{name}", "Show a volume with its size.", this::inspect)
             .gives(VolumeView.class),
         Route.delete("/volumes/{name}", "Remove a volume that no container mounts.", this::remove)
             .freeing()
             .givesNothing(),
-        Route.post(
-                "/volumes/prune", "Remove volumes that nobody wants.", _ -> list(volumes.prune()))
+        Route.post("/volumes/prune", "Remove unused volumes.", _ -> list(volumes.prune()))
             .freeing()
             .givesMany(VolumeView.class),
         Route.view("/networks", "List networks.", _ -> networks()).givesMany(NetworkView.class),
         Route.delete(
-                "/networks/{name}",
-                "Remove a network that no container is on.",
-                this::removeNetwork)
+                "/networks/{name}", "Remove a network without containers.", this::removeNetwork)
             .freeing()
             .givesNothing());
   }

@@ -46,40 +46,37 @@ public final class SystemResource implements Resource {
   @Override
   public List<Route> routes() {
     return List.of(
-        Route.view(
-                "/ping",
-                "Answers OK; the cheapest question.",
-                _ -> ApiResponse.text(ApiRequest.TEXT, "OK\n"))
+        Route.view("/ping", "Answer OK.", _ -> ApiResponse.text(ApiRequest.TEXT, "OK\n"))
             .givesType(ApiRequest.TEXT, "OK"),
         Route.view(
                 "/health/live",
-                "Whether the agent is alive.",
+                "Report whether the agent is alive.",
                 _ -> ApiResponse.text(ApiRequest.TEXT, "OK\n"))
             .givesType(ApiRequest.TEXT, "OK"),
         Route.view(
-                "/health/ready", "Whether every part works; 503 when one does not.", _ -> ready())
+                "/health/ready",
+                "Report whether every part works; 503 if one does not.",
+                _ -> ready())
             .gives(Health.class),
         Route.view(
                 "/version",
-                "Which build this is.",
+                "Show the version.",
                 _ -> ApiResponse.json(ViewJson.of(Version.CURRENT)))
             .gives(Version.class),
-        Route.view("/info", "What this node is and has.", _ -> ApiResponse.json(info.look()))
+        Route.view("/info", "Show facts about this node.", _ -> ApiResponse.json(info.look()))
             .givesType(ApiRequest.JSON, "Facts about the host, the runtimes and the agent."),
         Route.view(
                 "/config",
-                "What is in force and where it came from.",
+                "Show the configuration and the source of each value.",
                 _ -> ApiResponse.json(configured.json()))
             .givesType(ApiRequest.JSON, "Every key with its value and source."),
         Route.view(
                 "/metrics",
-                "Figures for Prometheus.",
+                "Metrics in Prometheus format.",
                 _ -> ApiResponse.text(Metrics.type(), metrics.get()))
             .givesType(Metrics.type(), "The text format."),
         Route.view(
-                "/openapi.json",
-                "This interface, described.",
-                _ -> ApiResponse.json(description.get()))
+                "/openapi.json", "This API as OpenAPI.", _ -> ApiResponse.json(description.get()))
             .givesType(ApiRequest.JSON, "An OpenAPI 3.1 document."));
   }
 

@@ -141,7 +141,7 @@ public final class Deployments implements AutoCloseable {
         known.map(LiveDeployment::record).orElseGet(() -> DeploymentRecord.fresh(name, now));
     if (before.removing()) {
       throw new AgentException.Conflict(
-          "deployment '%s' is being taken away: wait until it is gone".formatted(name));
+          "deployment '%s' is being removed; try again when that is done".formatted(name));
     }
     Optional<Revision> newest = store.revision(name, before.revision());
     boolean same =

@@ -201,7 +201,7 @@ final class JobRun {
         .orElseThrow(
             () ->
                 new AgentException.NotFound(
-                    "container '" + container + "'", "somebody removed it while it ran"));
+                    "container '" + container + "'", "it was removed while it was running"));
   }
 
   private Container prepare() throws InterruptedException {

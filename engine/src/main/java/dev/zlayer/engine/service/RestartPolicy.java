@@ -66,7 +66,7 @@ final class RestartPolicy {
       return new Verdict.GivenUp("it ended well");
     }
     if (policy.maxAttempts().map(max -> failures >= max).orElse(false)) {
-      return new Verdict.GivenUp("it was restarted %d times in vain".formatted(failures));
+      return new Verdict.GivenUp("gave up after %d restarts".formatted(failures));
     }
     return again(policy.delay().orElse(FIRST_PAUSE), failures, random);
   }

@@ -109,7 +109,7 @@ public final class VolumeStore implements DeploymentVolumes {
           found.deployments(),
           Optional.of(DiskUsage.of(found.path(), deadline)));
     } catch (IOException e) {
-      throw failed("cannot look at volume " + found.name(), e);
+      throw failed("cannot inspect volume " + found.name(), e);
     }
   }
 

@@ -75,7 +75,7 @@ class JobRecoveryTest extends JobFixture {
     ExecutionStatus status = ended(id).status();
     assertThat(status).isInstanceOf(ExecutionStatus.Failed.class);
     assertThat(((ExecutionStatus.Failed) status).reason())
-        .contains("somebody removed it while it ran");
+        .contains("it was removed while it was running");
   }
 
   /** Files that a store refuses until it is told otherwise. */

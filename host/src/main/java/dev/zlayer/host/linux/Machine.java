@@ -112,7 +112,7 @@ public final class Machine {
     try {
       return Files.readAllLines(PROC.resolve(file));
     } catch (IOException e) {
-      throw new UncheckedIOException("cannot read what the kernel tells in " + file, e);
+      throw new UncheckedIOException("cannot read " + file, e);
     }
   }
 }

@@ -56,7 +56,7 @@ public final class Mounts {
         if (kernel.errno() == ErrnoException.ENOENT) {
           return false;
         }
-        throw kernel.failure("look at", raw);
+        throw kernel.failure("stat", raw);
       }
       return FileStat.isMountPoint(struct);
     }

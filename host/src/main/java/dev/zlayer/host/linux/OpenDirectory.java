@@ -73,14 +73,13 @@ public final class OpenDirectory {
     if (kernel.errno() == ErrnoException.ENOENT) {
       return Optional.empty();
     }
-    throw kernel.failure("look at", name);
+    throw kernel.failure("stat", name);
   }
 
   public FileStat stat(String name) throws ErrnoException {
     return find(name)
         .orElseThrow(
-            () ->
-                new ErrnoException("look at " + KernelCalls.readable(name), ErrnoException.ENOENT));
+            () -> new ErrnoException("stat " + KernelCalls.readable(name), ErrnoException.ENOENT));
   }
 
   /** Makes a directory only root can enter, until its permissions are set. */
@@ -226,7 +225,7 @@ public final class OpenDirectory {
   public boolean kernelFileSystem() throws ErrnoException {
     MemorySegment struct = kernel.struct();
     long result = kernel.call(Syscall.FSTATFS, descriptor, struct.address(), 0, 0);
-    check(result, "look at the file system of", SELF);
+    check(result, "stat the file system of", SELF);
     return KERNEL_FILE_SYSTEMS.contains(struct.get(ValueLayout.JAVA_LONG, 0));
   }
 

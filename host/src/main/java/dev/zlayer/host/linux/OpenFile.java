@@ -36,7 +36,7 @@ public final class OpenFile implements AutoCloseable {
             AT_EMPTY_PATH,
             OpenDirectory.STATX_BASIC_STATS,
             struct.address());
-    check(result, "look at");
+    check(result, "stat");
     return FileStat.from(struct);
   }
 

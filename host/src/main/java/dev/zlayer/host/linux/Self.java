@@ -43,7 +43,7 @@ public final class Self {
         return Long.parseUnsignedLong(line.substring("CapEff:".length()).strip(), 16);
       }
     }
-    throw new IOException("/proc/self/status tells no capabilities");
+    throw new IOException("/proc/self/status has no capabilities");
   }
 
   /** Hard limits by name, -1 for unlimited. */

@@ -48,7 +48,7 @@ public final class HostProbe {
           Wanted.plugin("bridge", "connect containers to a bridge"),
           Wanted.plugin("host-local", "give containers addresses"),
           Wanted.program("nft", "publish ports, keep networks apart", "nftables"),
-          Wanted.program("conntrack", "forget connections of replicas that are gone", "conntrack"),
+          Wanted.program("conntrack", "flush connections of removed replicas", "conntrack"),
           Wanted.program("apparmor_parser", "confine containers by AppArmor", "apparmor"),
           Wanted.program("catatonit", "be the init process of containers", "catatonit"),
           Wanted.program("tini", "be the init process of containers", "tini"),

@@ -46,7 +46,7 @@ record OciLayout(DiskContentStore content, LoadArchive archive) {
   private Descriptor image(Descriptor entry, Platform wanted, int depth) throws IOException {
     if (depth == MAX_DEPTH) {
       throw new InvalidImageException(
-          "the index leads to over %d other indexes".formatted(MAX_DEPTH));
+          "the index refers to more than %d other indexes".formatted(MAX_DEPTH));
     }
     byte[] bytes = content.bytes(entry.digest(), ManifestReader.MAX_BYTES);
     return switch (ManifestReader.read(bytes, entry.mediaType())) {

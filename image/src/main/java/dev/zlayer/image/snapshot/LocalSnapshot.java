@@ -98,7 +98,7 @@ final class LocalSnapshot implements Snapshot {
       RootedDirectory.removeTree(grave);
     } catch (IOException e) {
       throw new IOException(
-          "snapshot %s is gone, but its files in %s are not: %s"
+          "snapshot %s was removed, but its files in %s were not: %s"
               .formatted(key, grave, e.getMessage()),
           e);
     }

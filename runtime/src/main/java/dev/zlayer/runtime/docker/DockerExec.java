@@ -149,7 +149,7 @@ final class DockerExec implements ExecSession {
 
   private ExitStatus exit(Optional<Long> code) throws InterruptedException {
     if (code.isEmpty()) {
-      return new ExitStatus.Unknown("the engine does not tell");
+      return new ExitStatus.Unknown("the engine did not report it");
     }
     return Inspection.exit(
         code.get() == CANNOT_RUN && notThere() ? NOT_THERE : code.get().intValue());

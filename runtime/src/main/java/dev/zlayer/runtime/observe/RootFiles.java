@@ -135,7 +135,7 @@ public final class RootFiles {
     try {
       return withInterrupt(path, work);
     } catch (InterruptedException e) {
-      throw new IllegalStateException("looking at a file does not wait", e);
+      throw new IllegalStateException("reading attributes does not wait", e);
     }
   }
 

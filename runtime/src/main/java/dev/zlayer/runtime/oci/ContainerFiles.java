@@ -43,10 +43,9 @@ final class ContainerFiles {
         context
             .roots()
             .find(state.name())
-            .orElseThrow(() -> new AgentException.Internal("the root file system is gone"));
+            .orElseThrow(() -> new AgentException.Internal("the root file system does not exist"));
     if (snapshot.upper().equals(snapshot.root())) {
-      throw new AgentException.Unsupported(
-          "changes: without overlayfs nothing tells them from the image");
+      throw new AgentException.Unsupported("changes: not available without overlayfs");
     }
     List<Path> lowers = snapshot.layers().reversed().stream().map(context.layers()::path).toList();
     try {

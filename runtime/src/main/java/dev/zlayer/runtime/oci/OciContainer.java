@@ -269,7 +269,9 @@ final class OciContainer extends MonitoredContainer
         .roots()
         .find(state.name())
         .orElseThrow(
-            () -> new AgentException.Internal("the root file system of %s is gone".formatted(id())))
+            () ->
+                new AgentException.Internal(
+                    "the root file system of %s does not exist".formatted(id())))
         .root();
   }
 

@@ -29,8 +29,8 @@ final class SpecCheck {
   }
 
   private static void process(ProcessSpec process) {
-    refuse(process.user().isPresent(), "user: a module runs as nobody in particular");
-    refuse(!process.extraGroups().isEmpty(), "groups: a module runs as nobody in particular");
+    refuse(process.user().isPresent(), "user: WebAssembly modules have no user");
+    refuse(!process.extraGroups().isEmpty(), "groups: WebAssembly modules have no groups");
     refuse(process.terminal(), "a terminal: a module has plain streams");
     refuse(process.init(), "an init process: a module has no processes");
     refuse(

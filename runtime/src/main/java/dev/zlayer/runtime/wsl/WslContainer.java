@@ -97,7 +97,7 @@ final class WslContainer extends MonitoredContainer implements Pausable, Updatab
       return WslStats.of(context.clock().instant(), context.runtime().stats(state.name()));
     } catch (ToolFailed e) {
       throw new AgentException.Internal(
-          "cannot tell what container %s uses: %s".formatted(id(), e.reason()), e);
+          "cannot read the resource usage of container %s: %s".formatted(id(), e.reason()), e);
     }
   }
 

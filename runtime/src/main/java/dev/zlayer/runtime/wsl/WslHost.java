@@ -93,7 +93,7 @@ record WslHost(HostFacts facts, Path runc, Path conmon, String data) {
   private static String need(Map<String, String> found, String name) throws IOException {
     String value = found.get(name);
     if (value == null) {
-      throw new IOException("it does not tell its " + name);
+      throw new IOException("it does not report its " + name);
     }
     return value;
   }

@@ -18,12 +18,12 @@ public final class ApiReference {
           curl --unix-socket /run/zlayer/zlayer.sock http://localhost/api/v1/containers
 
       - Keys are in snake_case, durations text such as `10s`, times ISO-8601 in UTC, sizes bytes.
-      - A body is checked key by key; everything wrong with it is told at once.
+      - A body is checked key by key; every problem is reported at once.
       - Errors are `application/problem+json`: `type`, `title`, `status`, `kind`, `blame` (request,
         workload, outside, placement, self), `detail`, `request_id`, and `last_lines` of a container's
         output where there are some. The request id is also in the header `X-Request-Id` and in the log.
       - Streams are `application/x-ndjson`: one object per line, flushed. What fails after the first line
-        is told by a last line with `type` error and the fields of a problem. Leaving ends the stream, and
+        is told by a last line with `type` error and the fields of a problem. Disconnecting ends the stream, and
         a pull or an exec with it.
       - `{ref}` is a container's id or a unique beginning of it, the name of a standalone container, or
         `deployment:service[:replica]`.

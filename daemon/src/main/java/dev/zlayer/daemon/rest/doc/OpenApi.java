@@ -45,7 +45,8 @@ public final class OpenApi {
             "info",
             Json.object()
                 .put("title", "zlayer")
-                .put("description", "The agent's door. Errors are problem documents (RFC 9457).")
+                .put(
+                    "description", "The agent's REST API. Errors are problem documents (RFC 9457).")
                 .put("version", version)
                 .build())
         .put("paths", paths)

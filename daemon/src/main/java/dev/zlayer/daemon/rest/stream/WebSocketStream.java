@@ -84,7 +84,7 @@ public final class WebSocketStream implements Session.Listener, AutoCloseable {
     } catch (AgentException e) {
       fail(session, e);
     } catch (IOException | InterruptedException | RuntimeException _) {
-      session.disconnect(); // the caller has gone
+      session.disconnect(); // the client disconnected
     }
   }
 
@@ -125,7 +125,7 @@ public final class WebSocketStream implements Session.Listener, AutoCloseable {
     try {
       boolean _ = sent.await();
     } catch (IllegalStateException e) {
-      throw new IOException("the caller has gone", e);
+      throw new IOException("the client disconnected", e);
     }
   }
 

@@ -59,7 +59,7 @@ final class DirectVerbs {
         };
       }
     } catch (IOException e) {
-      throw new ToolFailed("container %s cannot be let go: %s".formatted(name, e.getMessage()));
+      throw new ToolFailed("cannot start container %s: %s".formatted(name, e.getMessage()));
     }
   }
 

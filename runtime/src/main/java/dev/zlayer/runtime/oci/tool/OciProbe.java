@@ -188,7 +188,7 @@ final class OciProbe {
     try {
       return "@%s@%s".formatted(Machine.cgroupMode(), BootId.read());
     } catch (IOException e) {
-      throw new AgentException.Configuration("cannot tell when this host came up", e);
+      throw new AgentException.Configuration("cannot determine the boot time of this host", e);
     }
   }
 

@@ -49,7 +49,7 @@ public final class ModuleStore {
     try {
       module = Files.readAllBytes(file(digest));
     } catch (NoSuchFileException e) {
-      throw new IOException("the module %s is gone".formatted(digest.brief()), e);
+      throw new IOException("the module %s does not exist".formatted(digest.brief()), e);
     }
     if (!Hashes.sha256(module).equals(digest)) {
       throw new AgentException.Configuration(

@@ -48,7 +48,7 @@ final class CallGuard {
 
   private long[] call(WasmFunctionHandle handle, Instance instance, long... args) {
     if (Thread.currentThread().isInterrupted()) {
-      throw new WasmInterruptedException("the module was told to end");
+      throw new WasmInterruptedException("the module was stopped");
     }
     refusal.take();
     long[] result;

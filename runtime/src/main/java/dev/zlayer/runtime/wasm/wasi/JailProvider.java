@@ -265,7 +265,7 @@ final class JailProvider extends FileSystemProvider {
 
   @Override
   public FileStore getFileStore(Path path) throws IOException {
-    throw refusal.of(Refusal.NOT_PERMITTED, path.toString(), "not told");
+    throw refusal.of(Refusal.NOT_PERMITTED, path.toString(), "not available");
   }
 
   @Override
