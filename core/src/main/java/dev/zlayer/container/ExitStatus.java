@@ -1,22 +1,28 @@
 package dev.zlayer.container;
 
+import dev.zlayer.json.StoredName;
 import java.util.OptionalInt;
 
 /** How a container's process ended. What is not known is said to be unknown, never guessed. */
 public sealed interface ExitStatus {
   /** It returned this code. */
+  @StoredName("Code")
   record Code(int code) implements ExitStatus {}
 
   /** A signal ended it. */
+  @StoredName("Signalled")
   record Signalled(Signal signal) implements ExitStatus {}
 
   /** The kernel killed it for exceeding its memory limit. */
+  @StoredName("OutOfMemory")
   record OutOfMemory() implements ExitStatus {}
 
   /** The runtime could not run it. */
+  @StoredName("RuntimeError")
   record RuntimeError(String reason) implements ExitStatus {}
 
   /** It is gone and nobody recorded how, for example because the machine lost power. */
+  @StoredName("Unknown")
   record Unknown(String reason) implements ExitStatus {}
 
   default boolean success() {

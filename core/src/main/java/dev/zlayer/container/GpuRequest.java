@@ -1,5 +1,6 @@
 package dev.zlayer.container;
 
+import dev.zlayer.json.StoredName;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -13,12 +14,15 @@ import java.util.OptionalInt;
 public record GpuRequest(int count, String vendor, Optional<String> model, Sharing sharing) {
   /** Who else may use the same GPU. */
   public sealed interface Sharing {
+    @StoredName("Exclusive")
     record Exclusive() implements Sharing {}
 
     /** Through the MPS daemon whose directories are given; both have to exist. */
+    @StoredName("Mps")
     record Mps(Path pipeDir, Path logDir) implements Sharing {}
 
     /** In turns with others: which slice, and the plan file to show inside. */
+    @StoredName("TimeSlice")
     record TimeSlice(OptionalInt index, Optional<Path> configFile) implements Sharing {}
   }
 }

@@ -1,5 +1,6 @@
 package dev.zlayer.container;
 
+import dev.zlayer.json.StoredName;
 import java.nio.file.Path;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
@@ -9,23 +10,28 @@ public sealed interface Mount {
   String target();
 
   /** A file or directory of the host, with everything mounted below it; it has to exist. */
+  @StoredName("Bind")
   record Bind(Path source, String target, boolean readOnly) implements Mount {}
 
   /**
    * A volume kept by name beyond the container's life. When it is new and empty it is filled with
    * what the image has at the target, owner and mode included.
    */
+  @StoredName("Named")
   record Named(String name, String target, boolean readOnly) implements Mount {}
 
   /** A volume that is removed with its container; filled like a named one. */
+  @StoredName("Anonymous")
   record Anonymous(String target) implements Mount {}
 
   /**
    * A volume that is removed with its container and begins empty, whatever the image has there: it
    * is filled from outside before the start, also when the container can only read it.
    */
+  @StoredName("Supplied")
   record Supplied(String target, boolean readOnly) implements Mount {}
 
   /** Memory; size and mode as given, else the kernel's defaults. */
+  @StoredName("Tmpfs")
   record Tmpfs(String target, OptionalLong sizeBytes, OptionalInt mode) implements Mount {}
 }

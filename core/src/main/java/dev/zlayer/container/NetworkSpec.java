@@ -1,5 +1,6 @@
 package dev.zlayer.container;
 
+import dev.zlayer.json.StoredName;
 import java.net.InetAddress;
 import java.util.List;
 import java.util.Map;
@@ -44,15 +45,19 @@ public record NetworkSpec(
   /** Which network namespace, and what is in it. */
   public sealed interface Mode {
     /** Its own namespace with an interface on the named bridge, or on the default one. */
+    @StoredName("Bridge")
     record Bridge(Optional<String> network) implements Mode {}
 
     /** The host's namespace. */
+    @StoredName("Host")
     record Host() implements Mode {}
 
     /** Its own namespace with loopback only. */
+    @StoredName("None")
     record None() implements Mode {}
 
     /** The namespace of another container of this runtime. */
+    @StoredName("Shared")
     record Shared(ContainerId with) implements Mode {}
   }
 

@@ -1,5 +1,6 @@
 package dev.zlayer.container;
 
+import dev.zlayer.json.StoredName;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -73,19 +74,25 @@ public record SecuritySpec(
   /** Which system calls are filtered. */
   public sealed interface Seccomp {
     /** The agent's own profile, or the one that its operator named. */
+    @StoredName("Default")
     record Default() implements Seccomp {}
 
+    @StoredName("Unconfined")
     record Unconfined() implements Seccomp {}
 
+    @StoredName("Profile")
     record Profile(Path file) implements Seccomp {}
   }
 
   /** Whose namespace a container uses. */
   public sealed interface Namespace {
+    @StoredName("Private")
     record Private() implements Namespace {}
 
+    @StoredName("Host")
     record Host() implements Namespace {}
 
+    @StoredName("Shared")
     record Shared(ContainerId with) implements Namespace {}
   }
 

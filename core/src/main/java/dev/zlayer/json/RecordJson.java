@@ -20,7 +20,8 @@ import java.util.OptionalLong;
 
 /**
  * Records to trees and back, for files that only we write. Component names are member names, an
- * empty optional is left out, a record behind a sealed interface carries its name in {@code is}.
+ * empty optional is left out, a record behind a sealed interface carries its name in {@code is}:
+ * its {@link StoredName}, which files that outlive the program need.
  */
 public final class RecordJson {
   private static final String TAG = "is";
@@ -135,7 +136,7 @@ public final class RecordJson {
   private static Object readSealed(Json json, Class<?> raw, String path) {
     String name = json.at(TAG).string().orElseThrow(() -> misfit(path, raw));
     for (Class<?> permitted : raw.getPermittedSubclasses()) {
-      if (permitted.getSimpleName().equals(name)) {
+      if (RecordShape.name(permitted).equals(name)) {
         return readRecord(json, permitted, path);
       }
     }

@@ -46,7 +46,13 @@ record RecordShape(Optional<Json> tag, List<Component> components) {
   private static RecordShape look(Class<?> type) {
     boolean tagged = List.of(type.getInterfaces()).stream().anyMatch(Class::isSealed);
     return new RecordShape(
-        tagged ? Optional.of(new Json.Str(type.getSimpleName())) : Optional.empty(),
+        tagged ? Optional.of(new Json.Str(name(type))) : Optional.empty(),
         Stream.of(type.getRecordComponents()).map(Component::of).toList());
+  }
+
+  /** What one of several is called. */
+  static String name(Class<?> type) {
+    StoredName stored = type.getAnnotation(StoredName.class);
+    return stored == null ? type.getSimpleName() : stored.value();
   }
 }

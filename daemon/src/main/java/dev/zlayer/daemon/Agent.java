@@ -26,6 +26,7 @@ import dev.zlayer.engine.secret.SecretStore;
 import dev.zlayer.engine.service.ServiceStatus;
 import dev.zlayer.engine.state.Change;
 import dev.zlayer.engine.state.Event;
+import dev.zlayer.engine.state.Quarantine;
 import dev.zlayer.engine.state.SqliteStateStore;
 import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.engine.state.StoreConfig;
@@ -169,7 +170,9 @@ public final class Agent implements AutoCloseable {
             this::hidden,
             clock,
             Pauses.REAL);
-    this.records = new DeploymentStore(store);
+    this.records =
+        parts.make(
+            "the records of deployments", () -> DeploymentStore.open(telling, clock.instant()));
     var containers = new NetworkedContainers(translator, bridges, records);
     this.volumes =
         parts.make(
@@ -262,6 +265,9 @@ public final class Agent implements AutoCloseable {
 
   /** Endpoints of services that were removed while no agent could forget them. */
   private Proxy removeOrphans(Proxy proxy) throws InterruptedException {
+    if (!records.later().isEmpty()) {
+      return proxy; // whose services those are cannot be known
+    }
     proxy.retain(
         deployments.list().stream()
             .flatMap(deployment -> deployment.services().stream())
@@ -395,6 +401,13 @@ public final class Agent implements AutoCloseable {
     if (stateReset) {
       all.add("state.db was empty at the start: deployments, jobs and secrets of before are lost");
     }
+    records.later().forEach((name, reason) -> all.add("deployment %s: %s".formatted(name, reason)));
+    Quarantine.all(store)
+        .forEach(
+            record ->
+                all.add(
+                    "record %s of state.db was put aside: the event record.quarantined has the reason"
+                        .formatted(record)));
     for (Container container : runtime.list()) {
       if (container.status() instanceof ContainerStatus.Unknown(String reason)) {
         all.add("container %s: %s".formatted(container.id(), reason));

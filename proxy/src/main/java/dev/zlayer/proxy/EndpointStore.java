@@ -6,6 +6,7 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.AtomicFile;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
+import dev.zlayer.json.StoredFormat;
 import dev.zlayer.port.DeploymentNames.Range;
 import dev.zlayer.spec.value.Transport;
 import java.io.IOException;
@@ -18,6 +19,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.UnaryOperator;
 
 /**
  * What the kernel is asked to forward, on disk before it is asked, so that the next agent starts
@@ -26,7 +28,11 @@ import java.util.TreeMap;
  */
 final class EndpointStore {
   private static final System.Logger LOG = System.getLogger(EndpointStore.class.getName());
-  private static final int VERSION = 2;
+
+  /** The first version was a single file, see {@link #former}. */
+  static final StoredFormat FORMAT =
+      StoredFormat.of("the record of an endpoint", UnaryOperator.identity());
+
   private static final String SERVICE = "service-";
   private static final String NETWORK = "network-";
   private static final String SUFFIX = ".json";
@@ -64,7 +70,9 @@ final class EndpointStore {
               port = number(read(file), "port");
             }
           } catch (IOException | RuntimeException e) {
-            LOG.log(System.Logger.Level.WARNING, "ignored unreadable " + file, e);
+            LOG.log(
+                System.Logger.Level.WARNING,
+                "ignored unreadable %s: %s".formatted(file, e.getMessage()));
           }
         }
       }
@@ -92,7 +100,8 @@ final class EndpointStore {
               .toList();
       return new State(endpoints, ranges, number(json, "name_port"));
     } catch (IOException | RuntimeException e) {
-      LOG.log(System.Logger.Level.WARNING, "ignored unreadable " + file, e);
+      LOG.log(
+          System.Logger.Level.WARNING, "ignored unreadable %s: %s".formatted(file, e.getMessage()));
       return new State(List.of(), Map.of(), 0);
     }
   }
@@ -105,8 +114,8 @@ final class EndpointStore {
     }
     write(
         file,
-        Json.object()
-            .put("version", VERSION)
+        FORMAT
+            .begin()
             .put("deployment", service.deployment())
             .put("service", service.service())
             .put("endpoints", endpoints.stream().map(EndpointStore::json).toList())
@@ -116,8 +125,8 @@ final class EndpointStore {
   void save(String deployment, Range range) {
     write(
         file(NETWORK, deployment, "network"),
-        Json.object()
-            .put("version", VERSION)
+        FORMAT
+            .begin()
             .put("deployment", deployment)
             .put("bridge", range.bridge())
             .put("network", range.network().getHostAddress())
@@ -127,7 +136,7 @@ final class EndpointStore {
   }
 
   void save(int namePort) {
-    write(portFile(), Json.object().put("version", VERSION).put("port", namePort).build());
+    write(portFile(), FORMAT.begin().put("port", namePort).build());
   }
 
   void remove(String deployment) {
@@ -177,11 +186,7 @@ final class EndpointStore {
   }
 
   private static Json read(Path file) throws IOException {
-    Json json = JsonText.parse(Files.readAllBytes(file));
-    if (json.at("version").integer().orElse(0L) != VERSION) {
-      throw new IOException("it has another version than " + VERSION);
-    }
-    return json;
+    return FORMAT.upgrade(JsonText.parse(Files.readAllBytes(file)), file);
   }
 
   private static Json json(Endpoint endpoint) {

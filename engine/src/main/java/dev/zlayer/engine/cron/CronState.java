@@ -1,9 +1,9 @@
 package dev.zlayer.engine.cron;
 
 import dev.zlayer.engine.job.JobKey;
-import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
+import dev.zlayer.json.StoredFormat;
 import java.time.Instant;
 import java.util.Optional;
 
@@ -28,7 +28,7 @@ record CronState(
     Optional<Skipped> lastSkip,
     long skips) {
   static final String KIND = "cron.schedule";
-  private static final int VERSION = 1;
+  static final StoredFormat FORMAT = StoredFormat.of("the schedule");
 
   static CronState fresh(JobKey job, String rule, Instant now) {
     return new CronState(
@@ -76,8 +76,8 @@ record CronState(
 
   byte[] write() {
     return JsonText.bytes(
-        Json.object()
-            .put("version", VERSION)
+        FORMAT
+            .begin()
             .put("deployment", job.deployment())
             .put("job", job.name())
             .put("rule", rule)
@@ -92,13 +92,7 @@ record CronState(
   }
 
   static CronState read(byte[] bytes) {
-    Json json = JsonText.parse(bytes);
-    long version = json.at("version").integer().orElse(0L);
-    if (version != VERSION) {
-      throw new AgentException.Configuration(
-          "a stored schedule has version %d and this program knows %d: start the program that wrote it"
-              .formatted(version, VERSION));
-    }
+    Json json = FORMAT.upgrade(JsonText.parse(bytes), "state.db");
     return new CronState(
         new JobKey(
             json.at("deployment").string().orElseThrow(), json.at("job").string().orElseThrow()),

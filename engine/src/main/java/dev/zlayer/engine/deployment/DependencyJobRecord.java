@@ -9,6 +9,7 @@ import dev.zlayer.engine.state.Change;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.json.RecordJson;
+import dev.zlayer.json.StoredFormat;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -25,6 +26,7 @@ import java.util.Optional;
 record DependencyJobRecord(
     JobKey job, List<String> completed, Optional<ExecutionId> ignored, Optional<FailedRun> failed) {
   static final String KIND = "job.gate";
+  static final StoredFormat FORMAT = StoredFormat.of("the job that others wait for");
   private static final int MOST = 20;
 
   /** A failed run of the job as it was then. */
@@ -79,8 +81,8 @@ record DependencyJobRecord(
         KIND,
         job.toString(),
         JsonText.bytes(
-            Json.object()
-                .put("version", 1)
+            FORMAT
+                .begin()
                 .put("completed", completed)
                 .putIf("ignored", ignored.map(ExecutionId::text))
                 .putIf("failed", failed.map(RecordJson::write))
@@ -88,7 +90,7 @@ record DependencyJobRecord(
   }
 
   static DependencyJobRecord read(JobKey job, byte[] bytes) {
-    Json json = JsonText.parse(bytes);
+    Json json = FORMAT.upgrade(JsonText.parse(bytes), "state.db");
     return new DependencyJobRecord(
         job,
         json.at("completed").strings(),

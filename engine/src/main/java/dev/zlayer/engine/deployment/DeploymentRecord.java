@@ -1,8 +1,8 @@
 package dev.zlayer.engine.deployment;
 
-import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
+import dev.zlayer.json.StoredFormat;
 import java.nio.file.Path;
 import java.time.Instant;
 
@@ -22,7 +22,8 @@ record DeploymentRecord(
     boolean volumes) {
   static final String KIND = "deployment";
   static final String REVISIONS = "deployment.revision";
-  private static final int VERSION = 1;
+  static final StoredFormat FORMAT = StoredFormat.of("the deployment");
+  static final StoredFormat REVISION_FORMAT = StoredFormat.of("the revision of a deployment");
 
   static DeploymentRecord fresh(String name, Instant now) {
     return new DeploymentRecord(name, now, now, 0, false, false);
@@ -38,8 +39,8 @@ record DeploymentRecord(
 
   byte[] write() {
     return JsonText.bytes(
-        Json.object()
-            .put("version", VERSION)
+        FORMAT
+            .begin()
             .put("name", name)
             .put("created_at", createdAt)
             .put("updated_at", updatedAt)
@@ -50,7 +51,7 @@ record DeploymentRecord(
   }
 
   static DeploymentRecord read(byte[] bytes) {
-    Json json = versioned(bytes, "deployment");
+    Json json = FORMAT.upgrade(JsonText.parse(bytes), "state.db");
     return new DeploymentRecord(
         text(json, "name"),
         Instant.parse(text(json, "created_at")),
@@ -62,8 +63,8 @@ record DeploymentRecord(
 
   static byte[] write(Revision revision) {
     return JsonText.bytes(
-        Json.object()
-            .put("version", VERSION)
+        REVISION_FORMAT
+            .begin()
             .put("deployment", revision.deployment())
             .put("number", revision.number())
             .put("at", revision.at())
@@ -74,7 +75,7 @@ record DeploymentRecord(
   }
 
   static Revision readRevision(byte[] bytes) {
-    Json json = versioned(bytes, "revision");
+    Json json = REVISION_FORMAT.upgrade(JsonText.parse(bytes), "state.db");
     return new Revision(
         text(json, "deployment"),
         json.at("number").integer().orElse(0L),
@@ -87,17 +88,6 @@ record DeploymentRecord(
   /** Sorts like the number. */
   static String revisionKey(String deployment, long number) {
     return "%s/%010d".formatted(deployment, number);
-  }
-
-  private static Json versioned(byte[] bytes, String what) {
-    Json json = JsonText.parse(bytes);
-    long version = json.at("version").integer().orElse(0L);
-    if (version != VERSION) {
-      throw new AgentException.Configuration(
-          "a stored %s has version %d and this program knows %d: start the program that wrote it"
-              .formatted(what, version, VERSION));
-    }
-    return json;
   }
 
   private static String text(Json json, String name) {

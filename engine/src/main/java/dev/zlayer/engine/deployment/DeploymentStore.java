@@ -2,6 +2,8 @@ package dev.zlayer.engine.deployment;
 
 import dev.zlayer.engine.job.JobDefinition;
 import dev.zlayer.engine.job.JobKey;
+import dev.zlayer.engine.state.Change;
+import dev.zlayer.engine.state.Quarantine;
 import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.spec.DeploymentSpec;
@@ -10,22 +12,87 @@ import dev.zlayer.spec.read.SpecReader;
 import dev.zlayer.spec.read.SpecResult;
 import dev.zlayer.spec.storage.StorageSpec;
 import java.nio.file.Path;
+import java.time.Instant;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.Function;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * What the state store has about deployments. Only reads; the loops write. Made before the job
  * executor and the schedules, which need to know the jobs of all deployments when they are opened.
  */
 public final class DeploymentStore {
+  private static final System.Logger LOG = System.getLogger(DeploymentStore.class.getName());
+
   private final StateStore store;
 
   public DeploymentStore(StateStore store) {
     this.store = store;
+  }
+
+  /**
+   * Repairs what is damaged first: a deployment whose record cannot be read keeps its revisions,
+   * and the newest of them is wanted.
+   */
+  public static DeploymentStore open(StateStore store, Instant now) {
+    var deployments = new DeploymentStore(store);
+    for (StateStore.Entry entry : store.list(DeploymentRecord.KIND)) {
+      try {
+        DeploymentRecord _ = DeploymentRecord.read(entry.value());
+      } catch (AgentException.Configuration e) {
+        LOG.log(
+            System.Logger.Level.ERROR,
+            "deployment '%s' is left alone: %s".formatted(entry.key(), e.getMessage()));
+      } catch (RuntimeException e) {
+        Quarantine.put(store, DeploymentRecord.KIND, entry, e, now);
+        deployments.revisions(entry.key()).stream()
+            .max(Comparator.comparing(Revision::number))
+            .map(newest -> DeploymentRecord.fresh(entry.key(), now).with(newest))
+            .ifPresent(
+                record ->
+                    store.commit(
+                        Change.of(
+                            new Change.Put(DeploymentRecord.KIND, entry.key(), record.write()))));
+      }
+    }
+    return deployments;
+  }
+
+  /** Why a deployment that only a later program can read is left alone, by name. */
+  public Map<String, String> later() {
+    var all = new TreeMap<String, String>();
+    for (StateStore.Entry entry : store.list(DeploymentRecord.KIND)) {
+      try {
+        DeploymentRecord _ = DeploymentRecord.read(entry.value());
+      } catch (AgentException.Configuration e) {
+        all.put(entry.key(), String.valueOf(e.getMessage()));
+      } catch (RuntimeException _) {
+        // damaged; the next start repairs it
+      }
+    }
+    return all;
+  }
+
+  /**
+   * Keeps what a later program wrote from being overwritten.
+   *
+   * @throws AgentException.Conflict only a later program can read it
+   */
+  void requireReadable(String deployment) {
+    try {
+      Optional<DeploymentRecord> _ = record(deployment);
+    } catch (AgentException.Configuration e) {
+      throw new AgentException.Conflict(
+          "deployment '%s' cannot be changed: %s".formatted(deployment, e.getMessage()));
+    } catch (RuntimeException _) {
+      // damaged, and replaced
+    }
   }
 
   /**
@@ -75,7 +142,7 @@ public final class DeploymentStore {
   /** All that are kept, oldest first. */
   public List<Revision> revisions(String deployment) {
     return store.list(DeploymentRecord.REVISIONS, deployment + "/").stream()
-        .map(entry -> DeploymentRecord.readRevision(entry.value()))
+        .flatMap(entry -> readable(entry.key(), entry.value(), DeploymentRecord::readRevision))
         .toList();
   }
 
@@ -94,8 +161,19 @@ public final class DeploymentStore {
 
   List<DeploymentRecord> records() {
     return store.list(DeploymentRecord.KIND).stream()
-        .map(entry -> DeploymentRecord.read(entry.value()))
+        .flatMap(entry -> readable(entry.key(), entry.value(), DeploymentRecord::read))
         .toList();
+  }
+
+  /** What cannot be read is passed over: it keeps nothing else from working. */
+  private static <T> Stream<T> readable(String key, byte[] value, Function<byte[], T> codec) {
+    try {
+      return Stream.of(codec.apply(value));
+    } catch (RuntimeException e) {
+      LOG.log(
+          System.Logger.Level.WARNING, "record %s is ignored: %s".formatted(key, e.getMessage()));
+      return Stream.empty();
+    }
   }
 
   Optional<DeploymentRecord> record(String deployment) {
@@ -103,9 +181,10 @@ public final class DeploymentStore {
   }
 
   Optional<Revision> revision(String deployment, long number) {
-    return store
-        .find(DeploymentRecord.REVISIONS, DeploymentRecord.revisionKey(deployment, number))
-        .map(DeploymentRecord::readRevision);
+    String key = DeploymentRecord.revisionKey(deployment, number);
+    return store.find(DeploymentRecord.REVISIONS, key).stream()
+        .flatMap(bytes -> readable(key, bytes, DeploymentRecord::readRevision))
+        .findFirst();
   }
 
   private Optional<Revision> newest(DeploymentRecord record) {

@@ -136,6 +136,9 @@ public final class Deployments implements AutoCloseable {
       DeploymentSpec spec, String file, Path directory, Optional<String> reason) {
     String name = spec.deployment();
     Optional<LiveDeployment> known = Optional.ofNullable(live.get(name));
+    if (known.isEmpty()) {
+      store.requireReadable(name);
+    }
     Instant now = parts.clock().instant();
     DeploymentRecord before =
         known.map(LiveDeployment::record).orElseGet(() -> DeploymentRecord.fresh(name, now));

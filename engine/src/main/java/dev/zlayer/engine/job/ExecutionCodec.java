@@ -3,6 +3,7 @@ package dev.zlayer.engine.job;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
+import dev.zlayer.json.StoredFormat;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -10,7 +11,7 @@ import java.util.Optional;
 
 /** Executions as the JSON that is stored; a version is written so that readers can tell. */
 final class ExecutionCodec {
-  private static final int VERSION = 1;
+  static final StoredFormat FORMAT = StoredFormat.of("the execution");
 
   private ExecutionCodec() {}
 
@@ -19,8 +20,8 @@ final class ExecutionCodec {
   }
 
   static Json json(Execution execution) {
-    return Json.object()
-        .put("version", VERSION)
+    return FORMAT
+        .begin()
         .put("id", execution.id())
         .put("number", execution.number())
         .put("deployment", execution.job().deployment())
@@ -43,13 +44,7 @@ final class ExecutionCodec {
   }
 
   static Execution read(byte[] bytes) {
-    Json json = JsonText.parse(bytes);
-    long version = json.at("version").integer().orElse(0L);
-    if (version != VERSION) {
-      throw new AgentException.Configuration(
-          "a stored execution has version %d and this program knows %d: start the program that wrote it"
-              .formatted(version, VERSION));
-    }
+    Json json = FORMAT.upgrade(JsonText.parse(bytes), "state.db");
     return new Execution(
         id(json.at("id")),
         number(json, "number"),

@@ -3,6 +3,7 @@ package dev.zlayer.engine.job;
 import dev.zlayer.container.ExitStatus;
 import dev.zlayer.engine.init.StepReport;
 import dev.zlayer.engine.state.Change;
+import dev.zlayer.engine.state.Quarantine;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.task.Owner;
 import dev.zlayer.task.Saturating;
@@ -196,8 +197,13 @@ final class JobDispatcher implements Owner.State, JobRun.RunCallbacks {
   }
 
   private void tidy() {
-    OrphanCleanup.remove(parts.runtime(), view::find);
-    artifacts.dropUnless(id -> view.find(id).isPresent());
+    OrphanCleanup.remove(parts.runtime(), view::find, this::unreadable);
+    artifacts.dropUnless(id -> view.find(id).isPresent() || unreadable(id));
+  }
+
+  /** What belongs to an execution that only another program can read is left alone. */
+  private boolean unreadable(ExecutionId id) {
+    return Quarantine.holds(parts.store(), Ledger.EXECUTIONS, id.text());
   }
 
   private void launch(Execution execution) {

@@ -56,7 +56,7 @@ public final class JobExecutor implements AutoCloseable {
         .distinct()
         .forEach(deployment -> machine.define(deployment, of(deployment, jobs)));
     List<Execution> stored = stored(parts);
-    machine.recover(stored, number(parts.store()));
+    machine.recover(stored, number(parts.store(), stored));
     stored.forEach(execution -> view.publish(execution.id(), Optional.of(execution)));
     return new JobDispatcher(owner, parts, machine, ledger, view);
   }
@@ -87,11 +87,17 @@ public final class JobExecutor implements AutoCloseable {
         parts.store(), Ledger.EXECUTIONS, ExecutionCodec::read, parts.clock().instant());
   }
 
-  private static long number(StateStore store) {
-    return store
-        .find(Ledger.COUNTERS, Ledger.NUMBER)
-        .map(bytes -> Long.parseLong(new String(bytes, StandardCharsets.UTF_8)))
-        .orElse(0L);
+  /** The last number that was given, also when its counter is damaged. */
+  private static long number(StateStore store, List<Execution> stored) {
+    long highest = stored.stream().mapToLong(Execution::number).max().orElse(0);
+    try {
+      return store
+          .find(Ledger.COUNTERS, Ledger.NUMBER)
+          .map(bytes -> Long.parseLong(new String(bytes, StandardCharsets.UTF_8)))
+          .orElse(highest);
+    } catch (NumberFormatException _) {
+      return highest;
+    }
   }
 
   /** Replaces the jobs of a deployment; runs under way go on as they were begun. */

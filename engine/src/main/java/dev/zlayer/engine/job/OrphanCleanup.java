@@ -5,16 +5,20 @@ import dev.zlayer.port.Container;
 import dev.zlayer.port.ContainerRuntime;
 import java.util.Optional;
 import java.util.function.Function;
+import java.util.function.Predicate;
 
 /**
- * Takes away containers of executions that have ended, are not known any more, or are at a later
+ * Removes containers of executions that have ended, are not known any more, or are at a later
  * attempt: what a kill between "recorded" and "removed" left, and what could not be removed then.
+ * Those of an execution whose record cannot be read stay.
  */
 final class OrphanCleanup {
   private OrphanCleanup() {}
 
   static void remove(
-      ContainerRuntime runtime, Function<ExecutionId, Optional<Execution>> executions) {
+      ContainerRuntime runtime,
+      Function<ExecutionId, Optional<Execution>> executions,
+      Predicate<ExecutionId> unreadable) {
     for (Container container : runtime.list()) {
       String execution = container.spec().labels().get(JobRun.EXECUTION);
       String attempt = container.spec().labels().get(JobRun.ATTEMPT);
@@ -22,8 +26,9 @@ final class OrphanCleanup {
         continue;
       }
       // containers are made after their execution is recorded, so one that is not known is no news
-      Optional<Execution> owner = executions.apply(new ExecutionId(execution));
-      if (owner.filter(found -> needs(found, attempt)).isEmpty()) {
+      var id = new ExecutionId(execution);
+      Optional<Execution> owner = executions.apply(id);
+      if (!unreadable.test(id) && owner.filter(found -> needs(found, attempt)).isEmpty()) {
         try {
           container.remove(true);
         } catch (AgentException _) {

@@ -67,7 +67,9 @@ final class OutputCodec {
           int format = in.read();
           begun = true;
           if (format >= 0 && format != FORMAT) {
-            throw new AgentException.Internal("the kept output has the unknown format " + format);
+            throw new AgentException.Configuration(
+                "the kept output has version %d and this program reads version %d: use the version of zlayer that wrote it, or a later one"
+                    .formatted(format, FORMAT));
           }
         }
         int first = in.read();

@@ -7,6 +7,7 @@ import dev.zlayer.engine.translate.SecretSource;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
+import dev.zlayer.json.StoredFormat;
 import dev.zlayer.spec.value.SecretRef;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
@@ -15,6 +16,7 @@ import java.time.format.DateTimeParseException;
 import java.util.Base64;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
  * Secrets in the state store, each sealed by itself. Values leave it only towards {@link
@@ -26,9 +28,10 @@ public final class SecretStore implements SecretSource {
   /** Tells a wrong key at once, and not when the first secret is needed. */
   static final String CHECK_KIND = "secret-key";
 
+  private static final System.Logger LOG = System.getLogger(SecretStore.class.getName());
   private static final String CHECK = "check";
   private static final byte[] CHECK_TEXT = "zlayer".getBytes(StandardCharsets.US_ASCII);
-  private static final int VERSION = 1;
+  static final StoredFormat FORMAT = StoredFormat.of("the secret");
   private static final int MOST_BYTES = 512 * 1024;
 
   private final StateStore store;
@@ -70,7 +73,7 @@ public final class SecretStore implements SecretSource {
               .formatted(name, content.length, MOST_BYTES));
     }
     synchronized (writing) {
-      Optional<Stored> before = stored(name);
+      Optional<Stored> before = replaceable(name);
       String fingerprint = seal.fingerprint(name.key(), content);
       if (before.isPresent() && before.get().info().fingerprint().equals(fingerprint)) {
         return before.get().info();
@@ -104,7 +107,7 @@ public final class SecretStore implements SecretSource {
 
   /** All secrets without their values. */
   public List<SecretInfo> list() {
-    return store.list(KIND).stream().map(entry -> parse(entry).info()).toList();
+    return readable().map(Stored::info).toList();
   }
 
   public Optional<SecretInfo> info(SecretName name) {
@@ -136,7 +139,21 @@ public final class SecretStore implements SecretSource {
   }
 
   private void learn() {
-    redaction = redaction.with(store.list(KIND).stream().map(entry -> open(parse(entry))).toList());
+    redaction = redaction.with(readable().flatMap(stored -> opened(stored).stream()).toList());
+  }
+
+  /** One that cannot be read keeps nobody from the others; whoever asks for it hears why. */
+  private Stream<Stored> readable() {
+    return store.list(KIND).stream()
+        .flatMap(
+            entry -> {
+              try {
+                return Stream.of(parse(entry));
+              } catch (AgentException.Configuration e) {
+                LOG.log(System.Logger.Level.ERROR, e.getMessage());
+                return Stream.empty();
+              }
+            });
   }
 
   private Optional<String> value(SecretName name) {
@@ -151,17 +168,38 @@ public final class SecretStore implements SecretSource {
         .map(record -> parse(new StateStore.Entry(name.key(), record)));
   }
 
-  private String open(Stored stored) {
-    String key = stored.info().name().key();
-    Optional<byte[]> content;
+  /** A damaged one is set anew; one that a later program wrote is not overwritten. */
+  private Optional<Stored> replaceable(SecretName name) {
+    Optional<byte[]> record = store.find(KIND, name.key());
     try {
-      content = seal.open(key, Base64.getDecoder().decode(stored.sealed()));
-    } catch (IllegalArgumentException _) {
-      content = Optional.empty();
+      return record.map(bytes -> parse(new StateStore.Entry(name.key(), bytes)));
+    } catch (AgentException.Configuration e) {
+      if (later(record.orElseThrow())) {
+        throw e;
+      }
+      return Optional.empty();
     }
-    return content
-        .map(bytes -> new String(bytes, StandardCharsets.UTF_8))
-        .orElseThrow(() -> damaged(stored.info().name().toString()));
+  }
+
+  private static boolean later(byte[] record) {
+    try {
+      return FORMAT.later(JsonText.parse(record));
+    } catch (AgentException.InvalidSpec _) {
+      return false;
+    }
+  }
+
+  private String open(Stored stored) {
+    return opened(stored).orElseThrow(() -> damaged(stored.info().name().toString()));
+  }
+
+  private Optional<String> opened(Stored stored) {
+    try {
+      return seal.open(stored.info().name().key(), Base64.getDecoder().decode(stored.sealed()))
+          .map(bytes -> new String(bytes, StandardCharsets.UTF_8));
+    } catch (IllegalArgumentException _) {
+      return Optional.empty();
+    }
   }
 
   private static AgentException.Configuration damaged(String name) {
@@ -185,8 +223,8 @@ public final class SecretStore implements SecretSource {
 
   private static byte[] print(SecretInfo info, byte[] sealed) {
     return JsonText.bytes(
-        Json.object()
-            .put("version", VERSION)
+        FORMAT
+            .begin()
             .putIf("deployment", info.name().deployment())
             .putIf("service", info.name().service())
             .put("name", info.name().name())
@@ -199,11 +237,7 @@ public final class SecretStore implements SecretSource {
 
   private static Stored parse(StateStore.Entry entry) {
     try {
-      Json json = JsonText.parse(entry.value());
-      if (json.at("version").integer().orElse(0L) != VERSION) {
-        throw new AgentException.Configuration(
-            "the stored secret %s is of a version this agent does not know".formatted(entry.key()));
-      }
+      Json json = FORMAT.upgrade(JsonText.parse(entry.value()), "state.db: " + entry.key());
       var name =
           new SecretName(
               json.at("deployment").string(),

@@ -7,9 +7,11 @@ import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.json.RecordJson;
+import dev.zlayer.json.StoredFormat;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.UnaryOperator;
 
 /**
  * What is kept of a replica, or of an init step of one, whose container is removed: a service that
@@ -22,6 +24,12 @@ import java.util.List;
 public record EndedReplica(
     String container, String role, int replica, Instant at, String status, List<String> lines) {
   static final String KIND = "service.ended";
+
+  /** The first version was the list alone. */
+  static final StoredFormat FORMAT =
+      StoredFormat.of("what is kept of ended replicas", UnaryOperator.identity());
+
+  private static final String LIST = "replicas";
   static final int MOST_LINES = 200;
   private static final int MOST = 5;
   private static final int LONGEST_LINE = 4096;
@@ -47,18 +55,27 @@ public record EndedReplica(
   public static List<EndedReplica> read(StateStore store, ServiceKey service) {
     return store
         .find(KIND, service.toString())
-        .map(bytes -> JsonText.parse(bytes).items())
-        .orElse(List.of())
-        .stream()
-        .map(json -> RecordJson.read(json, EndedReplica.class))
+        .map(bytes -> parse(JsonText.parse(bytes)))
+        .orElse(List.of());
+  }
+
+  static List<EndedReplica> parse(Json json) {
+    Json whole =
+        json instanceof Json.Arr ? Json.object().put("version", 1).put(LIST, json).build() : json;
+    return FORMAT.upgrade(whole, "state.db").at(LIST).items().stream()
+        .map(one -> RecordJson.read(one, EndedReplica.class))
         .toList();
+  }
+
+  static Json json(List<EndedReplica> replicas) {
+    return FORMAT.begin().put(LIST, RecordJson.write(replicas)).build();
   }
 
   /** The newest are kept; for one caller of a service at a time. */
   void keep(StateStore store, ServiceKey service) {
     var all = new ArrayList<>(read(store, service));
     all.add(this);
-    Json kept = RecordJson.write(all.subList(Math.max(0, all.size() - MOST), all.size()));
+    Json kept = json(all.subList(Math.max(0, all.size() - MOST), all.size()));
     store.commit(Change.of(new Change.Put(KIND, service.toString(), JsonText.bytes(kept))));
   }
 }

@@ -1,10 +1,10 @@
 package dev.zlayer.engine.service;
 
 import dev.zlayer.container.ServiceKey;
-import dev.zlayer.error.AgentException;
 import dev.zlayer.error.Blame;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
+import dev.zlayer.json.StoredFormat;
 import java.time.Instant;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -13,7 +13,7 @@ import java.util.TreeMap;
 /** Services as JSON, for the store. */
 final class ServiceCodec {
   static final String KIND = "service";
-  private static final int VERSION = 1;
+  static final StoredFormat FORMAT = StoredFormat.of("the service");
 
   private ServiceCodec() {}
 
@@ -21,8 +21,8 @@ final class ServiceCodec {
     var slots = Json.object();
     record.slots().forEach((slot, remembered) -> slots.put(slot.text(), json(remembered)));
     return JsonText.bytes(
-        Json.object()
-            .put("version", VERSION)
+        FORMAT
+            .begin()
             .put("deployment", record.key().deployment())
             .put("service", record.key().service())
             .put("revision", record.revision())
@@ -39,13 +39,7 @@ final class ServiceCodec {
   }
 
   static ServiceRecord read(byte[] bytes) {
-    Json json = JsonText.parse(bytes);
-    long version = json.at("version").integer().orElse(0L);
-    if (version != VERSION) {
-      throw new AgentException.Configuration(
-          "a stored service has version %d and this program knows %d: start the program that wrote it"
-              .formatted(version, VERSION));
-    }
+    Json json = FORMAT.upgrade(JsonText.parse(bytes), "state.db");
     var slots = new TreeMap<ReplicaId, ReplicaRecord>();
     json.at("slots")
         .members()

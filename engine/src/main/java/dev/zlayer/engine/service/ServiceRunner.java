@@ -89,13 +89,15 @@ public final class ServiceRunner implements AutoCloseable {
     if (stored.isEmpty()) {
       return ServiceRecord.fresh(key);
     }
+    var entry = new StateStore.Entry(key.toString(), stored.get());
+    if (deaths >= DEATHS) {
+      var reason = new IllegalStateException("its owner died of it %d times".formatted(deaths));
+      Quarantine.putFatal(parts.store(), ServiceCodec.KIND, entry, reason, now);
+      return ServiceRecord.fresh(key).aimingAt(wanted);
+    }
     try {
-      if (deaths >= DEATHS) {
-        throw new IllegalStateException("its owner died of it %d times".formatted(deaths));
-      }
       return ServiceCodec.read(stored.get()).withPausesUntil(now.plus(LONGEST_PAUSE));
     } catch (RuntimeException e) {
-      var entry = new StateStore.Entry(key.toString(), stored.get());
       Quarantine.put(parts.store(), ServiceCodec.KIND, entry, e, now);
       return ServiceRecord.fresh(key).aimingAt(wanted);
     }

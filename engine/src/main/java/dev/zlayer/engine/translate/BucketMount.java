@@ -4,6 +4,7 @@ import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.json.RecordJson;
+import dev.zlayer.json.StoredFormat;
 import dev.zlayer.spec.ServiceSpec;
 import dev.zlayer.spec.storage.StorageSpec;
 import dev.zlayer.spec.value.SecretRef;
@@ -30,6 +31,7 @@ public record BucketMount(
     Optional<String> region,
     Optional<String> credentials) {
   private static final String LABEL = "com.zlayer.buckets";
+  static final StoredFormat FORMAT = StoredFormat.of("the label about buckets");
 
   static List<BucketMount> of(ServiceSpec service) {
     var mounts = new ArrayList<BucketMount>();
@@ -57,7 +59,13 @@ public record BucketMount(
   /** Those of a container. */
   public static List<BucketMount> of(ContainerSpec container) {
     String label = container.labels().get(LABEL);
-    List<Json> written = label == null ? List.of() : JsonText.parse(label).items();
+    if (label == null) {
+      return List.of();
+    }
+    // the first version is the list alone; later ones are objects
+    Json json = JsonText.parse(label);
+    List<Json> written =
+        json instanceof Json.Arr ? json.items() : FORMAT.upgrade(json, LABEL).at("buckets").items();
     return written.stream().map(one -> RecordJson.read(one, BucketMount.class)).toList();
   }
 

@@ -1,7 +1,9 @@
 package dev.zlayer.image.layer;
 
+import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
+import dev.zlayer.json.StoredFormat;
 import java.io.BufferedOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -15,23 +17,21 @@ import org.jspecify.annotations.Nullable;
 
 /** What is kept beside a layer's tree. */
 record LayerFacts(LayerUsage usage) {
-  private static final int VERSION = 1;
+  static final StoredFormat FORMAT = StoredFormat.of("the record of a layer");
   private static final long MAX_PATH_BYTES = 8L << 20; // they are read at once later
 
   void write(Path file) throws IOException {
-    Json json =
-        Json.object()
-            .put("version", VERSION)
-            .put("bytes", usage.bytes())
-            .put("inodes", usage.inodes())
-            .build();
+    Json json = FORMAT.begin().put("bytes", usage.bytes()).put("inodes", usage.inodes()).build();
     Files.write(file, JsonText.bytes(json));
   }
 
   static LayerFacts read(Path file) throws IOException {
-    Json json = JsonText.parse(Files.readAllBytes(file));
-    if (json.at("version").integer().orElse(0L) != VERSION) {
-      throw new IOException(file + " is of a version this program does not know");
+    Json json;
+    try {
+      Json stored = JsonText.parse(Files.readAllBytes(file));
+      json = FORMAT.later(stored) ? stored : FORMAT.upgrade(stored, file);
+    } catch (AgentException.InvalidSpec _) {
+      json = Json.object().build(); // they are only counted: a damaged layer is found by 'fsck'
     }
     return new LayerFacts(
         new LayerUsage(

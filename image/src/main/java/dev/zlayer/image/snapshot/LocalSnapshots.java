@@ -79,8 +79,15 @@ final class LocalSnapshots implements Snapshots {
 
   @Override
   public Optional<Snapshot> find(String key) throws IOException {
-    return SnapshotFacts.find(home(key).resolve(LocalSnapshot.FACTS))
-        .map(facts -> snapshot(key, facts));
+    return facts(home(key)).map(facts -> snapshot(key, facts));
+  }
+
+  /** What is mounted belongs to a container that runs, even if the file beside it is damaged. */
+  private static Optional<SnapshotFacts> facts(Path home) throws IOException {
+    Optional<SnapshotFacts> facts = SnapshotFacts.find(home.resolve(LocalSnapshot.FACTS));
+    return facts.isEmpty() && Mounts.mounted(home.resolve(LocalSnapshot.ROOT))
+        ? Optional.of(SnapshotFacts.unknown())
+        : facts;
   }
 
   @Override
@@ -123,7 +130,7 @@ final class LocalSnapshots implements Snapshots {
     try (var names = Files.newDirectoryStream(directory)) {
       for (Path path : names) {
         boolean key = KEY.matcher(path.getFileName().toString()).matches();
-        if (!key || SnapshotFacts.find(path.resolve(LocalSnapshot.FACTS)).isEmpty()) {
+        if (!key || facts(path).isEmpty()) {
           Path root = path.resolve(LocalSnapshot.ROOT);
           if (Mounts.mounted(root)) {
             Mounts.detach(root);

@@ -3,6 +3,7 @@ package dev.zlayer.image.snapshot;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
+import dev.zlayer.json.StoredFormat;
 import dev.zlayer.oci.Digest;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -12,7 +13,7 @@ import java.util.Optional;
 
 /** What is kept beside a snapshot: of which layers it was made, bottom first, and how. */
 record SnapshotFacts(boolean overlay, List<Digest> layers) {
-  private static final int VERSION = 1;
+  static final StoredFormat FORMAT = StoredFormat.of("the record of a snapshot");
 
   SnapshotFacts {
     layers = List.copyOf(layers);
@@ -20,12 +21,17 @@ record SnapshotFacts(boolean overlay, List<Digest> layers) {
 
   void write(Path file) throws IOException {
     Json json =
-        Json.object()
-            .put("version", VERSION)
+        FORMAT
+            .begin()
             .put("overlay", overlay)
             .put("layers", layers.stream().map(Digest::toString).toList())
             .build();
     Files.write(file, JsonText.bytes(json));
+  }
+
+  /** Of one that is mounted and whose file was damaged: it can be used and removed. */
+  static SnapshotFacts unknown() {
+    return new SnapshotFacts(true, List.of());
   }
 
   /** Empty when there is none or when the machine stopped before it reached the disk. */
@@ -33,18 +39,18 @@ record SnapshotFacts(boolean overlay, List<Digest> layers) {
     if (!Files.exists(file) || Files.size(file) == 0) {
       return Optional.empty();
     }
-    Json json;
     try {
-      json = JsonText.parse(Files.readAllBytes(file));
+      Json json = JsonText.parse(Files.readAllBytes(file));
+      return Optional.of(read(FORMAT.later(json) ? json : FORMAT.upgrade(json, file)));
     } catch (AgentException.InvalidSpec _) {
       return Optional.empty(); // written once, so this can only be from that moment
     }
-    if (json.at("version").integer().orElse(0L) != VERSION) {
-      throw new IOException(file + " is of a version this program does not know");
-    }
-    return Optional.of(
-        new SnapshotFacts(
-            json.at("overlay").bool().orElse(true),
-            json.at("layers").strings().stream().map(Digest::parse).toList()));
+  }
+
+  /** Of a later version whatever is known here, so that nothing of it is taken for unused. */
+  private static SnapshotFacts read(Json json) {
+    return new SnapshotFacts(
+        json.at("overlay").bool().orElse(true),
+        json.at("layers").strings().stream().map(Digest::parse).toList());
   }
 }

@@ -2,7 +2,6 @@ package dev.zlayer.image.store;
 
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.AtomicFile;
-import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.oci.Digest;
 import java.io.IOException;
@@ -36,17 +35,10 @@ public final class ImageIndex {
     if (!Files.exists(file)) {
       return new ImageIndex(file, IndexState.EMPTY);
     }
-    Json json;
     try {
-      json = JsonText.parse(Files.readAllBytes(file));
-    } catch (AgentException.InvalidSpec e) {
-      return aside(file, e);
-    }
-    try {
-      return new ImageIndex(file, IndexJson.read(json));
+      return new ImageIndex(file, IndexJson.read(JsonText.parse(Files.readAllBytes(file)), file));
     } catch (AgentException.InvalidSpec | DateTimeException | IllegalArgumentException e) {
-      throw new AgentException.Configuration(
-          "the image index %s cannot be read: %s".formatted(file, e.getMessage()), e);
+      return aside(file, e);
     }
   }
 
@@ -56,7 +48,7 @@ public final class ImageIndex {
     Files.move(file, aside, StandardCopyOption.REPLACE_EXISTING);
     LOG.log(
         System.Logger.Level.ERROR,
-        "the image index was damaged and is now %s, no image has a name any more: %s"
+        "the image index was damaged and is now %s, no image has a name any more; run 'zlayer image fsck --repair' and pull the images again: %s"
             .formatted(aside, damage.getMessage()));
     return new ImageIndex(file, IndexState.EMPTY);
   }

@@ -3,11 +3,13 @@ package dev.zlayer.image.store;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
+import dev.zlayer.json.StoredFormat;
 import dev.zlayer.oci.Digest;
 import dev.zlayer.oci.ImageRef;
 import dev.zlayer.oci.Platform;
 import dev.zlayer.port.Capabilities.ArtifactKind;
 import dev.zlayer.port.ImageDetails.Layer;
+import java.nio.file.Path;
 import java.time.Instant;
 import java.util.LinkedHashMap;
 import java.util.Locale;
@@ -16,7 +18,7 @@ import java.util.Optional;
 
 /** The index as it lies on disk. */
 final class IndexJson {
-  private static final long VERSION = 1;
+  static final StoredFormat FORMAT = StoredFormat.of("the image index");
 
   private IndexJson() {}
 
@@ -33,8 +35,8 @@ final class IndexJson {
                         .put("image", target.image())
                         .build()));
     Json json =
-        Json.object()
-            .put("version", VERSION)
+        FORMAT
+            .begin()
             .put("images", state.images().values().stream().map(IndexJson::image).toList())
             .put("references", references.build())
             .build();
@@ -76,13 +78,8 @@ final class IndexJson {
   }
 
   /** Throws {@link AgentException.InvalidSpec} for everything that we did not write. */
-  static IndexState read(Json json) {
-    long version = json.at("version").integer().orElse(0L);
-    if (version != VERSION) {
-      throw new AgentException.InvalidSpec(
-          "version %d is not known, only %d: use the zlayer that wrote it"
-              .formatted(version, VERSION));
-    }
+  static IndexState read(Json stored, Path file) {
+    Json json = FORMAT.upgrade(stored, file);
     var images = new LinkedHashMap<Digest, ImageRecord>();
     for (Json item : json.at("images").items()) {
       ImageRecord image = readImage(item);

@@ -4,11 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.zlayer.error.AgentException;
+import dev.zlayer.json.JsonText;
 import dev.zlayer.oci.Digest;
 import dev.zlayer.oci.ImageRef;
 import dev.zlayer.oci.Platform;
 import dev.zlayer.port.Capabilities.ArtifactKind;
 import dev.zlayer.port.ImageDetails.Layer;
+import dev.zlayer.testkit.FrozenFormat;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -82,27 +84,38 @@ class ImageIndexTest {
     assertThat(state.without(digest('b')).references()).isEmpty();
   }
 
-  @ParameterizedTest
-  @ValueSource(
-      strings = {
-        "{}",
-        "{\"version\":2}",
-        "{\"version\":1,\"images\":[{}]}",
-        "{\"version\":1,\"references\":{\"A B\":{}}}"
-      })
-  void anIndexThatIsNotOursIsRefusedWithItsPath(String text) throws Exception {
-    Files.writeString(temp.resolve("index.json"), text);
+  @Test
+  void anIndexOfALaterVersionIsRefusedWithItsPathAndLeftAsItIs() throws Exception {
+    Path file = temp.resolve("index.json");
+    Files.writeString(file, "{\"version\":2}");
     assertThatThrownBy(this::open)
         .isInstanceOf(AgentException.Configuration.class)
-        .hasMessageContaining(temp.resolve("index.json").toString());
+        .hasMessageContaining(file + " has version 2");
+    assertThat(file).hasContent("{\"version\":2}");
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"", "{\"version\":1,", "garbage"})
-  void anIndexThatCannotBeParsedIsPutAside(String text) throws Exception {
+  @ValueSource(
+      strings = {
+        "",
+        "{\"version\":1,",
+        "garbage",
+        "{}",
+        "{\"version\":1,\"images\":[{}]}",
+        "{\"version\":1,\"references\":{\"A B\":{}}}"
+      })
+  void anIndexThatCannotBeReadIsPutAside(String text) throws Exception {
     Files.writeString(temp.resolve("index.json"), text);
 
     assertThat(open().state().images()).isEmpty();
     assertThat(temp.resolve("index.json.damaged")).hasContent(text);
+  }
+
+  @Test
+  void theIndexIsStoredAsItWas() throws Exception {
+    IndexState state = IndexState.EMPTY.with(image('a'), NAME, digest('f')).with(image('b'));
+    FrozenFormat.check("image-index-v1.json", JsonText.parse(IndexJson.write(state)));
+    Files.write(temp.resolve("index.json"), FrozenFormat.read("image-index-v1.json"));
+    assertThat(open().state()).isEqualTo(state);
   }
 }

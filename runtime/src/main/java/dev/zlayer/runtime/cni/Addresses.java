@@ -1,6 +1,7 @@
 package dev.zlayer.runtime.cni;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -66,14 +67,23 @@ final class Addresses {
       return false;
     }
     String ip = slot.ip().get().getHostAddress();
-    if (Files.exists(network.resolve(ip)) && owner(network.resolve(ip)).equals(slot.id())) {
-      release(new Given(slot.network().get(), ip, slot.id()));
+    try {
+      if (owner(network.resolve(ip)).equals(slot.id())) {
+        release(new Given(slot.network().get(), ip, slot.id()));
+      }
+    } catch (NoSuchFileException _) {
+      // it is given back already
     }
     return true;
   }
 
   private static String owner(Path file) throws IOException {
-    return Files.readString(file).lines().findFirst().orElse("").strip();
+    // whatever bytes damage has left: an owner that nobody has
+    return new String(Files.readAllBytes(file), StandardCharsets.UTF_8)
+        .lines()
+        .findFirst()
+        .orElse("")
+        .strip();
   }
 
   /** For a network that is removed. */

@@ -6,6 +6,7 @@ import dev.zlayer.host.linux.Links;
 import dev.zlayer.host.linux.Routes;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
+import dev.zlayer.json.StoredFormat;
 import dev.zlayer.task.KeyedLock;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -24,7 +25,7 @@ import java.util.stream.IntStream;
 final class NetworkStore {
   private static final Pattern NAME = Pattern.compile("[a-z0-9][a-z0-9_-]{0,63}");
   private static final System.Logger LOG = System.getLogger(NetworkStore.class.getName());
-  private static final int VERSION = 1;
+  static final StoredFormat FORMAT = StoredFormat.of("the network");
   private static final String SUFFIX = ".json";
 
   private final Path directory;
@@ -129,22 +130,18 @@ final class NetworkStore {
     return directory.resolve(name + SUFFIX);
   }
 
-  private static Json json(NamedNetwork network) {
-    return Json.object()
-        .put("version", VERSION)
+  static Json json(NamedNetwork network) {
+    return FORMAT
+        .begin()
         .put("name", network.name())
         .put("bridge", network.bridge())
         .put("subnet", network.subnet().toString())
         .build();
   }
 
-  private static NamedNetwork read(Path file) throws IOException {
+  static NamedNetwork read(Path file) throws IOException {
     try {
-      Json json = JsonText.parse(Files.readAllBytes(file));
-      if (json.at("version").integer().orElse(0L) != VERSION) {
-        throw new AgentException.Configuration(
-            "%s is of a version this agent does not know".formatted(file));
-      }
+      Json json = FORMAT.upgrade(JsonText.parse(Files.readAllBytes(file)), file);
       return new NamedNetwork(
           json.at("name").string().orElseThrow(),
           json.at("bridge").string().orElseThrow(),

@@ -3,6 +3,7 @@ package dev.zlayer.runtime.cni;
 import dev.zlayer.container.ContainerDetails.PortBinding;
 import dev.zlayer.container.NetworkSpec.Protocol;
 import dev.zlayer.json.Json;
+import dev.zlayer.json.StoredFormat;
 import java.net.InetAddress;
 import java.nio.file.Path;
 import java.util.List;
@@ -23,7 +24,7 @@ record PreparedNamespace(
     List<Json> chain,
     Json result,
     List<PortBinding> ports) {
-  private static final int VERSION = 1;
+  static final StoredFormat FORMAT = StoredFormat.of("the record of a network namespace");
   private static final String INTERFACE = "eth0";
 
   PreparedNamespace {
@@ -75,8 +76,8 @@ record PreparedNamespace(
   }
 
   Json json() {
-    return Json.object()
-        .put("version", VERSION)
+    return FORMAT
+        .begin()
         .put("id", id)
         .putIf("network", network)
         .put("netns", netns.toString())
@@ -86,13 +87,20 @@ record PreparedNamespace(
         .build();
   }
 
-  /** Empty when it is not a record of ours. */
-  static Optional<PreparedNamespace> parse(Json json) {
-    if (json.at("version").integer().orElse(0L) != VERSION
-        || json.at("id").string().isEmpty()
-        || json.at("netns").string().isEmpty()) {
+  /**
+   * Empty when it is not a record of ours. One of a later version is known by what takes it down.
+   */
+  static Optional<PreparedNamespace> parse(Json stored, Path file) {
+    if (stored.at("id").string().isEmpty() || stored.at("netns").string().isEmpty()) {
       return Optional.empty();
     }
+    if (FORMAT.later(stored)) {
+      return Optional.of(
+          bare(
+              stored.at("id").string().orElseThrow(),
+              Path.of(stored.at("netns").string().orElseThrow())));
+    }
+    Json json = FORMAT.upgrade(stored, file);
     return Optional.of(
         new PreparedNamespace(
             json.at("id").string().orElseThrow(),

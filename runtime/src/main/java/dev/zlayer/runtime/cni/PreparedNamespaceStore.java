@@ -108,7 +108,7 @@ final class PreparedNamespaceStore {
   private Optional<PreparedNamespace> read(Path file, String key) throws IOException {
     Optional<PreparedNamespace> slot;
     try {
-      slot = PreparedNamespace.parse(JsonText.parse(Files.readAllBytes(file)));
+      slot = PreparedNamespace.parse(JsonText.parse(Files.readAllBytes(file)), file);
     } catch (NoSuchFileException _) {
       return Optional.empty();
     } catch (AgentException.InvalidSpec | IllegalArgumentException _) {

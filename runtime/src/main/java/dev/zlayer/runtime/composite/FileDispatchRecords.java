@@ -47,6 +47,9 @@ public final class FileDispatchRecords implements DispatchRecords, Identities {
   /** By name; what the file says. Guarded by the lock, as is all below. */
   private final Map<String, DispatchRecord> kept = new LinkedHashMap<>();
 
+  /** By name; lines that only a later program can read, kept as they are for it. */
+  private final Map<String, String> later = new LinkedHashMap<>();
+
   /** How long each of them is as a line. */
   private final Map<String, Integer> sizes = new HashMap<>();
 
@@ -111,11 +114,24 @@ public final class FileDispatchRecords implements DispatchRecords, Identities {
       if (dropped.isPresent()) {
         put(dropped.get(), Optional.empty(), 0);
       } else {
-        DispatchRecord record = RecordJson.read(json, DispatchRecord.class);
+        if (DispatchRecord.FORMAT.later(json)) {
+          later.put(name(json), line);
+        }
+        DispatchRecord record =
+            RecordJson.read(DispatchRecord.FORMAT.upgrade(json, file), DispatchRecord.class);
         put(record.id().runtimeName(), Optional.of(record), line.length());
       }
-    } catch (AgentException.InvalidSpec e) {
+    } catch (AgentException.InvalidSpec | AgentException.Configuration e) {
       LOG.log(System.Logger.Level.ERROR, "cannot read all of " + file + ": " + e.getMessage());
+    }
+  }
+
+  /** Who a container is does not depend on the version, as far as can be foreseen. */
+  private String name(Json json) {
+    try {
+      return RecordJson.read(json.at("id"), ContainerId.class).runtimeName();
+    } catch (AgentException.InvalidSpec _) {
+      return "line " + later.size();
     }
   }
 
@@ -168,12 +184,12 @@ public final class FileDispatchRecords implements DispatchRecords, Identities {
       if (next.isPresent()) {
         requireRoom(next.get().id(), size);
       }
-      if (next.isEmpty() && !kept.containsKey(name)) {
+      if (next.isEmpty() && !kept.containsKey(name) && !later.containsKey(name)) {
         return Change.NONE;
       } else if (!ours || length > 2 * whole + MOST_ADDED) {
         replace(name, next, size);
         return Change.REPLACED;
-      } else if (next.isEmpty() && kept.size() == 1) {
+      } else if (next.isEmpty() && kept.size() == 1 && later.isEmpty()) {
         clear();
       } else {
         add(next.map(RecordJson::write).orElseGet(() -> dropped(name)));
@@ -245,6 +261,13 @@ public final class FileDispatchRecords implements DispatchRecords, Identities {
             out.write(line);
             written.addAndGet(line.length);
           }
+          for (var kept : later.entrySet()) {
+            if (!kept.getKey().equals(name)) {
+              byte[] line = (kept.getValue() + "\n").getBytes(StandardCharsets.UTF_8);
+              out.write(line);
+              written.addAndGet(line.length);
+            }
+          }
         });
     ours = true;
     whole = written.get();
@@ -253,6 +276,7 @@ public final class FileDispatchRecords implements DispatchRecords, Identities {
   }
 
   private void put(String name, Optional<DispatchRecord> next, int size) {
+    later.remove(name);
     if (next.isPresent()) {
       kept.put(name, next.get());
       sizes.put(name, size);

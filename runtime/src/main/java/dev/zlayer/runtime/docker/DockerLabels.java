@@ -2,12 +2,16 @@ package dev.zlayer.runtime.docker;
 
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerSpec;
+import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.json.RecordJson;
+import dev.zlayer.json.StoredFormat;
+import dev.zlayer.oci.ImageRef;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /** Who a container is and what it was made from, as labels that the engine keeps. */
 final class DockerLabels {
@@ -20,6 +24,12 @@ final class DockerLabels {
   private static final String GENERATION = PREFIX + "generation";
   private static final String SPEC = PREFIX + "spec";
 
+  /** Of the spec; a label of its own, so that the spec's is the spec and nothing else. */
+  private static final String VERSION = PREFIX + "spec-version";
+
+  static final StoredFormat FORMAT = StoredFormat.unmarked("the spec of a container");
+  private static final System.Logger LOG = System.getLogger(DockerLabels.class.getName());
+
   private DockerLabels() {}
 
   /** The spec's own labels, and ours over them. */
@@ -27,6 +37,7 @@ final class DockerLabels {
     var labels = new LinkedHashMap<>(spec.labels());
     labels.putAll(identity(agent, id));
     labels.put(SPEC, JsonText.print(RecordJson.write(spec)));
+    labels.put(VERSION, Integer.toString(FORMAT.version()));
     return labels;
   }
 
@@ -50,8 +61,28 @@ final class DockerLabels {
         Long.parseLong(labels.getOrDefault(GENERATION, "0")));
   }
 
-  static ContainerSpec spec(Map<String, String> labels) {
-    return RecordJson.read(JsonText.parse(labels.getOrDefault(SPEC, "{}")), ContainerSpec.class);
+  /** Of one that cannot be read, only what the engine says: it can be shown and removed. */
+  static ContainerSpec spec(Map<String, String> labels, String name, String image) {
+    try {
+      var json = Json.object();
+      JsonText.parse(labels.getOrDefault(SPEC, "{}")).members().forEach(json::put);
+      Optional.ofNullable(labels.get(VERSION))
+          .ifPresent(version -> json.put("version", Long.parseLong(version)));
+      return RecordJson.read(FORMAT.upgrade(json.build(), name), ContainerSpec.class);
+    } catch (AgentException | IllegalArgumentException e) {
+      LOG.log(
+          System.Logger.Level.WARNING,
+          "container %s is known by its labels only: %s".formatted(name, e.getMessage()));
+      return ContainerSpec.of(reference(image)).withLabels(labels);
+    }
+  }
+
+  private static ImageRef reference(String image) {
+    try {
+      return ImageRef.parse(image);
+    } catch (AgentException.InvalidSpec _) {
+      return ImageRef.parse("unknown");
+    }
   }
 
   /** Finds all containers of an agent. */

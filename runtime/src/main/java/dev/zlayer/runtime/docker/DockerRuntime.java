@@ -195,7 +195,7 @@ public final class DockerRuntime implements ContainerRuntime, AutoCloseable {
                 api,
                 dockerId,
                 DockerLabels.id(labels),
-                DockerLabels.spec(labels),
+                DockerLabels.spec(labels, dockerId, item.at("Image").string().orElse("unknown")),
                 item.at("Names").items().stream()
                     .flatMap(name -> name.string().stream())
                     .map(name -> name.replaceFirst("^/", ""))

@@ -3,16 +3,21 @@ package dev.zlayer.runtime.lifecycle;
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.container.Outcome;
+import dev.zlayer.json.StoredFormat;
 import dev.zlayer.oci.Digest;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.function.UnaryOperator;
 
 /** What every record of a container tells, whatever runs it. */
 public interface LifecycleRecord<R extends LifecycleRecord<R>> {
-  /** Of what is written; all earlier ones are read, see {@link RecordVersions}. */
-  int VERSION = 2;
+  /** Version 1 was the whole record in one file, with the same members. */
+  StoredFormat FORMAT = StoredFormat.of("the record of a container", UnaryOperator.identity());
+
+  /** Of what is written; all earlier ones are read. */
+  int VERSION = FORMAT.version();
 
   ContainerId id();
 

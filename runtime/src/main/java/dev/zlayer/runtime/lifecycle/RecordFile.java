@@ -52,7 +52,7 @@ final class RecordFile<R extends Record> {
     }
     byte[] bytes = Files.readAllBytes(file);
     List<byte[]> lines = lines(bytes);
-    Json.Obj whole = RecordVersions.upgrade(file, parse(file, lines, 0));
+    Json.Obj whole = upgrade(file, parse(file, lines, 0));
     boolean cut = bytes[bytes.length - 1] != '\n';
     for (int i = 1; i < lines.size(); i++) {
       boolean last = i == lines.size() - 1;
@@ -69,6 +69,14 @@ final class RecordFile<R extends Record> {
       }
     }
     return Optional.of(RecordJson.read(whole, type));
+  }
+
+  private static Json.Obj upgrade(Path file, Json.Obj whole) throws IOException {
+    try {
+      return LifecycleRecord.FORMAT.upgrade(whole, file);
+    } catch (AgentException.Configuration | AgentException.InvalidSpec e) {
+      throw new IOException(e.getMessage(), e);
+    }
   }
 
   /** At least one, and without their ends; the last need not have had one. */

@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.json.JsonText;
+import dev.zlayer.json.RecordJson;
 import dev.zlayer.oci.ImageRef;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -54,6 +56,25 @@ class FileDispatchRecordsTest {
     Files.write(file, Arrays.copyOf(whole, before + 5));
     FileDispatchRecords.open(directory).save(record(3, "oci"));
     assertThat(later()).containsExactly(ONE, record(3, "oci"));
+  }
+
+  @Test
+  void linesOfALaterVersionAreKeptForTheProgramThatWroteThem() throws Exception {
+    FileDispatchRecords.open(directory).save(ONE);
+    Path file = files().getFirst();
+    String two = JsonText.print(RecordJson.write(TWO)).replace("\"version\":1", "\"version\":99");
+    String odd = "{\"version\":98,\"id\":\"of another shape\"}";
+    Files.writeString(file, Files.readString(file) + two + "\n" + odd + "\n");
+
+    var records = FileDispatchRecords.open(directory);
+    assertThat(records.load()).containsExactly(ONE);
+    records.save(record(3, "oci"));
+    records.delete(ONE.id());
+    records.delete(record(3, "oci").id());
+    assertThat(Files.readAllLines(file)).contains(two, odd);
+    var again = FileDispatchRecords.open(directory);
+    again.delete(TWO.id());
+    assertThat(Files.readAllLines(file)).doesNotContain(two).contains(odd);
   }
 
   @Test

@@ -14,6 +14,7 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.oci.ImageRef;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -29,7 +30,21 @@ class DockerWordsTest {
     Map<String, String> labels = DockerLabels.of("agent", id, spec);
     assertThat(labels).containsEntry("com.zlayer.agent", "agent").containsEntry("team", "späti\n");
     assertThat(DockerLabels.id(labels)).isEqualTo(id);
-    assertThat(DockerLabels.spec(labels)).isEqualTo(spec);
+    assertThat(DockerLabels.spec(labels, "x", "app:1")).isEqualTo(spec);
+  }
+
+  @Test
+  void aSpecOfALaterVersionIsKnownByItsImageAndLabels() {
+    var id = new ContainerId("shop", "web", "blue", 3, 7);
+    var labels = new HashMap<>(DockerLabels.of("agent", id, SPEC));
+    labels.put("com.zlayer.spec-version", "99");
+    assertThat(DockerLabels.id(labels)).isEqualTo(id);
+    assertThat(DockerLabels.spec(labels, "x", "app:1")).isEqualTo(SPEC.withLabels(labels));
+    labels.remove("com.zlayer.spec-version");
+    assertThat(DockerLabels.spec(labels, "x", "app:1")).as("of before versions").isEqualTo(SPEC);
+    labels.put("com.zlayer.spec", "garbage");
+    assertThat(DockerLabels.spec(labels, "x", "sha256:odd name").image().path())
+        .contains("unknown");
   }
 
   @Test
