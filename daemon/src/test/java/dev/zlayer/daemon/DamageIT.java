@@ -58,12 +58,16 @@ class DamageIT {
   }
 
   private Path record(String name) throws IOException {
+    return node.directory.resolve("containers").resolve(directory(name)).resolve("record.json");
+  }
+
+  private String directory(String name) throws IOException {
     try (Stream<Path> paths = Files.list(node.directory.resolve("containers"))) {
       return paths
-          .filter(path -> path.getFileName().toString().startsWith(name + "-"))
+          .map(path -> path.getFileName().toString())
+          .filter(path -> path.startsWith(name + "-"))
           .findFirst()
-          .orElseThrow()
-          .resolve("record.json");
+          .orElseThrow();
     }
   }
 
@@ -73,7 +77,7 @@ class DamageIT {
     try (ChildDaemon first = ChildDaemon.start(node);
         Rest rest = node.rest()) {
       Node.loadImage(rest);
-      for (String name : new String[] {"empty", "garbage", "later", "sound"}) {
+      for (String name : new String[] {"empty", "garbage", "later", "incomplete", "sound"}) {
         create(rest, name, "\"network_mode\":\"none\",");
       }
       before = containers(rest);
@@ -82,21 +86,32 @@ class DamageIT {
     Files.write(record("empty"), new byte[0]);
     Files.writeString(record("garbage"), "\0\0{{");
     Files.writeString(record("later"), "{\"version\":99}\n");
+    Files.writeString(record("incomplete"), "{\"version\":2}\n");
+    Files.write(
+        node.directory.resolve("snapshots").resolve(directory("sound")).resolve("snapshot.json"),
+        new byte[0]);
     try (ChildDaemon _ = ChildDaemon.start(node);
         Rest rest = node.rest()) {
       Map<String, Json> after = containers(rest);
+      String record = record("later").toString();
       assertThat(after.keySet()).isEqualTo(before.keySet());
       assertThat(after.get("sound").at("pid")).isEqualTo(before.get("sound").at("pid"));
-      assertThat(rest.get("/info").expect(200).json().at("damages").strings()).hasSize(3);
+      assertThat(rest.get("/info").expect(200).json().at("damages").strings())
+          .hasSize(4)
+          .anyMatch(text -> text.contains(record) && text.contains("version 99"));
       assertThat(rest.get("/events").expect(200).text()).contains("agent.damaged");
-      for (String name : new String[] {"empty", "garbage", "later"}) {
+      for (String name : new String[] {"empty", "garbage", "later", "incomplete"}) {
         assertThat(after.get(name).at("state").string()).as(name).contains("unknown");
         rest.delete("/containers/" + name + "?force=true").expect(204);
         long pid = before.get(name).at("pid").integer().orElseThrow();
         Awaitility.await().until(() -> ProcessHandle.of(pid).isEmpty());
       }
       assertThat(containers(rest).keySet()).containsExactly("sound");
+      rest.post("/containers/sound/exec", "{\"command\":[\"ls\",\"/bin/sh\"]}").expect(200);
+      rest.delete("/containers/sound?force=true").expect(204);
+      assertThat(Files.list(node.directory.resolve("snapshots"))).isEmpty();
     }
+    assertThat(Files.readString(node.directory.resolve("daemon.log"))).doesNotContain("\tat ");
   }
 
   @ParameterizedTest

@@ -28,6 +28,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 
@@ -40,6 +41,7 @@ public final class ContainersResource implements Resource {
   private final StandaloneContainers standalone;
   private final ServiceTranslator translator;
   private final Supplier<Map<ContainerId, HealthState>> health;
+  private final Predicate<String> deployments;
   private final ContainerLookup references;
 
   /** Whether there was something to remove. */
@@ -50,12 +52,16 @@ public final class ContainersResource implements Resource {
 
   /**
    * @param health of those that are checked
+   * @param deployments whether there is a deployment of this name; containers of one whose record
+   *     cannot be read have nobody else who could remove them
    */
   public ContainersResource(
       ContainerRuntime runtime,
       StandaloneContainers standalone,
       ServiceTranslator translator,
-      Supplier<Map<ContainerId, HealthState>> health) {
+      Supplier<Map<ContainerId, HealthState>> health,
+      Predicate<String> deployments) {
+    this.deployments = deployments;
     this.runtime = runtime;
     this.standalone = standalone;
     this.translator = translator;
@@ -225,9 +231,9 @@ public final class ContainersResource implements Resource {
   }
 
   /** What a deployment has made is kept as the deployment says: it would undo what we do here. */
-  private static void requireOwn(Container container, String instead) {
+  private void requireOwn(Container container, String instead) {
     ContainerId id = container.id();
-    if (!StandaloneContainers.standalone(id)) {
+    if (!StandaloneContainers.standalone(id) && deployments.test(id.deployment())) {
       throw new AgentException.Conflict(
           "container %s belongs to %s, which decides whether it runs: use 'zlayer %s'"
               .formatted(

@@ -52,7 +52,13 @@ public record Resources(
     var all = new ArrayList<Resource>();
     all.add(system);
     all.add(new DeploymentsResource(deployments));
-    all.add(new ContainersResource(runtime, standalone, translator, this::health));
+    all.add(
+        new ContainersResource(
+            runtime,
+            standalone,
+            translator,
+            this::health,
+            name -> deployments.find(name).isPresent()));
     all.add(new ContainerInsideResource(runtime, standalone, () -> secrets.redaction(), clock));
     all.add(new StatsResource(runtime, Pauses.REAL));
     all.add(new JobsResource(jobs, cron, this::definitions));

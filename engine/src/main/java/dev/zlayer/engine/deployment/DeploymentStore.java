@@ -52,7 +52,7 @@ public final class DeploymentStore {
       } catch (RuntimeException e) {
         Quarantine.put(store, DeploymentRecord.KIND, entry, e, now);
         deployments.revisions(entry.key()).stream()
-            .max(Comparator.comparing(Revision::number))
+            .max(Comparator.comparingLong(Revision::number))
             .map(newest -> DeploymentRecord.fresh(entry.key(), now).with(newest))
             .ifPresent(
                 record ->

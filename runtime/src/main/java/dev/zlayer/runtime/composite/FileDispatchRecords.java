@@ -186,7 +186,7 @@ public final class FileDispatchRecords implements DispatchRecords, Identities {
       }
       if (next.isEmpty() && !kept.containsKey(name) && !later.containsKey(name)) {
         return Change.NONE;
-      } else if (!ours || length > 2 * whole + MOST_ADDED) {
+      } else if (!ours || length > 2 * whole + MOST_ADDED || damaged()) {
         replace(name, next, size);
         return Change.REPLACED;
       } else if (next.isEmpty() && kept.size() == 1 && later.isEmpty()) {
@@ -241,6 +241,15 @@ public final class FileDispatchRecords implements DispatchRecords, Identities {
     byte[] line = bytes(json);
     AppendedFile.append(file, length, line);
     length += line.length;
+  }
+
+  /** Somebody else has cut or removed it, so that nothing can be added to it. */
+  private boolean damaged() {
+    try {
+      return Files.size(file) < length;
+    } catch (IOException _) {
+      return true;
+    }
   }
 
   /** A node without containers has an empty file. */

@@ -117,7 +117,7 @@ final class RecordFile<R extends Record> {
   }
 
   private void save(R record, boolean durably) throws IOException {
-    if (written.isEmpty() || length - firstLine > MOST_CHANGES) {
+    if (written.isEmpty() || length - firstLine > MOST_CHANGES || damaged()) {
       replace(record, durably);
       return;
     }
@@ -129,6 +129,15 @@ final class RecordFile<R extends Record> {
     if (durably && !named) {
       AtomicFile.syncName(file);
       named = true;
+    }
+  }
+
+  /** Somebody else has cut it, so that nothing can be added; one that was removed stays removed. */
+  private boolean damaged() {
+    try {
+      return Files.size(file) < length;
+    } catch (IOException _) {
+      return false;
     }
   }
 
