@@ -41,6 +41,7 @@ import dev.zlayer.cli.command.job.JobCommand;
 import dev.zlayer.cli.command.run.RunCommand;
 import dev.zlayer.cli.command.store.NetworkCommand;
 import dev.zlayer.cli.command.store.SecretCommand;
+import dev.zlayer.cli.command.store.TokenCommand;
 import dev.zlayer.cli.command.store.VolumeCommand;
 import java.util.Arrays;
 import java.util.Locale;
@@ -86,6 +87,7 @@ enum Verb {
   SERVE(Heading.NODE),
   DAEMON(Heading.NODE),
   CONFIG(Heading.NODE),
+  TOKEN(Heading.NODE),
   EVENTS(Heading.NODE),
   INFO(Heading.NODE),
   VERSION(Heading.NODE),
@@ -130,6 +132,7 @@ enum Verb {
       case NETWORK -> Optional.of(NetworkCommand.group());
       case DAEMON -> Optional.of(DaemonCommand.group());
       case CONFIG -> Optional.of(ConfigCommand.group());
+      case TOKEN -> Optional.of(TokenCommand.group());
       default -> Optional.empty();
     };
   }
@@ -186,7 +189,7 @@ enum Verb {
       case INFO -> new InfoCommand(session);
       case VERSION -> new VersionCommand(session);
       case COMPLETIONS -> new CompletionsCommand(session);
-      case JOB, CRON, IMAGE, VOLUME, SECRET, NETWORK, DAEMON, CONFIG ->
+      case JOB, CRON, IMAGE, VOLUME, SECRET, NETWORK, DAEMON, CONFIG, TOKEN ->
           throw new IllegalStateException(this + " is a group");
     };
   }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.CommandResult;
 import dev.zlayer.host.process.Processes;
+import dev.zlayer.json.JsonText;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
@@ -131,6 +132,49 @@ class ListenersIT {
       assertThat(result.err()).startsWith("zlayer: ").doesNotContain("\tat ");
     }
     assertThat(from(Map.of("ZLAYER_HOST", "tcp://127.0.0.1:" + port), "ps").code()).isNotZero();
+    assertThat(from(caller("ours", "friend"), "volume", "prune").code()).isZero();
+    assertThat(daemon.ok("events", "--audit"))
+        .contains(" 200 by certificate CN=friend via 127.0.0.1:", "POST /volumes/prune")
+        .contains(" 0 by unknown via 127.0.0.1:", ": TLS -");
+  }
+
+  @Test
+  void tokensWithLimitedRightsAreCreatedUsedListedAndRemoved() throws Exception {
+    Path token = privately("token", TOKEN);
+    start("listen: 127.0.0.1:%d\ntoken_file: %s\n".formatted(port, token));
+    String host = "tcp://127.0.0.1:" + port;
+    String reading = daemon.ok("token", "create", "--read-only", "--name", "dashboard").strip();
+    String one =
+        daemon
+            .ok("token", "create", "--deployment", "shop", "--expires", "1h", "--name", "ci")
+            .strip();
+    Map<String, String> reader = Map.of("ZLAYER_HOST", host, "ZLAYER_TOKEN", reading);
+    Map<String, String> ci = Map.of("ZLAYER_HOST", host, "ZLAYER_TOKEN", one);
+
+    assertThat(daemon.ok("token", "ls"))
+        .contains("dashboard", "read-only", "never", "ci", "deployment shop")
+        .doesNotContain(reading)
+        .doesNotContain(one);
+    assertThat(from(reader, "ps").code()).isZero();
+    CliFixture.Result refused = from(reader, "volume", "prune");
+    assertThat(refused.err()).contains("the token is read-only");
+    assertThat(refused.code()).isEqualTo(2);
+    assertThat(from(ci, "ps").code()).isZero();
+    assertThat(from(ci, "image", "ls").err()).contains("the token is for deployment 'shop' only");
+    assertThat(from(ci, "token", "create", "--read-only").code()).isEqualTo(2);
+    assertThat(from(Map.of(), "token", "create").err()).contains("--read-only");
+
+    assertThat(daemon.ok("token", "rm", "ci").strip()).isEqualTo("ci");
+    assertThat(from(ci, "ps").err()).contains("token").doesNotContain(one);
+    assertThat(from(ci, "ps").code()).isEqualTo(2);
+    String audit = daemon.ok("events", "--audit", "--since", "1h");
+    assertThat(audit)
+        .contains("403 by token dashboard via 127.0.0.1:", "POST /volumes/prune")
+        .contains("201 by user root via unix:", "204 by user root", "DELETE /tokens/{name} name=ci")
+        .contains("401 by unknown via 127.0.0.1:");
+    assertThat(daemon.ok("events", "--audit", "--json").lines())
+        .allSatisfy(line -> assertThat(JsonText.parse(line).at("who").string()).isPresent());
+    assertThat(from(Map.of(), "events", "--audit", "--follow").code()).isEqualTo(2);
   }
 
   @Test

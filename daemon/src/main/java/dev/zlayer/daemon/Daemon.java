@@ -1,5 +1,7 @@
 package dev.zlayer.daemon;
 
+import dev.zlayer.daemon.access.AuditLog;
+import dev.zlayer.daemon.access.TokenStore;
 import dev.zlayer.daemon.config.AgentConfig;
 import dev.zlayer.daemon.config.Configured;
 import dev.zlayer.daemon.http.Action;
@@ -11,6 +13,7 @@ import dev.zlayer.daemon.log.Log;
 import dev.zlayer.daemon.metrics.AgentGauges;
 import dev.zlayer.daemon.rest.Resource;
 import dev.zlayer.daemon.rest.Resources;
+import dev.zlayer.daemon.rest.RouteScopes;
 import dev.zlayer.daemon.rest.SystemResource;
 import dev.zlayer.daemon.rest.doc.OpenApi;
 import java.time.InstantSource;
@@ -23,6 +26,8 @@ import java.util.Optional;
 public final class Daemon implements AutoCloseable {
   private final Agent agent;
   private final IdempotencyKeys idempotency;
+  private final TokenStore tokens;
+  private final AuditLog audit;
   private final HttpListener door;
   private final Parts parts;
 
@@ -33,11 +38,18 @@ public final class Daemon implements AutoCloseable {
     Optional<TcpListener> tcp = TcpSettings.of(config);
     this.agent = parts.start("the agent", () -> Agent.open(config, env, log));
     this.idempotency = new IdempotencyKeys(agent.store(), InstantSource.system());
+    this.tokens =
+        parts.make("the tokens", () -> TokenStore.open(agent.store(), InstantSource.system()));
+    this.audit =
+        parts.make(
+            "the audit log",
+            () -> AuditLog.open(agent.store(), InstantSource.system(), config.auditRecords(), log));
+    var access = new HttpListener.Access(tokens, RouteScopes::of, audit);
     var router = new Router(routes(resources(configured, env)));
     this.door =
         parts.start(
             "the HTTP listener",
-            () -> HttpListener.open(sockets(config), tcp, router, agent.metrics(), log));
+            () -> HttpListener.open(sockets(config), tcp, router, access, agent.metrics(), log));
   }
 
   /** Returns when it serves; see {@link Agent#open}. */
@@ -91,6 +103,8 @@ public final class Daemon implements AutoCloseable {
                 agent.volumes(),
                 agent.networks(),
                 agent.store(),
+                tokens,
+                audit,
                 InstantSource.system())
             .all());
     return resources;

@@ -52,7 +52,9 @@ final class IdempotencyKeys {
       throw new AgentException.InvalidSpec(
           "%s has 1 to %d characters".formatted(HEADER, LONGEST_KEY));
     }
-    String name = route.template() + " " + key.get();
+    // what one deployment's token has sent is no answer to another's
+    String name =
+        route.template() + call.deployment().map(own -> " of " + own).orElse("") + " " + key.get();
     try (var _ = locks.lock(name)) {
       Optional<ApiResponse> kept = find(name);
       if (kept.isPresent()) {

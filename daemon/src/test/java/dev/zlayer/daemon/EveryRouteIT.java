@@ -278,6 +278,17 @@ class EveryRouteIT {
   }
 
   @Test
+  @Order(6)
+  void tokensAndAudit() throws Exception {
+    Json made = rest.post("/tokens", "{\"read_only\":true,\"name\":\"ro\"}").expect(201).json();
+    assertThat(made.at("secret").string()).isPresent();
+    assertThat(get("/tokens").items()).hasSize(1);
+    rest.delete("/tokens/ro").expect(204);
+    assertThat(get("/tokens").items()).isEmpty();
+    assertThat(rest.get("/audit?since=1h").expect(200).text()).contains("DELETE", "/tokens/{name}");
+  }
+
+  @Test
   @Order(7)
   void noRouteIsLeftOut() throws Exception {
     String figures = rest.get("/metrics").expect(200).text().replace("*}", "}");

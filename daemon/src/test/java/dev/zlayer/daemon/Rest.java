@@ -12,6 +12,7 @@ import dev.zlayer.task.Deadline;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 
 /** A caller of the REST door, as any program could be one. */
 final class Rest implements AutoCloseable {
@@ -20,6 +21,7 @@ final class Rest implements AutoCloseable {
   private static final String PREFIX = "/api/v1";
 
   private final HttpClient client;
+  private final Optional<String> token;
 
   /** What came back. */
   record Reply(int status, HttpHeaders headers, String text) {
@@ -41,7 +43,27 @@ final class Rest implements AutoCloseable {
   }
 
   Rest(HttpAddress address) {
+    this(address, Optional.empty());
+  }
+
+  private Rest(HttpAddress address, Optional<String> token) {
     this.client = HttpClient.open(address);
+    this.token = token;
+  }
+
+  /** By TCP, with a token. */
+  static Rest with(String token, int port) {
+    return new Rest(new HttpAddress.Tcp("127.0.0.1", port), Optional.of(token));
+  }
+
+  private HttpHeaders headers() {
+    return token
+        .map(secret -> HttpHeaders.of("Authorization", "Bearer " + secret))
+        .orElse(HttpHeaders.NONE);
+  }
+
+  private HttpRequest authorized(HttpRequest request) {
+    return token.map(secret -> request.with("Authorization", "Bearer " + secret)).orElse(request);
   }
 
   static Rest on(Path socket) {
@@ -77,7 +99,7 @@ final class Rest implements AutoCloseable {
   }
 
   Reply send(HttpRequest request) throws InterruptedException {
-    try (HttpResponse response = client.send(request, Deadline.after(PATIENCE))) {
+    try (HttpResponse response = client.send(authorized(request), Deadline.after(PATIENCE))) {
       return new Reply(response.status(), response.headers(), response.text(MOST));
     }
   }
@@ -85,14 +107,14 @@ final class Rest implements AutoCloseable {
   /** The bytes of a body. */
   byte[] bytes(String path) throws InterruptedException {
     try (HttpResponse response =
-        client.send(HttpRequest.get(PREFIX + path), Deadline.after(PATIENCE))) {
+        client.send(authorized(HttpRequest.get(PREFIX + path)), Deadline.after(PATIENCE))) {
       return response.bytes(MOST);
     }
   }
 
   /** An answer that goes on; the caller closes it. */
   HttpResponse open(HttpRequest request) throws InterruptedException {
-    return client.send(request, Deadline.none());
+    return client.send(authorized(request), Deadline.none());
   }
 
   HttpResponse open(String path) throws InterruptedException {
@@ -101,7 +123,7 @@ final class Rest implements AutoCloseable {
 
   WebSocket socket(String path) throws InterruptedException {
     return switch (WebSocket.open(
-        client, PREFIX + path, HttpHeaders.NONE, 1 << 20, Deadline.after(PATIENCE))) {
+        client, PREFIX + path, headers(), 1 << 20, Deadline.after(PATIENCE))) {
       case WebSocket.Opened.Accepted(WebSocket socket) -> socket;
       case WebSocket.Opened.Refused(HttpResponse response) ->
           throw new AssertionError(response.status() + ": " + response.text(MOST));

@@ -24,6 +24,24 @@ public final class EventLines {
         .stripTrailing();
   }
 
+  /** One record of the audit log. */
+  public static String audit(Json record) {
+    String object =
+        record.at("object").members().entrySet().stream()
+            .map(name -> name.getKey() + "=" + text(name.getValue()))
+            .collect(Collectors.joining(" "));
+    return "%s %s by %s via %s: %s %s %s"
+        .formatted(
+            record.at("time").string().orElse("-"),
+            record.at("status").integer().map(String::valueOf).orElse("-"),
+            record.at("who").string().orElse("-"),
+            record.at("remote").string().or(() -> record.at("listener").string()).orElse("-"),
+            record.at("method").string().orElse("-"),
+            record.at("route").string().orElse("-"),
+            object)
+        .stripTrailing();
+  }
+
   /** Of a failure only the message: the rest repeats what the event says. */
   private static Json brief(Json fact) {
     return fact.at("message").isNull() ? fact : fact.at("message");

@@ -63,6 +63,10 @@ public record AgentConfig(
         int jobQueue,
     @Doc("Newest events that are kept.") @Default("100000") @Range(min = 1000, max = 100000000)
         int events,
+    @Doc("Newest records of the audit log that are kept.")
+        @Default("100000")
+        @Range(min = 1000, max = 10000000)
+        int auditRecords,
     @Doc("Whether init.host_run may run commands on the machine itself.") @Default("false")
         boolean hostCommands,
     @Doc("The directory of registries.json: mirrors, certificates, plain HTTP.")

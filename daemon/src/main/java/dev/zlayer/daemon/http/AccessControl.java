@@ -4,36 +4,51 @@ import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Function;
 import org.eclipse.jetty.server.Request;
 
 /**
- * Who may come in, by the door they came to. Pages of browsers may not: no request with an {@code
- * Origin} is served, so that no site a person visits can use their access. On TCP the {@code Host}
- * has to be one of ours, so that a foreign name that leads here gets nothing.
+ * Who may do what, by the listener they use and the token they show. Pages of browsers may do
+ * nothing: no request with an {@code Origin} is served, so that no site a person visits can use
+ * their access. On TCP the {@code Host} has to be one of ours, so that a foreign name that resolves
+ * to this address gets nothing.
  */
 final class AccessControl {
+  private static final String BEARER = "Bearer ";
+
   /**
-   * One door.
+   * One listener.
    *
-   * @param token what a caller has to show
-   * @param hosts names under which this door may be called; empty for any
+   * @param token what a caller has to show, unless it shows a scoped one
+   * @param tokens whether scoped tokens count here
+   * @param hosts names under which this listener may be called; empty for any
    */
-  record Rules(boolean readOnly, Optional<String> token, Set<String> hosts) {
+  record Rules(
+      String name, boolean readOnly, Optional<String> token, boolean tokens, Set<String> hosts) {
     Rules {
       hosts = Set.copyOf(hosts);
     }
   }
 
-  private final Map<String, Rules> doors;
+  private final Map<String, Rules> listeners;
+  private final Tokens tokens;
+  private final Function<Route, DeploymentScope> scopes;
+  private final TokenConnections connections = new TokenConnections();
 
   /** Rules by the name of the connector. */
-  AccessControl(Map<String, Rules> doors) {
-    this.doors = Map.copyOf(doors);
+  AccessControl(
+      Map<String, Rules> listeners, Tokens tokens, Function<Route, DeploymentScope> scopes) {
+    this.listeners = Map.copyOf(listeners);
+    this.tokens = tokens;
+    this.scopes = scopes;
+    tokens.onRemoved(connections::close);
   }
 
-  void admit(Request request) {
+  /** Who sends this; throws {@link AccessDenied} for one who may send nothing. */
+  Caller admit(Request request) {
     Rules rules = rules(request);
     if (request.getHeaders().get("Origin") != null) {
       throw AccessDenied.forbidden("requests from browsers are rejected");
@@ -43,19 +58,89 @@ final class AccessControl {
           "'%s' is not a name of this agent: add it to 'hosts' in its configuration"
               .formatted(host(request)));
     }
-    if (rules.token().isPresent() && !shows(request, rules.token().get())) {
+    return rules.tokens() ? remote(request, rules) : local(request, rules);
+  }
+
+  private static Caller local(Request request, Rules rules) {
+    return new Caller(
+        rules.name(),
+        PeerNames.user(request),
+        rules.readOnly() ? new Caller.Access.ReadOnly() : new Caller.Access.Full(),
+        Optional.empty());
+  }
+
+  private Caller remote(Request request, Rules rules) {
+    Optional<String> certificate = PeerNames.certificate(request);
+    String shown = request.getHeaders().get("Authorization");
+    if (shown == null) {
+      if (rules.token().isPresent() || certificate.isEmpty()) {
+        throw AccessDenied.unauthorized();
+      }
+      return new Caller(
+          rules.name(), certificate.get(), new Caller.Access.Full(), Optional.empty());
+    }
+    if (rules.token().isPresent() && equal(shown, BEARER + rules.token().get())) {
+      return new Caller(
+          rules.name(),
+          certificate.map(subject -> "token_file, " + subject).orElse("token_file"),
+          new Caller.Access.Full(),
+          Optional.empty());
+    }
+    Tokens.Token token =
+        Optional.of(shown)
+            .filter(text -> text.startsWith(BEARER))
+            .flatMap(text -> tokens.find(text.substring(BEARER.length())))
+            .orElseThrow(AccessDenied::unauthorized);
+    connections.add(token, request);
+    if (tokens.find(shown.substring(BEARER.length())).isEmpty()) {
+      connections.close(token.id()); // removed while the connection was being remembered
       throw AccessDenied.unauthorized();
+    }
+    String who = "token " + token.name();
+    return new Caller(
+        rules.name(),
+        certificate.map(subject -> who + ", " + subject).orElse(who),
+        token.access(),
+        Optional.of(token.id()));
+  }
+
+  /** Whether the caller may use the route for what its path names. */
+  void admit(Caller caller, Router.Match match) {
+    switch (caller.access()) {
+      case Caller.Access.Full() -> {}
+      case Caller.Access.ReadOnly() -> {
+        if (!match.route().viewable()) {
+          throw AccessDenied.forbidden(
+              caller.token().isPresent()
+                  ? "the token is read-only"
+                  : "the read-only socket does not offer this");
+        }
+      }
+      case Caller.Access.Deployment(String name) -> {
+        DeploymentScope scope = scopes.apply(match.route());
+        boolean allowed =
+            scope != DeploymentScope.DENIED
+                && (scope != DeploymentScope.PATH || name.equals(named(match)));
+        if (!allowed) {
+          throw AccessDenied.forbidden("the token is for deployment '%s' only".formatted(name));
+        }
+      }
     }
   }
 
-  void admit(Request request, Route route) {
-    if (rules(request).readOnly() && !route.viewable()) {
-      throw AccessDenied.forbidden("the read-only socket does not offer this");
-    }
+  private static String named(Router.Match match) {
+    String deployment = match.variables().get("deployment");
+    return Objects.requireNonNullElseGet(
+        deployment, () -> match.variables().getOrDefault("name", ""));
+  }
+
+  /** The name of the listener that a request came to. */
+  String listener(Request request) {
+    return rules(request).name();
   }
 
   private Rules rules(Request request) {
-    Rules rules = doors.get(request.getConnectionMetaData().getConnector().getName());
+    Rules rules = listeners.get(request.getConnectionMetaData().getConnector().getName());
     if (rules == null) {
       throw AccessDenied.forbidden("this listener has no access rules");
     }
@@ -68,11 +153,8 @@ final class AccessControl {
   }
 
   /** Compares in a time that does not depend on how much is right. */
-  private static boolean shows(Request request, String token) {
-    String header = request.getHeaders().get("Authorization");
-    return header != null
-        && MessageDigest.isEqual(
-            header.getBytes(StandardCharsets.UTF_8),
-            ("Bearer " + token).getBytes(StandardCharsets.UTF_8));
+  private static boolean equal(String one, String other) {
+    return MessageDigest.isEqual(
+        one.getBytes(StandardCharsets.UTF_8), other.getBytes(StandardCharsets.UTF_8));
   }
 }

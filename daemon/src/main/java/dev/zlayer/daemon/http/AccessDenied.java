@@ -26,10 +26,12 @@ public final class AccessDenied extends RuntimeException {
 
   static AccessDenied unauthorized() {
     return new AccessDenied(
-        401, "Unauthorized", "a bearer token is required: send 'Authorization: Bearer TOKEN'");
+        401,
+        "Unauthorized",
+        "a valid bearer token is required: send 'Authorization: Bearer TOKEN'");
   }
 
-  static AccessDenied forbidden(String detail) {
+  public static AccessDenied forbidden(String detail) {
     return new AccessDenied(403, "Forbidden", detail);
   }
 

@@ -30,8 +30,11 @@ public final class ApiRequest {
   /** Bodies that are read whole are small: a deployment file may have a mebibyte. */
   private static final int LARGEST_BODY = 1 << 20;
 
+  private static final String DEPLOYMENT = "deployment";
+
   private final Transport wire;
   private final Map<String, String> path;
+  private final Caller caller;
 
   /** The request below, as far as routes need it. */
   public interface Transport {
@@ -48,9 +51,10 @@ public final class ApiRequest {
     Optional<String> remote();
   }
 
-  ApiRequest(Transport wire, Map<String, String> path) {
+  ApiRequest(Transport wire, Map<String, String> path, Caller caller) {
     this.wire = wire;
     this.path = Map.copyOf(path);
+    this.caller = caller;
   }
 
   public String id() {
@@ -59,6 +63,11 @@ public final class ApiRequest {
 
   public Optional<String> remote() {
     return wire.remote();
+  }
+
+  /** The only deployment whose things the caller may see and change; all when empty. */
+  public Optional<String> deployment() {
+    return caller.deployment();
   }
 
   /** A variable of the route's template. */
@@ -75,7 +84,17 @@ public final class ApiRequest {
     if (values.size() > 1) {
       throw AccessDenied.malformed("the parameter '" + name + "' is given twice");
     }
-    return values.stream().findFirst().filter(value -> !value.isEmpty());
+    Optional<String> given = values.stream().findFirst().filter(value -> !value.isEmpty());
+    return name.equals(DEPLOYMENT) && deployment().isPresent() ? own(given) : given;
+  }
+
+  /** A caller that is limited to a deployment means that one. */
+  private Optional<String> own(Optional<String> given) {
+    if (given.isPresent() && !given.equals(deployment())) {
+      throw AccessDenied.forbidden(
+          "the token is for deployment '%s' only".formatted(deployment().orElseThrow()));
+    }
+    return deployment();
   }
 
   public String required(String name) {

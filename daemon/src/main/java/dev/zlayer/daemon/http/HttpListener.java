@@ -19,6 +19,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Function;
 import org.eclipse.jetty.http.HttpHeader;
 import org.eclipse.jetty.server.Connector;
 import org.eclipse.jetty.server.HttpConfiguration;
@@ -45,6 +46,13 @@ public final class HttpListener implements AutoCloseable {
   /** A socket file, who may use it, and whether only for looking. */
   public record UnixSocket(Path path, Optional<String> group, boolean readOnly) {}
 
+  /** What decides on callers and keeps what they do. */
+  public record Access(Tokens tokens, Function<Route, DeploymentScope> scopes, AuditSink audit) {
+    /** No scoped tokens, and nothing is kept. */
+    public static final Access NONE =
+        new Access(Tokens.NONE, _ -> DeploymentScope.DENIED, AuditSink.NONE);
+  }
+
   private HttpListener(Server server, List<UnixSocket> sockets) {
     this.server = server;
     this.sockets = List.copyOf(sockets);
@@ -59,6 +67,7 @@ public final class HttpListener implements AutoCloseable {
       List<UnixSocket> sockets,
       Optional<TcpListener> tcp,
       Router router,
+      Access access,
       HttpObserver observer,
       Log log) {
     var threads = new QueuedThreadPool(16, 2);
@@ -76,15 +85,22 @@ public final class HttpListener implements AutoCloseable {
       server.addConnector(connector);
       rules.put(
           connector.getName(),
-          new AccessControl.Rules(socket.readOnly(), Optional.empty(), Set.of()));
+          new AccessControl.Rules(
+              connector.getName(), socket.readOnly(), Optional.empty(), false, Set.of()));
     }
     tcp.ifPresent(
         door -> {
-          Connector connector = door.connector(server, http());
+          Connector connector = door.connector(server, http(), access.audit());
           server.addConnector(connector);
           rules.put(connector.getName(), door.rules());
         });
-    server.setHandler(new RequestHandler(router, new AccessControl(rules), observer, log));
+    server.setHandler(
+        new RequestHandler(
+            router,
+            new AccessControl(rules, access.tokens(), access.scopes()),
+            access.audit(),
+            observer,
+            log));
     server.setErrorHandler(HttpListener::refused);
     ServerWebSocketContainer webSockets = ServerWebSocketContainer.ensure(server);
     webSockets.setIdleTimeout(Duration.ZERO);

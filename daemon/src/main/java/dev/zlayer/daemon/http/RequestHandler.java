@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.IntConsumer;
 import org.eclipse.jetty.http.HttpHeader;
 import org.eclipse.jetty.io.Content;
 import org.eclipse.jetty.io.EofException;
@@ -32,14 +33,20 @@ final class RequestHandler extends Handler.Abstract {
   private static final Set<String> METHODS =
       Set.of("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH");
 
+  /** The status of a request whose caller has closed the connection, as proxies log it. */
+  private static final int CLOSED = 499;
+
   private final Router router;
-  private final AccessControl threshold;
+  private final AccessControl access;
+  private final AuditSink audit;
   private final HttpObserver observer;
   private final Log log;
 
-  RequestHandler(Router router, AccessControl threshold, HttpObserver observer, Log log) {
+  RequestHandler(
+      Router router, AccessControl access, AuditSink audit, HttpObserver observer, Log log) {
     this.router = router;
-    this.threshold = threshold;
+    this.access = access;
+    this.audit = audit;
     this.observer = observer;
     this.log = log;
   }
@@ -50,22 +57,39 @@ final class RequestHandler extends Handler.Abstract {
     response.getHeaders().put("X-Request-Id", id);
     // long answers and long waits are what this door is for; only idle connections are closed
     request.addIdleTimeoutListener(_ -> false);
+    var exchange = new Exchange(request, response, callback, id);
     String template = "-";
     try (var timing = observer.begin()) {
       try {
-        threshold.admit(request);
+        Caller caller = admitted(exchange);
         Router.Match match = router.find(request.getMethod(), path(request));
         template = match.route().template();
-        threshold.admit(request, match.route());
-        var call = new ApiRequest(new RequestTransport(request, id), match.variables());
-        send(match.route().action().answer(call), request, response, callback, id);
+        var transport = new RequestTransport(request, id);
+        if (match.route().changes()) {
+          exchange.record =
+              status -> audit.changed(AuditEntries.of(request, caller, match, transport, status));
+        }
+        access.admit(caller, match);
+        var call = new ApiRequest(transport, match.variables(), caller);
+        Optional<String> _ = call.query("deployment"); // another's is refused before anything else
+        send(match.route().action().answer(call), exchange);
       } catch (InterruptedException | IOException | RuntimeException e) {
-        fail(e, request, response, callback, id);
+        fail(e, exchange);
       }
       timing.end(label(request.getMethod()), template, response.getStatus());
       note(request, response, id);
     }
     return true;
+  }
+
+  private Caller admitted(Exchange exchange) {
+    try {
+      return access.admit(exchange.request);
+    } catch (AccessDenied e) {
+      audit.unauthenticated(
+          AuditEntries.unknown(exchange.request, access.listener(exchange.request), e.status()));
+      throw e;
+    }
   }
 
   /** Anybody can make up methods, and each label is kept for good. */
@@ -96,17 +120,21 @@ final class RequestHandler extends Handler.Abstract {
     return path;
   }
 
-  private void send(
-      ApiResponse answer, Request request, Response response, Callback callback, String id)
+  private void send(ApiResponse answer, Exchange exchange)
       throws IOException, InterruptedException {
+    Request request = exchange.request;
+    Response response = exchange.response;
     switch (answer) {
-      case ApiResponse.Whole whole -> whole(whole, request, response, callback);
+      case ApiResponse.Whole whole -> {
+        exchange.ended(whole.status());
+        whole(whole, exchange);
+      }
       case ApiResponse.Later later -> {
         ApiResponse made;
         try (var _ = watched(request, response)) {
           made = later.maker().make();
         }
-        send(made, request, response, callback, id);
+        send(made, exchange);
       }
       case ApiResponse.Bytes bytes -> {
         headers(response, bytes.type(), bytes.headers());
@@ -114,13 +142,14 @@ final class RequestHandler extends Handler.Abstract {
           var out = Content.Sink.asOutputStream(response);
           out.flush();
           bytes.writer().write(out);
+          exchange.ended(200);
           out.close();
         }
-        callback.succeeded();
+        exchange.callback.succeeded();
       }
       case ApiResponse.Lines lines -> {
         headers(response, ApiRequest.LINES, Map.of());
-        lines(lines, request, response, callback, id);
+        lines(lines, exchange);
       }
       case ApiResponse.Events events -> {
         headers(response, ApiRequest.EVENTS, Map.of("Cache-Control", "no-store"));
@@ -130,31 +159,36 @@ final class RequestHandler extends Handler.Abstract {
           events.writer().write(new StreamWriter(out));
           out.close();
         }
-        callback.succeeded();
+        exchange.callback.succeeded();
       }
-      case ApiResponse.Socket socket -> upgrade(socket, request, response, callback);
+      case ApiResponse.Socket socket -> {
+        exchange.ended(101); // what is said there may take days
+        upgrade(socket, request, response, exchange.callback);
+      }
     }
   }
 
-  private void lines(
-      ApiResponse.Lines lines, Request request, Response response, Callback callback, String id)
+  private void lines(ApiResponse.Lines lines, Exchange exchange)
       throws IOException, InterruptedException {
-    try (var departure = watched(request, response)) {
-      var out = Content.Sink.asOutputStream(response);
+    try (var departure = watched(exchange.request, exchange.response)) {
+      var out = Content.Sink.asOutputStream(exchange.response);
       var outlet = new StreamWriter(out);
       try {
         lines.writer().write(outlet);
       } catch (RuntimeException e) {
-        if (departure.gone() || !response.isCommitted()) {
+        if (departure.gone() || !exchange.response.isCommitted()) {
           throw e;
         }
-        tell(e, id);
-        outlet.add(ProblemDocument.of(e).line(id));
+        tell(e, exchange.id);
+        var problem = ProblemDocument.of(e);
+        exchange.ended(problem.status());
+        outlet.add(problem.line(exchange.id));
       }
+      exchange.ended(200);
       outlet.flush();
       out.close();
     }
-    callback.succeeded();
+    exchange.callback.succeeded();
   }
 
   private static DisconnectWatcher watched(Request request, Response response) {
@@ -172,16 +206,17 @@ final class RequestHandler extends Handler.Abstract {
     }
   }
 
-  private static void whole(
-      ApiResponse.Whole whole, Request request, Response response, Callback callback) {
+  private static void whole(ApiResponse.Whole whole, Exchange exchange) {
+    Response response = exchange.response;
     response.setStatus(whole.status());
     if (!whole.type().isEmpty()) {
       response.getHeaders().put(HttpHeader.CONTENT_TYPE, whole.type());
       response.getHeaders().put(HttpHeader.CONTENT_LENGTH, whole.body().length);
     }
     whole.headers().forEach((name, value) -> response.getHeaders().put(name, value));
-    boolean head = request.getMethod().equals("HEAD");
-    response.write(true, head ? ByteBuffer.allocate(0) : ByteBuffer.wrap(whole.body()), callback);
+    boolean head = exchange.request.getMethod().equals("HEAD");
+    response.write(
+        true, head ? ByteBuffer.allocate(0) : ByteBuffer.wrap(whole.body()), exchange.callback);
   }
 
   private static void upgrade(
@@ -193,25 +228,33 @@ final class RequestHandler extends Handler.Abstract {
     }
   }
 
-  private void fail(
-      Throwable thrown, Request request, Response response, Callback callback, String id) {
+  private void fail(Throwable thrown, Exchange exchange) {
     if (thrown instanceof InterruptedException || thrown instanceof EofException) {
-      callback.failed(new EofException("the client disconnected")); // nobody reads an answer
+      exchange.ended(CLOSED);
+      exchange.callback.failed(
+          new EofException("the client disconnected")); // nobody reads an answer
       return;
     }
-    tell(thrown, id);
-    if (response.isCommitted()) {
-      callback.failed(thrown); // the connection breaks, so that half an answer is not taken for one
-      return;
-    }
+    tell(thrown, exchange.id);
     var problem = ProblemDocument.of(thrown);
-    response.getHeaders().remove(HttpHeader.TRANSFER_ENCODING).remove(HttpHeader.CONTENT_LENGTH);
+    exchange.ended(problem.status());
+    if (exchange.response.isCommitted()) {
+      // the connection breaks, so that half an answer is not taken for one
+      exchange.callback.failed(thrown);
+      return;
+    }
+    exchange
+        .response
+        .getHeaders()
+        .remove(HttpHeader.TRANSFER_ENCODING)
+        .remove(HttpHeader.CONTENT_LENGTH);
     whole(
         new ApiResponse.Whole(
-            problem.status(), ProblemDocument.TYPE, JsonText.bytes(problem.json(id)), Map.of()),
-        request,
-        response,
-        callback);
+            problem.status(),
+            ProblemDocument.TYPE,
+            JsonText.bytes(problem.json(exchange.id)),
+            Map.of()),
+        exchange);
   }
 
   /** What is our fault is logged with its stack, all else is the caller's to read. */
@@ -221,6 +264,28 @@ final class RequestHandler extends Handler.Abstract {
             && !(thrown instanceof AgentException known && known.blame() != Blame.SELF);
     if (ours) {
       log.error("a request failed", thrown, Map.of("request_id", id));
+    }
+  }
+
+  /** A request and its answer; the end of a change is recorded once, before the caller reads it. */
+  private static final class Exchange {
+    final Request request;
+    final Response response;
+    final Callback callback;
+    final String id;
+    IntConsumer record = _ -> {};
+
+    Exchange(Request request, Response response, Callback callback, String id) {
+      this.request = request;
+      this.response = response;
+      this.callback = callback;
+      this.id = id;
+    }
+
+    void ended(int status) {
+      IntConsumer once = record;
+      record = _ -> {};
+      once.accept(status);
     }
   }
 

@@ -3,6 +3,7 @@ package dev.zlayer.daemon.http;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.UnaryOperator;
 
 /**
@@ -26,6 +27,10 @@ public record Route(
     boolean frees,
     Action action) {
   private static final String KEY = "Idempotency-Key";
+
+  /** They are asked with POST and change nothing. */
+  private static final Set<String> QUESTIONS =
+      Set.of("/containers/{ref}/wait", "/deployments/{name}/diff");
 
   public Route {
     parameters = List.copyOf(parameters);
@@ -113,6 +118,12 @@ public record Route(
         KEY,
         "A repeated request with the same key within a day changes nothing and gets the first"
             + " answer.");
+  }
+
+  /** Whether it changes something or reaches into a container, and so belongs in the audit log. */
+  public boolean changes() {
+    boolean reads = method.equals("GET") || method.equals("HEAD") || QUESTIONS.contains(template);
+    return !reads || results.stream().anyMatch(result -> result.status() == 101);
   }
 
   public boolean repeatable() {

@@ -4,9 +4,11 @@ import java.net.InetSocketAddress;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import javax.net.ssl.SSLContext;
+import org.eclipse.jetty.io.ssl.SslHandshakeListener;
 import org.eclipse.jetty.server.Connector;
 import org.eclipse.jetty.server.HttpConfiguration;
 import org.eclipse.jetty.server.HttpConnectionFactory;
@@ -30,6 +32,8 @@ public record TcpListener(
     boolean clientCertificates,
     Optional<String> token,
     List<String> hosts) {
+  private static final String NAME = "tcp";
+
   public TcpListener {
     hosts = List.copyOf(hosts);
     if (token.isEmpty() && !(tls.isPresent() && clientCertificates)) {
@@ -37,7 +41,7 @@ public record TcpListener(
     }
   }
 
-  Connector connector(Server server, HttpConfiguration http) {
+  Connector connector(Server server, HttpConfiguration http, AuditSink audit) {
     ServerConnector connector;
     if (tls.isPresent()) {
       http.addCustomizer(new SecureRequestCustomizer(false));
@@ -58,14 +62,31 @@ public record TcpListener(
     connector.setPort(address.getPort());
     connector.setIdleTimeout(60_000);
     connector.setAcceptQueueSize(HttpListener.BACKLOG);
-    connector.setName("tcp");
+    connector.setName(NAME);
+    connector.addBean(new RefusedHandshakes(audit));
     return connector;
+  }
+
+  /** Callers without the right certificate never get as far as a request. */
+  private record RefusedHandshakes(AuditSink audit) implements SslHandshakeListener {
+    @Override
+    public void handshakeFailed(Event event, Throwable failure) {
+      audit.unauthenticated(
+          new AuditSink.Entry(
+              NAME,
+              "unknown",
+              AuditEntries.address(event.getEndPoint().getRemoteSocketAddress()),
+              "TLS",
+              "-",
+              Map.of(),
+              0));
+    }
   }
 
   AccessControl.Rules rules() {
     Set<String> names = new HashSet<>(Set.of("localhost", "127.0.0.1", "[::1]"));
     names.add(address.getHostString().toLowerCase(Locale.ROOT));
     hosts.forEach(host -> names.add(host.toLowerCase(Locale.ROOT)));
-    return new AccessControl.Rules(false, token, names);
+    return new AccessControl.Rules(NAME, false, token, true, names);
   }
 }

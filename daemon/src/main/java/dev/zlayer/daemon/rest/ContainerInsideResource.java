@@ -5,6 +5,7 @@ import dev.zlayer.container.FileChange;
 import dev.zlayer.container.PathStat;
 import dev.zlayer.container.ProcessTable;
 import dev.zlayer.container.TerminalSize;
+import dev.zlayer.daemon.http.AccessDenied;
 import dev.zlayer.daemon.http.ApiRequest;
 import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.daemon.http.Route;
@@ -123,10 +124,12 @@ public final class ContainerInsideResource implements Resource {
   }
 
   private ApiResponse exec(ApiRequest call) throws InterruptedException {
+    Container container = container(call);
     Exec wanted = call.body(Exec.class);
     requireCommand(wanted.command());
+    requireAllRights(call, wanted.privileged());
     return ExecLines.run(
-        container(call),
+        container,
         new ExecSpec(
             wanted.command(),
             wanted.env(),
@@ -144,13 +147,24 @@ public final class ContainerInsideResource implements Resource {
     }
   }
 
+  /** All capabilities reach beyond the container, and so beyond a token of one deployment. */
+  private static void requireAllRights(ApiRequest call, boolean privileged) {
+    if (privileged && call.deployment().isPresent()) {
+      throw AccessDenied.forbidden(
+          "the token is for deployment '%s' only and runs no privileged processes"
+              .formatted(call.deployment().get()));
+    }
+  }
+
   private ApiResponse execSocket(ApiRequest call) {
+    Container container = container(call);
     List<String> command = call.queries("command");
     requireCommand(command);
+    requireAllRights(call, call.flag("privileged", false));
     boolean terminal = call.flag("tty", false);
     return Streams.exec(
         call,
-        container(call),
+        container,
         new ExecSpec(
             command,
             env(call),
@@ -245,6 +259,6 @@ public final class ContainerInsideResource implements Resource {
   }
 
   private Container container(ApiRequest call) {
-    return references.find(call.path("ref"));
+    return references.find(call);
   }
 }

@@ -1,6 +1,7 @@
 package dev.zlayer.daemon.rest;
 
 import dev.zlayer.container.ContainerId;
+import dev.zlayer.daemon.http.ApiRequest;
 import dev.zlayer.daemon.standalone.StandaloneContainers;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Container;
@@ -24,6 +25,17 @@ public final class ContainerLookup {
     this.runtime = runtime;
   }
 
+  /** The container that a request names, among those that its caller may see. */
+  Container find(ApiRequest call) {
+    if (call.deployment().isEmpty()) {
+      return find(call.path("ref"));
+    }
+    String own = call.deployment().get();
+    List<Container> visible =
+        runtime.list().stream().filter(one -> one.id().deployment().equals(own)).toList();
+    return find(call.path("ref"), visible);
+  }
+
   /**
    * By its runtime name or a unique beginning of it, its own name, or {@code
    * deployment:service[:replica]}, where colons and slashes are the same.
@@ -36,7 +48,10 @@ public final class ContainerLookup {
     if (known.isPresent()) {
       return known.get();
     }
-    List<Container> all = runtime.list();
+    return find(reference, runtime.list());
+  }
+
+  private static Container find(String reference, List<Container> all) {
     String path = reference.replace(':', '/');
     boolean derived = RUNTIME_NAME.matcher(reference).matches();
     List<Predicate<Container>> ways =

@@ -318,6 +318,6 @@ public final class ContainersResource implements Resource {
   }
 
   private Container container(ApiRequest call) {
-    return references.find(call.path("ref"));
+    return references.find(call);
   }
 }

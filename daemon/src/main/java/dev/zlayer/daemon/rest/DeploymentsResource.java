@@ -37,6 +37,7 @@ public final class DeploymentsResource implements Resource {
   private static final Duration USUAL_WAIT = Duration.ofSeconds(60);
 
   private final Deployments deployments;
+  private final LimitedUpdates limited;
 
   /** How many replicas. */
   @Doc("How many replicas there should be.")
@@ -51,6 +52,7 @@ public final class DeploymentsResource implements Resource {
 
   public DeploymentsResource(Deployments deployments) {
     this.deployments = deployments;
+    this.limited = new LimitedUpdates(deployments);
   }
 
   @Override
@@ -61,7 +63,8 @@ public final class DeploymentsResource implements Resource {
   @Override
   public List<Route> routes() {
     return List.of(
-        Route.view("/deployments", "List deployments.", _ -> list())
+        Route.view("/deployments", "List deployments.", this::list)
+            .with("deployment", "Only this one.")
             .givesMany(DeploymentView.class),
         Route.put("/deployments/{name}", "Apply a deployment file; idempotent.", this::up)
             .with(
@@ -131,14 +134,23 @@ public final class DeploymentsResource implements Resource {
             .givesNothing());
   }
 
-  private ApiResponse list() {
+  private ApiResponse list(ApiRequest call) {
+    Optional<String> only = call.query("deployment");
     return ApiResponse.json(
-        ViewJson.of(deployments.list().stream().map(DeploymentView::of).toList()));
+        ViewJson.of(
+            deployments.list().stream()
+                .filter(one -> only.map(one.name()::equals).orElse(true))
+                .map(DeploymentView::of)
+                .toList()));
   }
 
   private ApiResponse up(ApiRequest call) {
     OptionalLong seen = seen(call);
     UpRequest plain = request(call);
+    if (call.deployment().isPresent()) {
+      plain = limited.allowed(plain);
+      seen = seen.isPresent() ? seen : plain.after();
+    }
     try {
       Revision _ =
           deployments.up(new UpRequest(plain.name(), plain.file(), plain.directory(), seen));

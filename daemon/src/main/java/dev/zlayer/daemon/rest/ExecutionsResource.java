@@ -44,6 +44,7 @@ public final class ExecutionsResource implements Resource {
   public List<Route> routes() {
     return List.of(
         Route.view("/executions", "List executions, the newest first.", this::list)
+            .with("deployment", "Only this deployment.")
             .with("job", "Only this job, as deployment/job.")
             .with("status", "Only this status.")
             .withNumber("limit", "Maximum number of items (default: 100).")
@@ -69,14 +70,17 @@ public final class ExecutionsResource implements Resource {
             .withNumber("attempt", "Attempt (default: the last).")
             .givesType(ApiRequest.TAR, "The file or directory."),
         Route.view("/queue", "List queued executions in order.", this::queue)
+            .with("deployment", "Only this deployment; positions count all.")
             .givesMany(Waiting.class));
   }
 
   private ApiResponse list(ApiRequest call) {
     Optional<String> job = call.query("job");
     Optional<String> status = call.query("status");
+    Optional<String> deployment = call.query("deployment");
     Stream<Execution> newest =
         jobs.list().reversed().stream()
+            .filter(one -> deployment.map(one.job().deployment()::equals).orElse(true))
             .filter(one -> job.map(one.job().toString()::equals).orElse(true))
             .filter(one -> status.map(one.status().word()::equals).orElse(true))
             .skip(call.number("offset").orElse(0))
@@ -158,14 +162,24 @@ public final class ExecutionsResource implements Resource {
   }
 
   private ApiResponse queue(ApiRequest call) {
+    Optional<String> deployment = call.query("deployment");
     return ApiResponse.json(
         ViewJson.of(
             jobs.queue().stream()
+                .filter(
+                    one -> deployment.map(one.execution().job().deployment()::equals).orElse(true))
                 .map(one -> new Waiting(one.position(), ExecutionView.of(one.execution())))
                 .toList()));
   }
 
-  private static ExecutionId id(ApiRequest call) {
-    return ExecutionId.parse(call.path("id"));
+  /** Of an execution that the caller may see; others do not exist for it. */
+  private ExecutionId id(ApiRequest call) {
+    ExecutionId id = ExecutionId.parse(call.path("id"));
+    Optional<String> only = call.deployment();
+    if (only.isPresent() && !jobs.execution(id).job().deployment().equals(only.get())) {
+      throw new AgentException.NotFound(
+          "execution '" + id + "'", "deployment '%s' has none such".formatted(only.get()));
+    }
+    return id;
   }
 }

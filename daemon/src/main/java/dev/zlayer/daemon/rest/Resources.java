@@ -1,6 +1,8 @@
 package dev.zlayer.daemon.rest;
 
 import dev.zlayer.container.ContainerId;
+import dev.zlayer.daemon.access.AuditLog;
+import dev.zlayer.daemon.access.TokenStore;
 import dev.zlayer.daemon.standalone.StandaloneContainers;
 import dev.zlayer.engine.cron.CronScheduler;
 import dev.zlayer.engine.deployment.DeploymentStatus;
@@ -46,6 +48,8 @@ public record Resources(
     VolumeStore volumes,
     Optional<Networks> networks,
     StateStore store,
+    TokenStore tokens,
+    AuditLog audit,
     InstantSource clock) {
   /** All of them, in the order of the reference. */
   public List<Resource> all() {
@@ -67,6 +71,8 @@ public record Resources(
     all.add(new SecretsResource(secrets, () -> deployments.secretsChanged()));
     all.add(new StorageResource(volumes, networks));
     all.add(new EventsResource(store));
+    all.add(new TokensResource(tokens, clock));
+    all.add(new AuditResource(audit, clock));
     return all;
   }
 

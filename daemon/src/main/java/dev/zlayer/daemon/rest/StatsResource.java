@@ -97,6 +97,7 @@ public final class StatsResource implements Resource {
             .gives(StatsView.class)
             .streams(StatsView.class, "With stream."),
         Route.view("/stats", "Show the resource usage of all running containers.", this::all)
+            .with("deployment", "Only this deployment.")
             .withFlag("rate", RATE)
             .withFlag("stream", "One line per container every second.")
             .givesMany(StatsView.class)
@@ -104,7 +105,7 @@ public final class StatsResource implements Resource {
   }
 
   private ApiResponse one(ApiRequest call) throws InterruptedException {
-    Container container = references.find(call.path("ref"));
+    Container container = references.find(call);
     StatsSample first = container.sample();
     if (call.flag("stream", false)) {
       return stream(() -> List.of(container));
@@ -119,10 +120,16 @@ public final class StatsResource implements Resource {
   }
 
   private ApiResponse all(ApiRequest call) throws InterruptedException {
+    Optional<String> deployment = call.query("deployment");
+    Supplier<List<Container>> which =
+        () ->
+            runtime.list().stream()
+                .filter(one -> deployment.map(one.id().deployment()::equals).orElse(true))
+                .toList();
     if (call.flag("stream", false)) {
-      return stream(runtime::list);
+      return stream(which);
     }
-    Map<Container, StatsSample> samples = samples(runtime.list());
+    Map<Container, StatsSample> samples = samples(which.get());
     return call.flag("rate", false)
         ? new ApiResponse.Later(() -> all(rated(samples)))
         : all(samples);

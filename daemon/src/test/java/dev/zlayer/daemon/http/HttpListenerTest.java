@@ -94,6 +94,7 @@ class HttpListenerTest {
             new HttpListener.UnixSocket(looking, Optional.empty(), true)),
         tcp,
         new Router(routes()),
+        HttpListener.Access.NONE,
         methods,
         Log.silent());
   }

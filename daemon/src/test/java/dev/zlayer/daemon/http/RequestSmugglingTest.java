@@ -50,6 +50,7 @@ class RequestSmugglingTest {
                           hidden.incrementAndGet();
                           return ApiResponse.text(ApiRequest.TEXT, "seen");
                         }))),
+            HttpListener.Access.NONE,
             HttpObserver.NONE,
             Log.silent());
   }

@@ -2,6 +2,7 @@ package dev.zlayer.daemon.rest;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.zlayer.daemon.http.DeploymentScope;
 import dev.zlayer.daemon.http.Route;
 import dev.zlayer.daemon.rest.doc.ApiReference;
 import dev.zlayer.daemon.rest.doc.OpenApi;
@@ -23,7 +24,8 @@ class ApiDescriptionTest {
   static List<Resource> resources() {
     var system = new SystemResource(null, null, null, null, null);
     return new Resources(
-            system, null, null, null, null, null, null, null, null, null, null, null, null, null)
+            system, null, null, null, null, null, null, null, null, null, null, null, null, null,
+            null, null)
         .all();
   }
 
@@ -61,6 +63,50 @@ class ApiDescriptionTest {
         assertThat(route.summary()).endsWith(".");
       }
     }
+  }
+
+  /** A route that nobody has decided about is denied, and is found here. */
+  @Test
+  void everyDescribedRouteHasAStatedScopeForTokens() {
+    var unstated = new ArrayList<String>();
+    for (Resource resource : resources()) {
+      for (Route route : resource.routes()) {
+        if (RouteScopes.stated(route.method(), route.template()).isEmpty()) {
+          unstated.add(route.method() + " " + route.template());
+        }
+        DeploymentScope scope = RouteScopes.of(route);
+        String what = route.method() + " " + route.template() + " is " + scope;
+        if (scope == DeploymentScope.PARAMETER) {
+          assertThat(route.parameters())
+              .as(what)
+              .anyMatch(parameter -> parameter.name().equals("deployment"));
+        }
+        if (scope == DeploymentScope.PATH) {
+          assertThat(route.template())
+              .as(what)
+              .matches("/deployments/\\{name}.*|.*\\{deployment}.*");
+        }
+        if (scope == DeploymentScope.LOOKUP) {
+          assertThat(route.template()).as(what).containsAnyOf("{ref}", "{id}");
+        }
+      }
+    }
+    assertThat(unstated).isEmpty();
+    OpenApi.of(resources(), "1")
+        .at("paths")
+        .members()
+        .forEach(
+            (path, operations) ->
+                operations
+                    .members()
+                    .forEach(
+                        (method, operation) -> {
+                          String what = method + " " + path;
+                          assertThat(operation.at("x-deployment-token").string())
+                              .as(what)
+                              .isPresent();
+                          assertThat(operation.at("x-read-only").bool()).as(what).isPresent();
+                        }));
   }
 
   @Test

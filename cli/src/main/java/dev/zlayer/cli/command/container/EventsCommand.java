@@ -2,6 +2,7 @@ package dev.zlayer.cli.command.container;
 
 import dev.zlayer.cli.Session;
 import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.client.JsonLines;
 import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.client.ServerEvents;
 import dev.zlayer.cli.command.AnswerCommand;
@@ -13,7 +14,10 @@ import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
 
 @Command(
     name = "events",
@@ -22,6 +26,8 @@ import picocli.CommandLine.Option;
       "",
       "Every event has a number; --since N shows the events after it. If the daemon has",
       "already dropped some of them, it says so on standard error.",
+      "--audit shows who changed what instead; there --since is a time, e.g. 1h or",
+      "2026-01-31T12:00:00Z.",
       "With --json, prints one JSON object per line."
     })
 public final class EventsCommand extends AnswerCommand {
@@ -33,8 +39,11 @@ public final class EventsCommand extends AnswerCommand {
   @Option(
       names = "--since",
       paramLabel = "NUMBER",
-      description = "Show only events after this number")
-  private long since;
+      description = "Show only events after this number, with --audit from this time on")
+  private @Nullable String since;
+
+  @Option(names = "--audit", description = "Show the audit log: who changed what")
+  private boolean audit;
 
   @Option(names = "--deployment", paramLabel = "NAME", description = "Show only this deployment")
   private @Nullable String deployment;
@@ -44,6 +53,8 @@ public final class EventsCommand extends AnswerCommand {
       paramLabel = "KIND",
       description = "Show only this type of event, e.g. job.completed")
   private @Nullable String kind;
+
+  @Spec private CommandSpec spec = CommandSpec.create();
 
   private long last;
 
@@ -58,7 +69,10 @@ public final class EventsCommand extends AnswerCommand {
 
   @Override
   protected int run(DaemonClient client) throws InterruptedException {
-    last = since;
+    if (audit) {
+      return audit(client);
+    }
+    last = number();
     List<Json> events;
     do {
       Json page = client.get("/events", query());
@@ -71,6 +85,28 @@ public final class EventsCommand extends AnswerCommand {
     } while (!events.isEmpty());
     session.out().flush();
     return follow ? reconnecting(client).run(() -> follow(client)) : 0;
+  }
+
+  private long number() {
+    try {
+      return since == null ? 0 : Long.parseLong(since);
+    } catch (NumberFormatException _) {
+      throw new ParameterException(
+          spec.commandLine(), "--since '%s' is not a number".formatted(since));
+    }
+  }
+
+  private int audit(DaemonClient client) throws InterruptedException {
+    if (follow || deployment != null || kind != null) {
+      throw new ParameterException(spec.commandLine(), "--audit goes with --since and --json only");
+    }
+    try (JsonLines records =
+        client.stream("/audit", Query.NONE.andIf("since", Optional.ofNullable(since)))) {
+      for (Optional<Json> record = records.next(); record.isPresent(); record = records.next()) {
+        print(json ? JsonText.print(record.get()) : EventLines.audit(record.get()));
+      }
+    }
+    return 0;
   }
 
   private int follow(DaemonClient client) throws InterruptedException {

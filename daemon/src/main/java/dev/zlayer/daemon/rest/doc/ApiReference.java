@@ -3,6 +3,7 @@ package dev.zlayer.daemon.rest.doc;
 import dev.zlayer.daemon.http.Route;
 import dev.zlayer.daemon.http.Router;
 import dev.zlayer.daemon.rest.Resource;
+import dev.zlayer.daemon.rest.RouteScopes;
 import java.util.List;
 
 /** The routes as a page for people. */
@@ -27,6 +28,9 @@ public final class ApiReference {
         a pull or an exec with it.
       - `{ref}` is a container's id or a unique beginning of it, the name of a standalone container, or
         `deployment:service[:replica]`.
+      - On TCP callers send `Authorization: Bearer TOKEN`: the token of `token_file`, or a scoped one
+        (`zlayer token create`). Read-only tokens get what is also on the read-only socket; what tokens of
+        a deployment get is said of each route.
 
       ## Terminals
 
@@ -52,6 +56,7 @@ public final class ApiReference {
     text.append("### `%s %s`\n\n".formatted(route.method(), Router.PREFIX + route.template()));
     text.append(route.summary())
         .append(route.viewable() ? " Also on the read-only socket." : "")
+        .append(" Tokens of a deployment: %s.".formatted(RouteScopes.of(route).text()))
         .append("\n\n");
     if (!route.parameters().isEmpty()) {
       text.append("| parameter | value | meaning |\n|---|---|---|\n");

@@ -4,6 +4,7 @@ import dev.zlayer.daemon.http.ProblemDocument;
 import dev.zlayer.daemon.http.Route;
 import dev.zlayer.daemon.http.Router;
 import dev.zlayer.daemon.rest.Resource;
+import dev.zlayer.daemon.rest.RouteScopes;
 import dev.zlayer.json.Json;
 import dev.zlayer.spec.read.JsonSchema;
 import java.util.ArrayList;
@@ -60,6 +61,10 @@ public final class OpenApi {
             .put("tags", List.of(resource.title()))
             .put("summary", route.summary())
             .put("operationId", id(route))
+            .put("x-read-only", route.viewable())
+            .put(
+                "x-deployment-token",
+                RouteScopes.of(route).name().toLowerCase(java.util.Locale.ROOT))
             .put("parameters", parameters(route));
     route.body().ifPresent(body -> operation.put("requestBody", body(body)));
     return operation.put("responses", responses(route)).build();
