@@ -279,6 +279,17 @@ class EveryRouteIT {
 
   @Test
   @Order(6)
+  void jobsWithoutADeployment() throws Exception {
+    byte[] file =
+        "image: {name: %s}\ncommand: ['true']\n"
+            .formatted(Node.IMAGE)
+            .getBytes(StandardCharsets.UTF_8);
+    rest.put("/jobs/-/single", file).expect(201);
+    rest.delete("/jobs/-/single").expect(204);
+  }
+
+  @Test
+  @Order(6)
   void tokensAndAudit() throws Exception {
     Json made = rest.post("/tokens", "{\"read_only\":true,\"name\":\"ro\"}").expect(201).json();
     assertThat(made.at("secret").string()).isPresent();
