@@ -13,6 +13,7 @@ import java.util.Optional;
  * @param env over the image's environment, in this order
  * @param user {@code uid[:gid]} or {@code name[:group]} looked up in the image's own files
  * @param init run a small init process as pid 1 that forwards signals and reaps orphans
+ * @param size that of its terminal when it starts; without one it has none until somebody attaches
  */
 public record ProcessSpec(
     Optional<List<String>> entrypoint,
@@ -23,7 +24,8 @@ public record ProcessSpec(
     List<String> extraGroups,
     boolean terminal,
     boolean stdin,
-    boolean init) {
+    boolean init,
+    Optional<TerminalSize> size) {
   public static final ProcessSpec DEFAULT =
       new ProcessSpec(
           Optional.empty(),
@@ -34,7 +36,8 @@ public record ProcessSpec(
           List.of(),
           false,
           false,
-          false);
+          false,
+          Optional.empty());
 
   public ProcessSpec {
     entrypoint = entrypoint.map(List::copyOf);
@@ -53,7 +56,8 @@ public record ProcessSpec(
         extraGroups,
         terminal,
         stdin,
-        init);
+        init,
+        size);
   }
 
   public ProcessSpec withArgs(String... args) {
@@ -66,41 +70,66 @@ public record ProcessSpec(
         extraGroups,
         terminal,
         stdin,
-        init);
+        init,
+        size);
   }
 
   public ProcessSpec withEnv(Map<String, String> env) {
     return new ProcessSpec(
-        entrypoint, args, env, workdir, user, extraGroups, terminal, stdin, init);
+        entrypoint, args, env, workdir, user, extraGroups, terminal, stdin, init, size);
   }
 
   public ProcessSpec withWorkdir(String workdir) {
     return new ProcessSpec(
-        entrypoint, args, env, Optional.of(workdir), user, extraGroups, terminal, stdin, init);
+        entrypoint,
+        args,
+        env,
+        Optional.of(workdir),
+        user,
+        extraGroups,
+        terminal,
+        stdin,
+        init,
+        size);
   }
 
   public ProcessSpec withUser(String user) {
     return new ProcessSpec(
-        entrypoint, args, env, workdir, Optional.of(user), extraGroups, terminal, stdin, init);
+        entrypoint,
+        args,
+        env,
+        workdir,
+        Optional.of(user),
+        extraGroups,
+        terminal,
+        stdin,
+        init,
+        size);
   }
 
   public ProcessSpec withExtraGroups(List<String> extraGroups) {
     return new ProcessSpec(
-        entrypoint, args, env, workdir, user, extraGroups, terminal, stdin, init);
+        entrypoint, args, env, workdir, user, extraGroups, terminal, stdin, init, size);
   }
 
   public ProcessSpec withTerminal(boolean terminal) {
     return new ProcessSpec(
-        entrypoint, args, env, workdir, user, extraGroups, terminal, stdin, init);
+        entrypoint, args, env, workdir, user, extraGroups, terminal, stdin, init, size);
   }
 
   public ProcessSpec withStdin(boolean stdin) {
     return new ProcessSpec(
-        entrypoint, args, env, workdir, user, extraGroups, terminal, stdin, init);
+        entrypoint, args, env, workdir, user, extraGroups, terminal, stdin, init, size);
   }
 
   public ProcessSpec withInit(boolean init) {
     return new ProcessSpec(
-        entrypoint, args, env, workdir, user, extraGroups, terminal, stdin, init);
+        entrypoint, args, env, workdir, user, extraGroups, terminal, stdin, init, size);
+  }
+
+  /** With a terminal that has this size from the start. */
+  public ProcessSpec withTerminal(TerminalSize size) {
+    return new ProcessSpec(
+        entrypoint, args, env, workdir, user, extraGroups, true, stdin, init, Optional.of(size));
   }
 }

@@ -18,8 +18,16 @@ public interface ExecSession extends AutoCloseable {
 
   InputStream stderr();
 
-  /** Tells a terminal its size; ignored without one. */
+  /** Sets the size of the terminal; ignored without one. */
   void resize(int rows, int columns);
+
+  /**
+   * How many bytes of output were discarded until now since they were not read in time; always 0
+   * where the process waits for its reader.
+   */
+  default long discarded() {
+    return 0;
+  }
 
   /**
    * Blocks until the process has ended.

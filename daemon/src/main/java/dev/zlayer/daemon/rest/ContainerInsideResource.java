@@ -211,8 +211,7 @@ public final class ContainerInsideResource implements Resource {
           }
         },
         call.flag("logs", false),
-        query -> standalone.logs(container, query),
-        clock);
+        query -> standalone.logs(container, query));
   }
 
   private ApiResponse top(ApiRequest call) {

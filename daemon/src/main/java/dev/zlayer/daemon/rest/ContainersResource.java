@@ -2,8 +2,10 @@ package dev.zlayer.daemon.rest;
 
 import dev.zlayer.container.ContainerDetails;
 import dev.zlayer.container.ContainerId;
+import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.container.Outcome;
 import dev.zlayer.container.Signal;
+import dev.zlayer.container.TerminalSize;
 import dev.zlayer.container.WaitCondition;
 import dev.zlayer.daemon.http.ApiRequest;
 import dev.zlayer.daemon.http.ApiResponse;
@@ -159,9 +161,10 @@ public final class ContainersResource implements Resource {
   private ApiResponse create(ApiRequest call) throws InterruptedException {
     CreateContainer wanted = call.body(CreateContainer.class);
     String name = wanted.name().orElse("container");
-    var spec =
+    ContainerSpec translated =
         translator.translate(
             ContainerId.STANDALONE, name, wanted.container(), Path.of(wanted.directory()));
+    ContainerSpec spec = sized(translated, wanted.ttySize());
     runtime
         .images()
         .pull(
@@ -188,6 +191,17 @@ public final class ContainersResource implements Resource {
     }
     return ApiResponse.json(
         201, ViewJson.of(new Made(made.id().runtimeName(), made.id().service())));
+  }
+
+  private static ContainerSpec sized(ContainerSpec spec, Optional<CreateContainer.TtySize> size) {
+    if (size.isEmpty()) {
+      return spec;
+    }
+    if (!spec.process().terminal()) {
+      throw new AgentException.InvalidSpec("tty_size needs a terminal: add tty: true");
+    }
+    return spec.withProcess(
+        spec.process().withTerminal(new TerminalSize(size.get().rows(), size.get().columns())));
   }
 
   /** One that was never seen running is of no use to whoever asked for one that runs. */

@@ -22,5 +22,9 @@ public record CreateContainer(
             "Remove it unless it is started within this time; for callers that may vanish"
                 + " between making and starting it.")
         Optional<Duration> startWithin,
+    @Doc("Size of its terminal when it starts; with tty.") Optional<TtySize> ttySize,
     @Doc("Where relative paths of bind mounts begin.") @Default("/") String directory,
-    @Inline ServiceSpec container) {}
+    @Inline ServiceSpec container) {
+  /** The size of a terminal in characters. */
+  public record TtySize(@Doc("Lines.") int rows, @Doc("Characters per line.") int columns) {}
+}

@@ -4,6 +4,7 @@ import dev.zlayer.container.ProcessSpec;
 import dev.zlayer.spec.ServiceSpec;
 import dev.zlayer.spec.value.UserName;
 import java.util.Map;
+import java.util.Optional;
 
 /** What runs, as whom, with what environment. */
 final class ProcessSection {
@@ -19,7 +20,8 @@ final class ProcessSection {
         service.security().extraGroups(),
         service.process().tty(),
         service.process().stdinOpen(),
-        service.process().initContainer());
+        service.process().initContainer(),
+        Optional.empty());
   }
 
   private static String user(UserName name) {

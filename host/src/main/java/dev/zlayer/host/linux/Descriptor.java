@@ -1,10 +1,13 @@
 package dev.zlayer.host.linux;
 
+import dev.zlayer.task.Backoff;
+import dev.zlayer.task.Pauses;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
+import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
@@ -13,8 +16,8 @@ import java.util.concurrent.atomic.AtomicInteger;
  * after {@link #close} every use fails with EBADF, and a descriptor that is being used is closed by
  * its last user. Who wants a blocked user to leave first ends what it waits for.
  *
- * <p>Reading and writing block the operating system's thread, so they belong on a thread of their
- * own.
+ * <p>Reading blocks the operating system's thread, so it belongs on a thread of its own; so does
+ * writing, but after {@link #pauseWriters}.
  */
 public final class Descriptor implements AutoCloseable {
   private static final MethodHandle CLOSE = Libc.bind("close", Libc.INT, Libc.INT);
@@ -22,6 +25,17 @@ public final class Descriptor implements AutoCloseable {
       Libc.bind("read", Libc.LONG, Libc.INT, Libc.POINTER, Libc.LONG);
   private static final MethodHandle WRITE =
       Libc.bind("write", Libc.LONG, Libc.INT, Libc.POINTER, Libc.LONG);
+
+  private static final MethodHandle POLL =
+      Libc.bind("poll", Libc.INT, Libc.POINTER, Libc.LONG, Libc.INT);
+
+  private static final int POLLFD_BYTES = 8;
+  private static final short POLLIN = 1;
+  private static final int F_GETFL = 3;
+  private static final int F_SETFL = 4;
+  private static final int O_NONBLOCK = 0x800;
+  private static final Backoff PAUSES =
+      new Backoff(Duration.ofMillis(1), Duration.ofMillis(100), 2);
 
   private static final int CLOSED = 1 << 31;
 
@@ -71,7 +85,12 @@ public final class Descriptor implements AutoCloseable {
       long count;
       do {
         count = (long) READ.invokeExact(call.errno(), using.number(), buffer, (long) bytes.length);
-      } while (count < 0 && call.errnoValue() == ErrnoException.EINTR);
+        if (count < 0 && call.errnoValue() == ErrnoException.EAGAIN) {
+          awaitInput(using.number());
+        }
+      } while (count < 0
+          && (call.errnoValue() == ErrnoException.EINTR
+              || call.errnoValue() == ErrnoException.EAGAIN));
       call.check(count, "read");
       MemorySegment.copy(buffer, ValueLayout.JAVA_BYTE, 0, bytes, 0, (int) count);
       return (int) count;
@@ -82,24 +101,73 @@ public final class Descriptor implements AutoCloseable {
     }
   }
 
+  /** Until there is something to read, or the end. */
+  private static void awaitInput(int number) {
+    try (var call = Libc.call()) {
+      MemorySegment entry = call.allocate(POLLFD_BYTES);
+      entry.set(ValueLayout.JAVA_INT, 0, number);
+      entry.set(ValueLayout.JAVA_SHORT, Integer.BYTES, POLLIN);
+      int ignored = (int) POLL.invokeExact(call.errno(), entry, 1L, -1);
+      assert ignored <= 1;
+    } catch (Throwable e) {
+      throw Libc.impossible(e);
+    }
+  }
+
+  /**
+   * From now on a writer that has to wait for the reader pauses here and not in the kernel, where a
+   * virtual thread would keep its carrier from all others. For what is not shared with another
+   * process.
+   */
+  public void pauseWriters() throws IOException {
+    try (var using = use();
+        var kernel = new KernelCalls()) {
+      long flags = kernel.call(Syscall.FCNTL, using.number(), F_GETFL, 0, 0);
+      if (flags < 0
+          || kernel.call(Syscall.FCNTL, using.number(), F_SETFL, flags | O_NONBLOCK, 0) < 0) {
+        throw kernel.failure("change", "descriptor " + using.number());
+      }
+    }
+  }
+
   /** Writes all of it. */
   public void write(byte[] bytes, int offset, int length) throws IOException {
+    int done = 0;
+    for (int waits = 0; done < length; ) {
+      int count = writeSome(bytes, offset + done, length - done);
+      done += count;
+      if (count == 0) {
+        pause(PAUSES.delay(waits++));
+      } else {
+        waits = 0;
+      }
+    }
+  }
+
+  private static void pause(Duration time) throws IOException {
+    try {
+      Pauses.REAL.pause(time);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IOException("interrupted while writing", e);
+    }
+  }
+
+  /** 0 when the reader has to read first. */
+  private int writeSome(byte[] bytes, int offset, int length) throws IOException {
     try (var using = use();
         var call = Libc.call();
         var arena = Arena.ofConfined()) {
       MemorySegment buffer = arena.allocate(Math.max(1, length));
       MemorySegment.copy(bytes, offset, buffer, ValueLayout.JAVA_BYTE, 0, length);
-      long done = 0;
-      while (done < length) {
-        long count =
-            (long)
-                WRITE.invokeExact(
-                    call.errno(), using.number(), buffer.asSlice(done), length - done);
-        if (count < 0 && call.errnoValue() == ErrnoException.EINTR) {
-          continue;
-        }
-        done += call.check(count, "write");
+      long count;
+      do {
+        count = (long) WRITE.invokeExact(call.errno(), using.number(), buffer, (long) length);
+      } while (count < 0 && call.errnoValue() == ErrnoException.EINTR);
+      if (count < 0 && call.errnoValue() == ErrnoException.EAGAIN) {
+        return 0;
       }
+      return (int) call.check(count, "write");
     } catch (IOException e) {
       throw e;
     } catch (Throwable e) {

@@ -40,12 +40,17 @@ public final class Fifo implements AutoCloseable {
 
   /** Writes a byte to whoever reads; false when there is nothing of that name or nobody reads. */
   public static boolean tell(Path path) throws IOException {
+    return write(path, new byte[1]);
+  }
+
+  /** The same with a few bytes. */
+  public static boolean write(Path path, byte[] bytes) throws IOException {
     Optional<Descriptor> end = open(path, O_WRONLY);
     if (end.isEmpty()) {
       return false;
     }
     try (Descriptor writing = end.get()) {
-      writing.write(new byte[1], 0, 1);
+      writing.write(bytes, 0, bytes.length);
       return true;
     }
   }

@@ -5,8 +5,9 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.nio.file.Path;
+import java.util.Optional;
 
-/** A terminal made in software: what a program sees at {@link #path}, we read and write here. */
+/** A terminal made in software: what a program sees at its other side, we read and write here. */
 public final class PseudoTerminal implements AutoCloseable {
   private static final int O_RDWR = 2;
   private static final int O_NOCTTY = 0x100;
@@ -29,9 +30,9 @@ public final class PseudoTerminal implements AutoCloseable {
       Libc.bindVariadic("ioctl", 2, Libc.INT, Libc.INT, Libc.LONG, Libc.POINTER);
 
   private final Descriptor master;
-  private final Path path;
+  private final Optional<Path> path;
 
-  private PseudoTerminal(Descriptor master, Path path) {
+  private PseudoTerminal(Descriptor master, Optional<Path> path) {
     this.master = master;
     this.path = path;
   }
@@ -66,11 +67,17 @@ public final class PseudoTerminal implements AutoCloseable {
     call.check(
         (int) SET.invokeExact(call.errno(), fd, ignored * 0, settings),
         "change a terminal's settings");
-    return new PseudoTerminal(master, Path.of(name.getString(0)));
+    return new PseudoTerminal(master, Optional.of(Path.of(name.getString(0))));
   }
 
+  /** One that was made by another process, in a file system that this one need not see. */
+  static PseudoTerminal received(Descriptor master) {
+    return new PseudoTerminal(master, Optional.empty());
+  }
+
+  /** Where programs open it; only of one that was opened here. */
   public Path path() {
-    return path;
+    return path.orElseThrow();
   }
 
   public Descriptor master() {
@@ -78,7 +85,12 @@ public final class PseudoTerminal implements AutoCloseable {
   }
 
   public void resize(int rows, int columns) throws IOException {
-    try (var using = master.use();
+    resize(master, rows, columns);
+  }
+
+  /** From either side. */
+  static void resize(Descriptor terminal, int rows, int columns) throws IOException {
+    try (var using = terminal.use();
         var call = Libc.call()) {
       MemorySegment size = call.allocate(Short.BYTES * 4L);
       size.set(ValueLayout.JAVA_SHORT, 0, (short) rows);

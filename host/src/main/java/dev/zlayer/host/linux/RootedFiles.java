@@ -56,7 +56,7 @@ public final class RootedFiles {
     }
   }
 
-  private static Descriptor openRoot(Path root) throws ErrnoException {
+  static Descriptor openRoot(Path root) throws ErrnoException {
     try (var call = Libc.call()) {
       long path = call.string(root.toAbsolutePath().toString()).address();
       long flags = O_PATH | O_CLOEXEC | Syscall.O_DIRECTORY;
@@ -86,7 +86,7 @@ public final class RootedFiles {
     }
   }
 
-  private static Descriptor openIn(Descriptor root, String path, long flags) throws ErrnoException {
+  static Descriptor openIn(Descriptor root, String path, long flags) throws ErrnoException {
     try (var using = root.use();
         var call = Libc.call()) {
       var how = call.allocate(24);

@@ -27,6 +27,7 @@ import dev.zlayer.port.Renamable;
 import dev.zlayer.port.Updatable;
 import dev.zlayer.port.VolumeSyncing;
 import dev.zlayer.runtime.cni.Attachment;
+import dev.zlayer.runtime.lifecycle.ContainerRecord;
 import dev.zlayer.runtime.lifecycle.ContainerState;
 import dev.zlayer.runtime.lifecycle.MonitoredContainer;
 import dev.zlayer.runtime.lifecycle.Phase;
@@ -228,7 +229,11 @@ final class OciContainer extends MonitoredContainer
     requireRunning();
     return dev.zlayer.runtime.oci.exec.Attachment.open(
         state.directory().attachSocket(),
-        spec().process().terminal() ? Optional.of(state.directory().control()) : Optional.empty(),
+        Optional.of(
+                new dev.zlayer.runtime.oci.exec.Attachment.Terminal(
+                    state.record().processes().map(ContainerRecord.Processes::first),
+                    state.directory().control()))
+            .filter(_ -> spec().process().terminal()),
         deadline -> await(WaitCondition.NOT_RUNNING, deadline).status());
   }
 

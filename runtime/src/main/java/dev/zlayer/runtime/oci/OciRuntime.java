@@ -118,6 +118,7 @@ public final class OciRuntime implements ContainerRuntime, AutoCloseable {
               dirs.ociState(),
               host.cgroups().systemd(),
               tools.dialect(),
+              tools.runtime().sendsTerminals(),
               parts.settings().toolLimit());
       var sampler = new StatsSampler(parts.clock());
       Cgroups groups = Cgroups.detect();

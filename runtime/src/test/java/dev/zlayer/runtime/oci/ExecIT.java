@@ -5,23 +5,31 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.zlayer.container.ExecSpec;
 import dev.zlayer.container.ExitStatus;
+import dev.zlayer.container.LogQuery;
 import dev.zlayer.container.ProcessSpec;
 import dev.zlayer.container.Signal;
 import dev.zlayer.container.TerminalSize;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Attachable;
 import dev.zlayer.port.Container;
+import dev.zlayer.port.ExecSession;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.TaskScope;
 import java.io.BufferedReader;
+import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -117,16 +125,57 @@ class ExecIT extends OnStage {
 
   @Test
   void aTerminalHasItsSizeFromTheStart() throws Exception {
-    // crun sets the size a moment after the start, until when there is none; and it drops what a
-    // process printed that ends at once, so this one waits until it was read
-    String script = "until stty size 2>/dev/null; do sleep 0.02; done; read end";
-    var spec = ExecSpec.of("sh", "-c", script).withTerminal(new TerminalSize(44, 123));
-    try (var session = container.exec(spec)) {
-      var lines =
-          new BufferedReader(new InputStreamReader(session.stdout(), StandardCharsets.UTF_8));
-      assertThat(lines.readLine()).isEqualTo("44 123");
-      session.stdin().write('\n');
-      assertThat(session.await(soon())).isEqualTo(new ExitStatus.Code(0));
+    for (int round = 0; round < 50; round++) {
+      var spec = ExecSpec.of("stty", "size").withTerminal(new TerminalSize(44, 100 + round));
+      try (var session = container.exec(spec)) {
+        assertThat(shown(session)).isEqualTo("44 %d\r\n".formatted(100 + round));
+        assertThat(session.await(soon())).isEqualTo(new ExitStatus.Code(0));
+      }
+    }
+  }
+
+  /**
+   * All that a terminal showed. runc keeps its terminal inside from ending lines with a return only
+   * a moment after the start and does so itself, so the first lines may have two.
+   */
+  private static String shown(ExecSession session) throws IOException {
+    return new String(session.stdout().readAllBytes(), StandardCharsets.UTF_8)
+        .replace("\r\r\n", "\r\n");
+  }
+
+  @Test
+  void whatATerminalShowsLastIsNotLost() throws Exception {
+    String numbers = "i=0; while [ $i -lt 2000 ]; do echo line $i; i=$((i+1)); done; printf end";
+    String shown =
+        IntStream.range(0, 2000)
+            .mapToObj(i -> "line " + i + "\r\n")
+            .collect(Collectors.joining("", "", "end"));
+    for (int round = 0; round < 50; round++) {
+      String script = round % 2 == 0 ? "printf end" : numbers;
+      try (var session = container.exec(ExecSpec.of("sh", "-c", script).withTerminal())) {
+        assertThat(shown(session)).as("round " + round).isEqualTo(round % 2 == 0 ? "end" : shown);
+        assertThat(session.await(soon())).isEqualTo(new ExitStatus.Code(0));
+      }
+    }
+  }
+
+  @Test
+  void aCommandThatCannotBeRunOnATerminalHasItsCode() throws Exception {
+    assertThat(code(ExecSpec.of("no-such-command").withTerminal()))
+        .isEqualTo(new ExitStatus.Code(127));
+    assertThat(code(ExecSpec.of("/etc/passwd").withTerminal())).isEqualTo(new ExitStatus.Code(126));
+  }
+
+  @Test
+  void theLastOfManySizesIsTheOneThatStays() throws Exception {
+    try (var session = container.exec(ExecSpec.of("sh").withTerminal())) {
+      for (int columns = 50; columns <= 99; columns++) {
+        session.resize(33, columns);
+      }
+      String script = "until stty size | grep -x '33 99'; do sleep 0.02; done; exit 4\n";
+      session.stdin().write(script.getBytes(StandardCharsets.UTF_8));
+      byte[] _ = session.stdout().readAllBytes();
+      assertThat(session.await(soon())).isEqualTo(new ExitStatus.Code(4));
     }
   }
 
@@ -135,7 +184,7 @@ class ExecIT extends OnStage {
     Runs.exec(container, "true");
     terminal();
     long before = descriptors();
-    for (int i = 0; i < 10; i++) {
+    for (int i = 0; i < 30; i++) {
       terminal();
       Runs.exec(container, "true");
     }
@@ -148,6 +197,7 @@ class ExecIT extends OnStage {
     try (session) {
       session.stdout().readAllBytes();
       session.await(soon());
+      session.resize(10, 20); // a window may change at any time, also when it is over
     }
     assertThatThrownBy(() -> session.stdin().write("late".getBytes(StandardCharsets.UTF_8)))
         .isInstanceOf(java.io.IOException.class)
@@ -165,18 +215,10 @@ class ExecIT extends OnStage {
     try (var session = container.exec(ExecSpec.of("sh").withTerminal())) {
       session.resize(33, 99);
       // the runtime passes the size on a moment after the shell has begun
-      String script = "tty; until stty size | grep 99; do sleep 0.02; done\n";
+      String script = "tty; until stty size | grep 99; do sleep 0.02; done; exit 3\n";
       session.stdin().write(script.getBytes(StandardCharsets.UTF_8));
-      // crun 1.8 may drop what is printed in the moment before the end: read it first
-      var shown = new StringBuilder();
-      while (shown.indexOf("33 99") < 0) {
-        int next = session.stdout().read();
-        assertThat(next).as(shown.toString()).isNotNegative();
-        shown.append((char) next);
-      }
-      assertThat(shown.toString()).contains("/dev/pts/");
-      session.stdin().write("exit 3\n".getBytes(StandardCharsets.UTF_8));
-      byte[] _ = session.stdout().readAllBytes();
+      String shown = new String(session.stdout().readAllBytes(), StandardCharsets.UTF_8);
+      assertThat(shown).contains("/dev/pts/").contains("33 99");
       assertThat(session.await(soon())).isEqualTo(new ExitStatus.Code(3));
     }
   }
@@ -237,6 +279,114 @@ class ExecIT extends OnStage {
     }
     assertThat(RuntimeFixture.text(cat)).isEqualTo("hello");
     cat.remove(true);
+  }
+
+  @Test
+  void theTerminalOfAContainerHasItsSizeFromTheStartAndTheLastOneStays() throws Exception {
+    String script = "stty size; read go; stty size";
+    var process =
+        ProcessSpec.DEFAULT
+            .withArgs("sh", "-c", script)
+            .withStdin(true)
+            .withTerminal(new TerminalSize(44, 123));
+    Container sized =
+        fixture.runtime.create(RuntimeFixture.id(), RuntimeFixture.spec().withProcess(process));
+    try {
+      sized.start();
+      Awaitility.await().until(() -> RuntimeFixture.text(sized).contains("44 "));
+      try (var session = ((Attachable) sized).attach()) {
+        for (int columns = 50; columns <= 99; columns++) {
+          session.resize(33, columns);
+        }
+        session.stdin().write('\n');
+        assertThat(session.await(soon())).isEqualTo(new ExitStatus.Code(0));
+      }
+      assertThat(RuntimeFixture.text(sized).lines().map(String::strip).toList())
+          .startsWith("44 123")
+          .endsWith("33 99");
+    } finally {
+      sized.remove(true);
+    }
+  }
+
+  /** The monitor waits for everybody who is attached, and the container for its monitor. */
+  @Test
+  void whoeverDoesNotReadKeepsNobodyWaiting() throws Exception {
+    int bytes = 12 << 20;
+    String script = "read go; head -c %d /dev/zero; read end".formatted(bytes);
+    var process = ProcessSpec.DEFAULT.withArgs("sh", "-c", script).withStdin(true);
+    Container loud =
+        fixture.runtime.create(RuntimeFixture.id(), RuntimeFixture.spec().withProcess(process));
+    try {
+      loud.start();
+      try (var stopped = ((Attachable) loud).attach();
+          var reader = ((Attachable) loud).attach()) {
+        reader.stdin().write("go\n".getBytes(StandardCharsets.UTF_8));
+        assertThat(reader.stdout().readNBytes(bytes)).hasSize(bytes);
+        reader.stdin().write("end\n".getBytes(StandardCharsets.UTF_8));
+        assertThat(stopped.await(soon())).isEqualTo(new ExitStatus.Code(0));
+        assertThat(reader.discarded()).isZero();
+        int read = stopped.stdout().readAllBytes().length;
+        assertThat(stopped.discarded()).isPositive().isEqualTo(bytes - read);
+        assertThat(read).isEqualTo(4 << 20);
+      }
+      try (var log = loud.logs(LogQuery.ALL)) {
+        long kept = 0;
+        for (var line = log.next(); line.isPresent(); line = log.next()) {
+          kept += line.get().bytes().length;
+        }
+        assertThat(kept).isEqualTo(bytes);
+      }
+    } finally {
+      loud.remove(true);
+    }
+  }
+
+  /** A virtual thread that waits in the kernel keeps its carrier from all others. */
+  @Test
+  void whoeverWritesToOneThatDoesNotReadKeepsNobodyWaiting() throws Exception {
+    var process = ProcessSpec.DEFAULT.withArgs("sleep", "300").withStdin(true);
+    Container deaf =
+        fixture.runtime.create(RuntimeFixture.id(), RuntimeFixture.spec().withProcess(process));
+    deaf.start();
+    int writers = Runtime.getRuntime().availableProcessors() + 1;
+    var sessions = new ArrayList<ExecSession>();
+    try {
+      for (int i = 0; i < writers; i++) {
+        ExecSession session =
+            i % 2 == 0
+                ? ((Attachable) deaf).attach()
+                : container.exec(
+                    ExecSpec.of("sh", "-c", "stty raw; echo raw; sleep 300").withTerminal());
+        sessions.add(session);
+        if (i % 2 != 0) {
+          assertThat(session.stdout().readNBytes(3)).asString().isEqualTo("raw");
+        }
+        var blocked = new CountDownLatch(1);
+        Thread.ofVirtual()
+            .start(
+                () -> {
+                  try {
+                    for (int round = 0; round < 10_000; round++) {
+                      session.stdin().write(new byte[8192]);
+                      blocked.countDown();
+                    }
+                  } catch (IOException _) {
+                    // closed at the end
+                  }
+                });
+        assertThat(blocked.await(20, TimeUnit.SECONDS)).isTrue();
+      }
+      for (int round = 0; round < 20; round++) {
+        var ran = new CountDownLatch(1);
+        Thread.ofVirtual().start(ran::countDown);
+        assertThat(ran.await(20, TimeUnit.SECONDS)).isTrue();
+        Thread.sleep(20); // gives the writers time to fill what there is to fill
+      }
+    } finally {
+      sessions.forEach(ExecSession::close);
+      deaf.remove(true);
+    }
   }
 
   @Test

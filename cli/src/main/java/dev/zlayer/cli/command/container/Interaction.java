@@ -79,6 +79,7 @@ public final class Interaction {
             printed[stream == 2 ? 1 : 0] += bytes.length;
           }
           case Channel.Frame.Word(Json word) -> {
+            word.at("discarded").integer().ifPresent(this::discarded);
             Optional<End> end = end(word);
             if (end.isPresent()) {
               return end.get();
@@ -92,6 +93,15 @@ public final class Interaction {
       }
     }
     return new End(OptionalInt.empty(), detached.get());
+  }
+
+  private void discarded(long bytes) {
+    session
+        .err()
+        .printf(
+            "zlayer: %d bytes of output were read too slowly and are not shown; read them with"
+                + " 'zlayer logs'%n",
+            bytes);
   }
 
   private static Optional<End> end(Json word) {

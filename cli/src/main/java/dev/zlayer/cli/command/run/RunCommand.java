@@ -178,6 +178,7 @@ public final class RunCommand extends ClientCommand implements OptionHints {
                     .filter(_ -> !detach))
             .put("tty", tty)
             .put("stdin_open", interactive)
+            .putIf("tty_size", size())
             .putIf("platform", Optional.ofNullable(platform).map(RunCommand::platform));
     process.into(body, session, arguments);
     resources.into(body);
@@ -185,6 +186,14 @@ public final class RunCommand extends ClientCommand implements OptionHints {
     storage.into(body, session);
     security.into(body);
     return body.build();
+  }
+
+  private Optional<Json> size() {
+    return session
+        .screen()
+        .size()
+        .filter(_ -> tty && !detach)
+        .map(size -> Json.object().put("rows", size.rows()).put("columns", size.columns()).build());
   }
 
   private static Json platform(String text) {

@@ -153,6 +153,102 @@ class OutputIT {
     }
   }
 
+  /** From the moment of attaching, as it is printed. */
+  @Test
+  void randomOutputArrivesByteForByteWhileAttached() throws Exception {
+    String late = "read line; . /cases/run; true";
+    int done = 0;
+    for (long seed = SEED; done < 6; seed++) {
+      String name = "live" + seed;
+      var program = Program.random(directory.resolve(name), new Random(seed), 10);
+      if (program.out().length + program.err().length > 4 << 20) {
+        continue; // so much may be discarded for a reader that is behind
+      }
+      daemon.ok("run", "-d", "-i", "--name", name, "-v", program.mount(), "bb:1", "sh", "-c", late);
+      assertSame("seed " + seed + ", attach", program, cli.bytes("attach", name));
+      assertSame("seed " + seed + ", logs", program, cli.bytes("logs", name));
+      daemon.ok("rm", name);
+      done++;
+    }
+  }
+
+  /** One is stopped, the other one reads, and all of it is kept. */
+  @Test
+  void aStoppedReaderKeepsNobodyWaitingAndIsToldWhatItMissed() throws Exception {
+    long bytes = 30L << 20;
+    Path shared = Files.createDirectories(directory.resolve("stopped"));
+    daemon.ok(
+        "run",
+        "-d",
+        "--name",
+        "loud",
+        "-v",
+        shared + ":/shared",
+        "bb:1",
+        "sh",
+        "-c",
+        "until [ -e /shared/go ]; do sleep 0.02; done; head -c " + bytes + " /dev/zero");
+    Path out = shared.resolve("out");
+    Path err = shared.resolve("err");
+    ProcessBuilder builder = new ProcessBuilder(daemon.process("attach", "--no-stdin", "loud"));
+    builder.environment().putAll(daemon.env());
+    Process stopped = builder.redirectOutput(out.toFile()).redirectError(err.toFile()).start();
+    try (var scope = new TaskScope("attach")) {
+      Awaitility.await().atMost(LIMIT).until(() -> attached(1));
+      new ProcessBuilder("kill", "-STOP", "" + stopped.pid()).start().waitFor();
+      var other = scope.fork(() -> cli.bytes("attach", "--no-stdin", "--logs", "loud"));
+      Awaitility.await().atMost(LIMIT).until(() -> attached(2));
+      Files.createFile(shared.resolve("go"));
+      scope.join();
+      assertThat(other.result().out()).hasSize((int) bytes);
+      assertThat(daemon.ok("wait", "loud").strip()).isEqualTo("exited with code 0");
+      assertThat(cli.bytes("logs", "loud").out()).hasSize((int) bytes);
+      new ProcessBuilder("kill", "-CONT", "" + stopped.pid()).start().waitFor();
+      assertThat(stopped.waitFor(LIMIT.toSeconds(), java.util.concurrent.TimeUnit.SECONDS))
+          .isTrue();
+      var said =
+          java.util.regex.Pattern.compile("zlayer: (\\d+) bytes of output were read too slowly");
+      long missed =
+          said.matcher(Files.readString(err))
+              .results()
+              .mapToLong(match -> Long.parseLong(match.group(1)))
+              .sum();
+      assertThat(missed).isPositive();
+      assertThat(Files.size(out) + missed).isEqualTo(bytes);
+    } finally {
+      stopped.destroyForcibly();
+    }
+  }
+
+  /** Whether so many are attached to the container that runs: its monitor has their sockets. */
+  private static boolean attached(int count) throws Exception {
+    long monitor =
+        ProcessHandle.allProcesses()
+            .filter(
+                process ->
+                    process
+                        .info()
+                        .commandLine()
+                        .filter(line -> line.contains("conmon") && line.contains("" + directory))
+                        .isPresent())
+            .findFirst()
+            .orElseThrow()
+            .pid();
+    try (var open = Files.list(Path.of("/proc", "" + monitor, "fd"))) {
+      long sockets =
+          open.filter(
+                  descriptor -> {
+                    try {
+                      return Files.readSymbolicLink(descriptor).toString().startsWith("socket:");
+                    } catch (IOException _) {
+                      return false;
+                    }
+                  })
+              .count();
+      return sockets >= count + 1; // the one they connect to
+    }
+  }
+
   private void job(String way, String name, Program program) throws Exception {
     Path file = directory.resolve(name + ".yaml");
     Files.writeString(

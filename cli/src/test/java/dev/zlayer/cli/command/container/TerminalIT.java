@@ -46,8 +46,8 @@ class TerminalIT {
       person.type("tty && stty size\r");
       person.awaitText("33 77");
       person.resize(40, 100);
-      person.type("sleep 1; stty size\r");
-      person.awaitText("40 100");
+      person.type("until stty size | grep -x '40 100'; do sleep 0.02; done\r");
+      person.awaitTextAfter("done", "40 100");
       person.type("echo be''gin; cat\r");
       person.awaitText("begin");
       person.type("\u0003"); // ^C ends cat, not the shell
@@ -56,6 +56,48 @@ class TerminalIT {
       assertThat(person.exitCode()).as(person.screen()).isEqualTo(42);
     }
     assertThat(daemon.ok("ps", "--all", "--quiet")).isEmpty();
+  }
+
+  @Test
+  void theFirstInstructionSeesTheSizeOfTheWindow() throws Exception {
+    for (int round = 0; round < 3; round++) {
+      try (var person = at("run", "--rm", "-it", "--network", "none", "bb:1", "stty", "size")) {
+        assertThat(person.exitCode()).as(person.screen()).isZero();
+        person.awaitText("33 77");
+        assertThat(person.screen().strip()).isEqualTo("33 77");
+      }
+    }
+    daemon.ok("run", "-d", "--name", "sized", "--network", "none", "bb:1", "sleep", "300");
+    for (int round = 0; round < 3; round++) {
+      try (var person = at("exec", "-it", "sized", "stty", "size")) {
+        assertThat(person.exitCode()).as(person.screen()).isZero();
+        person.awaitText("33 77");
+        assertThat(person.screen().strip()).isEqualTo("33 77");
+      }
+    }
+    daemon.ok("rm", "-f", "sized");
+  }
+
+  /** Every size counts that was the last, also when many come at once, as while dragging. */
+  @Test
+  void attachBringsItsSizeAndFollowsTheWindow() throws Exception {
+    String script =
+        "old=; while :; do new=$(stty size); [ \"$new\" = \"$old\" ] || echo size $new;"
+            + " old=$new; sleep 0.02; done";
+    daemon.ok(
+        "run", "-d", "-it", "--name", "drag", "--network", "none", "bb:1", "sh", "-c", script);
+    try (var person = at("attach", "drag")) {
+      person.awaitText("size 33 77");
+      for (int columns = 100; columns <= 130; columns++) {
+        person.resize(50, columns);
+      }
+      person.awaitText("size 50 130");
+      person.resize(20, 60);
+      person.awaitTextAfter("size 50 130", "size 20 60");
+      person.type("\u0010\u0011");
+      assertThat(person.exitCode()).isZero();
+    }
+    daemon.ok("rm", "-f", "drag");
   }
 
   @Test

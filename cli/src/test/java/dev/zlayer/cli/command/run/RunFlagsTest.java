@@ -58,7 +58,8 @@ class RunFlagsTest {
     body.members()
         .forEach(
             (key, value) -> {
-              if (!List.of("name", "pull", "start", "rm", "rm_after", "directory").contains(key)) {
+              if (!List.of("name", "pull", "start", "rm", "rm_after", "tty_size", "directory")
+                  .contains(key)) {
                 service.put(key, value);
               }
             });

@@ -12,52 +12,59 @@ import dev.zlayer.task.Deadline;
 import dev.zlayer.task.TaskScope;
 import java.io.IOException;
 import java.io.OutputStream;
-import java.time.InstantSource;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 
 /**
- * With a container's own process. Leaving does not end it. With a terminal the bytes come as they
- * are printed. Without one and with the logs, they come from the log, so that nothing is missing
- * and nothing comes twice.
+ * With a container's own process. Leaving does not end it. With the logs, all output comes from the
+ * log, so that nothing is missing and nothing comes twice, however slowly it is read. Without, it
+ * comes from now on, and what is read too slowly is discarded and reported.
  */
 final class AttachConversation implements Conversation {
   private final Container container;
   private final ExecSession session;
-  private final Optional<LogReader> past;
-  private final boolean fromLog;
+  private final Optional<LogReader> log;
+  private final AtomicLong reported = new AtomicLong();
 
   /** {@code output} opens what the container printed. */
   AttachConversation(
       Container container,
       ExecSession session,
       boolean logs,
-      Function<LogQuery, LogReader> output,
-      InstantSource clock) {
+      Function<LogQuery, LogReader> output) {
     this.container = container;
     this.session = session;
-    this.fromLog = logs && !container.spec().process().terminal();
-    this.past =
-        logs
-            ? Optional.of(
-                output.apply(
-                    fromLog ? LogQuery.ALL.following() : LogQuery.ALL.withUntil(clock.instant())))
-            : Optional.empty();
+    this.log = logs ? Optional.of(output.apply(LogQuery.ALL.following())) : Optional.empty();
   }
 
   @Override
   public void listen(OutputSink ear) throws IOException, InterruptedException {
-    if (past.isPresent() && !fromLog) {
-      replay(past.get(), ear);
-    }
     try (var scope = new TaskScope("listen")) {
-      OutputSink live = fromLog ? (_, _, _) -> {} : ear;
-      if (fromLog) {
-        scope.fork(() -> replay(past.get(), ear));
+      OutputSink live =
+          log.isPresent()
+              ? (_, _, _) -> {}
+              : (stream, bytes, length) -> {
+                ear.hear(stream, bytes, length);
+                report(ear);
+              };
+      if (log.isPresent()) {
+        scope.fork(() -> replay(log.get(), ear));
       }
       scope.fork(() -> ExecConversation.copy(session.stdout(), WebSocketStream.STDOUT, live));
       scope.fork(() -> ExecConversation.copy(session.stderr(), WebSocketStream.STDERR, live));
       scope.join();
+    }
+    if (log.isEmpty()) {
+      report(ear);
+    }
+  }
+
+  private void report(OutputSink ear) throws IOException, InterruptedException {
+    long discarded = session.discarded();
+    long before = reported.getAndSet(discarded);
+    if (discarded > before) {
+      ear.discarded(discarded - before);
     }
   }
 
@@ -98,7 +105,7 @@ final class AttachConversation implements Conversation {
 
   @Override
   public void close() {
-    past.ifPresent(LogReader::close);
+    log.ifPresent(LogReader::close);
     session.close();
   }
 }

@@ -11,6 +11,9 @@ interface Conversation extends AutoCloseable {
   @FunctionalInterface
   interface OutputSink {
     void hear(byte stream, byte[] bytes, int length) throws IOException, InterruptedException;
+
+    /** So many bytes of output were discarded since they were not read in time. */
+    default void discarded(long bytes) throws IOException, InterruptedException {}
   }
 
   /** Sends all output, from several threads if need be; returns when there is no more. */

@@ -8,7 +8,6 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Attachable;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.LogReader;
-import java.time.InstantSource;
 import java.util.function.Function;
 
 /** Opens conversations. */
@@ -32,8 +31,7 @@ public final class Streams {
       Container container,
       Before before,
       boolean logs,
-      Function<LogQuery, LogReader> output,
-      InstantSource clock) {
+      Function<LogQuery, LogReader> output) {
     if (!(container instanceof Attachable attachable)) {
       throw new AgentException.Unsupported(
           "containers of runtime '%s' cannot be attached to"
@@ -43,7 +41,7 @@ public final class Streams {
         new WebSocketStream(
             () -> {
               before.run();
-              return new AttachConversation(container, attachable.attach(), logs, output, clock);
+              return new AttachConversation(container, attachable.attach(), logs, output);
             },
             call.id()));
   }

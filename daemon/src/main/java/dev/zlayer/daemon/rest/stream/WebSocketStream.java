@@ -70,9 +70,18 @@ public final class WebSocketStream implements Session.Listener, AutoCloseable {
   private void run(Session session, Conversation opened) {
     try (opened) {
       opened.listen(
-          (stream, bytes, length) -> {
-            settle(opened);
-            send(session, stream, bytes, length);
+          new Conversation.OutputSink() {
+            @Override
+            public void hear(byte stream, byte[] bytes, int length)
+                throws IOException, InterruptedException {
+              settle(opened);
+              send(session, stream, bytes, length);
+            }
+
+            @Override
+            public void discarded(long bytes) throws IOException, InterruptedException {
+              say(session, Json.object().put("discarded", bytes).build());
+            }
           });
       ExitStatus exit = opened.await();
       var facts = Json.object().put("reason", exit.text());

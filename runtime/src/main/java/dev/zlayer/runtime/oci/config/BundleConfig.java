@@ -1,5 +1,6 @@
 package dev.zlayer.runtime.oci.config;
 
+import dev.zlayer.container.TerminalSize;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.UnixPath;
 import dev.zlayer.json.Json;
@@ -18,6 +19,11 @@ public final class BundleConfig {
       List.of("PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
 
   private BundleConfig() {}
+
+  /** A terminal's size in the words of OCI. */
+  public static Json consoleSize(TerminalSize size) {
+    return Json.object().put("height", size.rows()).put("width", size.columns()).build();
+  }
 
   public static Json of(BundleInput input) {
     var config =

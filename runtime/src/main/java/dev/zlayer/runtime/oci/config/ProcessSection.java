@@ -51,6 +51,9 @@ final class ProcessSection {
     var section =
         Json.object()
             .put("terminal", process.terminal())
+            .putIf(
+                "consoleSize",
+                process.size().filter(_ -> process.terminal()).map(BundleConfig::consoleSize))
             .put("user", user(input.user()))
             .put("args", args(input))
             .put("env", env)

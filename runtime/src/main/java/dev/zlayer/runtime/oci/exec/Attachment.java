@@ -2,26 +2,35 @@ package dev.zlayer.runtime.oci.exec;
 
 import dev.zlayer.container.ExitStatus;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.linux.ContainerConsole;
 import dev.zlayer.host.linux.Descriptor;
+import dev.zlayer.host.linux.Fifo;
 import dev.zlayer.host.linux.PacketSocket;
+import dev.zlayer.host.linux.ProcessIdentity;
 import dev.zlayer.port.ExecSession;
 import dev.zlayer.task.Deadline;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
-import java.nio.file.Files;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.Optional;
 
 /**
  * The streams of a container's first process, through its monitor's socket. Each packet from there
  * begins with a byte that names the stream.
+ *
+ * <p>The monitor waits for whoever is attached, and with it the container, its log and everybody
+ * else who is attached. So the socket is always read; what a slow reader has not read is kept up to
+ * a bound and then discarded.
  */
 public final class Attachment implements ExecSession {
   private static final byte STDERR = 3;
   private static final int PACKET = 8192;
+
+  /** Of each stream. */
+  private static final long UNREAD = 4 << 20;
 
   /** Waits for the end of the container. */
   @FunctionalInterface
@@ -30,24 +39,42 @@ public final class Attachment implements ExecSession {
   }
 
   private final Descriptor socket;
-  private final Optional<Path> control;
+  private final Optional<Terminal> terminal;
   private final End end;
-  private final BytePipe stdout;
-  private final BytePipe stderr;
+  private final OutputBuffer stdout = new OutputBuffer(UNREAD);
+  private final OutputBuffer stderr = new OutputBuffer(UNREAD);
 
-  private Attachment(Descriptor socket, Optional<Path> control, End end) throws IOException {
+  private Attachment(Descriptor socket, Optional<Terminal> terminal, End end) throws IOException {
     this.socket = socket;
-    this.control = control;
+    this.terminal = terminal;
     this.end = end;
-    this.stdout = new BytePipe();
-    this.stderr = new BytePipe();
+    socket.pauseWriters();
     DescriptorCopyLoop.start("attach", socket, sink());
   }
 
-  /** {@code control} is the monitor's FIFO for the size of the terminal, if there is one. */
-  public static Attachment open(Path socket, Optional<Path> control, End end) {
+  /**
+   * Where its size is set.
+   *
+   * @param process the first one, whose terminal it is
+   * @param control the monitor's FIFO for sizes
+   */
+  public record Terminal(Optional<ProcessIdentity> process, Path control) {
+    /**
+     * The monitor drops a size that comes soon after another (conmon 2.1 applies the first of all
+     * that it reads at once), so it is asked only where the terminal itself is out of reach.
+     */
+    void resize(int rows, int columns) throws IOException {
+      if (process.isEmpty() || !ContainerConsole.resize(process.get(), rows, columns)) {
+        byte[] line = "1 %d %d\n".formatted(rows, columns).getBytes(StandardCharsets.UTF_8);
+        boolean _ = Fifo.write(control, line);
+      }
+    }
+  }
+
+  /** Joins them from now on. */
+  public static Attachment open(Path socket, Optional<Terminal> terminal, End end) {
     try {
-      return new Attachment(PacketSocket.connect(socket), control, end);
+      return new Attachment(PacketSocket.connect(socket), terminal, end);
     } catch (IOException e) {
       throw new AgentException.Internal("cannot join the container: " + e.getMessage(), e);
     }
@@ -56,7 +83,7 @@ public final class Attachment implements ExecSession {
   private DescriptorCopyLoop.Sink sink() {
     return new DescriptorCopyLoop.Sink() {
       @Override
-      public void received(byte[] bytes, int length) throws IOException {
+      public void received(byte[] bytes, int length) {
         (bytes[0] == STDERR ? stderr : stdout).write(bytes, 1, length - 1);
       }
 
@@ -102,15 +129,18 @@ public final class Attachment implements ExecSession {
 
   @Override
   public void resize(int rows, int columns) {
-    if (control.isEmpty()) {
-      return;
+    if (terminal.isPresent()) {
+      try {
+        terminal.get().resize(rows, columns);
+      } catch (IOException e) {
+        throw new UncheckedIOException("cannot resize the terminal", e);
+      }
     }
-    try {
-      Files.writeString(
-          control.get(), "1 %d %d\n".formatted(rows, columns), StandardOpenOption.WRITE);
-    } catch (IOException e) {
-      throw new UncheckedIOException("cannot resize the terminal", e);
-    }
+  }
+
+  @Override
+  public long discarded() {
+    return stdout.discarded() + stderr.discarded();
   }
 
   @Override

@@ -30,11 +30,7 @@ public final class ExecProcess {
     members.remove("consoleSize");
     spec.size()
         .filter(_ -> spec.terminal())
-        .ifPresent(
-            size ->
-                members.put(
-                    "consoleSize",
-                    Json.object().put("height", size.rows()).put("width", size.columns()).build()));
+        .ifPresent(size -> members.put("consoleSize", BundleConfig.consoleSize(size)));
     members.put("args", Json.of(spec.command()));
     members.put("env", Json.of(env(process.at("env").strings(), spec)));
     spec.workdir()

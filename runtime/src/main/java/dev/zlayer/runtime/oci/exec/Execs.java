@@ -1,19 +1,25 @@
 package dev.zlayer.runtime.oci.exec;
 
 import dev.zlayer.container.Signal;
+import dev.zlayer.container.TerminalSize;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.linux.ConsoleSocket;
 import dev.zlayer.host.linux.PseudoTerminal;
 import dev.zlayer.host.linux.RootedDirectory;
+import dev.zlayer.host.linux.Scheduling;
 import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.Processes;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.port.ExecSession;
 import dev.zlayer.runtime.oci.tool.OciCommands;
+import dev.zlayer.task.Deadline;
+import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 
@@ -35,17 +41,20 @@ public final class Execs {
    * @param process in the words of OCI
    * @param stdin whether it can be written to
    */
-  public ExecSession start(String container, Path directory, Json process, boolean stdin) {
+  public ExecSession start(String container, Path directory, Json process, boolean stdin)
+      throws InterruptedException {
     try {
       Files.createDirectories(directory);
       var files = new Exec.ExecDir(Files.createTempDirectory(directory, "exec"));
       Files.write(files.process(), JsonText.bytes(process));
       steps.accept("exec.recorded");
-      Command command = runtime.exec(container, files.process(), files.pid(), files.log());
+      boolean terminal = process.at("terminal").bool().orElse(false);
       ExecSession session =
-          process.at("terminal").bool().orElse(false)
-              ? onTerminal(command, files, process.at("consoleSize"))
-              : onPipes(command, files, stdin);
+          terminal && runtime.sendsTerminals()
+              ? onSentTerminal(container, files, size(process))
+              : terminal
+                  ? onTerminal(command(container, files), files, size(process))
+                  : onPipes(command(container, files), files, stdin);
       steps.accept("exec.started");
       return session;
     } catch (IOException e) {
@@ -82,6 +91,55 @@ public final class Execs {
         .anyMatch(argument -> argument.startsWith(path + "/"));
   }
 
+  private Command command(String container, Exec.ExecDir files) {
+    return runtime.exec(container, files.process(), files.pid(), files.log());
+  }
+
+  private static Optional<TerminalSize> size(Json process) {
+    Json size = process.at("consoleSize");
+    return size.isNull()
+        ? Optional.empty()
+        : Optional.of(
+            new TerminalSize(
+                size.at("height").integer().orElse(0L).intValue(),
+                size.at("width").integer().orElse(0L).intValue()));
+  }
+
+  /**
+   * The terminal inside is ours to read, so that nothing is lost of what it shows last: crun 1.8
+   * ends with its process and drops what it has not copied by then.
+   */
+  private ExecSession onSentTerminal(
+      String container, Exec.ExecDir files, Optional<TerminalSize> size)
+      throws IOException, InterruptedException {
+    try (ConsoleSocket console = ConsoleSocket.open(files.path())) {
+      Command command =
+          runtime.exec(
+              container, files.process(), files.pid(), files.log(), Optional.of(console.path()));
+      var exec = new Exec(Processes.start(command, new File("/dev/null")), files);
+      Optional<PseudoTerminal> sent = Optional.empty();
+      try {
+        // crun sets the size while the process already is on its way to the program: it has to win
+        boolean first = Scheduling.first(exec.runtime().pid());
+        sent = console.receive(exec.runtime(), Deadline.after(runtime.limit()));
+        if (first) {
+          boolean _ = Scheduling.usual(exec.runtime().pid());
+        }
+        if (sent.isEmpty()) {
+          return new PipeSession(exec); // it has ended, and how is all there is to know
+        }
+        if (size.isPresent()) { // the runtime does so itself, perhaps a moment later
+          sent.get().resize(size.get().rows(), size.get().columns());
+        }
+        return TerminalSession.inside(exec, sent.get());
+      } catch (IOException | InterruptedException | RuntimeException e) {
+        sent.ifPresent(PseudoTerminal::close);
+        exec.end();
+        throw e;
+      }
+    }
+  }
+
   private static ExecSession onPipes(Command command, Exec.ExecDir files, boolean stdin)
       throws IOException {
     Process started = Processes.start(command);
@@ -91,17 +149,15 @@ public final class Execs {
     return new PipeSession(new Exec(started, files));
   }
 
-  private static ExecSession onTerminal(Command command, Exec.ExecDir files, Json size)
-      throws IOException {
+  private static ExecSession onTerminal(
+      Command command, Exec.ExecDir files, Optional<TerminalSize> size) throws IOException {
     PseudoTerminal terminal = PseudoTerminal.open();
     try {
-      if (!size.isNull()) { // the runtime copies it when it starts
-        terminal.resize(
-            size.at("height").integer().orElse(0L).intValue(),
-            size.at("width").integer().orElse(0L).intValue());
+      if (size.isPresent()) { // the runtime copies it when it starts
+        terminal.resize(size.get().rows(), size.get().columns());
       }
       Process started = Processes.startOn(terminal.path(), command);
-      return new TerminalSession(new Exec(started, files), terminal);
+      return TerminalSession.ofRuntime(new Exec(started, files), terminal);
     } catch (IOException | RuntimeException e) {
       terminal.close();
       throw e;

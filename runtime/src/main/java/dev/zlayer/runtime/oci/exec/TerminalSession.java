@@ -1,6 +1,7 @@
 package dev.zlayer.runtime.oci.exec;
 
 import dev.zlayer.container.ExitStatus;
+import dev.zlayer.host.linux.ErrnoException;
 import dev.zlayer.host.linux.PseudoTerminal;
 import dev.zlayer.port.ExecSession;
 import dev.zlayer.task.Deadline;
@@ -8,22 +9,26 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
+import java.util.Optional;
 
 /**
- * A command on a terminal. The OCI runtime stands between two of them: the one inside, and ours,
- * whose size it copies whenever it is told that it changed.
+ * A command on a terminal: the one inside, where the OCI runtime hands that out. Else the runtime
+ * is between two of them: the one inside, and ours, whose size it copies whenever it is signalled
+ * that it changed.
  */
 final class TerminalSession implements ExecSession {
   private final Exec exec;
   private final PseudoTerminal terminal;
   private final BytePipe output;
-  private final ResizeLoop sizes;
+  private final Optional<ResizeLoop> sizes;
 
-  TerminalSession(Exec exec, PseudoTerminal terminal) throws IOException {
+  private TerminalSession(Exec exec, PseudoTerminal terminal, Optional<ResizeLoop> sizes)
+      throws IOException {
     this.exec = exec;
     this.terminal = terminal;
+    terminal.master().pauseWriters();
     this.output = new BytePipe();
-    this.sizes = new ResizeLoop(exec.runtime().pid());
+    this.sizes = sizes;
     DescriptorCopyLoop.start(
         "exec-terminal",
         terminal.master(),
@@ -38,6 +43,16 @@ final class TerminalSession implements ExecSession {
             output.end();
           }
         });
+  }
+
+  /** The terminal is the one inside. */
+  static TerminalSession inside(Exec exec, PseudoTerminal terminal) throws IOException {
+    return new TerminalSession(exec, terminal, Optional.empty());
+  }
+
+  /** The terminal is the OCI runtime's own, which copies everything. */
+  static TerminalSession ofRuntime(Exec exec, PseudoTerminal terminal) throws IOException {
+    return new TerminalSession(exec, terminal, Optional.of(new ResizeLoop(exec.runtime().pid())));
   }
 
   @Override
@@ -69,7 +84,11 @@ final class TerminalSession implements ExecSession {
   public void resize(int rows, int columns) {
     try {
       terminal.resize(rows, columns);
-      sizes.changed();
+      sizes.ifPresent(ResizeLoop::changed);
+    } catch (ErrnoException e) {
+      if (e.errno() != ErrnoException.EBADF) { // closed: the process has ended
+        throw new UncheckedIOException("cannot resize the terminal", e);
+      }
     } catch (IOException e) {
       throw new UncheckedIOException("cannot resize the terminal", e);
     }
@@ -82,7 +101,7 @@ final class TerminalSession implements ExecSession {
 
   @Override
   public void close() {
-    sizes.close();
+    sizes.ifPresent(ResizeLoop::close);
     try {
       exec.end(); // whoever reads or writes the terminal is woken by the end of its other side
     } finally {

@@ -31,6 +31,7 @@ public final class OciCommands {
   private final Duration limit;
   private final Reach reach;
   private final Optional<DirectVerbs> direct;
+  private final boolean sendsTerminals;
 
   /** How the place where containers run is reached from here. */
   public interface Reach {
@@ -60,16 +61,22 @@ public final class OciCommands {
    *
    * @param root where the runtime keeps what it knows
    * @param dialect the runtime's, where we may do its simple verbs
+   * @param sendsTerminals see {@link OciTool#sendsTerminals}
    * @param limit bounds every call
    */
   public OciCommands(
-      Path program, Path root, boolean systemd, Optional<Dialect> dialect, Duration limit) {
-    this(program, root, systemd, dialect, limit, Reach.HERE);
+      Path program,
+      Path root,
+      boolean systemd,
+      Optional<Dialect> dialect,
+      boolean sendsTerminals,
+      Duration limit) {
+    this(program, root, systemd, dialect, sendsTerminals, limit, Reach.HERE);
   }
 
   /** The same for containers that run elsewhere; paths are those of that place. */
   public OciCommands(Path program, Path root, boolean systemd, Duration limit, Reach reach) {
-    this(program, root, systemd, Optional.empty(), limit, reach);
+    this(program, root, systemd, Optional.empty(), false, limit, reach);
   }
 
   private OciCommands(
@@ -77,9 +84,11 @@ public final class OciCommands {
       Path root,
       boolean systemd,
       Optional<Dialect> dialect,
+      boolean sendsTerminals,
       Duration limit,
       Reach reach) {
     this.reach = reach;
+    this.sendsTerminals = sendsTerminals;
     this.program = program;
     this.root = root;
     this.systemd = systemd;
@@ -89,6 +98,10 @@ public final class OciCommands {
 
   public Path program() {
     return program;
+  }
+
+  public boolean sendsTerminals() {
+    return sendsTerminals;
   }
 
   public boolean systemd() {
@@ -231,6 +244,11 @@ public final class OciCommands {
 
   /** A further process; {@code log} receives what the runtime itself has to say. */
   public Command exec(String name, Path process, Path pidFile, Path log) {
+    return exec(name, process, pidFile, log, Optional.empty());
+  }
+
+  /** The same; {@code console} is the socket to send its terminal to. */
+  public Command exec(String name, Path process, Path pidFile, Path log, Optional<Path> console) {
     var arguments = new ArrayList<>(List.of(UnixPath.text(program)));
     arguments.addAll(options());
     arguments.addAll(
@@ -243,8 +261,10 @@ public final class OciCommands {
             "--process",
             UnixPath.text(process),
             "--pid-file",
-            UnixPath.text(pidFile),
-            name));
+            UnixPath.text(pidFile)));
+    console.ifPresent(
+        socket -> arguments.addAll(List.of("--console-socket", UnixPath.text(socket))));
+    arguments.add(name);
     return reach.there(Command.of(arguments));
   }
 

@@ -19,4 +19,12 @@ public record OciTool(
   public boolean works() {
     return problem.isEmpty();
   }
+
+  /**
+   * Whether its exec sends the terminal to a socket and stays until the process has ended. runc
+   * sends it only when it leaves at once, and then nobody learns how the process ended.
+   */
+  public boolean sendsTerminals() {
+    return version.startsWith("crun version");
+  }
 }

@@ -95,7 +95,12 @@ class ConmonTest {
     Files.setPosixFilePermissions(program, PosixFilePermissions.fromString("rwxr-xr-x"));
     var runtime =
         new OciCommands(
-            Path.of("/usr/bin/runc"), directory.resolve("state"), false, Optional.empty(), limit);
+            Path.of("/usr/bin/runc"),
+            directory.resolve("state"),
+            false,
+            Optional.empty(),
+            false,
+            limit);
     return new Conmon(program, runtime, way.open());
   }
 
