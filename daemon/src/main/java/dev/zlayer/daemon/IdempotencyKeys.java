@@ -9,6 +9,7 @@ import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
+import dev.zlayer.json.StoredFormat;
 import dev.zlayer.task.KeyedLock;
 import java.time.Duration;
 import java.time.Instant;
@@ -16,6 +17,7 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.UnaryOperator;
 
 /**
  * Lets a caller that does not know whether its request arrived send it again: the answer to the
@@ -24,7 +26,12 @@ import java.util.Optional;
 final class IdempotencyKeys {
   static final String HEADER = "Idempotency-Key";
 
+  /** The first version has no version, and does not know the request. */
+  static final StoredFormat FORMAT =
+      StoredFormat.unmarked("the answer to a repeatable request", UnaryOperator.identity());
+
   private static final String KIND = "idempotency";
+  private static final String REQUEST = "request";
   private static final Duration KEPT = Duration.ofDays(1);
   private static final int LONGEST_KEY = 256;
 
@@ -56,39 +63,50 @@ final class IdempotencyKeys {
     String name =
         route.template() + call.deployment().map(own -> " of " + own).orElse("") + " " + key.get();
     try (var _ = locks.lock(name)) {
-      Optional<ApiResponse> kept = find(name);
+      Optional<Json> kept = store.find(KIND, name).flatMap(this::read).filter(this::current);
       if (kept.isPresent()) {
-        return kept.get();
+        requireSame(kept.get(), call, key.get());
+        return ApiResponse.json(
+            kept.get().at("status").integer().orElse(200L).intValue(), kept.get().at("body"));
       }
       ApiResponse answer = action.answer(call);
       if (answer instanceof ApiResponse.Whole whole && whole.status() < 300) {
-        keep(name, whole);
+        keep(name, call.fingerprint(), whole);
       }
       return answer;
     }
   }
 
-  private Optional<ApiResponse> find(String name) {
-    return store
-        .find(KIND, name)
-        .map(JsonText::parse)
-        .filter(kept -> !expired(kept))
-        .map(
-            kept ->
-                ApiResponse.json(
-                    kept.at("status").integer().orElse(200L).intValue(), kept.at("body")));
+  /** A key that stands for two different requests is a mistake of the caller. */
+  private static void requireSame(Json kept, ApiRequest call, String key) {
+    Optional<String> before = kept.at(REQUEST).string();
+    if (before.isPresent() && !before.get().equals(call.fingerprint())) {
+      throw new AgentException.Conflict(
+          "%s '%s' was used for another request: choose another key".formatted(HEADER, key));
+    }
   }
 
-  private void keep(String name, ApiResponse.Whole answer) {
+  /** What is damaged counts as never answered. */
+  private Optional<Json> read(byte[] bytes) {
+    try {
+      return Optional.of(FORMAT.upgrade(JsonText.parse(bytes), "state.db"));
+    } catch (AgentException.InvalidSpec | AgentException.Configuration _) {
+      return Optional.empty();
+    }
+  }
+
+  private void keep(String name, String request, ApiResponse.Whole answer) {
     List<Change.Write> writes = new ArrayList<>();
     for (StateStore.Entry old : store.list(KIND, "")) {
-      if (expired(JsonText.parse(old.value()))) {
+      if (read(old.value()).filter(this::current).isEmpty()) {
         writes.add(new Change.Delete(KIND, old.key()));
       }
     }
     Json kept =
-        Json.object()
+        FORMAT
+            .begin()
             .put("time", clock.instant().toString())
+            .put(REQUEST, request)
             .put("status", answer.status())
             .put("body", JsonText.parse(answer.body()))
             .build();
@@ -96,8 +114,8 @@ final class IdempotencyKeys {
     store.commit(new Change(writes, List.of()));
   }
 
-  private boolean expired(Json kept) {
-    Instant time = kept.at("time").string().map(Instant::parse).orElse(Instant.MIN);
-    return time.isBefore(clock.instant().minus(KEPT));
+  private boolean current(Json kept) {
+    Optional<Instant> time = kept.at("time").string().map(Instant::parse);
+    return time.filter(at -> at.isAfter(clock.instant().minus(KEPT))).isPresent();
   }
 }

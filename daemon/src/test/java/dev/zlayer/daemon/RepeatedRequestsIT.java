@@ -7,6 +7,13 @@ import dev.zlayer.json.Json;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -89,6 +96,64 @@ class RepeatedRequestsIT {
       assertThat(rest.send(run).expect(201).json()).isEqualTo(begun);
       assertThat(rest.get("/executions").expect(200).json().items()).hasSize(1);
     }
+  }
+
+  private static HttpRequest post(String path, String key, String body) {
+    return HttpRequest.of("POST", "/api/v1" + path).with("Idempotency-Key", key).withJson(body);
+  }
+
+  /** All at the same moment; returns their answers. */
+  private List<Json> together(HttpRequest request) throws Exception {
+    var start = new CountDownLatch(1);
+    try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      var answers = new ArrayList<Future<Json>>();
+      for (int i = 0; i < 8; i++) {
+        answers.add(
+            threads.submit(
+                () -> {
+                  try (Rest rest = node.rest()) {
+                    start.await();
+                    return rest.send(request).expect(201).json();
+                  }
+                }));
+      }
+      start.countDown();
+      var all = new ArrayList<Json>();
+      for (Future<Json> answer : answers) {
+        all.add(answer.get(60, TimeUnit.SECONDS));
+      }
+      return all;
+    }
+  }
+
+  @Test
+  void simultaneousRequestsWithOneKeyMakeOneThing() throws Exception {
+    String body =
+        "{\"image\":\"%s\",\"pull\":\"never\",\"start\":false,\"command\":[\"true\"]}"
+            .formatted(Node.IMAGE);
+    String other = body.replace("true\"]", "false\"]");
+    try (Daemon _ = node.daemon();
+        Rest rest = node.rest()) {
+      Node.loadImage(rest);
+      up(rest, 0, "If-None-Match", "*").expect(202);
+      assertThat(Set.copyOf(together(post("/containers", "one", body)))).hasSize(1);
+      assertThat(Set.copyOf(together(post("/jobs/shop/report/executions", "one", "{}"))))
+          .hasSize(1);
+      assertThat(rest.get("/containers?all=true&deployment=standalone").json().items()).hasSize(1);
+      assertThat(rest.get("/executions").expect(200).json().items()).hasSize(1);
+      refused(rest, other);
+    }
+    try (Daemon _ = node.daemon();
+        Rest rest = node.rest()) {
+      refused(rest, other);
+      rest.send(post("/containers", "one", body)).expect(201);
+    }
+  }
+
+  private static void refused(Rest rest, String body) throws InterruptedException {
+    assertThat(rest.send(post("/containers", "one", body)).expect(409).json().at("detail").string())
+        .contains("Idempotency-Key 'one' was used for another request: choose another key");
+    rest.send(post("/jobs/shop/report/executions", "one", "{\"priority\":3}")).expect(409);
   }
 
   @Test

@@ -8,14 +8,19 @@ import dev.zlayer.spec.problem.Problems;
 import dev.zlayer.spec.yaml.YamlReader;
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.format.DateTimeParseException;
 import java.util.Arrays;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.TreeMap;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -35,6 +40,7 @@ public final class ApiRequest {
   private final Transport wire;
   private final Map<String, String> path;
   private final Caller caller;
+  private byte @Nullable [] whole;
 
   /** The request below, as far as routes need it. */
   public interface Transport {
@@ -191,13 +197,31 @@ public final class ApiRequest {
         problems.sorted().stream().map(Problem::toString).collect(Collectors.joining("\n")));
   }
 
-  /** The body, which has to be small. */
+  /** Differs between requests of one route that ask for different things. */
+  public String fingerprint() {
+    try {
+      var sha = MessageDigest.getInstance("SHA-256");
+      sha.update(new TreeMap<>(path).toString().getBytes(StandardCharsets.UTF_8));
+      sha.update((byte) 0);
+      sha.update(wholeBody());
+      return HexFormat.of().formatHex(sha.digest());
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("every JDK has SHA-256", e);
+    }
+  }
+
+  /** The body, which has to be small; it is read once. */
   public byte[] wholeBody() {
+    byte[] known = whole;
+    if (known != null) {
+      return known;
+    }
     try {
       byte[] bytes = wire.body().readNBytes(LARGEST_BODY + 1);
       if (bytes.length > LARGEST_BODY) {
         throw AccessDenied.tooLarge(LARGEST_BODY);
       }
+      whole = bytes;
       return bytes;
     } catch (IOException e) {
       throw new AgentException.Network("the body could not be read: " + e.getMessage(), e);

@@ -112,12 +112,12 @@ public record Route(
     return with(new Parameter(name, "string", true, doc));
   }
 
-  /** Takes a header {@code IdempotencyKeys-Key}, so that sending it twice does it once. */
+  /** Takes a header {@code Idempotency-Key}, so that sending it twice does it once. */
   public Route repeatableByKey() {
     return withHeader(
         KEY,
         "A repeated request with the same key within a day changes nothing and gets the first"
-            + " answer.");
+            + " answer; another request with that key is refused.");
   }
 
   /** Whether it changes something or reaches into a container, and so belongs in the audit log. */
