@@ -20,11 +20,16 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.net.InetSocketAddress;
 import java.net.Socket;
+import java.net.SocketAddress;
+import java.net.UnixDomainSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -37,6 +42,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The door itself, with routes of the test's own. */
 class HttpListenerTest {
@@ -116,6 +123,43 @@ class HttpListenerTest {
       assertThat(line.split("\\s+")[queue])
           .as(line)
           .isEqualTo(Files.readAllLines(Path.of("/proc/sys/net/core/somaxconn")).getFirst());
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void fiveHundredConnectAtOnceAndAllAreAnswered(boolean tcp) throws Exception {
+    String address = door.address().orElseThrow();
+    SocketAddress at =
+        tcp
+            ? new InetSocketAddress(
+                "127.0.0.1", Integer.parseInt(address.substring(address.lastIndexOf(':') + 1)))
+            : UnixDomainSocketAddress.of(socket);
+    byte[] request =
+        "GET /api/v1/ping HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nConnection: close\r\n\r\n"
+            .formatted(TOKEN)
+            .getBytes(StandardCharsets.US_ASCII);
+    var clients = new ArrayList<SocketChannel>();
+    try {
+      // none is given up before all are connected
+      for (int i = 0; i < 500; i++) {
+        clients.add(SocketChannel.open(at));
+      }
+      for (SocketChannel client : clients) {
+        client.write(ByteBuffer.wrap(request));
+      }
+      for (SocketChannel client : clients) {
+        ByteBuffer answer = ByteBuffer.allocate(64);
+        while (answer.position() < 12 && client.read(answer) >= 0) {
+          // the status line comes first
+        }
+        assertThat(new String(answer.array(), 0, answer.position(), StandardCharsets.US_ASCII))
+            .startsWith("HTTP/1.1 200");
+      }
+    } finally {
+      for (SocketChannel client : clients) {
+        client.close();
+      }
     }
   }
 

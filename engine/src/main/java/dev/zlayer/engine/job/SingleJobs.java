@@ -6,6 +6,7 @@ import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
+import dev.zlayer.json.StoredFormat;
 import dev.zlayer.spec.read.JobReader;
 import dev.zlayer.spec.storage.StorageSpec;
 import java.nio.charset.StandardCharsets;
@@ -19,7 +20,9 @@ import java.util.stream.Collectors;
 /** The files of jobs that belong to no deployment, as the state store has them. */
 public final class SingleJobs {
   static final String KIND = "job";
-  private static final int VERSION = 1;
+  static final StoredFormat FORMAT = StoredFormat.of("the job");
+
+  private static final System.Logger LOG = System.getLogger(SingleJobs.class.getName());
 
   private final StateStore store;
   private final InstantSource clock;
@@ -29,11 +32,11 @@ public final class SingleJobs {
     this.clock = clock;
   }
 
-  private record Stored(String name, String file, Path directory) {
+  record Stored(String name, String file, Path directory) {
     byte[] write() {
       return JsonText.bytes(
-          Json.object()
-              .put("version", VERSION)
+          FORMAT
+              .begin()
               .put("name", name)
               .put("directory", directory.toString())
               .put("file", file)
@@ -41,13 +44,7 @@ public final class SingleJobs {
     }
 
     static Stored read(byte[] bytes) {
-      Json json = JsonText.parse(bytes);
-      long version = json.at("version").integer().orElse(0L);
-      if (version != VERSION) {
-        throw new AgentException.Configuration(
-            "a stored job has version %d and this program knows %d: start the program that wrote it"
-                .formatted(version, VERSION));
-      }
+      Json json = FORMAT.upgrade(JsonText.parse(bytes), "state.db");
       return new Stored(
           json.at("name").string().orElseThrow(),
           json.at("file").string().orElseThrow(),
@@ -70,8 +67,22 @@ public final class SingleJobs {
   private static Optional<JobDefinition> definition(StateStore.Entry entry) {
     try {
       return Optional.of(Stored.read(entry.value()).definition());
-    } catch (AgentException _) {
+    } catch (RuntimeException e) {
+      LOG.log(
+          System.Logger.Level.WARNING,
+          "job '%s' is ignored: %s".formatted(entry.key(), e.getMessage()));
       return Optional.empty();
+    }
+  }
+
+  /** A damaged one is replaced, one of a later program is not. */
+  private static boolean same(byte[] known, Stored stored) {
+    try {
+      return Stored.read(known).equals(stored);
+    } catch (AgentException.Configuration e) {
+      throw new AgentException.Conflict(String.valueOf(e.getMessage()));
+    } catch (RuntimeException _) {
+      return false;
     }
   }
 
@@ -89,7 +100,7 @@ public final class SingleJobs {
     var stored = new Stored(name, new String(file, StandardCharsets.UTF_8), directory);
     JobDefinition _ = stored.definition(); // refuses what cannot be run
     Optional<byte[]> before = store.find(KIND, name);
-    if (before.filter(known -> Stored.read(known).equals(stored)).isEmpty()) {
+    if (before.filter(known -> same(known, stored)).isEmpty()) {
       commit(new Change.Put(KIND, name, stored.write()), "job.registered", name);
     }
     return before.isPresent();

@@ -8,9 +8,11 @@ import dev.zlayer.container.LogRecord;
 import dev.zlayer.container.Signal;
 import dev.zlayer.engine.init.StepReport;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.json.JsonText;
 import dev.zlayer.testkit.FrozenFormat;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -103,6 +105,13 @@ class StoredExecutionTest {
       FrozenFormat.check(name, ExecutionCodec.json(execution));
       assertThat(ExecutionCodec.read(FrozenFormat.read(name))).isEqualTo(execution);
     }
+  }
+
+  @Test
+  void aSingleJobIsStoredAsItWas() {
+    var job = new SingleJobs.Stored("report", "image: app\n", Path.of("/srv"));
+    FrozenFormat.check("single-job-v1.json", JsonText.parse(job.write()));
+    assertThat(SingleJobs.Stored.read(FrozenFormat.read("single-job-v1.json"))).isEqualTo(job);
   }
 
   @Test

@@ -4,6 +4,8 @@ import dev.zlayer.container.ServiceKey;
 import dev.zlayer.port.DeploymentNames;
 import dev.zlayer.port.DeploymentNames.Range;
 import dev.zlayer.port.Rotation.Members;
+import dev.zlayer.task.Backoff;
+import dev.zlayer.task.Pauses;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.EOFException;
@@ -16,12 +18,14 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.SocketAddress;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Semaphore;
+import java.util.function.BooleanSupplier;
 import org.xbill.DNS.Message;
 import org.xbill.DNS.Rcode;
 
@@ -35,9 +39,30 @@ public final class NameServer implements AutoCloseable {
   private static final InetAddress LOOPBACK = InetAddress.ofLiteral("127.0.0.1");
   private static final int MOST_QUESTIONS = 512;
   private static final int MOST_STREAMS = 128;
+
+  /** As many as the system allows: the kernel cuts it to {@code net.core.somaxconn}. */
+  private static final int BACKLOG = Integer.MAX_VALUE;
+
   private static final int STREAM_MILLIS = 10_000;
   private static final int PORT_ATTEMPTS = 32;
+  private static final Backoff AGAIN =
+      new Backoff(Duration.ofMillis(10), Duration.ofSeconds(1), 2.0);
 
+  /** Waits for what comes next; a test lets it fail. */
+  interface Sockets {
+    Sockets REAL = new Sockets() {};
+
+    default void receive(DatagramSocket socket, DatagramPacket packet) throws IOException {
+      socket.receive(packet);
+    }
+
+    default Socket accept(ServerSocket socket) throws IOException {
+      return socket.accept();
+    }
+  }
+
+  private final Sockets sockets;
+  private final Pauses pauses;
   private final DatagramSocket datagrams;
   private final ServerSocket streams;
   private final Directory directory = new Directory();
@@ -49,7 +74,14 @@ public final class NameServer implements AutoCloseable {
   private final Thread datagramThread;
   private final Thread streamThread;
 
-  private NameServer(DatagramSocket datagrams, ServerSocket streams, Path resolvConf) {
+  private NameServer(
+      DatagramSocket datagrams,
+      ServerSocket streams,
+      Path resolvConf,
+      Sockets sockets,
+      Pauses pauses) {
+    this.sockets = sockets;
+    this.pauses = pauses;
     this.datagrams = datagrams;
     this.streams = streams;
     this.upstreams = new Upstreams(resolvConf);
@@ -62,6 +94,11 @@ public final class NameServer implements AutoCloseable {
    * another one when it is taken.
    */
   public static NameServer open(int before, Path resolvConf) throws IOException {
+    return open(before, resolvConf, Sockets.REAL, Pauses.REAL);
+  }
+
+  static NameServer open(int before, Path resolvConf, Sockets sockets, Pauses pauses)
+      throws IOException {
     IOException last = new IOException("no port of loopback is free");
     for (int attempt = 0; attempt < PORT_ATTEMPTS; attempt++) {
       int port = attempt == 0 ? before : 0;
@@ -70,8 +107,8 @@ public final class NameServer implements AutoCloseable {
         datagrams = new DatagramSocket(new InetSocketAddress(LOOPBACK, port));
         var streams = new ServerSocket();
         streams.setReuseAddress(true);
-        streams.bind(new InetSocketAddress(LOOPBACK, datagrams.getLocalPort()), MOST_STREAMS);
-        return new NameServer(datagrams, streams, resolvConf);
+        streams.bind(new InetSocketAddress(LOOPBACK, datagrams.getLocalPort()), BACKLOG);
+        return new NameServer(datagrams, streams, resolvConf, sockets, pauses);
       } catch (IOException e) {
         last = e;
         if (datagrams != null) {
@@ -121,25 +158,60 @@ public final class NameServer implements AutoCloseable {
     datagrams.close();
     close(streams);
     open.forEach(NameServer::close);
+    datagramThread.interrupt(); // either may be in a pause
+    streamThread.interrupt();
     datagramThread.join();
     streamThread.join();
   }
 
   private void receive() {
     var packet = new DatagramPacket(new byte[Answers.MOST_BYTES], Answers.MOST_BYTES);
-    while (!datagrams.isClosed()) {
+    serve("questions", datagrams::isClosed, () -> receive(packet));
+  }
+
+  private void receive(DatagramPacket packet) throws IOException {
+    packet.setLength(Answers.MOST_BYTES);
+    sockets.receive(datagrams, packet);
+    byte[] question = Arrays.copyOf(packet.getData(), packet.getLength());
+    SocketAddress client = packet.getSocketAddress();
+    InetAddress from = packet.getAddress();
+    if (questions.tryAcquire()) {
+      Thread _ = Thread.ofVirtual().name("name").start(() -> datagram(question, client, from));
+    }
+  }
+
+  /** One thing after the other is taken from a socket. */
+  @FunctionalInterface
+  private interface Taking {
+    void take() throws IOException;
+  }
+
+  /** Out of descriptors or memory the kernel fails at once, over and over: it is waited for. */
+  private void serve(String what, BooleanSupplier closed, Taking taking) {
+    int failures = 0;
+    while (!closed.getAsBoolean()) {
       try {
-        packet.setLength(Answers.MOST_BYTES);
-        datagrams.receive(packet);
-        byte[] question = Arrays.copyOf(packet.getData(), packet.getLength());
-        SocketAddress client = packet.getSocketAddress();
-        InetAddress from = packet.getAddress();
-        if (questions.tryAcquire()) {
-          Thread _ = Thread.ofVirtual().name("name").start(() -> datagram(question, client, from));
+        taking.take();
+        if (failures > 0) {
+          LOG.log(
+              System.Logger.Level.INFO,
+              "the name server takes %s again after %d failures".formatted(what, failures));
+          failures = 0;
         }
       } catch (IOException e) {
-        if (!datagrams.isClosed()) {
-          LOG.log(System.Logger.Level.DEBUG, "a question could not be received", e);
+        if (closed.getAsBoolean()) {
+          return;
+        }
+        if (failures == 0) {
+          LOG.log(
+              System.Logger.Level.WARNING,
+              "the name server cannot take %s: %s".formatted(what, e.getMessage()));
+        }
+        try {
+          pauses.pause(AGAIN.delay(failures++));
+        } catch (InterruptedException _) {
+          Thread.currentThread().interrupt();
+          return; // closed
         }
       }
     }
@@ -167,20 +239,16 @@ public final class NameServer implements AutoCloseable {
   }
 
   private void accept() {
-    while (!streams.isClosed()) {
-      try {
-        Socket client = streams.accept();
-        if (connections.tryAcquire()) {
-          open.add(client);
-          Thread _ = Thread.ofVirtual().name("names").start(() -> stream(client));
-        } else {
-          client.close();
-        }
-      } catch (IOException e) {
-        if (!streams.isClosed()) {
-          LOG.log(System.Logger.Level.DEBUG, "a connection could not be taken", e);
-        }
-      }
+    serve("connections", streams::isClosed, this::connection);
+  }
+
+  private void connection() throws IOException {
+    Socket client = sockets.accept(streams);
+    if (connections.tryAcquire()) {
+      open.add(client);
+      Thread _ = Thread.ofVirtual().name("names").start(() -> stream(client));
+    } else {
+      client.close();
     }
   }
 

@@ -14,11 +14,16 @@ import java.io.IOException;
 import java.net.DatagramPacket;
 import java.net.DatagramSocket;
 import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -158,6 +163,65 @@ class NameServerTest {
     server = NameServer.open(port, resolvConf);
 
     assertThat(server.port()).isEqualTo(port);
+  }
+
+  @Test
+  void outOfDescriptorsItBacksOffAndAnswersAgain() throws Exception {
+    var pauses = new ConcurrentLinkedQueue<Duration>();
+    var datagrams = new AtomicInteger(12);
+    var streams = new AtomicInteger(12);
+    var starved =
+        new NameServer.Sockets() {
+          @Override
+          public void receive(DatagramSocket socket, DatagramPacket packet) throws IOException {
+            fail(datagrams);
+            NameServer.Sockets.super.receive(socket, packet);
+          }
+
+          @Override
+          public Socket accept(ServerSocket socket) throws IOException {
+            fail(streams);
+            return NameServer.Sockets.super.accept(socket);
+          }
+
+          private static void fail(AtomicInteger left) throws IOException {
+            if (left.getAndDecrement() > 0) {
+              throw new IOException("Too many open files");
+            }
+          }
+        };
+    server.close();
+    server = NameServer.open(0, resolvConf, starved, pauses::add);
+    server.range("shop", HERE);
+    server.service(service("web", member("web", 1, true)));
+
+    assertThat(addresses(ask("web"))).containsExactly("10.0.0.1");
+    assertThat(addresses(askByStream("web"))).containsExactly("10.0.0.1");
+    assertThat(pauses).hasSize(24).allMatch(pause -> pause.compareTo(Duration.ofSeconds(1)) <= 0);
+    assertThat(pauses).filteredOn(Duration.ofSeconds(1)::equals).hasSizeGreaterThan(8);
+  }
+
+  @Test
+  void aServerThatPausesIsClosedAtOnce() throws Exception {
+    var broken =
+        new NameServer.Sockets() {
+          @Override
+          public Socket accept(ServerSocket socket) throws IOException {
+            throw new IOException("Too many open files");
+          }
+        };
+    var pausing = new CountDownLatch(1);
+    NameServer stuck =
+        NameServer.open(
+            0,
+            resolvConf,
+            broken,
+            _ -> {
+              pausing.countDown();
+              new CountDownLatch(1).await();
+            });
+    pausing.await();
+    stuck.close();
   }
 
   private static Members service(String name, Member... members) {

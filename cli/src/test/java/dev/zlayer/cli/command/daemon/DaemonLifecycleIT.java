@@ -60,6 +60,35 @@ class DaemonLifecycleIT {
   }
 
   @Test
+  void ofSeveralUpsWithoutADaemonAllUseTheOneThatWon() throws Exception {
+    DaemonFixture daemon = place("a");
+    var results = new ArrayList<TaskScope.Task<CliFixture.Result>>();
+    try (var scope = new TaskScope("ups")) {
+      for (int i = 0; i < 3; i++) {
+        Path file = daemon.directory().resolve("d%d.zlayer.yml".formatted(i));
+        Files.writeString(
+            file,
+            """
+            version: v1
+            deployment: shop%d
+            services:
+              report:
+                rtype: job
+                image: {name: "localhost/never:1", pull_policy: never}
+            """
+                .formatted(i));
+        results.add(scope.fork(() -> daemon.cli().run("up", file.toString())));
+      }
+      scope.join();
+    }
+    assertThat(results)
+        .allSatisfy(
+            result -> assertThat(result.result().code()).as(result.result().err()).isZero());
+    CliFixture.Result status = daemon.cli().run("status", "--json");
+    assertThat(status.out()).contains("\"shop0\"").contains("\"shop1\"").contains("\"shop2\"");
+  }
+
+  @Test
   void runStartsADaemonWhenThereIsNone() throws Exception {
     DaemonFixture daemon = place("a");
     CliFixture.Result run = daemon.cli().run("run", "--pull", "never", "nowhere/nothing:1");
