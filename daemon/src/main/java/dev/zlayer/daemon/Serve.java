@@ -18,14 +18,27 @@ import java.time.InstantSource;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
+import java.util.function.Consumer;
 
 /**
  * Serves until the process is told to end: what {@code zlayer serve} does. The caller owns the
  * process: signals reach {@link #stop} through the shutdown hook it registers.
  */
 public final class Serve {
+  private final Consumer<Agent> opened;
   private final CountDownLatch told = new CountDownLatch(1);
   private final CountDownLatch ended = new CountDownLatch(1);
+
+  public Serve() {
+    this(_ -> {});
+  }
+
+  /**
+   * @param opened is given the agent before it serves: for programs that add parts of their own
+   */
+  Serve(Consumer<Agent> opened) {
+    this.opened = opened;
+  }
 
   /**
    * Blocks until {@link #stop} was called from another thread, or an owner died too often, and
@@ -43,6 +56,7 @@ public final class Serve {
     JavaLog.install(log);
     Optional<String> failure = Optional.empty();
     try (Daemon daemon = Daemon.open(configured, env, log)) {
+      opened.accept(daemon.agent());
       DataDir dirs = config.directories();
       writePid(dirs.pidFile(), config.socketPath());
       log.info(

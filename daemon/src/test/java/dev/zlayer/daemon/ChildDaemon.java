@@ -63,6 +63,14 @@ final class ChildDaemon implements AutoCloseable {
     return process.pid();
   }
 
+  /** Its exit code, once it has ended by itself. */
+  int ended() throws InterruptedException {
+    if (!process.waitFor(30, TimeUnit.SECONDS)) {
+      throw new AssertionError("the daemon does not end");
+    }
+    return process.exitValue();
+  }
+
   /** As the kernel does when memory runs out: no hook, no goodbye. */
   void kill() throws InterruptedException {
     process.destroyForcibly().waitFor();
@@ -71,10 +79,7 @@ final class ChildDaemon implements AutoCloseable {
   /** Returns its exit code. */
   int terminate() throws InterruptedException {
     process.destroy();
-    if (!process.waitFor(30, TimeUnit.SECONDS)) {
-      throw new AssertionError("the daemon does not end");
-    }
-    return process.exitValue();
+    return ended();
   }
 
   @Override

@@ -7,6 +7,7 @@ import dev.zlayer.daemon.log.Log;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.Processes;
+import dev.zlayer.json.Json;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
 import java.io.BufferedReader;
@@ -18,9 +19,12 @@ import java.nio.channels.ServerSocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -50,6 +54,42 @@ class StartIT {
     node.close();
   }
 
+  private static Optional<Json> faulty(Rest rest) throws InterruptedException {
+    return rest.get("/health/ready").json().at("owners").items().stream()
+        .filter(owner -> owner.at("name").string().orElse("").equals("faulty part"))
+        .findFirst();
+  }
+
+  @Test
+  void whenAPartKeepsDyingTheProcessEndsWithTheReason() throws Exception {
+    Path faults = node.directory.resolve("faults");
+    try (ChildDaemon daemon = ChildDaemon.start(node, Map.of("FAULTS", faults.toString()));
+        Rest rest = node.rest()) {
+      assertThat(faulty(rest).orElseThrow().at("restarts").integer()).contains(0L);
+      for (long death = 1; death <= 3; death++) {
+        Files.writeString(faults, "again\n".repeat((int) death));
+        long restarts = death;
+        Awaitility.await()
+            .pollInterval(Duration.ofMillis(20))
+            .until(
+                () -> faulty(rest).orElseThrow().at("restarts").integer().orElse(0L) == restarts);
+        assertThat(faulty(rest).orElseThrow().at("reason").string().orElseThrow())
+            .contains("injected fault " + death);
+      }
+      assertThat(rest.get("/health/ready").status()).as("it was restarted").isEqualTo(200);
+      Files.writeString(faults, "again\n".repeat(4));
+      assertThat(daemon.ended()).isEqualTo(1);
+    }
+    assertThat(Files.readAllLines(node.directory.resolve("daemon.log")).getLast())
+        .isEqualTo(
+            "zlayer: faulty part died 4 times, last of java.lang.IllegalStateException: injected"
+                + " fault 4");
+    try (ChildDaemon _ = ChildDaemon.start(node);
+        Rest rest = node.rest()) {
+      rest.get("/health/ready").expect(200);
+    }
+  }
+
   @Test
   void aFailedStartNamesThePartOnceAndLetsGoOfEverything() throws Exception {
     var lines = new ByteArrayOutputStream();
@@ -69,7 +109,7 @@ class StartIT {
     assertThat(lines.toString(StandardCharsets.UTF_8).lines().toList())
         .singleElement()
         .asString()
-        .contains("could not start part=\"the HTTP door\"");
+        .contains("could not start part=\"the HTTP listener\"");
     try (Daemon _ = node.daemon()) {
       lines.reset();
       assertThatThrownBy(() -> Daemon.open(node.configured(), Map.of(), log))
