@@ -111,7 +111,8 @@ class CliTest {
     var result = run("job");
 
     assertThat(result.code()).isEqualTo(2);
-    assertThat(result.err()).contains("ls, run, status, logs, history, queue, artifacts, cancel");
+    assertThat(result.err())
+        .contains("ls, run, status, logs, history, queue, artifacts, rm, cancel");
     assertThat(run("job", "--help").out()).contains("cancel").contains("Cancel pending");
     assertThat(run("help", "job", "run").out()).startsWith("Usage: zlayer job run");
   }

@@ -121,6 +121,9 @@ class EveryRouteIT {
     assertThat(get("/deployments/shop/revisions").items()).hasSize(3);
     assertThat(get("/deployments/shop/services").items()).hasSize(1);
     String web = "/deployments/shop/services/web";
+    assertThat(get("/ended?deployment=shop").items())
+        .extracting(ended -> ended.at("name").string().orElseThrow())
+        .containsExactly("shop/web/1@1", "shop/web/1@2");
     assertThat(get(web + "/ended").items())
         .as("replaced by the update and by the rollback")
         .extracting(ended -> ended.at("container").string().orElseThrow())

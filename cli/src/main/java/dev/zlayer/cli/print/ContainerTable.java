@@ -32,6 +32,7 @@ public final class ContainerTable {
         switch (state) {
           case "exited" -> container.at("exit").at("code").integer().map(String::valueOf);
           case "running" -> container.at("health").string();
+          case "removed" -> container.at("status").string();
           default -> Optional.empty();
         };
     return more.map(text -> "%s (%s)".formatted(state, text)).orElse(state);
@@ -42,6 +43,7 @@ public final class ContainerTable {
         .at("started")
         .string()
         .or(() -> container.at("created").string())
+        .or(() -> container.at("finished").string())
         .map(then -> HumanUnits.briefAge(Instant.parse(then), now))
         .orElse("-");
   }

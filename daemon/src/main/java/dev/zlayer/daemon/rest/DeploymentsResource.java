@@ -25,6 +25,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -42,6 +43,34 @@ public final class DeploymentsResource implements Resource {
   /** How many replicas. */
   @Doc("How many replicas there should be.")
   public record Scale(@Doc("How many.") @Range(min = 0, max = 10_000) int replicas) {}
+
+  /**
+   * A replica, or an init step of one, whose container is removed.
+   *
+   * @param name of its container
+   * @param status how it ended, for people
+   */
+  record Ended(
+      String name,
+      String deployment,
+      String service,
+      String role,
+      int replica,
+      String state,
+      String status,
+      Instant finished) {
+    static Ended of(ServiceKey service, EndedReplica ended) {
+      return new Ended(
+          ended.container(),
+          service.deployment(),
+          service.service(),
+          ended.role(),
+          ended.replica(),
+          "removed",
+          ended.status(),
+          ended.at());
+    }
+  }
 
   /**
    * A line while a deployment is being made true.
@@ -110,6 +139,13 @@ public final class DeploymentsResource implements Resource {
                 "Show the last output of exited replicas and init steps, oldest first.",
                 call -> ApiResponse.json(ViewJson.of(deployments.ended(key(call)))))
             .givesMany(EndedReplica.class),
+        Route.view(
+                "/ended",
+                "List exited replicas and failed init steps, without their output.",
+                this::ended)
+            .with("deployment", "Only of this deployment.")
+            .with("service", "Only of this service.")
+            .givesMany(Ended.class),
         Route.post(
                 "/deployments/{name}/services/{service}/scale",
                 "Set the number of replicas.",
@@ -340,6 +376,23 @@ public final class DeploymentsResource implements Resource {
                         new AgentException.NotFound(
                             "service '" + key(call) + "'",
                             "the deployment has none of that name"))));
+  }
+
+  private ApiResponse ended(ApiRequest call) {
+    Optional<String> deployment = call.query("deployment");
+    Optional<String> service = call.query("service");
+    return ApiResponse.json(
+        ViewJson.of(
+            deployments
+                .ended(
+                    key ->
+                        deployment.map(key.deployment()::equals).orElse(true)
+                            && service.map(key.service()::equals).orElse(true))
+                .entrySet()
+                .stream()
+                .flatMap(
+                    entry -> entry.getValue().stream().map(one -> Ended.of(entry.getKey(), one)))
+                .toList()));
   }
 
   private ApiResponse scale(ApiRequest call) {

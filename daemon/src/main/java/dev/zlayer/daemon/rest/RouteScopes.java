@@ -46,6 +46,7 @@ public final class RouteScopes {
       """
       GET /deployments
       GET /containers
+      GET /ended
       GET /stats
       GET /jobs
       GET /cron

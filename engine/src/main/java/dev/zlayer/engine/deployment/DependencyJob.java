@@ -338,8 +338,10 @@ final class DependencyJob implements Owner.State {
 
   private void show(Optional<String> waitingFor, Optional<Failure> error, DependencyStatus signal) {
     var fresh = new View(waitingFor, error, signal.completed());
+    View before = view.getAndSet(fresh);
+    // only now, so that whoever fails for its sake finds the reason shown
     dependencies.publish(job.name(), signal);
-    if (!fresh.equals(view.getAndSet(fresh))) {
+    if (!fresh.equals(before)) {
       audience.run();
     }
   }

@@ -28,6 +28,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.Semaphore;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
@@ -296,6 +297,20 @@ public final class Deployments implements AutoCloseable {
   public List<EndedReplica> ended(ServiceKey service) {
     ServiceRunner _ = loop(service);
     return EndedReplica.read(parts.store(), service);
+  }
+
+  /** As {@link #ended(ServiceKey)}, of all services that fit, in the order of their names. */
+  public Map<ServiceKey, List<EndedReplica>> ended(Predicate<ServiceKey> fits) {
+    List<ServiceKey> services =
+        live.entrySet().stream()
+            .flatMap(
+                entry ->
+                    entry.getValue().services().keySet().stream()
+                        .map(name -> new ServiceKey(entry.getKey(), name)))
+            .filter(fits)
+            .sorted()
+            .toList();
+    return EndedReplica.read(parts.store(), services);
   }
 
   /** Wants the service to run, after {@link #stop} or after it was given up. */

@@ -132,7 +132,8 @@ final class StatusView {
     boolean reached =
         status.state() == State.RUNNING
             && status.services().stream()
-                .allMatch(service -> service.revision() == status.revision());
+                .allMatch(
+                    service -> service.revision() == status.revision() && !service.settling());
     return reached
         ? Optional.of(
             new WaitResult(WaitResult.Outcome.STABLE, Optional.of(status), Optional.empty()))

@@ -7,12 +7,12 @@ import dev.zlayer.container.ExitStatus;
 import dev.zlayer.container.Outcome;
 import dev.zlayer.container.WaitCondition;
 import dev.zlayer.engine.init.Initializer;
+import dev.zlayer.engine.init.StartPhase;
 import dev.zlayer.engine.init.StepReport;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.PullRequest;
 import dev.zlayer.spec.ServiceSpec;
-import dev.zlayer.spec.service.InitSpec;
 import dev.zlayer.task.Backoff;
 import dev.zlayer.task.Deadline;
 import java.time.Duration;
@@ -71,8 +71,7 @@ final class JobRun {
   private volatile JobEffect.@Nullable Why halt;
   private boolean collecting;
 
-  /** What is being done before the process runs, for the reason of a failure. */
-  private Optional<String> phase = Optional.empty();
+  private final StartPhase phase = new StartPhase();
 
   JobRun(
       JobParts parts,
@@ -128,10 +127,10 @@ final class JobRun {
     try {
       Container made = began() ? found() : prepare();
       if (made.status() instanceof ContainerStatus.Created) {
-        phase = Optional.of("start");
+        phase.enter("start");
         made.start();
       }
-      phase = Optional.empty();
+      phase.leave();
       Outcome outcome = awaitEnd(made);
       upload(made, outcome.status());
       collecting = true;
@@ -146,7 +145,7 @@ final class JobRun {
   }
 
   private AttemptEnd during(AttemptEnd end) {
-    return phase.map(end::during).orElse(end);
+    return phase.now().map(end::during).orElse(end);
   }
 
   private boolean began() {
@@ -211,7 +210,7 @@ final class JobRun {
     ContainerSpec spec = labelled(parts.containers().spec(job, execution));
     ServiceSpec service = job.service();
     removeLeftovers(service.lifecycle().init().steps().size());
-    phase = Optional.of("image pull");
+    phase.enter("image pull");
     parts
         .runtime()
         .images()
@@ -220,7 +219,7 @@ final class JobRun {
                 spec.image(), service.image().pullPolicy(), spec.platform(), Optional.empty()),
             _ -> {});
     if (!service.lifecycle().init().steps().isEmpty()) {
-      phase = Optional.of("init");
+      phase.enter("init");
       parts
           .initializer()
           .run(
@@ -229,25 +228,19 @@ final class JobRun {
                   spec,
                   service.lifecycle().init(),
                   service.lifecycle().errors().onInitFailure()),
-              report -> initStep(service.lifecycle().init(), report));
+              report -> {
+                phase.enterStep(service.lifecycle().init(), report);
+                tell(report);
+              });
     }
-    phase = Optional.of("create");
+    phase.enter("create");
     Container made = parts.runtime().create(container, spec);
-    phase = Optional.empty();
+    phase.leave();
     parts.initializer().fetch(made, this::tell);
     if (!callbacks.ready(execution.id(), attempt)) {
       throw new InterruptedException("halted before the start");
     }
     return made;
-  }
-
-  private void initStep(InitSpec init, StepReport report) {
-    for (int i = 0; i < init.steps().size(); i++) {
-      if (init.steps().get(i).id().equals(report.step())) {
-        phase = Optional.of("init step " + (i + 1));
-      }
-    }
-    tell(report);
   }
 
   private void tell(StepReport report) {

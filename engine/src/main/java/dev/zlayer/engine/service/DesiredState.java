@@ -353,13 +353,27 @@ final class DesiredState {
   }
 
   private boolean settled(TrackedContainer live, Instant now) {
-    boolean fresh = record().good().isPresent() && live.revision == record().desired();
-    Instant from = fresh ? Saturating.plus(live.health.since(), settling()) : live.health.since();
+    Instant from = settledAt(live);
     if (now.isBefore(from)) {
       notes.lookAt(from);
       return false;
     }
     return true;
+  }
+
+  /**
+   * When a healthy container counts as lasting. One that replaces another, of an earlier revision
+   * or one that has ended, must last; of a first one without a check only its start is waited for.
+   */
+  Instant settledAt(TrackedContainer live) {
+    boolean fresh = record().good().isPresent() && live.revision == record().desired();
+    boolean again = record().slot(live.slot).failures() > 0;
+    boolean proven = record().good().equals(Optional.of(record().desired()));
+    Duration needed =
+        again || (fresh && !proven)
+            ? settling()
+            : RestartPolicy.probation(probe(), proven, settling());
+    return Saturating.plus(live.health.since(), needed);
   }
 
   boolean rollback() {

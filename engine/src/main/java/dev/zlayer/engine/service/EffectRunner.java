@@ -5,6 +5,7 @@ import dev.zlayer.container.Outcome;
 import dev.zlayer.container.ServiceKey;
 import dev.zlayer.engine.health.ProbeResult;
 import dev.zlayer.engine.health.Prober;
+import dev.zlayer.engine.init.StartPhase;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Container;
 import dev.zlayer.task.Backoff;
@@ -70,11 +71,13 @@ final class EffectRunner {
 
   void act(Effect effect, ServiceRecord record) {
     switch (effect) {
-      case Effect.Resolve(ServiceRevision blueprint) ->
-          spawn(
-              "resolve " + key,
-              () -> resolve(blueprint, record),
-              e -> (reconciler, now) -> reconciler.unresolved(blueprint, e, now));
+      case Effect.Resolve(ServiceRevision blueprint) -> {
+        var phase = new StartPhase();
+        spawn(
+            "resolve " + key,
+            () -> resolve(blueprint, record, phase),
+            e -> (reconciler, now) -> reconciler.unresolved(blueprint, e, phase.now(), now));
+      }
       case Effect.Start start ->
           starting.put(
               start.id(),
@@ -133,7 +136,7 @@ final class EffectRunner {
     return controller -> controller.accept(news);
   }
 
-  private News resolve(ServiceRevision blueprint, ServiceRecord record)
+  private News resolve(ServiceRevision blueprint, ServiceRecord record, StartPhase phase)
       throws InterruptedException {
     Resolved resolved =
         resolver.resolve(
@@ -141,14 +144,16 @@ final class EffectRunner {
             blueprint,
             Optional.ofNullable(record.images().get(blueprint.revision())),
             record.restarts(),
+            phase,
             (image, event) -> parts.audience().pulling(key.service(), image, event));
     return (reconciler, now) -> reconciler.resolved(blueprint, resolved, now);
   }
 
   private News start(Effect.Start wanted) throws InterruptedException {
     ContainerId id = wanted.id();
+    var phase = new StartPhase();
     try {
-      Container made = work.start(wanted);
+      Container made = work.start(wanted, phase);
       return started(id, (reconciler, now) -> reconciler.started(id, made, now));
     } catch (InterruptedException e) {
       if (owner.closing()) {
@@ -162,14 +167,15 @@ final class EffectRunner {
               ? ours
               : new AgentException.Internal("the start of %s failed: %s".formatted(id, e), e);
       Optional<Container> made = find(id);
-      return started(id, (reconciler, now) -> reconciler.startFailed(id, made, error, now));
+      return started(
+          id, (reconciler, now) -> reconciler.startFailed(id, made, error, phase.now(), now));
     }
   }
 
   /** What is left of it is found when the containers are listed. */
   private static void notStarted(
       ServiceReconciler reconciler, Effect.Start start, AgentException error, Instant now) {
-    reconciler.startFailed(start.id(), Optional.empty(), error, now);
+    reconciler.startFailed(start.id(), Optional.empty(), error, Optional.of("start"), now);
   }
 
   /** What was made before a start failed; nothing may be concluded while the runtime is silent. */

@@ -10,7 +10,12 @@ import dev.zlayer.json.RecordJson;
 import dev.zlayer.json.StoredFormat;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.function.UnaryOperator;
 
 /**
@@ -53,10 +58,24 @@ public record EndedReplica(
 
   /** Those of a service, oldest first. */
   public static List<EndedReplica> read(StateStore store, ServiceKey service) {
-    return store
-        .find(KIND, service.toString())
-        .map(bytes -> parse(JsonText.parse(bytes)))
-        .orElse(List.of());
+    return store.find(KIND, service.toString()).map(EndedReplica::parse).orElse(List.of());
+  }
+
+  /** Those of these services, in their order, each oldest first. */
+  public static Map<ServiceKey, List<EndedReplica>> read(
+      StateStore store, Collection<ServiceKey> services) {
+    var stored = new HashMap<String, byte[]>();
+    store.list(KIND).forEach(entry -> stored.put(entry.key(), entry.value()));
+    var ended = new LinkedHashMap<ServiceKey, List<EndedReplica>>();
+    for (ServiceKey service : services) {
+      Optional.ofNullable(stored.get(service.toString()))
+          .ifPresent(bytes -> ended.put(service, parse(bytes)));
+    }
+    return ended;
+  }
+
+  private static List<EndedReplica> parse(byte[] bytes) {
+    return parse(JsonText.parse(bytes));
   }
 
   static List<EndedReplica> parse(Json json) {

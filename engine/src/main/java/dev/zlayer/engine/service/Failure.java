@@ -5,6 +5,7 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.error.Blame;
 import java.time.Instant;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
@@ -27,6 +28,21 @@ public record Failure(
 
   public Failure {
     lastLines = List.copyOf(lastLines);
+  }
+
+  /** As {@link #of(AgentException, Instant)}, with what was being done. */
+  public static Failure of(AgentException error, Optional<String> phase, Instant at) {
+    Failure plain = of(error, at);
+    // a signal to the scheduler is passed on word by word
+    return phase.isEmpty() || error.blame() == Blame.PLACEMENT
+        ? plain
+        : new Failure(
+            plain.kind(),
+            plain.blame(),
+            phase.get() + " failed: " + plain.message(),
+            plain.exitCode(),
+            plain.lastLines(),
+            at);
   }
 
   public static Failure of(AgentException error, Instant at) {

@@ -37,8 +37,9 @@ final class FailureHandler {
     this.random = random;
   }
 
-  void startFailed(TrackedContainer live, AgentException error, Instant now) {
-    Failure failure = Failure.of(error, now);
+  void startFailed(
+      TrackedContainer live, AgentException error, Optional<String> phase, Instant now) {
+    Failure failure = Failure.of(error, phase, now);
     notes.tell(now, "replica.failed", live.id, Optional.of(failure));
     if (!desired.current(live)) {
       return;
@@ -105,8 +106,9 @@ final class FailureHandler {
   }
 
   /** The image or a value of a revision could not be had. */
-  void unresolved(ServiceRevision blueprint, AgentException error, Instant now) {
-    Failure failure = Failure.of(error, now);
+  void unresolved(
+      ServiceRevision blueprint, AgentException error, Optional<String> phase, Instant now) {
+    Failure failure = Failure.of(error, phase, now);
     boolean waits = error.blame() == Blame.OUTSIDE || error.blame() == Blame.SELF;
     if (!desired.unresolved(blueprint, failure, waits, random, now)) {
       return;

@@ -7,6 +7,7 @@ import dev.zlayer.container.Outcome;
 import dev.zlayer.container.ServiceKey;
 import dev.zlayer.container.WaitCondition;
 import dev.zlayer.engine.init.Initializer;
+import dev.zlayer.engine.init.StartPhase;
 import dev.zlayer.engine.init.StepReport;
 import dev.zlayer.engine.state.Change;
 import dev.zlayer.engine.state.Event;
@@ -42,11 +43,12 @@ final class ReplicaWork {
    * Pulls the image, runs the init steps, creates and starts the container. Only creating and
    * starting take a permit: an init step may wait for a service that needs one to start.
    */
-  Container start(Effect.Start wanted) throws InterruptedException {
+  Container start(Effect.Start wanted, StartPhase phase) throws InterruptedException {
     PullPolicy policy =
         wanted.service().image().pullPolicy() == PullPolicy.NEVER
             ? PullPolicy.NEVER
             : PullPolicy.IF_NOT_PRESENT;
+    phase.enter("image pull");
     parts
         .runtime()
         .images()
@@ -54,9 +56,12 @@ final class ReplicaWork {
             new PullRequest(
                 wanted.spec().image(), policy, wanted.spec().platform(), Optional.empty()),
             _ -> {});
-    initialize(wanted);
+    initialize(wanted, phase);
+    phase.enter("create");
     Container made = permitted(() -> parts.runtime().create(wanted.id(), wanted.spec()));
+    phase.leave();
     parts.initializer().fetch(made, report -> tell(wanted.id(), report));
+    phase.enter("start");
     return permitted(
         () -> {
           made.start();
@@ -78,15 +83,19 @@ final class ReplicaWork {
     }
   }
 
-  private void initialize(Effect.Start wanted) throws InterruptedException {
+  private void initialize(Effect.Start wanted, StartPhase phase) throws InterruptedException {
     LifecycleSpec lifecycle = wanted.service().lifecycle();
     if (!lifecycle.init().steps().isEmpty()) {
+      phase.enter("init");
       parts
           .initializer()
           .run(
               new Initializer.Request(
                   wanted.id(), wanted.spec(), lifecycle.init(), lifecycle.errors().onInitFailure()),
-              report -> tell(wanted.id(), report));
+              report -> {
+                phase.enterStep(lifecycle.init(), report);
+                tell(wanted.id(), report);
+              });
     }
   }
 

@@ -3,6 +3,7 @@ package dev.zlayer.engine.service;
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.container.ServiceKey;
+import dev.zlayer.engine.init.StartPhase;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.oci.PullPolicy;
 import dev.zlayer.port.ContainerRuntime;
@@ -43,6 +44,7 @@ final class Resolver {
       ServiceRevision blueprint,
       Optional<String> images,
       int restarts,
+      StartPhase phase,
       BiConsumer<String, PullEvent> progress)
       throws InterruptedException {
     List<Role> roles = new ArrayList<>();
@@ -51,7 +53,9 @@ final class Resolver {
           containers.spec(key.deployment(), key.service(), role.getValue(), blueprint.directory());
       roles.add(new Role(role.getKey(), role.getValue(), spec));
     }
+    phase.enter("image pull");
     String known = images.isPresent() ? images.get() : pull(key, roles, progress);
+    phase.leave();
     var parts = new LinkedHashMap<String, Resolved.Part>();
     for (Role role : roles) {
       String hash =

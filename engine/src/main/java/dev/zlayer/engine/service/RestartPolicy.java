@@ -1,5 +1,6 @@
 package dev.zlayer.engine.service;
 
+import dev.zlayer.engine.health.Probe;
 import dev.zlayer.spec.service.LifecycleSpec;
 import dev.zlayer.spec.service.RestartPolicySpec;
 import dev.zlayer.task.Backoff;
@@ -14,6 +15,9 @@ final class RestartPolicy {
 
   /** From here on a row of failures is called a crash loop. */
   static final int CRASH_LOOP = 3;
+
+  /** Most programs that cannot work end within this time. */
+  private static final Duration PROBATION = Duration.ofSeconds(1);
 
   private static final Duration FIRST_PAUSE = Duration.ofMillis(200);
   private static final Duration LONGEST_PAUSE = Duration.ofSeconds(60);
@@ -35,6 +39,14 @@ final class RestartPolicy {
   }
 
   private RestartPolicy() {}
+
+  /** How long a first container must run; a check or an earlier one says enough. */
+  static Duration probation(Probe probe, boolean proven, Duration settling) {
+    if (proven || !(probe instanceof Probe.Alive)) {
+      return Duration.ZERO;
+    }
+    return settling.compareTo(PROBATION) < 0 ? settling : PROBATION;
+  }
 
   /**
    * Judges one end.

@@ -93,7 +93,11 @@ final class ServiceReconciler {
 
   /** {@code container} is what was made of it before it failed, if anything. */
   void startFailed(
-      ContainerId id, Optional<Container> container, AgentException error, Instant now) {
+      ContainerId id,
+      Optional<Container> container,
+      AgentException error,
+      Optional<String> phase,
+      Instant now) {
     Optional<TrackedContainer> found = find(id);
     if (found.isEmpty()) {
       return;
@@ -104,7 +108,7 @@ final class ServiceReconciler {
         Optional.of(
             new Outcome(
                 new ExitStatus.Unknown("it never ran"), Optional.empty(), Optional.empty()));
-    setbacks.startFailed(live, error, now);
+    setbacks.startFailed(live, error, phase, now);
   }
 
   /** A start was given up, by us or by the end of the agent. */
@@ -200,8 +204,9 @@ final class ServiceReconciler {
     desired.resolved(blueprint, resolved, now);
   }
 
-  void unresolved(ServiceRevision blueprint, AgentException error, Instant now) {
-    setbacks.unresolved(blueprint, error, now);
+  void unresolved(
+      ServiceRevision blueprint, AgentException error, Optional<String> phase, Instant now) {
+    setbacks.unresolved(blueprint, error, phase, now);
   }
 
   /** What has to be done now, given what the others tell. */
@@ -361,6 +366,9 @@ final class ServiceReconciler {
           live.ready() && !now.isBefore(live.health.since().plus(RestartPolicy.RESET));
       if (lasting && desired.current(live) && record().slot(live.slot).failures() > 0) {
         notes.change(live.slot, ReplicaRecord::proved);
+      }
+      if (live.ready() && now.isBefore(desired.settledAt(live))) {
+        notes.lookAt(desired.settledAt(live));
       }
     }
     if (record().good().equals(Optional.of(record().desired()))

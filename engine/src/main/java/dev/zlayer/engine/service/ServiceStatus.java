@@ -14,6 +14,7 @@ import java.util.Optional;
  * @param waitingFor what it waits for, in words: {@code db to be healthy}
  * @param rollout a change on its way, or the last one when it was taken back
  * @param endpointError why an endpoint is not served, after a second attempt failed too
+ * @param settling a replica works, but not long enough to be sure that it lasts
  * @param lastError of the service itself or of its latest replica that failed
  */
 public record ServiceStatus(
@@ -27,6 +28,7 @@ public record ServiceStatus(
     Optional<String> waitingFor,
     Optional<RolloutStatus> rollout,
     Optional<Failure> lastError,
+    boolean settling,
     Optional<Failure> endpointError) {
   public ServiceStatus {
     replicas = List.copyOf(replicas);

@@ -70,7 +70,12 @@ final class ServiceView {
         desired.leaving() == DesiredState.Leaving.NO ? desired.waitingFor() : Optional.empty(),
         rollout(),
         lastError(trouble),
+        reconciler.lives.values().stream().anyMatch(this::settling),
         desired.leaving() == DesiredState.Leaving.NO && attempts > 1 ? trouble : Optional.empty());
+  }
+
+  private boolean settling(TrackedContainer live) {
+    return live.ready() && now.isBefore(desired.settledAt(live));
   }
 
   private Optional<Failure> lastError(Optional<Failure> trouble) {

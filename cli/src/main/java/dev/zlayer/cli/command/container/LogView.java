@@ -1,6 +1,7 @@
 package dev.zlayer.cli.command.container;
 
 import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.client.DaemonProblem;
 import dev.zlayer.cli.client.JsonLines;
 import dev.zlayer.cli.client.LogPosition;
 import dev.zlayer.cli.client.Output;
@@ -44,14 +45,15 @@ final class LogView {
     this.wish = wish;
   }
 
-  void show(List<String> words) throws InterruptedException {
+  /** False: there was nothing to print. */
+  boolean show(List<String> words) throws InterruptedException {
     List<Json> containers = Containers.named(Containers.all(client), words);
     boolean one = words.size() == 1 && containers.size() == 1 && names(containers, words);
     if (wish.follow()) {
       follow(containers, words, one);
-    } else {
-      merge(containers);
+      return true;
     }
+    return merge(containers);
   }
 
   /** Whether the word names this very container and not a service with more to come. */
@@ -64,20 +66,28 @@ final class LogView {
   /** One container's stream of lines with the line that comes next. */
   private record Source(LogPrinter.Source to, JsonLines lines, Json head, Output line) {}
 
-  private void merge(List<Json> containers) throws InterruptedException {
+  private boolean merge(List<Json> containers) throws InterruptedException {
     var sources =
         new PriorityQueue<Source>(
             Comparator.comparing(source -> source.line.time().orElse(java.time.Instant.MIN)));
     try {
       for (Json container : containers) {
         var to = source(container, containers.size() == 1);
-        next(to, open(container, Optional.empty(), false)).ifPresent(sources::add);
+        try {
+          next(to, open(container, Optional.empty(), false)).ifPresent(sources::add);
+        } catch (DaemonProblem e) {
+          if (!e.notFound()) {
+            throw e;
+          } // removed since it was listed
+        }
       }
+      boolean any = !sources.isEmpty();
       while (!sources.isEmpty()) {
         Source source = sources.poll();
         print(source.to, source.head, source.line);
         next(source.to, source.lines).ifPresentOrElse(sources::add, source.to::end);
       }
+      return any;
     } finally {
       sources.forEach(source -> source.lines.close());
     }

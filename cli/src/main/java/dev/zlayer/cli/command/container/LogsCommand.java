@@ -2,6 +2,7 @@ package dev.zlayer.cli.command.container;
 
 import dev.zlayer.cli.Session;
 import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.client.DaemonProblem;
 import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.command.ClientCommand;
 import dev.zlayer.cli.print.LogPrinter;
@@ -30,6 +31,7 @@ import picocli.CommandLine.Parameters;
       "  zlayer logs --since 10m --tail 100 shop",
       "  zlayer logs --previous shop/api      what the last failed replicas printed",
       "",
+      "A service whose containers have printed nothing shows what its last ended replica printed.",
       "Following continues across daemon restarts and includes replicas started later.",
       "The output of a single container is printed byte for byte."
     })
@@ -102,7 +104,8 @@ public final class LogsCommand extends ClientCommand {
   protected int run(DaemonClient client) throws InterruptedException {
     if (previous) {
       for (String target : targets) {
-        showPrevious(client, target);
+        List<Json> all = ended(client, target);
+        all.forEach(this::showEnded);
       }
       return 0;
     }
@@ -117,12 +120,46 @@ public final class LogsCommand extends ClientCommand {
             json,
             !noPrefix);
     var printer = LogPrinter.of(session, times, raw);
-    new LogView(client, reconnecting(client), session.out(), printer, wish).show(targets);
+    var view = new LogView(client, reconnecting(client), session.out(), printer, wish);
+    try {
+      if (!view.show(targets)) {
+        showLast(client);
+      }
+    } catch (AgentException.NotFound e) {
+      if (follow || !showLast(client)) {
+        throw e;
+      }
+    }
     return 0;
   }
 
+  /**
+   * What the last ended replica printed: a service that fails again and again has no container most
+   * of the time, or one that has printed nothing yet.
+   */
+  private boolean showLast(DaemonClient client) throws InterruptedException {
+    boolean shown = false;
+    for (String target : targets) {
+      List<Json> ended = target.matches("[^/]+/[^/]+(/[^/]+)?") ? last(client, target) : List.of();
+      if (!ended.isEmpty()) {
+        showEnded(ended.getLast());
+        tell("'zlayer logs --previous %s' shows all that is kept".formatted(target));
+        shown = true;
+      }
+    }
+    return shown;
+  }
+
+  private List<Json> last(DaemonClient client, String target) throws InterruptedException {
+    try {
+      return ended(client, target);
+    } catch (DaemonProblem e) {
+      return List.of(); // not a service
+    }
+  }
+
   /** Kept by service: most of the time one that fails again and again has no container. */
-  private void showPrevious(DaemonClient client, String target) throws InterruptedException {
+  private List<Json> ended(DaemonClient client, String target) throws InterruptedException {
     String[] parts = target.split("/", -1);
     if (parts.length < 2 || parts.length > 3) {
       throw new AgentException.InvalidSpec(
@@ -133,15 +170,18 @@ public final class LogsCommand extends ClientCommand {
             "/deployments/%s/services/%s/ended"
                 .formatted(Query.segment(parts[0]), Query.segment(parts[1])),
             Query.NONE);
-    for (Json ended : answer.items()) {
-      long replica = ended.at("replica").integer().orElse(0L);
-      if (parts.length == 3 && !parts[2].equals(Long.toString(replica))) {
-        continue;
-      }
-      if (json) {
-        session.out().println(JsonText.print(ended));
-        continue;
-      }
+    return answer.items().stream()
+        .filter(
+            one ->
+                parts.length == 2
+                    || parts[2].equals(Long.toString(one.at("replica").integer().orElse(0L))))
+        .toList();
+  }
+
+  private void showEnded(Json ended) {
+    if (json) {
+      session.out().println(JsonText.print(ended));
+    } else {
       tell(
           "%s ended at %s: %s"
               .formatted(

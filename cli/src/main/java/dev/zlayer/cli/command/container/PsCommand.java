@@ -9,8 +9,11 @@ import dev.zlayer.cli.print.ContainerTable;
 import dev.zlayer.cli.print.Style;
 import dev.zlayer.json.Json;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -24,7 +27,10 @@ import picocli.CommandLine.Parameters;
       "Examples:",
       "  zlayer ps               running containers",
       "  zlayer ps --all shop    all containers of one deployment, also exited ones",
-      "  zlayer ps --watch       refreshed in place until ^C"
+      "  zlayer ps --watch       refreshed in place until ^C",
+      "",
+      "--all also lists the last five ended replicas and failed init steps of each service, whose",
+      "containers are removed; 'zlayer logs --previous' shows what they printed."
     })
 public final class PsCommand extends AnswerCommand {
   @Option(
@@ -73,7 +79,16 @@ public final class PsCommand extends AnswerCommand {
               .and("deployment", parts.getFirst())
               .andIf("service", Optional.of(parts).filter(p -> p.size() > 1).map(List::getLast));
     }
-    return client.get("/containers", query);
+    Json containers = client.get("/containers", query);
+    return all && !quiet ? withEnded(containers, client.get("/ended", query)) : containers;
+  }
+
+  /** A container that is still there stands for itself. */
+  private static Json withEnded(Json containers, Json ended) {
+    var all = new ArrayList<>(Containers.list(containers));
+    Set<String> known = all.stream().map(Containers::name).collect(Collectors.toSet());
+    ended.items().stream().filter(one -> !known.contains(Containers.name(one))).forEach(all::add);
+    return new Json.Arr(all);
   }
 
   private String table(Json answer) {

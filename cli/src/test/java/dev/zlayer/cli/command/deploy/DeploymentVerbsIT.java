@@ -146,7 +146,8 @@ class DeploymentVerbsIT {
     assertThat(cli.run("up").code()).isEqualTo(2);
     assertThat(cli.run("scale", "demo/none=2").code()).isEqualTo(2);
     assertThat(cli.run("scale", "demo=2").err()).contains("shop/api=3");
-    assertThat(cli.run("job", "run", "demo").err()).contains("write deployment/job");
+    assertThat(cli.run("job", "run", "demo").err()).contains("job 'demo' not found");
+    assertThat(cli.run("job", "run", "a/b/c").err()).contains("write deployment/job");
     assertThat(cli.run("job", "run", "demo/none").code()).isEqualTo(2);
     assertThat(cli.run("down", "none").code()).isEqualTo(2);
   }

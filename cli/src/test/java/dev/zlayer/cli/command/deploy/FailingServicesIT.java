@@ -1,0 +1,165 @@
+package dev.zlayer.cli.command.deploy;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.zlayer.cli.CliFixture;
+import dev.zlayer.cli.DaemonFixture;
+import dev.zlayer.json.Json;
+import dev.zlayer.testkit.Fact;
+import dev.zlayer.testkit.Requires;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What a person sees of services that fail: exit codes, phases, output, and no secrets. */
+@Requires({Fact.ROOT, Fact.OVERLAYFS, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX})
+class FailingServicesIT {
+  private static final String IMAGE =
+      "image: {name: \"bb:1\"}, network_mode: none, stop_signal: SIGKILL";
+
+  @TempDir static Path directory;
+  private static DaemonFixture daemon;
+  private static CliFixture cli;
+
+  @BeforeAll
+  static void open() {
+    daemon = DaemonFixture.start(directory).withBusybox("bb:1");
+    cli = daemon.cli();
+  }
+
+  @AfterAll
+  static void close() {
+    if (daemon != null) {
+      daemon.close();
+    }
+  }
+
+  @AfterEach
+  void remove() {
+    cli.run("down", "demo");
+  }
+
+  private static CliFixture.Result up(String services) throws IOException {
+    Files.writeString(
+        directory.resolve("demo.zlayer.yml"),
+        "version: v1\ndeployment: demo\nservices:\n" + services.replace("IMAGE", IMAGE).indent(2));
+    return cli.run("up");
+  }
+
+  @Test
+  void upOfAServiceThatEndsAgainAndAgainFails() throws Exception {
+    String file =
+        """
+        bad: {IMAGE, command: [sh, -c, "echo no such table; exit 4"]}
+        late: {IMAGE, command: [sh, -c, "sleep 0.4; exit 5"]}
+        """;
+    CliFixture.Result first = up(file);
+    assertThat(first.code()).as(first.err()).isEqualTo(3);
+    assertThat(up(file).code()).as("the same once more").isEqualTo(3);
+
+    CliFixture.Result logs = cli.run("logs", "demo/bad");
+    assertThat(logs.code()).as(logs.err()).isZero();
+    assertThat(logs.out()).contains("no such table\n");
+    assertThat(daemon.ok("ps", "-a", "demo/bad"))
+        .containsPattern("demo/bad/1@\\d+ .*\\(exit code 4\\)");
+    assertThat(daemon.json("ps", "-a", "--json", "demo/late").items())
+        .anySatisfy(one -> assertThat(one.at("status").string()).contains("exit code 5"));
+    assertThat(daemon.ok("ps", "demo")).doesNotContain("exit code");
+    assertThat(daemon.ok("ps", "-aq", "demo").lines())
+        .allMatch(id -> id.matches("(bad|late)-[0-9a-f]{16}"));
+  }
+
+  @Test
+  void aServiceThatRecoversIsReadyAfterItsTime() throws Exception {
+    CliFixture.Result result =
+        up(
+            """
+            once:
+              {IMAGE, storage: [{type: named, name: marks, target: /m}],
+               update: {min_healthy_time: 1s},
+               command: [sh, -c, "test -e /m/seen && exec sleep 1000; touch /m/seen; exit 1"]}
+            """);
+    assertThat(result.code()).as(result.err()).isZero();
+    Json replica =
+        daemon.json("status", "--json", "demo").at("services").items().getFirst().at("replicas");
+    assertThat(replica.items().getFirst().at("restarts").integer()).contains(1L);
+    daemon.ok("down", "--volumes", "demo");
+  }
+
+  @Test
+  void aFailureNamesItsPhase() throws Exception {
+    assertThat(up("web: {image: {name: \"127.0.0.1:1/none:1\"}, update: {rollback: false}}").err())
+        .contains("image pull failed: ");
+    assertThat(daemon.ok("status", "demo")).contains("image pull failed: ");
+    daemon.ok("down", "demo");
+
+    CliFixture.Result init =
+        up(
+            """
+            web:
+              image: {name: "bb:1"}
+              network_mode: none
+              stop_signal: SIGKILL
+              command: [sleep, "1000"]
+              init:
+                steps:
+                  - {id: first, uses: init.run, with: {command: "true"}}
+                  - {id: second, uses: init.run, with: {command: "echo migrating; exit 4"}}
+            """);
+    assertThat(init.code()).isEqualTo(3);
+    assertThat(init.err()).contains("init step 2 failed: ").contains("'second'");
+    assertThat(daemon.ok("status", "demo")).contains("init step 2 failed: ");
+    assertThat(daemon.ok("events", "--json", "--since", "0")).contains("init step 2 failed: ");
+    assertThat(daemon.ok("ps", "-a", "demo/web")).contains("init step 'second'");
+    assertThat(cli.run("logs", "demo/web").out()).isEqualTo("migrating\n");
+    daemon.ok("down", "demo");
+
+    CliFixture.Result start = up("web: {IMAGE, command: [/no/such]}");
+    assertThat(start.code()).isEqualTo(3);
+    assertThat(start.err()).contains("start failed: ");
+  }
+
+  @Test
+  void secretsAreHiddenInTheOutputOfJobsAndInitSteps() throws Exception {
+    cli.runWithInput("hunter2".getBytes(StandardCharsets.UTF_8), "secret", "set", "pw");
+    CliFixture.Result job =
+        up(
+            """
+            migrate: {rtype: job, IMAGE, env: {PW: "$S:pw"}, command: [sh, -c, "echo with $PW; exit 9"]}
+            web:
+              {IMAGE, command: [sleep, "1000"], depends: [{service: migrate, condition: completed}]}
+            """);
+    assertThat(job.code()).as(job.err()).isEqualTo(3);
+    assertThat(job.err()).contains("with [secret]").doesNotContain("hunter2");
+    assertThat(daemon.ok("status", "demo")).contains("with [secret]").doesNotContain("hunter2");
+    assertThat(daemon.ok("status", "--json", "demo"))
+        .contains("with [secret]")
+        .doesNotContain("hunter2");
+    daemon.ok("down", "demo");
+
+    CliFixture.Result init =
+        up(
+            """
+            web:
+              image: {name: "bb:1"}
+              network_mode: none
+              stop_signal: SIGKILL
+              env: {PW: "$S:pw"}
+              command: [sleep, "1000"]
+              init: {steps: [{id: check, uses: init.run, with: {command: "echo using $PW; exit 4"}}]}
+            """);
+    assertThat(init.code()).as(init.err()).isEqualTo(3);
+    assertThat(init.err()).doesNotContain("hunter2");
+    CliFixture.Result logs = cli.run("logs", "--previous", "demo/web");
+    assertThat(logs.out()).contains("using [secret]").doesNotContain("hunter2");
+    assertThat(daemon.ok("status", "--json", "demo")).doesNotContain("hunter2");
+    assertThat(daemon.ok("events", "--json", "--since", "0")).doesNotContain("hunter2");
+    daemon.ok("secret", "rm", "pw");
+  }
+}
