@@ -35,6 +35,13 @@ public final class Census {
     return ticks / TICKS;
   }
 
+  /** CPU seconds of one process alone, without its children. */
+  public static double cpuSeconds(long pid) {
+    String stat = read(PROC.resolve(Long.toString(pid)).resolve("stat"));
+    String[] words = stat.substring(stat.lastIndexOf(')') + 2).split(" ", -1);
+    return (Long.parseLong(words[11]) + Long.parseLong(words[12])) / TICKS;
+  }
+
   /** CPU seconds the whole machine was busy. */
   public static double machineSeconds() {
     String[] words = read(PROC.resolve("stat")).lines().findFirst().orElse("").split(" +", -1);

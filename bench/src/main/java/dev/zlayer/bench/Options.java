@@ -2,14 +2,17 @@ package dev.zlayer.bench;
 
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
 
 /**
  * What the command line asks for.
  *
  * @param effort how long to measure
  * @param peers which others take part if they are installed; the bare parts always do
+ * @param sizes how many of what, where the command line says it: containers, replicas, services ...
  * @param runtime the OCI runtime that has to be used by the floor and by ours; empty for any
  * @param project where the sources and {@code dist} are
  * @param directory everything made for this run goes below it
@@ -18,6 +21,7 @@ import java.util.List;
 public record Options(
     Effort effort,
     List<String> peers,
+    Map<String, Integer> sizes,
     String runtime,
     List<String> works,
     Path project,
@@ -31,10 +35,13 @@ public record Options(
   }
 
   private static final int SMOKE_SHARE = 8;
+  private static final List<String> SIZES =
+      List.of("containers", "replicas", "services", "deployments", "revisions", "events", "jobs");
   private static final List<String> PEERS = List.of("containerd", "docker", "podman", "floor");
 
   public Options {
     peers = List.copyOf(peers);
+    sizes = Map.copyOf(sizes);
     works = List.copyOf(works);
   }
 
@@ -42,6 +49,7 @@ public record Options(
     Effort effort = Effort.WHOLE;
     List<String> peers = PEERS;
     String runtime = "";
+    var sizes = new HashMap<String, Integer>();
     var works = new ArrayList<String>();
     Path project = Path.of("").toAbsolutePath();
     Path directory = Path.of("");
@@ -64,7 +72,14 @@ public record Options(
         case "--project" -> project = Path.of(value);
         case "--directory" -> directory = Path.of(value);
         case "--control-group" -> group = value;
-        default -> works.add(known(argument, knownWorks));
+        default -> {
+          String name = argument.replaceFirst("^--", "").replaceFirst("=.*", "");
+          if (argument.startsWith("--") && SIZES.contains(name)) {
+            sizes.put(name, number(argument, value));
+          } else {
+            works.add(known(argument, knownWorks));
+          }
+        }
       }
     }
     if (directory.toString().isEmpty() || group.isEmpty()) {
@@ -73,11 +88,19 @@ public record Options(
     return new Options(
         effort,
         peers,
+        sizes,
         runtime,
         works.isEmpty() ? knownWorks : works,
         project,
         directory,
         "/" + group);
+  }
+
+  private static int number(String argument, String value) {
+    if (!value.matches("[0-9]{1,9}")) {
+      throw new IllegalArgumentException("%s: write a whole number".formatted(argument));
+    }
+    return Integer.parseInt(value);
   }
 
   private static List<String> peers(String list) {
@@ -106,6 +129,11 @@ public record Options(
       case QUICK -> quickly;
       case SMOKE -> Math.max(1, quickly / SMOKE_SHARE);
     };
+  }
+
+  /** As the command line says, else as {@link #size(int, int)}. */
+  public int size(String what, int whole, int quickly) {
+    return sizes.getOrDefault(what, size(whole, quickly));
   }
 
   /** Rounds that do not count. */

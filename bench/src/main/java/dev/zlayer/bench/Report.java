@@ -13,6 +13,9 @@ import java.util.OptionalDouble;
 
 /** Prints the figures of each work as it ends, and keeps them as JSON. */
 public final class Report {
+  /** Begins the note of a figure that is not as good as it has to be. */
+  public static final String MISSED = "MISSED";
+
   private final Path directory;
   private final PrintStream out;
   private final Json facts;
@@ -36,6 +39,12 @@ public final class Report {
 
     public static Row failed(String contestant, String note) {
       return new Row(contestant, new Samples(List.of()), OptionalDouble.empty(), note);
+    }
+
+    /** A figure that must not be above a limit. */
+    public static Row atMost(double limit, String contestant, double value, String note) {
+      String verdict = "%s the bar of %s".formatted(value <= limit ? "meets" : MISSED, limit);
+      return of(contestant, value, note.isEmpty() ? verdict : verdict + "; " + note);
     }
 
     public static Row of(String contestant, double value, String note) {

@@ -37,6 +37,18 @@ class OptionsTest {
   }
 
   @Test
+  void sizesCanBeGiven() {
+    Options options = parse("--containers=50", "--events=7", "run");
+
+    assertThat(options.works()).containsExactly("run");
+    assertThat(options.size("containers", 1000, 100)).isEqualTo(50);
+    assertThat(options.size("events", 1000, 100)).isEqualTo(7);
+    assertThat(options.size("jobs", 64, 8)).isEqualTo(64);
+    assertThat(parse("--quick").size("jobs", 64, 8)).isEqualTo(8);
+    assertThatThrownBy(() -> parse("--jobs=many")).hasMessageContaining("write a whole number");
+  }
+
+  @Test
   void unknownWordsAreRefused() {
     assertThatThrownBy(() -> parse("--peers=dockr")).hasMessageContaining("'dockr' is no peer");
     assertThatThrownBy(() -> parse("--peers")).hasMessageContaining("is no peer");

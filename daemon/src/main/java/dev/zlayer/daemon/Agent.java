@@ -207,6 +207,7 @@ public final class Agent implements AutoCloseable {
                 Deployments.open(
                     new DeploymentParts(
                         telling,
+                        records,
                         runtime,
                         containers,
                         initializer,

@@ -92,7 +92,6 @@ public final class Daemon implements AutoCloseable {
         new Resources(
                 system,
                 agent.deployments(),
-                agent.records(),
                 agent.runtime(),
                 agent.standalone(),
                 agent.translator(),

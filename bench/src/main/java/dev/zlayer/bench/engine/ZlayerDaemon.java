@@ -51,6 +51,37 @@ public final class ZlayerDaemon implements AutoCloseable {
         () -> ask("GET", "/ping", Json.Null.INSTANCE));
   }
 
+  /** CPU seconds of the daemon itself so far. */
+  public double cpuSeconds() {
+    return Census.cpuSeconds(process.pid());
+  }
+
+  /** MiB of its heap in use, with garbage; {@code collect} has that removed before. */
+  public double heap(boolean collect) throws IOException, InterruptedException {
+    if (collect) {
+      String _ =
+          Tool.run(
+              System.getProperty("java.home") + "/bin/jcmd",
+              Long.toString(process.pid()),
+              "GC.run");
+    }
+    return metric("jvm_heap_used_bytes") / (1 << 20);
+  }
+
+  /** MiB that its heap may have. */
+  public double heapLimit() throws IOException, InterruptedException {
+    return metric("jvm_heap_max_bytes") / (1 << 20);
+  }
+
+  private double metric(String name) throws IOException, InterruptedException {
+    return ask("GET", "/metrics", Json.Null.INSTANCE)
+        .lines()
+        .filter(line -> line.startsWith(name + " "))
+        .mapToDouble(line -> Double.parseDouble(line.substring(name.length() + 1)))
+        .findFirst()
+        .orElseThrow();
+  }
+
   /** Ends it without a chance to prepare for that, and starts it again; until it answers. */
   public void crash() throws InterruptedException {
     process.destroyForcibly().waitFor();
@@ -81,7 +112,7 @@ public final class ZlayerDaemon implements AutoCloseable {
   }
 
   /** How many bytes the answer has, which are not kept. */
-  long count(String path) throws IOException, InterruptedException {
+  public long count(String path) throws IOException, InterruptedException {
     try (var answer = client.send(HttpRequest.get("/api/v1" + path), Deadline.after(LIMIT))) {
       return answer.body().transferTo(java.io.OutputStream.nullOutputStream());
     }

@@ -71,7 +71,7 @@ public final class Arena implements AutoCloseable {
   }
 
   /** On a file system of its own, so that no contestant pays for what others deleted. */
-  private Path home(String name) throws Exception {
+  public Path home(String name) throws Exception {
     return homes.make(name);
   }
 
@@ -100,6 +100,11 @@ public final class Arena implements AutoCloseable {
       daemon = keep(new ZlayerDaemon(program, home("daemon"), Map.of()));
     }
     return Optional.ofNullable(daemon);
+  }
+
+  /** Another daemon, with nothing in it yet; whoever asks closes it. */
+  public ZlayerDaemon freshDaemon(String name, Map<String, String> settings) throws Exception {
+    return new ZlayerDaemon(program(), home(name), settings);
   }
 
   /** The packaged command line, whether it is there or not. */

@@ -6,10 +6,8 @@ import dev.zlayer.daemon.access.TokenStore;
 import dev.zlayer.daemon.standalone.StandaloneContainers;
 import dev.zlayer.engine.cron.CronScheduler;
 import dev.zlayer.engine.deployment.DeploymentStatus;
-import dev.zlayer.engine.deployment.DeploymentStore;
 import dev.zlayer.engine.deployment.Deployments;
 import dev.zlayer.engine.health.HealthState;
-import dev.zlayer.engine.job.JobDefinition;
 import dev.zlayer.engine.job.JobExecutor;
 import dev.zlayer.engine.secret.SecretStore;
 import dev.zlayer.engine.service.ReplicaStatus;
@@ -27,7 +25,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.stream.Stream;
 
 /**
  * What the resources work on.
@@ -37,7 +34,6 @@ import java.util.stream.Stream;
 public record Resources(
     SystemResource system,
     Deployments deployments,
-    DeploymentStore records,
     ContainerRuntime runtime,
     StandaloneContainers standalone,
     ServiceTranslator translator,
@@ -65,7 +61,7 @@ public record Resources(
             name -> deployments.find(name).isPresent()));
     all.add(new ContainerInsideResource(runtime, standalone, () -> secrets.redaction(), clock));
     all.add(new StatsResource(runtime, Pauses.REAL));
-    all.add(new JobsResource(jobs, cron, this::definitions));
+    all.add(new JobsResource(jobs, cron, () -> jobs.definitions()));
     all.add(new ExecutionsResource(jobs, () -> secrets.redaction(), clock));
     all.add(new ImagesResource(runtime, images));
     all.add(new SecretsResource(secrets, () -> deployments.secretsChanged()));
@@ -74,10 +70,6 @@ public record Resources(
     all.add(new TokensResource(tokens, clock));
     all.add(new AuditResource(audit, clock));
     return all;
-  }
-
-  private List<JobDefinition> definitions() {
-    return Stream.concat(records.jobs().stream(), jobs.singles().stream()).toList();
   }
 
   private Map<ContainerId, HealthState> health() {

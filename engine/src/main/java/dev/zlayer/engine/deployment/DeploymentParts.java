@@ -32,6 +32,7 @@ import java.util.random.RandomGenerator;
  */
 public record DeploymentParts(
     StateStore store,
+    DeploymentStore records,
     ContainerRuntime runtime,
     ReplicaContainers containers,
     Initializer initializer,

@@ -19,6 +19,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -31,6 +32,13 @@ public final class DeploymentStore {
   private static final System.Logger LOG = System.getLogger(DeploymentStore.class.getName());
 
   private final StateStore store;
+
+  /** Files that the jobs were read from before the deployments are opened, which need them too. */
+  private final Map<String, ParsedFile> parsed = new ConcurrentHashMap<>();
+
+  private volatile boolean opened;
+
+  private record ParsedFile(long revision, DeploymentSpec spec) {}
 
   public DeploymentStore(StateStore store) {
     this.store = store;
@@ -191,10 +199,29 @@ public final class DeploymentStore {
     return revision(record.name(), record.revision());
   }
 
+  /** Throws what {@link DeploymentFile#read} throws. */
+  DeploymentSpec spec(Revision revision) {
+    ParsedFile known = parsed.get(revision.deployment());
+    if (known != null && known.revision() == revision.number()) {
+      return known.spec();
+    }
+    DeploymentSpec spec = DeploymentFile.read(Optional.of(revision.deployment()), revision.bytes());
+    if (!opened) {
+      parsed.put(revision.deployment(), new ParsedFile(revision.number(), spec));
+    }
+    return spec;
+  }
+
+  /** All deployments have what they need: from now on they keep it themselves. */
+  void opened() {
+    opened = true;
+    parsed.clear();
+  }
+
   /** A file that a newer or older program wrote and this one refuses has no jobs. */
-  private static List<JobDefinition> jobs(Revision revision) {
+  private List<JobDefinition> jobs(Revision revision) {
     try {
-      return jobs(DeploymentFile.read(Optional.empty(), revision.bytes()));
+      return jobs(spec(revision));
     } catch (AgentException _) {
       return List.of();
     }

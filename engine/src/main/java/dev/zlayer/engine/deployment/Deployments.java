@@ -61,7 +61,7 @@ public final class Deployments implements AutoCloseable {
   private Deployments(DeploymentParts parts, DeploymentConfig config) {
     this.parts = parts;
     this.config = config;
-    this.store = new DeploymentStore(parts.store());
+    this.store = parts.records();
     this.writer = new RevisionWriter(parts.store(), store, config.revisions());
     this.view = new StatusView(parts);
     this.starts = new Semaphore(Math.max(1, config.starts()), true);
@@ -96,6 +96,7 @@ public final class Deployments implements AutoCloseable {
         remove(deployment);
       }
     }
+    store.opened();
   }
 
   private LiveDeployment make(DeploymentRecord record) {

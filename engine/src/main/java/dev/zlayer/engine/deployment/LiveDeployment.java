@@ -106,7 +106,9 @@ final class LiveDeployment implements ServiceParts.Listener, AutoCloseable {
       services.put(key.service(), ServiceRunner.open(serviceParts(), key));
     }
     try {
-      spec = Optional.of(parsed.read(newest));
+      DeploymentSpec known = store.spec(newest);
+      parsed.add(newest, known);
+      spec = Optional.of(known);
       if (!record.removing()) {
         bring(false);
       }

@@ -50,11 +50,7 @@ public final class JobExecutor implements AutoCloseable {
   private JobDispatcher load(Owner<JobDispatcher> owner, JobParts parts, JobConfig config) {
     var ledger = new Ledger();
     var machine = new JobStateMachine(config, new ExecutionIds(parts.random()), ledger);
-    List<JobDefinition> jobs = definitions.now();
-    jobs.stream()
-        .map(job -> job.key().deployment())
-        .distinct()
-        .forEach(deployment -> machine.define(deployment, of(deployment, jobs)));
+    machine.define(definitions.now());
     List<Execution> stored = stored(parts);
     machine.recover(stored, number(parts.store(), stored));
     stored.forEach(execution -> view.publish(execution.id(), Optional.of(execution)));
@@ -146,6 +142,11 @@ public final class JobExecutor implements AutoCloseable {
       singles.remove(name);
       define(JobKey.NONE, singles.definitions());
     }
+  }
+
+  /** All jobs there are, of deployments and single ones. */
+  public List<JobDefinition> definitions() {
+    return definitions.now();
   }
 
   /** Jobs that belong to no deployment. */

@@ -52,10 +52,15 @@ final class JobStateMachine {
     return Optional.ofNullable(definitions.get(job));
   }
 
+  /** Adds jobs of any deployments. */
+  void define(List<JobDefinition> jobs) {
+    jobs.forEach(job -> definitions.put(job.key(), job));
+  }
+
   /** Replaces all jobs of a deployment. */
   void define(String deployment, List<JobDefinition> jobs) {
     definitions.keySet().removeIf(key -> key.deployment().equals(deployment));
-    jobs.forEach(job -> definitions.put(job.key(), job));
+    define(jobs);
   }
 
   /** Goes on with what an earlier process of the agent had begun. */

@@ -101,6 +101,7 @@ final class EngineFixture implements AutoCloseable {
         Deployments.open(
             new DeploymentParts(
                 store,
+                records,
                 runtime,
                 (_, _, service, _) -> container(service),
                 (request, observer) -> initializer.run(request, observer),

@@ -51,6 +51,23 @@ class StoreReadsTest {
     }
   }
 
+  @Test
+  void aStartParsesAFileOnceForItsJobsItsSchedulesAndItsServices() {
+    try (var fixture = new EngineFixture(artifacts)) {
+      fixture.up("backup: {rtype: job, image: app:1}\nweb: {image: app:1}");
+      var records = new DeploymentStore(fixture.store);
+      Revision newest = records.revisions(EngineFixture.NAME).getLast();
+
+      var jobs = records.jobs();
+      assertThat(records.jobs().getFirst().service())
+          .isSameAs(jobs.getFirst().service())
+          .isSameAs(records.spec(newest).services().get("backup"));
+
+      records.opened();
+      assertThat(records.spec(newest)).as("nothing is kept").isNotSameAs(records.spec(newest));
+    }
+  }
+
   private static String services(int count, String image) {
     return IntStream.range(0, count)
         .mapToObj(i -> "s%d: {image: %s}".formatted(i, image))

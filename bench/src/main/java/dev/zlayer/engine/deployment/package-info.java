@@ -1,0 +1,3 @@
+/** Writes state that only this package can write. */
+@org.jspecify.annotations.NullMarked
+package dev.zlayer.engine.deployment;
