@@ -1,6 +1,7 @@
 package dev.zlayer.cli;
 
 import dev.zlayer.cli.command.CompletionsCommand;
+import dev.zlayer.cli.command.ConvertCommand;
 import dev.zlayer.cli.command.Group;
 import dev.zlayer.cli.command.InfoCommand;
 import dev.zlayer.cli.command.SpecCommand;
@@ -58,6 +59,7 @@ enum Verb {
   SCALE(Heading.DEPLOY),
   REVISIONS(Heading.DEPLOY),
   ROLLBACK(Heading.DEPLOY),
+  CONVERT(Heading.DEPLOY),
   SPEC(Heading.DEPLOY),
   PS(Heading.CONTAINER),
   LOGS(Heading.CONTAINER),
@@ -164,6 +166,7 @@ enum Verb {
       case SCALE -> new ScaleCommand(session);
       case REVISIONS -> new RevisionsCommand(session);
       case ROLLBACK -> new RollbackCommand(session);
+      case CONVERT -> new ConvertCommand(session);
       case SPEC -> new SpecCommand(session);
       case PS -> new PsCommand(session);
       case LOGS -> new LogsCommand(session);

@@ -2,6 +2,7 @@ package dev.zlayer.cli.command;
 
 import dev.zlayer.cli.Session;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.spec.compose.ComposeFile;
 import dev.zlayer.spec.problem.Problem;
 import dev.zlayer.spec.read.JobReader;
 import dev.zlayer.spec.read.SpecReader;
@@ -13,6 +14,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -42,6 +44,17 @@ public final class DeploymentFiles {
   public static Loaded load(Session session, Optional<String> file) {
     String name = file.orElseGet(() -> onlyOneIn(session.directory()));
     byte[] content = read(session, name);
+    if (ComposeFile.recognised(content)) {
+      Path directory = directoryOf(session, name);
+      content =
+          ComposeFiles.complete(
+              ComposeFiles.convert(session, name, content, directory, Optional.empty(), Set.of()),
+              session);
+    }
+    return checked(session, name, content);
+  }
+
+  private static Loaded checked(Session session, String name, byte[] content) {
     return switch (SpecReader.read(name, content)) {
       case SpecResult.Invalid(var problems) ->
           throw new AgentException.InvalidSpec(
@@ -63,7 +76,7 @@ public final class DeploymentFiles {
     return new Loaded(read.name(), content, directoryOf(session, file));
   }
 
-  private static Path directoryOf(Session session, String name) {
+  static Path directoryOf(Session session, String name) {
     Path directory = session.directory().toAbsolutePath();
     if (name.equals("-")) {
       return directory;
@@ -72,7 +85,7 @@ public final class DeploymentFiles {
     return parent == null ? directory : parent;
   }
 
-  /** The name of the only deployment file of a directory. */
+  /** The name of the only deployment file of a directory, else of its Compose file. */
   static String onlyOneIn(Path directory) {
     List<String> found;
     try (Stream<Path> files = Files.list(directory)) {
@@ -88,8 +101,12 @@ public final class DeploymentFiles {
     return switch (found.size()) {
       case 1 -> found.getFirst();
       case 0 ->
-          throw new AgentException.NotFound(
-              "deployment file", "there is no *" + SUFFIX + " in " + directory + ", name one");
+          ComposeFiles.in(directory)
+              .orElseThrow(
+                  () ->
+                      new AgentException.NotFound(
+                          "deployment file",
+                          "there is no *" + SUFFIX + " in " + directory + ", name one"));
       default ->
           throw new AgentException.InvalidSpec(
               "several deployment files in this directory; name one: " + String.join(", ", found));

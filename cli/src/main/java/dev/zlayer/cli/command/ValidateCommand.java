@@ -7,13 +7,17 @@ import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.spec.DeploymentSpec;
 import dev.zlayer.spec.RunType;
+import dev.zlayer.spec.compose.ComposeFile;
 import dev.zlayer.spec.problem.Problem;
 import dev.zlayer.spec.read.SpecReader;
 import dev.zlayer.spec.read.SpecResult;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -56,7 +60,7 @@ public final class ValidateCommand implements Callable<Integer> {
     int code = 0;
     for (String name : names) {
       try {
-        SpecResult result = SpecReader.read(name, DeploymentFiles.read(session, name));
+        SpecResult result = result(name);
         results.put(name, result);
         if (!json) {
           print(name, result);
@@ -75,6 +79,25 @@ public final class ValidateCommand implements Callable<Integer> {
       session.out().print(JsonText.pretty(Json.of(all)));
     }
     return code;
+  }
+
+  private SpecResult result(String name) {
+    byte[] content = DeploymentFiles.read(session, name);
+    if (!ComposeFile.recognised(content)) {
+      return SpecReader.read(name, content);
+    }
+    var converted =
+        ComposeFiles.convert(
+            session,
+            name,
+            content,
+            DeploymentFiles.directoryOf(session, name),
+            Optional.empty(),
+            Set.of());
+    if (!converted.unsupported().isEmpty()) {
+      return new SpecResult.Invalid(converted.unsupported());
+    }
+    return SpecReader.read(name, converted.text().getBytes(StandardCharsets.UTF_8));
   }
 
   /** Whether 'up' would refuse the file. */
