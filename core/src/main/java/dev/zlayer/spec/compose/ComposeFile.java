@@ -17,6 +17,7 @@ import java.util.Set;
 import org.snakeyaml.engine.v2.api.Dump;
 import org.snakeyaml.engine.v2.api.DumpSettings;
 import org.snakeyaml.engine.v2.common.FlowStyle;
+import org.snakeyaml.engine.v2.schema.CoreSchema;
 
 /** Converts a Compose file into a deployment file. */
 public final class ComposeFile {
@@ -144,15 +145,17 @@ public final class ComposeFile {
     services.forEach(
         (name, node) ->
             converted.put(
-                name,
-                new ComposeService(scope, node, SERVICES.key(name), jobs.contains(name))
-                    .convert()));
+                name, new ComposeService(scope, name, node, jobs.contains(name)).convert()));
     var file = new LinkedHashMap<String, Object>();
     file.put("version", "v1");
     file.put("deployment", deployment);
     file.put("services", converted);
     var settings =
-        DumpSettings.builder().setDefaultFlowStyle(FlowStyle.BLOCK).setWidth(LINE_WIDTH).build();
+        DumpSettings.builder()
+            .setDefaultFlowStyle(FlowStyle.BLOCK)
+            .setSchema(new CoreSchema()) // what the reader would take for a boolean is quoted
+            .setWidth(LINE_WIDTH)
+            .build();
     return new Dump(settings).dumpToString(file);
   }
 

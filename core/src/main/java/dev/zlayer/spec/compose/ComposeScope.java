@@ -37,6 +37,10 @@ final class ComposeScope {
     this.warnings = warnings;
   }
 
+  String deployment() {
+    return deployment;
+  }
+
   void unsupported(YamlNode node, SpecPath path, String reason) {
     unsupported.add(node.position(), path, reason);
   }

@@ -49,7 +49,6 @@ final class ComposeService {
           "oom_score_adj", "oom_score_adj");
   private static final Map<String, String> REASONS =
       Map.ofEntries(
-          Map.entry("build", "images are not built; build one and name it with 'image'"),
           Map.entry("shm_size", "/dev/shm has a fixed size of 64Mi"),
           Map.entry("network_mode", "only host, none and bridge have a counterpart"),
           Map.entry("links", "services reach each other by their names; aliases do not exist"),
@@ -63,6 +62,7 @@ final class ComposeService {
           Map.entry("pre_stop", "stop hooks do not exist"));
 
   private final ComposeScope scope;
+  private final String name;
   private final YamlNode.Mapping node;
   private final SpecPath path;
   private final boolean job;
@@ -74,10 +74,11 @@ final class ComposeService {
   private final ComposeMounts mounts;
 
   /** {@code job}: others wait until it has completed. */
-  ComposeService(ComposeScope scope, YamlNode.Mapping node, SpecPath path, boolean job) {
+  ComposeService(ComposeScope scope, String name, YamlNode.Mapping node, boolean job) {
     this.scope = scope;
+    this.name = name;
     this.node = node;
-    this.path = path;
+    this.path = SpecPath.ROOT.key("services").key(name);
     this.job = job;
     this.ports = new ComposePorts(scope, job);
     this.mounts = new ComposeMounts(scope);
@@ -137,6 +138,7 @@ final class ComposeService {
   private void special(String key, YamlNode value, SpecPath at) {
     switch (key) {
       case "image" -> image().put("name", scope.text(value));
+      case "build" -> build(value, at);
       case "pull_policy" -> pullPolicy(scope.text(value), value, at);
       case "platform" -> platform(scope.text(value), value, at);
       case "command" -> words(value).ifPresent(words -> command.put("args", words));
@@ -209,6 +211,20 @@ final class ComposeService {
     return image;
   }
 
+  /** The image as Compose would call it; somebody has to build it. */
+  private void build(YamlNode value, SpecPath at) {
+    String image =
+        node.find("image")
+            .map(entry -> scope.text(entry.value()))
+            .orElse(scope.deployment() + "-" + name);
+    image().putIfAbsent("name", image);
+    scope.warn(
+        value,
+        at,
+        "images are not built here; build '%s' and load it with 'zlayer image load'"
+            .formatted(image));
+  }
+
   private void pullPolicy(String policy, YamlNode value, SpecPath at) {
     switch (policy) {
       case "always", "never", "if_not_present" -> image().put("pull_policy", policy);
@@ -219,6 +235,9 @@ final class ComposeService {
 
   private void platform(String platform, YamlNode value, SpecPath at) {
     String[] parts = platform.split("/");
+    if (parts[0].equals("wasi")) {
+      return; // a module says itself what it is
+    }
     if (parts.length == 2) {
       out.put("platform", Words.map("os", parts[0], "arch", parts[1]));
     } else {

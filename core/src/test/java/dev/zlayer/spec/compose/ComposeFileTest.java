@@ -173,7 +173,7 @@ class ComposeFileTest {
                 stop_grace_period: 1m30s
                 labels: [a=b]
                 env_file: web.env
-                environment: {A: '2', TAG: , LITERAL: '$$S:not-a-secret'}
+                environment: {A: '2', TAG: , LITERAL: '$$S:not-a-secret', YES: 'TRUE'}
                 logging: {driver: local, options: {max-size: 10m}}
                 """))
         .contains("replicas: 3", "cpu: 0.5", "memory: 1536Mi", "pids_limit: 50")
@@ -181,7 +181,7 @@ class ComposeFileTest {
         .contains("capabilities:\n    - NET_ADMIN", "read_only_root_fs: true")
         .contains("init_container: true", "soft: 10", "nproc: 5", "- db:10.0.0.1")
         .contains("stop_grace_period: 1m30s", "B: two words", "A: '2'", "TAG: '1.2'")
-        .contains("LITERAL: $$S:not-a-secret", "max_size_bytes: 10Mi");
+        .contains("LITERAL: $$S:not-a-secret", "YES: 'TRUE'", "max_size_bytes: 10Mi");
   }
 
   @Test
@@ -189,7 +189,6 @@ class ComposeFileTest {
     assertThat(
             unsupported(
                 """
-                build: .
                 shm_size: 1g
                 network_mode: service:db
                 volumes_from: [other]
@@ -197,11 +196,10 @@ class ComposeFileTest {
                 """))
         .extracting(line -> line.replaceFirst("compose.yaml:(\\d+):\\d+: ", "$1 "))
         .containsExactly(
-            "4 services.web.build: images are not built; build one and name it with 'image'",
-            "5 services.web.shm_size: /dev/shm has a fixed size of 64Mi",
-            "6 services.web.network_mode: only host, none and bridge have a counterpart",
-            "7 services.web.volumes_from: name the volumes of the other service",
-            "8 services.web.nonsense: is not supported");
+            "4 services.web.shm_size: /dev/shm has a fixed size of 64Mi",
+            "5 services.web.network_mode: only host, none and bridge have a counterpart",
+            "6 services.web.volumes_from: name the volumes of the other service",
+            "7 services.web.nonsense: is not supported");
   }
 
   @Test
@@ -211,15 +209,18 @@ class ComposeFileTest {
             """
             services:
               web: {image: a, container_name: x, networks: [front], secrets: [pw]}
-              db: {image: a, networks: [back], secrets: [pw]}
+              db: {build: ., networks: [back], secrets: [pw]}
             networks: {front: , back: }
             secrets: {pw: {file: ./pw.txt}}
             """);
     assertThat(converted.unsupported()).isEmpty();
+    valid(converted);
+    assertThat(converted.text()).contains("name: my-shop-db");
     assertThat(converted.warnings())
         .extracting(Problem::message)
         .containsExactly(
             "containers are named deployment/service/replica",
+            "images are not built here; build 'my-shop-db' and load it with 'zlayer image load'",
             "all services of a deployment share one network: front, back",
             "set it before 'up': zlayer secret set pw --deployment my-shop < ./pw.txt");
   }
