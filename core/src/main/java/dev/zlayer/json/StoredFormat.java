@@ -1,6 +1,7 @@
 package dev.zlayer.json;
 
 import dev.zlayer.error.AgentException;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.function.UnaryOperator;
@@ -23,13 +24,13 @@ public record StoredFormat(String what, List<UnaryOperator<Json.Obj>> steps, boo
 
   @SafeVarargs
   public static StoredFormat of(String what, UnaryOperator<Json.Obj>... steps) {
-    return new StoredFormat(what, List.of(steps), false);
+    return new StoredFormat(what, Arrays.asList(steps), false);
   }
 
   /** As {@link #of}, for what was written without a version at first. */
   @SafeVarargs
   public static StoredFormat unmarked(String what, UnaryOperator<Json.Obj>... steps) {
-    return new StoredFormat(what, List.of(steps), true);
+    return new StoredFormat(what, Arrays.asList(steps), true);
   }
 
   /** The one that is written. */
