@@ -63,8 +63,14 @@ final class JobNode implements AutoCloseable {
 
   /** Ends the daemon as a person would and starts the next one on the same place. */
   void restart() throws InterruptedException {
+    restart(() -> {});
+  }
+
+  /** The same, with something done while no daemon is there. */
+  void restart(Runnable between) throws InterruptedException {
     rest.close();
     daemon.close();
+    between.run();
     daemon = node.daemon();
     rest = node.rest();
   }

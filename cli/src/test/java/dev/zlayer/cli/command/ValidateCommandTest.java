@@ -10,9 +10,12 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class ValidateCommandTest {
   private static final String GOOD =
@@ -67,6 +70,55 @@ class ValidateCommandTest {
     assertThat(run("validate", "none\033]0;x\007.yml").err())
         .contains("none\\u001b]0;x\\u0007.yml")
         .doesNotContain("\033", "\007");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "web: {image: a, health: {check: {type: http, url:"
+            + " 'http://localhost:8080/health?q=aPIPEb'}}} | services.web.health.check.url | write"
+            + " special characters as %XX",
+        "web: {rtype: job, image: a, job: {deadline: 2000000000y}} | services.web.job.deadline |"
+            + " 2000000000y",
+        "'web: {rtype: cron, schedule: \"@daily\", image: a, cron: {jitter: 300y}}' |"
+            + " services.web.cron.jitter | 300y",
+      })
+  void valuesThatWouldBreakTheAgentAreRefused(String service, String path, String reason)
+      throws IOException {
+    String text = service.replace("PIPE", "|");
+    write("bad.zlayer.yml", "version: v1\ndeployment: shop\nservices:\n  " + text + "\n");
+
+    CliFixture.Result result = run("validate", "bad.zlayer.yml");
+
+    assertThat(result.code()).as(result.out()).isEqualTo(2);
+    assertThat(result.out())
+        .containsPattern("bad\\.zlayer\\.yml:4:\\d+: " + Pattern.quote(path) + ": ")
+        .contains(reason);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "'rtype: job, depends: [other]' | depends",
+        "'rtype: job, endpoints: [{name: a, protocol: tcp, port: 80}]' | endpoints",
+        "'rtype: job, errors: {on_panic: {action: isolate}}' | errors.on_panic",
+        "'scale: {mode: adaptive, min: 0}' | scale.min",
+        "'scale: {mode: adaptive, targets: {memory: 80}}' | scale.targets.memory",
+        "'logs: {destination: memory}' | logs.destination",
+      })
+  void whatNothingActsOnIsReportedWithItsPosition(String keys, String path) throws IOException {
+    write(
+        "odd.zlayer.yml",
+        "version: v1\ndeployment: shop\nservices:\n  web: {image: a, %s}\n  other: {image: a}\n"
+            .formatted(keys));
+
+    CliFixture.Result result = run("validate", "odd.zlayer.yml");
+    assertThat(result.code()).as("'up' would refuse it").isEqualTo(2);
+    assertThat(result.out())
+        .containsPattern(
+            "odd\\.zlayer\\.yml:4:\\d+: .*" + Pattern.quote("services.web." + path) + ": ");
   }
 
   @Test

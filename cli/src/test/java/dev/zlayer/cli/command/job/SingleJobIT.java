@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.zlayer.cli.CliFixture;
 import dev.zlayer.cli.DaemonFixture;
+import dev.zlayer.json.Json;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
 import java.io.IOException;
@@ -84,8 +85,12 @@ class SingleJobIT {
     Awaitility.await()
         .atMost(Duration.ofSeconds(30))
         .until(() -> daemon.ok("job", "logs", "long").contains("begun"));
-    String container = daemon.ok("ps", "-q").strip();
-    CliFixture.Result stop = cli.run("stop", container);
+    Json container =
+        daemon.json("ps", "--json").items().stream()
+            .filter(one -> one.at("service").string().orElse("").equals("long"))
+            .findFirst()
+            .orElseThrow();
+    CliFixture.Result stop = cli.run("stop", container.at("id").string().orElseThrow());
     assertThat(stop.err()).contains("belongs to job 'long'").contains("zlayer job cancel");
     daemon.ok("job", "cancel", id);
     assertThat(daemon.json("job", "status", "--json", "long").at("id").string()).contains(id);
