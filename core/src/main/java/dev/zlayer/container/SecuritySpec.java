@@ -15,6 +15,7 @@ import java.util.Optional;
  * @param privileged all capabilities, all devices, nothing masked
  * @param apparmor a profile that the kernel has loaded, or {@code unconfined}; the default one when
  *     absent
+ * @param users whether it has users of its own
  */
 public record SecuritySpec(
     List<String> addCapabilities,
@@ -26,7 +27,8 @@ public record SecuritySpec(
     Namespace ipc,
     Map<String, String> sysctls,
     List<Device> devices,
-    Optional<String> apparmor) {
+    Optional<String> apparmor,
+    Users users) {
   public static final SecuritySpec DEFAULT =
       new SecuritySpec(
           List.of(),
@@ -38,9 +40,10 @@ public record SecuritySpec(
           new Namespace.Private(),
           Map.of(),
           List.of(),
-          Optional.empty());
+          Optional.empty(),
+          Users.USUAL);
 
-  /** With the default AppArmor profile. */
+  /** With the default AppArmor profile, and the users that containers usually have. */
   public SecuritySpec(
       List<String> addCapabilities,
       List<String> dropCapabilities,
@@ -61,7 +64,8 @@ public record SecuritySpec(
         ipc,
         sysctls,
         devices,
-        Optional.empty());
+        Optional.empty(),
+        Users.USUAL);
   }
 
   public SecuritySpec {
@@ -69,6 +73,29 @@ public record SecuritySpec(
     dropCapabilities = List.copyOf(dropCapabilities);
     sysctls = Map.copyOf(sysctls);
     devices = List.copyOf(devices);
+  }
+
+  public SecuritySpec withUsers(Users users) {
+    return new SecuritySpec(
+        addCapabilities,
+        dropCapabilities,
+        seccomp,
+        noNewPrivileges,
+        privileged,
+        pid,
+        ipc,
+        sysctls,
+        devices,
+        apparmor,
+        users);
+  }
+
+  /** Whose users a container has; its root is root on the host only with the host's. */
+  public enum Users {
+    /** As the agent's operator chose. */
+    USUAL,
+    PRIVATE,
+    HOST
   }
 
   /** Which system calls are filtered. */

@@ -15,6 +15,7 @@ import dev.zlayer.runtime.cni.NetworkConfig;
 import dev.zlayer.runtime.cni.Subnet;
 import dev.zlayer.runtime.docker.DockerSettings;
 import dev.zlayer.runtime.oci.OciSettings;
+import dev.zlayer.runtime.oci.UserIds;
 import dev.zlayer.runtime.oci.tool.OciTools;
 import dev.zlayer.runtime.wsl.WslDistribution;
 import java.nio.charset.StandardCharsets;
@@ -102,7 +103,14 @@ final class Settings {
   static OciSettings oci(AgentConfig config) {
     return OciSettings.DEFAULT
         .withTools(new OciTools.Choice(config.ociRuntime(), Optional.empty()))
-        .withSeccompProfile(config.seccompProfile().map(Path::of));
+        .withSeccompProfile(config.seccompProfile().map(Path::of))
+        .withUsers(users(config));
+  }
+
+  private static UserIds.Pool users(AgentConfig config) {
+    String[] pool = config.usernsPool().split(":", -1);
+    return new UserIds.Pool(
+        config.userns().equals("auto"), Long.parseLong(pool[0]), Long.parseLong(pool[1]));
   }
 
   static SSLContext tls() {

@@ -172,15 +172,34 @@ class ValidateCommandTest {
 
   @Test
   void whatUpWouldRefuseIsRefused() throws IOException {
-    write("shop.zlayer.yml", GOOD.replace("web:\n", "web:\n    userns_mode: private\n"));
+    write("shop.zlayer.yml", GOOD.replace("web:\n", "web:\n    ipc_mode: none\n"));
 
     var result = run("validate", "shop.zlayer.yml");
 
     assertThat(result.code()).isEqualTo(2);
     assertThat(result.out())
         .isEqualTo(
-            "shop.zlayer.yml:5:18: services.web.userns_mode: containers have no"
-                + " users of their own yet, write host\nshop.zlayer.yml: 1 problem\n");
+            "shop.zlayer.yml:5:15: services.web.ipc_mode: a container always has shared memory of"
+                + " its own, write private\nshop.zlayer.yml: 1 problem\n");
+  }
+
+  @Test
+  void usersOfItsOwnExcludeWhatIsTheHosts() throws IOException {
+    write(
+        "shop.zlayer.yml",
+        GOOD.replace(
+            "web:\n",
+            "web:\n    userns_mode: private\n    privileged: true\n    pid_mode: host\n"
+                + "    ipc_mode: host\n    network_mode: host\n"));
+
+    var result = run("validate", "shop.zlayer.yml");
+
+    assertThat(result.code()).isEqualTo(2);
+    assertThat(result.out())
+        .startsWith(
+            "shop.zlayer.yml:5:18: services.web.userns_mode: users of its own cannot be combined"
+                + " with privileged, pid_mode: host, ipc_mode: host, network_mode: host, write host"
+                + " or remove them\n");
   }
 
   @Test

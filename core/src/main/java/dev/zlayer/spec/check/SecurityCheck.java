@@ -5,6 +5,8 @@ import dev.zlayer.spec.problem.SpecPath;
 import dev.zlayer.spec.security.SecuritySpec;
 import dev.zlayer.spec.security.UlimitSpec;
 import dev.zlayer.spec.value.Capability;
+import dev.zlayer.spec.value.NetworkMode;
+import java.util.ArrayList;
 import java.util.List;
 
 /** Rights that contradict each other. */
@@ -26,6 +28,9 @@ final class SecurityCheck {
       findings.problem(
           path.key("cap_drop"), "a privileged container has every capability, remove one of both");
     }
+    if (security.usernsMode().filter("private"::equals).isPresent()) {
+      checkOwnUsers(service, path.key("userns_mode"), findings);
+    }
     security
         .ulimits()
         .forEach((name, limit) -> checkLimit(limit, path.key("ulimits").key(name), findings));
@@ -36,6 +41,29 @@ final class SecurityCheck {
         findings.problem(
             path.key("devices").index(i), "allows nothing, write read, write or mknod: true");
       }
+    }
+  }
+
+  private static void checkOwnUsers(ServiceSpec service, SpecPath path, Findings findings) {
+    SecuritySpec security = service.security();
+    var excluded = new ArrayList<String>();
+    if (security.privileged()) {
+      excluded.add("privileged");
+    }
+    if (security.pidMode().filter("host"::equals).isPresent()) {
+      excluded.add("pid_mode: host");
+    }
+    if (security.ipcMode().filter("host"::equals).isPresent()) {
+      excluded.add("ipc_mode: host");
+    }
+    if (service.networking().effectiveMode() instanceof NetworkMode.Host) {
+      excluded.add("network_mode: host");
+    }
+    if (!excluded.isEmpty()) {
+      findings.problem(
+          path,
+          "users of its own cannot be combined with %s, write host or remove %s"
+              .formatted(String.join(", ", excluded), excluded.size() == 1 ? "it" : "them"));
     }
   }
 

@@ -139,10 +139,6 @@ public final class SupportCheck {
 
   private static void security(SecuritySpec security, SpecPath path, Refusals refusals) {
     refusals.addIf(
-        security.usernsMode().filter("private"::equals).isPresent(),
-        path.key("userns_mode"),
-        "containers have no users of their own yet, write host");
-    refusals.addIf(
         security.ipcMode().filter("none"::equals).isPresent(),
         path.key("ipc_mode"),
         "a container always has shared memory of its own, write private");

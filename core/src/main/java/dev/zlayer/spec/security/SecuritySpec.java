@@ -38,7 +38,9 @@ public record SecuritySpec(
             pattern = "private|shareable|host|none|container:.+",
             write = "private, shareable, host, none or container:ID")
         Optional<String> ipcMode,
-    @Doc("Users it sees: its own when absent, or host.")
+    @Doc(
+            "User namespace: private, so that root inside is an unprivileged user of the host, or"
+                + " host (default: as the agent is configured).")
         @Text(pattern = "private|host", write = "private or host")
         Optional<String> usernsMode,
     @Doc("Namespaced kernel parameters: net.*, fs.mqueue.*, kernel.shm*, kernel.msg*, kernel.sem.")

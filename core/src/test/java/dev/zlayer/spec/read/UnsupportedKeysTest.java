@@ -80,7 +80,6 @@ class UnsupportedKeysTest {
       value = {
         "storage: [{type: named, name: a, target: /a, size: 1Gi}] | storage[0].size",
         "storage: [{type: s3, bucket: abc, target: /a}] | storage[0].readonly",
-        "userns_mode: private | userns_mode",
         "ipc_mode: none | ipc_mode",
         "security_opt: ['label=type:strict'] | security_opt[0]",
         "logs: {destination: memory} | logs.destination",

@@ -46,6 +46,18 @@ public record AgentConfig(
                 + " does, when absent.")
         Optional<String> seccompProfile,
     @Doc(
+            "User namespace of containers that name none: host, or auto for a private one each, so"
+                + " that root inside is an unprivileged user of the host.")
+        @Default("host")
+        @Text(pattern = "auto|host", write = "auto or host")
+        String userns,
+    @Doc(
+            "Host ids for private user namespaces, FIRST:COUNT; each container takes 65536. No other"
+                + " agent or tool may use them.")
+        @Default("1879048192:268304384")
+        @Text(pattern = "[0-9]{1,10}:[0-9]{1,10}", write = "FIRST:COUNT, as 1879048192:268304384")
+        String usernsPool,
+    @Doc(
             "A Docker Engine for what it serves better, unix:///var/run/docker.sock; none when"
                 + " absent.")
         Optional<String> docker,

@@ -43,7 +43,12 @@ final class SecuritySection {
                     new SecuritySpec.Device(
                         Path.of(device.path()), device.read(), device.write(), device.mknod()))
             .toList(),
-        apparmor);
+        apparmor,
+        switch (spec.usernsMode().orElse("")) {
+          case "private" -> SecuritySpec.Users.PRIVATE;
+          case "host" -> SecuritySpec.Users.HOST;
+          default -> SecuritySpec.Users.USUAL;
+        });
   }
 
   private static Namespace namespace(Optional<String> mode, SharedNamespaces shared) {

@@ -236,15 +236,20 @@ class ServiceTranslatorTest {
     assertThat(security)
         .isEqualTo(
             new SecuritySpec(
-                List.of("CAP_NET_ADMIN"),
-                List.of("ALL"),
-                new SecuritySpec.Seccomp.Profile(Path.of("/etc/p.json")),
-                false,
-                false,
-                new SecuritySpec.Namespace.Host(),
-                new SecuritySpec.Namespace.Shared(OTHER),
-                Map.of("net.core.somaxconn", "1024"),
-                List.of(new SecuritySpec.Device(Path.of("/dev/fuse"), true, false, false))));
+                    List.of("CAP_NET_ADMIN"),
+                    List.of("ALL"),
+                    new SecuritySpec.Seccomp.Profile(Path.of("/etc/p.json")),
+                    false,
+                    false,
+                    new SecuritySpec.Namespace.Host(),
+                    new SecuritySpec.Namespace.Shared(OTHER),
+                    Map.of("net.core.somaxconn", "1024"),
+                    List.of(new SecuritySpec.Device(Path.of("/dev/fuse"), true, false, false)))
+                .withUsers(SecuritySpec.Users.HOST));
+    assertThat(translate("userns_mode: private").security().users())
+        .isEqualTo(SecuritySpec.Users.PRIVATE);
+    assertThat(translate("privileged: false").security().users())
+        .isEqualTo(SecuritySpec.Users.USUAL);
     assertThat(translate("security_opt: [no-new-privileges]").security().noNewPrivileges())
         .isTrue();
     assertThat(security.apparmor()).isEmpty();
@@ -341,7 +346,6 @@ class ServiceTranslatorTest {
         "storage: [{type: s3, bucket: abc, target: /a, readonly: true, credentials: a/b}] |"
             + " storage[0].credentials",
         "ipc_mode: none | ipc_mode",
-        "userns_mode: private | userns_mode",
         "security_opt: ['label=type:strict'] | security_opt[0]",
         "logs: {destination: memory} | logs.destination",
         "node_mode: exclusive | node_mode",
@@ -372,9 +376,9 @@ class ServiceTranslatorTest {
 
   @Test
   void everythingThatIsRefusedIsToldAtOnce() {
-    assertThatThrownBy(() -> translate("ipc_mode: none\nuserns_mode: private"))
+    assertThatThrownBy(() -> translate("ipc_mode: none\naffinity: spread"))
         .hasMessageContaining("services.web.ipc_mode")
-        .hasMessageContaining("services.web.userns_mode");
+        .hasMessageContaining("services.web.affinity");
   }
 
   @Test

@@ -26,6 +26,11 @@ public record ContainerDir(Path path, Path run) {
     return path.resolve("config.json");
   }
 
+  /** What is mounted for it where its own users can reach it. */
+  public Path userMounts() {
+    return path.resolve("mounts.json");
+  }
+
   public Path logs() {
     return path.resolve("log");
   }

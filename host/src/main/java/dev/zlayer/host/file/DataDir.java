@@ -15,6 +15,7 @@ public record DataDir(Path data, Path run) {
   public static final Path USUAL = Path.of("/var/lib/zlayer");
 
   private static final Path USUAL_RUN = Path.of("/run/zlayer");
+  private static final Path OTHER_USER_MOUNTS = Path.of("/run/zlayer-userns");
 
   /** With {@code run} in memory for the usual directory, and below any other. */
   public static DataDir of(Path data) {
@@ -105,6 +106,14 @@ public record DataDir(Path data, Path run) {
 
   public ContainerDir container(String name) {
     return new ContainerDir(containers().resolve(name), run.resolve("containers").resolve(name));
+  }
+
+  /**
+   * Mounts for containers with users of their own, who have to be able to pass through everything
+   * above them. Whoever chose another directory for the data may not have seen to that.
+   */
+  public Path userMounts() {
+    return data.equals(USUAL) ? run.resolve("userns") : OTHER_USER_MOUNTS.resolve(tag());
   }
 
   /** Containers that are WebAssembly modules. */

@@ -71,6 +71,11 @@ public final class PrivateDirectory {
     return path.getFileSystem().supportedFileAttributeViews().contains("posix");
   }
 
+  /** Makes it if it is absent; others may pass through without seeing what is in it. */
+  public static void passable(Path path) throws IOException {
+    directory(path, PASSABLE);
+  }
+
   /** Makes it, empty, if it is absent. */
   public static void file(Path path) throws IOException {
     FileAttribute<?>[] attributes =

@@ -24,13 +24,16 @@ public final class MountTargets implements AutoCloseable {
   private static final int FILE_PERMISSIONS = 0644;
 
   private final RootedDirectory root;
+  private final long owner;
 
-  private MountTargets(RootedDirectory root) {
+  private MountTargets(RootedDirectory root, long owner) {
     this.root = root;
+    this.owner = owner;
   }
 
-  public static MountTargets open(Path root) throws ErrnoException {
-    return new MountTargets(RootedDirectory.open(root));
+  /** What is made belongs to that user and group. */
+  public static MountTargets open(Path root, long owner) throws ErrnoException {
+    return new MountTargets(RootedDirectory.open(root), owner);
   }
 
   /** What has to be at a target. */
@@ -123,7 +126,7 @@ public final class MountTargets implements AutoCloseable {
     return text(reached);
   }
 
-  private static void settle(
+  private void settle(
       OpenDirectory parent, String name, Optional<FileStat> found, Kind kind, boolean real)
       throws IOException {
     if (found.isPresent()) {
@@ -140,10 +143,19 @@ public final class MountTargets implements AutoCloseable {
     }
     if (kind == Kind.DIRECTORY) {
       parent.makeDirectory(name);
+      own(parent, name);
       parent.permissions(name, DIRECTORY_PERMISSIONS);
     } else {
       parent.createFile(name).close();
+      own(parent, name);
       parent.permissions(name, FILE_PERMISSIONS);
+    }
+  }
+
+  /** Whoever makes it is root already. */
+  private void own(OpenDirectory parent, String name) throws ErrnoException {
+    if (owner != 0) {
+      parent.owner(name, owner, owner);
     }
   }
 

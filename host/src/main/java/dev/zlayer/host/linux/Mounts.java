@@ -3,10 +3,13 @@ package dev.zlayer.host.linux;
 import dev.zlayer.task.BlockingPool;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 
 /** The mount table of this process' namespace. Safe for many threads: every call stands alone. */
 public final class Mounts {
@@ -17,6 +20,11 @@ public final class Mounts {
   private static final long MS_NOSUID = 2;
   private static final long MS_NODEV = 4;
   private static final long MS_NOEXEC = 8;
+
+  private static final long STATFS_BYTES = 256; // larger than the structure on any architecture
+  private static final long STATFS_FLAGS = 80;
+  private static final Map<String, Long> RESTRICTIONS =
+      Map.of("ro", 1L, "nosuid", MS_NOSUID, "nodev", MS_NODEV, "noexec", MS_NOEXEC);
 
   private static final Path TABLE = Path.of("/proc/self/mountinfo");
 
@@ -59,6 +67,29 @@ public final class Mounts {
         throw kernel.failure("stat", raw);
       }
       return FileStat.isMountPoint(struct);
+    }
+  }
+
+  /**
+   * What must not be done on the file system of a path, as options of mount(8). Whoever mounts it
+   * again from within a user namespace has to name them all.
+   */
+  public static List<String> restrictions(Path path) throws ErrnoException {
+    try (var call = Libc.call()) {
+      MemorySegment struct = call.allocate(STATFS_BYTES);
+      call.check(
+          Syscall.STATFS.invoke(
+              call.errno(), call.string(path.toString()).address(), struct.address(), 0, 0, 0, 0),
+          "look at the file system of " + path);
+      long flags = struct.get(ValueLayout.JAVA_LONG, STATFS_FLAGS);
+      List<String> found = new ArrayList<>();
+      RESTRICTIONS.forEach(
+          (name, flag) -> {
+            if ((flags & flag) != 0) {
+              found.add(name);
+            }
+          });
+      return found;
     }
   }
 

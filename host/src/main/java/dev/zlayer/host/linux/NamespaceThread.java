@@ -30,7 +30,9 @@ final class NamespaceThread implements AutoCloseable {
   private static final long MS_BIND = 4096;
   private static final String OWN_NAMESPACE = "/proc/thread-self/ns/net";
 
-  private record Job(Optional<Path> file, BlockingQueue<Optional<IOException>> answer) {}
+  /** Without a file it is the last one. */
+  private record Job(
+      Optional<Path> file, Optional<Path> from, BlockingQueue<Optional<IOException>> answer) {}
 
   private final BlockingQueue<Job> jobs = new LinkedBlockingQueue<>();
   private volatile boolean ended;
@@ -39,9 +41,13 @@ final class NamespaceThread implements AutoCloseable {
     Thread.ofPlatform().daemon().name("namespaces").start(this::run);
   }
 
-  /** Makes a namespace and mounts it on the file, which must exist. */
-  void create(Path file) throws IOException {
-    var job = new Job(Optional.of(file), new ArrayBlockingQueue<>(1));
+  /**
+   * Mounts a namespace on the file, which must exist.
+   *
+   * @param from one that exists and is as new; without it, one is made
+   */
+  void create(Path file, Optional<Path> from) throws IOException {
+    var job = new Job(Optional.of(file), from, new ArrayBlockingQueue<>(1));
     jobs.add(job);
     if (ended) {
       answerAll(closed());
@@ -54,7 +60,7 @@ final class NamespaceThread implements AutoCloseable {
 
   @Override
   public void close() {
-    jobs.add(new Job(Optional.empty(), new ArrayBlockingQueue<>(1)));
+    jobs.add(new Job(Optional.empty(), Optional.empty(), new ArrayBlockingQueue<>(1)));
   }
 
   private static Optional<IOException> awaitAnswer(Job job) {
@@ -77,13 +83,13 @@ final class NamespaceThread implements AutoCloseable {
   private void run() {
     int home = -1;
     try {
-      home = openHome();
+      home = open(OWN_NAMESPACE);
       while (!ended) {
         Job job = jobs.take();
         if (job.file().isEmpty()) {
           break;
         }
-        job.answer().add(serve(job.file().get(), home));
+        job.answer().add(serve(job.file().get(), job.from(), home));
       }
     } catch (IOException e) {
       answerAll(e);
@@ -94,10 +100,15 @@ final class NamespaceThread implements AutoCloseable {
     }
   }
 
-  private Optional<IOException> serve(Path file, int home) {
+  private Optional<IOException> serve(Path file, Optional<Path> from, int home) {
     Optional<IOException> failure = Optional.empty();
     try {
-      makeHere(file);
+      if (from.isPresent()) {
+        enter(from.get());
+      } else {
+        unshare();
+      }
+      pinHere(file);
     } catch (IOException e) {
       failure = Optional.of(e);
     }
@@ -111,9 +122,27 @@ final class NamespaceThread implements AutoCloseable {
     return failure;
   }
 
-  private static void makeHere(Path file) throws IOException {
+  private static void unshare() throws IOException {
     try (var call = Libc.call()) {
       call.check((int) UNSHARE.invokeExact(call.errno(), CLONE_NEWNET), "make a network namespace");
+    } catch (IOException e) {
+      throw e;
+    } catch (Throwable e) {
+      throw Libc.impossible(e);
+    }
+  }
+
+  private static void enter(Path namespace) throws IOException {
+    int opened = open(namespace.toString());
+    try {
+      enter(opened);
+    } finally {
+      close(opened);
+    }
+  }
+
+  private static void pinHere(Path file) throws IOException {
+    try (var call = Libc.call()) {
       Links.up("lo");
       Links.refuseRouters();
       call.check(
@@ -137,7 +166,7 @@ final class NamespaceThread implements AutoCloseable {
     try (var call = Libc.call()) {
       call.check(
           (int) SETNS.invokeExact(call.errno(), namespace, CLONE_NEWNET),
-          "return to the host's network namespace");
+          "enter a network namespace");
     } catch (IOException e) {
       throw e;
     } catch (Throwable e) {
@@ -145,11 +174,11 @@ final class NamespaceThread implements AutoCloseable {
     }
   }
 
-  private static int openHome() throws IOException {
+  private static int open(String namespace) throws IOException {
     try (var call = Libc.call()) {
       return call.check(
-          (int) OPEN.invokeExact(call.errno(), call.string(OWN_NAMESPACE), O_CLOEXEC),
-          "open " + OWN_NAMESPACE);
+          (int) OPEN.invokeExact(call.errno(), call.string(namespace), O_CLOEXEC),
+          "open " + namespace);
     } catch (IOException e) {
       throw e;
     } catch (Throwable e) {
@@ -161,11 +190,15 @@ final class NamespaceThread implements AutoCloseable {
     ended = true;
     answerAll(closed());
     if (home >= 0) {
-      try (var call = Libc.call()) {
-        int _ = (int) CLOSE.invokeExact(call.errno(), home);
-      } catch (Throwable e) {
-        throw Libc.impossible(e);
-      }
+      close(home);
+    }
+  }
+
+  private static void close(int descriptor) {
+    try (var call = Libc.call()) {
+      int _ = (int) CLOSE.invokeExact(call.errno(), descriptor);
+    } catch (Throwable e) {
+      throw Libc.impossible(e);
     }
   }
 

@@ -6,12 +6,15 @@ import static dev.zlayer.host.linux.Libc.POINTER;
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
 
 /**
- * Network namespaces that outlive their maker: each is pinned by a mount on a file, which is its
- * name. A namespace dies when the file is deleted here and the last process in it has ended.
+ * Namespaces that outlive their maker: each is pinned by a mount on a file, which is its name. A
+ * namespace dies when the file is deleted here and the last process in it has ended.
  */
 public final class Namespaces implements AutoCloseable {
   private static final MethodHandle UMOUNT2 = Libc.bind("umount2", INT, POINTER, INT);
@@ -27,12 +30,46 @@ public final class Namespaces implements AutoCloseable {
    * behind. Not interruptible: it takes a few milliseconds, and half of one is of no use.
    */
   public void create(Path file) throws IOException {
+    create(file, Optional.empty());
+  }
+
+  /**
+   * The same with a namespace that was just made elsewhere, so that a user namespace owns it.
+   *
+   * @param from where it is found, such as in the directory of a process
+   */
+  public void create(Path file, Optional<Path> from) throws IOException {
     Files.createFile(file);
     try {
-      loop.create(file);
+      loop.create(file, from);
     } catch (IOException e) {
       delete(file);
       throw e;
+    }
+  }
+
+  /** Where a namespace of a process is found as long as it lives; {@code net}, {@code user} ... */
+  public static Path of(long pid, String kind) {
+    return Path.of("/proc", Long.toString(pid), "ns", kind);
+  }
+
+  /** Gives a namespace a further name that outlives the first; the file must not exist. */
+  public static void pin(Path namespace, Path file) throws IOException {
+    Files.createFile(file);
+    try {
+      BindMount.attach(namespace, file, Optional.empty());
+    } catch (IOException e) {
+      delete(file);
+      throw e;
+    }
+  }
+
+  /** Says whom the users and groups of a process in a new user namespace are on the host. */
+  public static void map(long pid, String lines) throws IOException {
+    // the kernel takes the whole of it in one call, once
+    for (String kind : List.of("uid_map", "gid_map")) {
+      Files.write(
+          Path.of("/proc", Long.toString(pid), kind), lines.getBytes(StandardCharsets.UTF_8));
     }
   }
 

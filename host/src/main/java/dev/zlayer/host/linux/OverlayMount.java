@@ -4,6 +4,8 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,9 +27,9 @@ public final class OverlayMount {
   private static final int CLOEXEC = 1; // the same number for fsopen and fsmount
   private static final int SET_STRING = 1;
   private static final int CREATE = 6;
-  private static final int FROM_EMPTY_PATH = 4;
   private static final int STRING_BYTES = 255;
   private static final int PAGE = 4096;
+  private static final String HELD = "/proc/self/fd/";
 
   /** Directories below and the options that keep the upper one free of references to them. */
   private static final List<String> OPTIONS =
@@ -37,10 +39,12 @@ public final class OverlayMount {
   private static volatile boolean classicKernel;
 
   private final KernelCalls kernel;
+  private final Optional<IdMapping> mapping;
   private final List<Integer> held = new ArrayList<>();
 
-  private OverlayMount(KernelCalls kernel) {
+  private OverlayMount(KernelCalls kernel, Optional<IdMapping> mapping) {
     this.kernel = kernel;
+    this.mapping = mapping;
   }
 
   /**
@@ -50,21 +54,39 @@ public final class OverlayMount {
    */
   public static void mount(List<Path> lowers, Path upper, Path work, Path target)
       throws ErrnoException {
-    mount(lowers, upper, work, target, classicKernel || Boolean.getBoolean(CLASSIC_PROPERTY));
+    mount(lowers, upper, work, target, Optional.empty());
+  }
+
+  /**
+   * The same with other owners than on the disk, which takes kernel 5.19.
+   *
+   * @param upper has the parent of {@code work}
+   */
+  public static void mount(
+      List<Path> lowers, Path upper, Path work, Path target, Optional<IdMapping> mapping)
+      throws ErrnoException {
+    boolean classic = classicKernel || Boolean.getBoolean(CLASSIC_PROPERTY);
+    mount(lowers, upper, work, target, mapping, classic);
   }
 
   /** With {@code classic}, in the way of kernels before 6.5. */
-  static void mount(List<Path> lowers, Path upper, Path work, Path target, boolean classic)
+  static void mount(
+      List<Path> lowers,
+      Path upper,
+      Path work,
+      Path target,
+      Optional<IdMapping> mapping,
+      boolean classic)
       throws ErrnoException {
     try (var kernel = new KernelCalls()) {
-      var mount = new OverlayMount(kernel);
+      var mount = new OverlayMount(kernel, mapping);
       try {
         if (classic) {
           mount.byString(lowers, upper, work, target);
         } else {
           mount.byEither(lowers, upper, work, target);
         }
-        mount.makePrivate(target);
+        BindMount.makePrivate(kernel, target);
       } finally {
         mount.held.forEach(kernel::closeDescriptor);
       }
@@ -111,10 +133,11 @@ public final class OverlayMount {
         return false;
       }
     }
+    Path base = base(upper, STRING_BYTES);
     boolean taken =
         set(context, "source", "overlay")
-            && set(context, "upperdir", name(upper, STRING_BYTES))
-            && set(context, "workdir", name(work, STRING_BYTES));
+            && set(context, "upperdir", below(base, upper, STRING_BYTES))
+            && set(context, "workdir", below(base, work, STRING_BYTES));
     for (int i = 0; i < OPTIONS.size(); i += 2) {
       taken &= set(context, OPTIONS.get(i), OPTIONS.get(i + 1));
     }
@@ -129,7 +152,7 @@ public final class OverlayMount {
       throw failure(context, target);
     }
     held.add(mount);
-    attach(mount, target);
+    BindMount.attach(kernel, mount, target);
     return true;
   }
 
@@ -137,15 +160,6 @@ public final class OverlayMount {
     long keyPlace = kernel.first(key).address();
     long valuePlace = kernel.second(value).address();
     return kernel.call(Syscall.FSCONFIG, context, SET_STRING, keyPlace, valuePlace, 0) >= 0;
-  }
-
-  private void attach(int mount, Path target) throws ErrnoException {
-    String raw = KernelCalls.raw(target.toAbsolutePath());
-    long empty = kernel.first("").address();
-    long place = kernel.second(raw).address();
-    if (kernel.call(Syscall.MOVE_MOUNT, mount, empty, AT_FDCWD, place, FROM_EMPTY_PATH) < 0) {
-      throw kernel.failure("mount overlay at", raw);
-    }
   }
 
   private void byString(List<Path> lowers, Path upper, Path work, Path target)
@@ -178,15 +192,33 @@ public final class OverlayMount {
       names.add(name(lower, longest));
     }
     var options = new StringBuilder("lowerdir=").append(String.join(":", names));
-    options.append(",upperdir=").append(name(upper, longest));
-    options.append(",workdir=").append(name(work, longest));
+    Path base = base(upper, longest);
+    options.append(",upperdir=").append(below(base, upper, longest));
+    options.append(",workdir=").append(below(base, work, longest));
     for (int i = 0; i < OPTIONS.size(); i += 2) {
       options.append(',').append(OPTIONS.get(i)).append('=').append(OPTIONS.get(i + 1));
     }
     return options.toString();
   }
 
+  /** Where the writable directories are found: both have to be of one and the same mount. */
+  private Path base(Path upper, int longest) throws ErrnoException {
+    Path parent = Objects.requireNonNull(upper.toAbsolutePath().getParent());
+    return mapping.isPresent() ? Path.of(name(parent, longest)) : parent;
+  }
+
+  private String below(Path base, Path directory, int longest) throws ErrnoException {
+    return mapping.isPresent()
+        ? base.resolve(directory.getFileName()).toString()
+        : name(directory, longest);
+  }
+
   private String name(Path directory, int longest) throws ErrnoException {
+    if (mapping.isPresent()) {
+      int clone = BindMount.clone(kernel, directory, mapping);
+      held.add(clone);
+      return HELD + clone;
+    }
     String raw = KernelCalls.raw(directory.toAbsolutePath());
     boolean plain = raw.length() <= longest && raw.chars().noneMatch(c -> ",:\\".indexOf(c) >= 0);
     if (plain) {
@@ -198,17 +230,7 @@ public final class OverlayMount {
       throw kernel.failure("open", raw);
     }
     held.add(opened);
-    return "/proc/self/fd/" + opened;
-  }
-
-  private void makePrivate(Path target) throws ErrnoException {
-    String raw = KernelCalls.raw(target.toAbsolutePath());
-    long place = kernel.first(raw).address();
-    if (kernel.call(Syscall.MOUNT, 0, place, 0, Mounts.MS_PRIVATE) < 0) {
-      ErrnoException failure = kernel.failure("make private", raw);
-      Mounts.detach(target);
-      throw failure;
-    }
+    return HELD + opened;
   }
 
   /** The kernel explains itself in messages that are read from the context. */

@@ -22,6 +22,7 @@ enum Syscall {
   FTRUNCATE(77, 46),
   FCHMOD(91, 52),
   FCHOWN(93, 55),
+  STATFS(137, 43),
   FSTATFS(138, 44),
   MOUNT(165, 40),
   UMOUNT2(166, 39),
@@ -44,11 +45,13 @@ enum Syscall {
   RENAMEAT2(316, 276),
   MEMFD_CREATE(319, 279),
   STATX(332, 291),
+  OPEN_TREE(428, 428),
   MOVE_MOUNT(429, 429),
   FSOPEN(430, 430),
   FSCONFIG(431, 431),
   FSMOUNT(432, 432),
-  OPENAT2(437, 437);
+  OPENAT2(437, 437),
+  MOUNT_SETATTR(442, 442);
 
   private static final int MACHINE_OFFSET = 4 * 65; // fields of struct utsname are 65 bytes each
   private static final boolean ARM = machineIsArm();

@@ -1,6 +1,7 @@
 package dev.zlayer.image.snapshot;
 
 import dev.zlayer.host.linux.ErrnoException;
+import dev.zlayer.host.linux.IdMapping;
 import dev.zlayer.host.linux.Mounts;
 import dev.zlayer.host.linux.RootedDirectory;
 import dev.zlayer.oci.Digest;
@@ -11,6 +12,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.List;
+import java.util.Optional;
 
 /** A snapshot in a directory of its own. */
 final class LocalSnapshot implements Snapshot {
@@ -54,14 +56,14 @@ final class LocalSnapshot implements Snapshot {
   }
 
   @Override
-  public void mount() throws IOException {
+  public void mount(Optional<IdMapping> mapping) throws IOException {
     if (!Files.isDirectory(home)) {
       throw new NoSuchFileException("snapshot " + key + " was removed");
     }
     if (facts.overlay() && !Mounts.mounted(root())) {
       BlockingPool.FILES.complete(
           () -> {
-            overlays.mount(home, facts.layers());
+            overlays.mount(home, facts.layers(), mapping);
             return true;
           });
     }

@@ -1,5 +1,6 @@
 package dev.zlayer.image.snapshot;
 
+import dev.zlayer.host.linux.IdMapping;
 import dev.zlayer.host.linux.Mounts;
 import dev.zlayer.host.linux.OpenDirectory;
 import dev.zlayer.host.linux.OverlayMount;
@@ -68,7 +69,8 @@ final class OverlayRoots {
     }
   }
 
-  void mount(Path home, List<Digest> diffIdsBottomFirst) throws IOException {
+  void mount(Path home, List<Digest> diffIdsBottomFirst, Optional<IdMapping> mapping)
+      throws IOException {
     List<Path> lowers = new ArrayList<>();
     Path implied = home.resolve(IMPLIED);
     List<Digest> stack = stack(diffIdsBottomFirst);
@@ -80,7 +82,8 @@ final class OverlayRoots {
         lowers,
         home.resolve(LocalSnapshot.UPPER),
         home.resolve(WORK),
-        home.resolve(LocalSnapshot.ROOT));
+        home.resolve(LocalSnapshot.ROOT),
+        mapping);
   }
 
   /**

@@ -1,9 +1,11 @@
 package dev.zlayer.image.snapshot;
 
+import dev.zlayer.host.linux.IdMapping;
 import dev.zlayer.oci.Digest;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 
 /** The root file system of one container. Calls for one snapshot come from one thread at a time. */
 public interface Snapshot {
@@ -16,7 +18,15 @@ public interface Snapshot {
   List<Digest> layers();
 
   /** Makes {@link #root} usable; does nothing when it is. After a reboot it is not. */
-  void mount() throws IOException;
+  default void mount() throws IOException {
+    mount(Optional.empty());
+  }
+
+  /**
+   * The same with owners other than on the disk. A copy is no mount: it shows its owners as they
+   * are.
+   */
+  void mount(Optional<IdMapping> mapping) throws IOException;
 
   /**
    * Undoes {@link #mount}; what was written stays. Does nothing when it is not mounted.

@@ -1,5 +1,7 @@
 package dev.zlayer.runtime.cni;
 
+import dev.zlayer.container.NetworkSpec;
+import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.port.DeploymentNames;
 import java.net.InetAddress;
@@ -7,11 +9,28 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /** A bridge with a range of addresses of its own. */
 public record NamedNetwork(String name, String bridge, Subnet subnet) {
   /** The one a container is on when it names none. */
   public static final String DEFAULT = "default";
+
+  /** The name of the network that a container is on; empty when it has none. */
+  static Optional<String> of(NetworkSpec spec) {
+    return switch (spec.mode()) {
+      case NetworkSpec.Mode.Bridge(var network) -> Optional.of(network.orElse(DEFAULT));
+      case NetworkSpec.Mode.None _ -> {
+        if (!spec.ports().isEmpty()) {
+          throw new AgentException.InvalidSpec(
+              "ports cannot be published by a container without a network");
+        }
+        yield Optional.empty();
+      }
+      case NetworkSpec.Mode.Host _, NetworkSpec.Mode.Shared _ ->
+          throw new AgentException.Internal("this network mode has no namespace of its own");
+    };
+  }
 
   /** The machine's own address in it. */
   public InetAddress gateway() {

@@ -7,6 +7,7 @@ import dev.zlayer.host.linux.Namespaces;
 import dev.zlayer.json.Json;
 import dev.zlayer.task.Rollback;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.util.HexFormat;
 import java.util.List;
@@ -38,15 +39,20 @@ final class NamespacePreparer {
     this.steps = steps;
   }
 
-  /** A slot in phase ready; when it fails, what was half made is taken down in the background. */
-  PreparedNamespace make(Optional<NamedNetwork> network) throws InterruptedException {
+  /**
+   * A slot in phase ready; when it fails, what was half made is taken down in the background.
+   *
+   * @param from a new namespace to use; one is made when absent
+   */
+  PreparedNamespace make(Optional<NamedNetwork> network, Optional<Path> from)
+      throws InterruptedException {
     PreparedNamespace slot = plan(network);
     store.begin(slot);
     try (var rollback = new Rollback()) {
       rollback.add(
           "take down " + slot.id(), () -> leave(PreparedNamespaceStore.Phase.MAKING, slot));
       steps.accept("slot recorded");
-      PreparedNamespace made = slot.withResult(connect(slot, network));
+      PreparedNamespace made = slot.withResult(connect(slot, network, from));
       store.ready(made);
       rollback.commit();
       steps.accept("slot ready");
@@ -75,10 +81,10 @@ final class NamespacePreparer {
         List.of());
   }
 
-  private Json connect(PreparedNamespace slot, Optional<NamedNetwork> network)
+  private Json connect(PreparedNamespace slot, Optional<NamedNetwork> network, Optional<Path> from)
       throws InterruptedException {
     try {
-      namespaces.create(slot.netns());
+      namespaces.create(slot.netns(), from);
       steps.accept("namespace made");
       Json result = cni.add(slot.target(), slot.chain());
       steps.accept("plugins added");

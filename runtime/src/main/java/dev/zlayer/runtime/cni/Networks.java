@@ -2,7 +2,6 @@ package dev.zlayer.runtime.cni;
 
 import dev.zlayer.container.ContainerDetails.PortBinding;
 import dev.zlayer.container.NetworkSpec;
-import dev.zlayer.container.NetworkSpec.Mode;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.linux.Environments;
 import dev.zlayer.host.linux.Links;
@@ -77,7 +76,9 @@ public final class Networks implements AutoCloseable {
       ports.close();
       throw e;
     }
-    this.pools = new NamespacePools(config, name -> slots.make(Optional.of(network(name))), slots);
+    this.pools =
+        new NamespacePools(
+            config, name -> slots.make(Optional.of(network(name)), Optional.empty()), slots);
   }
 
   /** Adopts what is attached, and undoes what an earlier agent left half made. */
@@ -102,11 +103,17 @@ public final class Networks implements AutoCloseable {
    * @param runtimeName what the container is called by its runtime; at most one attachment each
    */
   public Attachment attach(String runtimeName, NetworkSpec spec) throws InterruptedException {
+    return attach(runtimeName, spec, Optional.empty());
+  }
+
+  /** The same with a new namespace that somebody made, for example inside a user namespace. */
+  public Attachment attach(String runtimeName, NetworkSpec spec, Optional<Path> from)
+      throws InterruptedException {
     if (!NAME.matcher(runtimeName).matches()) {
       throw new AgentException.InvalidSpec(
           "'%s' cannot name a network namespace".formatted(runtimeName));
     }
-    Optional<String> wanted = networkName(spec);
+    Optional<String> wanted = NamedNetwork.of(spec);
     try (var _ = names.lock(runtimeName);
         var rollback = new Rollback()) {
       if (held.containsKey(runtimeName)) {
@@ -115,7 +122,7 @@ public final class Networks implements AutoCloseable {
       }
       List<PortBinding> bindings = ports.reserve(runtimeName, spec.ports());
       rollback.add("free ports", () -> ports.release(runtimeName));
-      PreparedNamespace slot = obtain(wanted).withPorts(bindings);
+      PreparedNamespace slot = obtain(wanted, from).withPorts(bindings);
       hold(runtimeName, slot);
       rollback.add("detach", () -> leave(runtimeName, slot));
       steps.accept("slot held");
@@ -299,29 +306,16 @@ public final class Networks implements AutoCloseable {
     }
   }
 
-  private static Optional<String> networkName(NetworkSpec spec) {
-    return switch (spec.mode()) {
-      case Mode.Bridge(var network) -> Optional.of(network.orElse(NamedNetwork.DEFAULT));
-      case Mode.None _ -> {
-        if (!spec.ports().isEmpty()) {
-          throw new AgentException.InvalidSpec(
-              "ports cannot be published by a container without a network");
-        }
-        yield Optional.empty();
-      }
-      case Mode.Host _, Mode.Shared _ ->
-          throw new AgentException.Internal("this network mode has no namespace of its own");
-    };
-  }
-
-  private PreparedNamespace obtain(Optional<String> wanted) throws InterruptedException {
-    if (wanted.isPresent()) {
+  private PreparedNamespace obtain(Optional<String> wanted, Optional<Path> from)
+      throws InterruptedException {
+    if (wanted.isPresent() && from.isEmpty()) {
       Optional<PreparedNamespace> prepared = pools.take(wanted.get());
       if (prepared.isPresent()) {
         return prepared.get();
       }
     }
-    return slots.make(wanted.isPresent() ? Optional.of(network(wanted.get())) : Optional.empty());
+    return slots.make(
+        wanted.isPresent() ? Optional.of(network(wanted.get())) : Optional.empty(), from);
   }
 
   private void hold(String runtimeName, PreparedNamespace slot) {

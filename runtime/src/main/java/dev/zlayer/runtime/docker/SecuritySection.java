@@ -20,6 +20,14 @@ record SecuritySection(Function<ContainerId, String> containers) {
     host.put("SecurityOpt", options(security));
     host.put("PidMode", namespace(security.pid(), ""));
     host.put("IpcMode", namespace(security.ipc(), "private"));
+    switch (security.users()) {
+      case USUAL -> {} // as the engine's operator chose
+      case HOST -> host.put("UsernsMode", "host");
+      case PRIVATE ->
+          throw new AgentException.Unsupported(
+              "runtime 'docker': userns_mode 'private': an engine has users of their own for all"
+                  + " containers or none (userns-remap)");
+    }
     host.put("Sysctls", security.sysctls());
     host.put("Devices", security.devices().stream().map(SecuritySection::device).toList());
   }

@@ -2,6 +2,7 @@ package dev.zlayer.runtime.lifecycle;
 
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerSpec;
+import dev.zlayer.container.IdRange;
 import dev.zlayer.container.Outcome;
 import dev.zlayer.container.Resources;
 import dev.zlayer.container.Signal;
@@ -20,6 +21,7 @@ import java.util.OptionalLong;
  * @param name given by people; empty means the runtime's own
  * @param command what runs, image and spec joined
  * @param gpus devices that no other container may get
+ * @param ids the users of its own, which no other container gets unless they share namespaces
  * @param run counts the starts
  * @param processes of the run, once they exist
  * @param outcome of the last run, once it has ended
@@ -34,6 +36,7 @@ public record ContainerRecord(
     List<String> command,
     Signal stopSignal,
     List<String> gpus,
+    Optional<IdRange> ids,
     Phase phase,
     int run,
     Optional<Instant> startedAt,
@@ -65,6 +68,7 @@ public record ContainerRecord(
         command,
         stop,
         List.of(),
+        Optional.empty(),
         Phase.CREATING,
         0,
         Optional.empty(),
@@ -87,6 +91,7 @@ public record ContainerRecord(
         List.of(),
         spec.stop().signal().orElse(Signal.TERM),
         List.of(),
+        Optional.empty(),
         Phase.RUNNING,
         1,
         Optional.empty(),
@@ -115,7 +120,11 @@ public record ContainerRecord(
   }
 
   public ContainerRecord withGpus(List<String> gpus) {
-    return known(spec, name, gpus);
+    return known(spec, name, gpus, ids);
+  }
+
+  public ContainerRecord withIds(IdRange ids) {
+    return known(spec, name, gpus, Optional.of(ids));
   }
 
   /** The next run, of which nothing exists yet; the last outcome stays until it runs. */
@@ -147,11 +156,11 @@ public record ContainerRecord(
   }
 
   public ContainerRecord named(String name) {
-    return known(spec, Optional.of(name), gpus);
+    return known(spec, Optional.of(name), gpus, ids);
   }
 
   public ContainerRecord withResources(Resources resources) {
-    return known(spec.withResources(resources), name, gpus);
+    return known(spec.withResources(resources), name, gpus, ids);
   }
 
   private ContainerRecord at(
@@ -170,6 +179,7 @@ public record ContainerRecord(
         command,
         stopSignal,
         gpus,
+        ids,
         phase,
         run,
         startedAt,
@@ -177,7 +187,8 @@ public record ContainerRecord(
         outcome);
   }
 
-  private ContainerRecord known(ContainerSpec spec, Optional<String> name, List<String> gpus) {
+  private ContainerRecord known(
+      ContainerSpec spec, Optional<String> name, List<String> gpus, Optional<IdRange> ids) {
     return new ContainerRecord(
         version,
         id,
@@ -188,6 +199,7 @@ public record ContainerRecord(
         command,
         stopSignal,
         gpus,
+        ids,
         phase,
         run,
         startedAt,

@@ -1,5 +1,6 @@
 package dev.zlayer.runtime.observe;
 
+import dev.zlayer.container.IdRange;
 import dev.zlayer.container.ProcessTable;
 import dev.zlayer.host.linux.ControlGroup;
 import dev.zlayer.host.linux.ProcessFacts;
@@ -11,6 +12,7 @@ import java.time.format.DateTimeFormatter;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 
 /**
  * Tells the processes of a control group, those that were put in by exec and their children
@@ -29,19 +31,21 @@ public final class ContainerProcesses {
    *
    * @throws java.nio.file.NoSuchFileException the group does not exist any more
    */
-  public static ProcessTable list(ControlGroup group, Instant now) throws IOException {
+  public static ProcessTable list(ControlGroup group, Instant now, Optional<IdRange> ids)
+      throws IOException {
     var rows = new ArrayList<List<String>>();
     for (long pid : group.processes()) {
-      ProcessFacts.find(pid).ifPresent(process -> rows.add(row(process, now)));
+      ProcessFacts.find(pid).ifPresent(process -> rows.add(row(process, now, ids)));
     }
     return new ProcessTable(TITLES, rows);
   }
 
-  static List<String> row(ProcessFacts process, Instant now) {
+  static List<String> row(ProcessFacts process, Instant now, Optional<IdRange> ids) {
+    long user = ids.map(range -> range.inside(process.user())).orElse(process.user());
     long age = Math.max(1, Duration.between(process.started(), now).toMillis());
     return List.of(
         // names would be those of the host, which are not the container's
-        process.user() == 0 ? "root" : Long.toString(process.user()),
+        user == 0 ? "root" : Long.toString(user),
         Long.toString(process.pid()),
         Long.toString(process.parent()),
         Long.toString(Math.min(99, process.cpuTime().toMillis() * 100 / age)),

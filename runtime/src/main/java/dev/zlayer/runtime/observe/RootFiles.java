@@ -1,5 +1,6 @@
 package dev.zlayer.runtime.observe;
 
+import dev.zlayer.container.IdRange;
 import dev.zlayer.container.PathStat;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.linux.ContainerRoot;
@@ -40,25 +41,32 @@ public final class RootFiles {
   private final Path root;
   private final boolean readOnly;
   private final List<Bind> binds;
+  private final Optional<IdRange> ids;
 
-  private RootFiles(Path root, boolean readOnly, List<Bind> binds) {
+  private RootFiles(Path root, boolean readOnly, List<Bind> binds, Optional<IdRange> ids) {
     this.root = root;
     this.readOnly = readOnly;
+    this.ids = ids;
     this.binds =
         binds.stream()
             .sorted(Comparator.comparingInt((Bind bind) -> bind.destination().length()).reversed())
             .toList();
   }
 
-  /** Of a container that runs: everything mounted in it is seen, memory file systems included. */
-  public static RootFiles running(long pid) {
+  /**
+   * Of a container that runs: everything mounted in it is seen, memory file systems included.
+   *
+   * @param ids its users, if it has any of its own: archives have them as the container does
+   */
+  public static RootFiles running(long pid, Optional<IdRange> ids) {
     // where it is mounted read-only, the kernel refuses to write
-    return new RootFiles(ContainerRoot.of(pid), false, List.of());
+    return new RootFiles(ContainerRoot.of(pid), false, List.of(), ids);
   }
 
   /** Of one that does not run; {@code root} has to be mounted. */
-  public static RootFiles stopped(Path root, boolean readOnly, List<Bind> binds) {
-    return new RootFiles(root, readOnly, binds);
+  public static RootFiles stopped(
+      Path root, boolean readOnly, List<Bind> binds, Optional<IdRange> ids) {
+    return new RootFiles(root, readOnly, binds, ids);
   }
 
   /** What is at a path; a link as last name is told, not followed. */
@@ -90,7 +98,7 @@ public final class RootFiles {
         inner,
         (rooted, at) -> {
           var tar = new TarWriter(out);
-          var archive = new TreeArchive(tar);
+          var archive = new TreeArchive(tar, ids);
           OpenDirectory parent = rooted.directory(at.parent());
           if (at.name().isEmpty()) {
             archive.addContent(parent, inner.whole().isEmpty() ? "" : raw(lastName(inner)));
@@ -119,7 +127,7 @@ public final class RootFiles {
         followed(directory),
         (rooted, at) -> {
           try {
-            new TreeUnpack(rooted, at.whole()).unpack(new TarReader(in));
+            new TreeUnpack(rooted, at.whole(), ids).unpack(new TarReader(in));
             return true;
           } catch (TarException e) {
             throw new AgentException.InvalidSpec(String.valueOf(e.getMessage()), e);

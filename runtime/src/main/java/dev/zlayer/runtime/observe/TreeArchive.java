@@ -1,5 +1,6 @@
 package dev.zlayer.runtime.observe;
 
+import dev.zlayer.container.IdRange;
 import dev.zlayer.host.linux.ErrnoException;
 import dev.zlayer.host.linux.FileKind;
 import dev.zlayer.host.linux.FileStat;
@@ -15,6 +16,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * Writes an entry and all below it to an archive. Every directory is entered by its descriptor and
@@ -31,14 +33,17 @@ final class TreeArchive {
   private record Inode(long device, long number) {}
 
   private final TarWriter tar;
+  private final Optional<IdRange> ids;
 
   /** The first name of every inode with several. */
   private final Map<Inode, String> links = new HashMap<>();
 
   private final byte[] buffer = new byte[BUFFER];
 
-  TreeArchive(TarWriter tar) {
+  /** With owners as they are on the host, or, with {@code ids}, as the container calls them. */
+  TreeArchive(TarWriter tar, Optional<IdRange> ids) {
     this.tar = tar;
+    this.ids = ids;
   }
 
   /** Adds a directory that is open already, and what is in it. */
@@ -155,7 +160,7 @@ final class TreeArchive {
     tar.begin(member(kind, stat, as.equals("/") ? "./" : as, target, attributes));
   }
 
-  private static TarMember member(
+  private TarMember member(
       TarKind kind, FileStat stat, String name, String target, Map<String, byte[]> attributes) {
     var modified = new TarMember.TarTime(stat.modifiedSeconds(), stat.modifiedNanos());
     var kept = new HashMap<>(attributes);
@@ -165,13 +170,17 @@ final class TreeArchive {
         name,
         target,
         stat.permissions(),
-        stat.user(),
-        stat.group(),
+        inside(stat.user()),
+        inside(stat.group()),
         stat.size(),
         modified,
         modified,
         stat.major(),
         stat.minor(),
         kept);
+  }
+
+  private long inside(long id) {
+    return ids.map(range -> range.inside(id)).orElse(id);
   }
 }

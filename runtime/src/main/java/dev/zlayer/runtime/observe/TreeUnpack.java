@@ -1,5 +1,6 @@
 package dev.zlayer.runtime.observe;
 
+import dev.zlayer.container.IdRange;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.linux.ErrnoException;
 import dev.zlayer.host.linux.FileKind;
@@ -25,13 +26,16 @@ import java.util.Optional;
 final class TreeUnpack {
   private final RootedDirectory root;
   private final String base;
+  private final Optional<IdRange> ids;
 
   /** Set at the end: making an entry changes the time of its directory. */
   private final Map<String, FileTimes> directoryTimes = new LinkedHashMap<>();
 
-  TreeUnpack(RootedDirectory root, String base) {
+  /** With owners as the archive has them; with {@code ids}, they are those of a container. */
+  TreeUnpack(RootedDirectory root, String base, Optional<IdRange> ids) {
     this.root = root;
     this.base = base;
+    this.ids = ids;
   }
 
   void unpack(TarReader tar) throws IOException, InterruptedException {
@@ -65,7 +69,7 @@ final class TreeUnpack {
       case SYMLINK -> {
         OpenDirectory parent = cleared(path);
         parent.makeSymlink(path.name(), member.linkName());
-        parent.owner(path.name(), member.user(), member.group());
+        parent.owner(path.name(), outside(member.user()), outside(member.group()));
         parent.times(path.name(), times(member));
       }
       case FIFO -> node(member, FileKind.FIFO, path);
@@ -84,12 +88,12 @@ final class TreeUnpack {
     parent.makeLink(path.name(), root.directory(target.parent()), target.name());
   }
 
-  private static void file(TarMember member, TarReader tar, OpenDirectory parent, String name)
+  private void file(TarMember member, TarReader tar, OpenDirectory parent, String name)
       throws IOException, InterruptedException {
     try (OpenFile file = parent.createFile(name)) {
       tar.content(file::write);
       file.length(member.size());
-      file.owner(member.user(), member.group());
+      file.owner(outside(member.user()), outside(member.group()));
       file.permissions(member.permissions());
       for (Map.Entry<String, byte[]> attribute : member.attributes().entrySet()) {
         if (settable(attribute.getKey())) {
@@ -111,15 +115,26 @@ final class TreeUnpack {
     parent.times(name, times(member));
   }
 
-  private static void describe(TarMember member, OpenDirectory parent, String name)
-      throws IOException {
-    parent.owner(name, member.user(), member.group());
+  private void describe(TarMember member, OpenDirectory parent, String name) throws IOException {
+    parent.owner(name, outside(member.user()), outside(member.group()));
     parent.permissions(name, member.permissions());
     for (Map.Entry<String, byte[]> attribute : member.attributes().entrySet()) {
       if (settable(attribute.getKey())) {
         parent.attribute(name, attribute.getKey(), attribute.getValue());
       }
     }
+  }
+
+  private long outside(long id) {
+    if (ids.isEmpty()) {
+      return id;
+    }
+    if (!ids.get().has(id)) {
+      throw new AgentException.InvalidSpec(
+          "owner %d in the archive is not among the users of the container, which are 0 to %d"
+              .formatted(id, IdRange.SIZE - 1));
+    }
+    return ids.get().outside(id);
   }
 
   /** An archive must not speak to overlayfs. */
@@ -138,6 +153,9 @@ final class TreeUnpack {
       OpenDirectory parent = root.directory(split.parent());
       if (parent.find(split.name()).isEmpty()) {
         parent.makeDirectory(split.name());
+        if (ids.isPresent()) {
+          parent.owner(split.name(), outside(0), outside(0));
+        }
         parent.permissions(split.name(), 0755);
       }
     }

@@ -49,8 +49,14 @@ final class Bundles {
       throws IOException {
     ContainerRecord record = state.record();
     ContainerSpec spec = record.spec();
-    var binds = new ArrayList<>(volumes);
+    List<BundleInput.Bind> binds = new ArrayList<>(volumes);
     binds.addAll(etc(state, network, volumes));
+    Path sharedMemory = new SharedMemory(context).of(state);
+    Optional<UserMounts> users = UserMounts.of(context, state);
+    if (users.isPresent()) {
+      binds = users.get().plan(binds, sharedMemory);
+      sharedMemory = users.get().sharedMemory();
+    }
     var devices = new ArrayList<>(new Devices().of(spec.security()));
     devices.addAll(gpu.devices());
     var input =
@@ -62,23 +68,25 @@ final class Bundles {
                 root,
                 spec.process().user().or(image::user).orElse(""),
                 spec.process().extraGroups()),
-            root,
+            users.map(UserMounts::root).orElse(root),
             network.hostname(),
             network.host(),
             network.namespace(),
-            new SharedMemory(context).of(state),
+            sharedMemory,
             binds,
             devices,
             gpu.extra(),
+            users.map(UserMounts::users),
             context.cgroup(state).oci(),
             context.host());
-    change(state, RootPreparation.apply(root, BundleConfig.of(input)));
+    change(state, RootPreparation.apply(root, BundleConfig.of(input), 0));
   }
 
   /** Makes again what the container, or a copy into it, may have replaced by links meanwhile. */
   void prepareRoot(ContainerState state, Path root) throws IOException {
     Json written = config(state);
-    Json prepared = RootPreparation.apply(root, written);
+    long owner = UserMounts.of(context, state).map(UserMounts::owner).orElse(0L);
+    Json prepared = RootPreparation.apply(root, written, owner);
     if (!prepared.equals(written)) {
       change(state, prepared);
     }
@@ -174,7 +182,7 @@ final class Bundles {
         Files.writeString(file, text.getValue());
       }
       if (volumes.stream().noneMatch(bind -> bind.target().equals(text.getKey()))) {
-        binds.add(new BundleInput.Bind(file, text.getKey(), false));
+        binds.add(new BundleInput.Bind(file, text.getKey(), false, true));
       }
     }
     return binds;

@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 
 /** Where the files of one container are found. */
@@ -31,10 +32,13 @@ final class ContainerFiles {
     OptionalLong pid = state.record().pid();
     try {
       return pid.isPresent() && state.status().alive()
-          ? RootFiles.running(pid.getAsLong())
+          ? RootFiles.running(pid.getAsLong(), state.record().ids())
           : stopped();
     } catch (IOException e) {
       throw cannotRead(e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new AgentException.Internal("mounting the files was interrupted", e);
     }
   }
 
@@ -58,10 +62,15 @@ final class ContainerFiles {
     }
   }
 
-  private RootFiles stopped() throws IOException {
+  private RootFiles stopped() throws IOException, InterruptedException {
     Json config = new Bundles(context).config(state);
     boolean readOnly = config.at("root").at("readonly").bool().orElse(false);
-    return RootFiles.stopped(context.roots().mount(state.name()), readOnly, binds(config));
+    Optional<UserMounts> users = UserMounts.of(context, state);
+    if (users.isPresent()) {
+      users.get().mount(false);
+    }
+    Path root = users.isPresent() ? users.get().root() : context.roots().mount(state.name());
+    return RootFiles.stopped(root, readOnly, binds(config), state.record().ids());
   }
 
   private static List<RootFiles.Bind> binds(Json config) {

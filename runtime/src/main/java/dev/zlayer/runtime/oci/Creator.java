@@ -3,6 +3,7 @@ package dev.zlayer.runtime.oci;
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.container.GpuRequest;
+import dev.zlayer.container.IdRange;
 import dev.zlayer.container.NetworkSpec;
 import dev.zlayer.container.SecuritySpec;
 import dev.zlayer.error.AgentException;
@@ -65,11 +66,16 @@ final class Creator {
     Files.createDirectories(state.directory().path());
     Files.createDirectories(state.directory().run());
     state.save(record -> record);
+    ids(state);
+    Optional<UserMounts> users = UserMounts.of(context, state);
     context.faults().reached("create.recorded");
     Path root = context.roots().create(state.name(), image);
     SharedMemory.mount(state);
     context.faults().reached("create.root");
-    Bundles.Network network = network(state.name(), spec.network());
+    Bundles.Network network;
+    try (var namespace = new OwnNamespaces(context).open(state, users)) {
+      network = network(state.name(), spec.network(), namespace.network());
+    }
     context.faults().reached("create.network");
     var volumes =
         context
@@ -79,12 +85,36 @@ final class Creator {
     state.logs().prepare();
     GpuWiring.Wired gpus = gpus(state);
     bundles.write(state, image.run(), root, network, volumes, gpus);
+    if (users.isPresent()) {
+      users.get().handOver();
+    }
     context.faults().reached("create.bundle");
     state.saveDurably(record -> record.withPhase(Phase.CREATED));
     context.faults().reached("create.done");
   }
 
   /** Chooses while nobody else does, and notes the choice before it is used. */
+  private void ids(ContainerState state) throws InterruptedException {
+    ContainerSpec spec = state.record().spec();
+    List<Optional<IdRange>> others =
+        UserIds.sharedWith(spec).stream()
+            .map(other -> Bundles.Others.state(context, other).record().ids())
+            .toList();
+    boolean wanted = UserIds.wanted(spec, context.settings().users().usual());
+    if (!others.isEmpty()) {
+      UserIds.shared(spec, others).ifPresent(ids -> state.save(record -> record.withIds(ids)));
+    } else if (wanted) {
+      try (var _ = context.locks().lock("user ids")) {
+        var taken = new HashSet<IdRange>();
+        context.states().values().forEach(other -> other.record().ids().ifPresent(taken::add));
+        IdRange ids = UserIds.choose(context.settings().users(), state.name(), taken);
+        state.save(record -> record.withIds(ids));
+        context.states().put(state.name(), state);
+      }
+    }
+  }
+
+  /** Chooses as for users. */
   private GpuWiring.Wired gpus(ContainerState state) throws InterruptedException {
     var wiring = new GpuWiring(context.settings().cdiDirectories());
     Optional<GpuRequest> request = state.record().spec().gpu();
@@ -114,13 +144,14 @@ final class Creator {
     }
   }
 
-  private Bundles.Network network(String name, NetworkSpec spec) throws InterruptedException {
+  private Bundles.Network network(String name, NetworkSpec spec, Optional<Path> namespace)
+      throws InterruptedException {
     String hostname = EtcFiles.checkHostname(spec.hostname().orElse(name));
     return switch (spec.mode()) {
       case NetworkSpec.Mode.Host _ -> plain(true, hostname);
       case NetworkSpec.Mode.None _ -> plain(false, hostname);
       case NetworkSpec.Mode.Bridge _ -> {
-        var attached = context.networks().attach(name, spec);
+        var attached = context.networks().attach(name, spec, namespace);
         yield new Bundles.Network(
             false,
             Optional.of(attached.netns()),

@@ -146,7 +146,8 @@ final class OciContainer extends MonitoredContainer
     requirePresent();
     requireRunning();
     try {
-      return ContainerProcesses.list(context.group(state), context.clock().instant());
+      return ContainerProcesses.list(
+          context.group(state), context.clock().instant(), state.record().ids());
     } catch (IOException e) {
       throw new AgentException.Internal(
           "cannot list the processes of container %s: %s".formatted(id(), e.getMessage()), e);

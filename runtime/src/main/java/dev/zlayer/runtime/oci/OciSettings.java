@@ -14,6 +14,7 @@ import java.util.Optional;
  * @param nameServers whom containers ask that name nobody
  * @param cdiDirectories where specs of devices such as GPUs are, later ones win
  * @param seccompProfile a profile for all containers that do not name one, instead of the default
+ * @param users which containers have users of their own, and how many there are
  * @param volumeSync copies a named volume elsewhere, called with its name and its directory
  */
 public record OciSettings(
@@ -23,7 +24,8 @@ public record OciSettings(
     NameServers nameServers,
     List<Path> cdiDirectories,
     Optional<Path> volumeSync,
-    Optional<Path> seccompProfile) {
+    Optional<Path> seccompProfile,
+    UserIds.Pool users) {
   /**
    * Where name servers are found.
    *
@@ -49,7 +51,8 @@ public record OciSettings(
           NameServers.OF_HOST,
           List.of(Path.of("/etc/cdi"), Path.of("/var/run/cdi")),
           Optional.empty(),
-          Optional.empty());
+          Optional.empty(),
+          UserIds.Pool.DEFAULT);
 
   public OciSettings {
     cdiDirectories = List.copyOf(cdiDirectories);
@@ -57,7 +60,14 @@ public record OciSettings(
 
   public OciSettings withTools(OciTools.Choice tools) {
     return new OciSettings(
-        tools, toolLimit, killLimit, nameServers, cdiDirectories, volumeSync, seccompProfile);
+        tools,
+        toolLimit,
+        killLimit,
+        nameServers,
+        cdiDirectories,
+        volumeSync,
+        seccompProfile,
+        users);
   }
 
   public OciSettings withVolumeSync(Path program) {
@@ -68,21 +78,55 @@ public record OciSettings(
         nameServers,
         cdiDirectories,
         Optional.of(program),
-        seccompProfile);
+        seccompProfile,
+        users);
   }
 
   public OciSettings withToolLimit(Duration toolLimit) {
     return new OciSettings(
-        tools, toolLimit, killLimit, nameServers, cdiDirectories, volumeSync, seccompProfile);
+        tools,
+        toolLimit,
+        killLimit,
+        nameServers,
+        cdiDirectories,
+        volumeSync,
+        seccompProfile,
+        users);
   }
 
   public OciSettings withSeccompProfile(Optional<Path> seccompProfile) {
     return new OciSettings(
-        tools, toolLimit, killLimit, nameServers, cdiDirectories, volumeSync, seccompProfile);
+        tools,
+        toolLimit,
+        killLimit,
+        nameServers,
+        cdiDirectories,
+        volumeSync,
+        seccompProfile,
+        users);
   }
 
   public OciSettings withNameServers(NameServers nameServers) {
     return new OciSettings(
-        tools, toolLimit, killLimit, nameServers, cdiDirectories, volumeSync, seccompProfile);
+        tools,
+        toolLimit,
+        killLimit,
+        nameServers,
+        cdiDirectories,
+        volumeSync,
+        seccompProfile,
+        users);
+  }
+
+  public OciSettings withUsers(UserIds.Pool users) {
+    return new OciSettings(
+        tools,
+        toolLimit,
+        killLimit,
+        nameServers,
+        cdiDirectories,
+        volumeSync,
+        seccompProfile,
+        users);
   }
 }

@@ -13,6 +13,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
+import java.util.Optional;
 
 /** Runs the process of a container that is made, for the first time or again. */
 final class OciStarter extends Starter {
@@ -73,10 +74,12 @@ final class OciStarter extends Starter {
   /** Brings back what a restart of the machine took, and clears what the last run left. */
   private void prepare(ContainerState state) throws ToolFailed, IOException, InterruptedException {
     context.runtime().delete(state.name());
-    Path root = context.roots().mount(state.name());
     Files.createDirectories(state.directory().run());
-    SharedMemory.mount(state);
-    attach(state);
+    Optional<UserMounts> users = UserMounts.of(context, state);
+    try (var namespace = new OwnNamespaces(context).renew(state, users, detached(state))) {
+      attach(state, namespace.network());
+    }
+    Path root = root(state, users);
     state.logs().prepare();
     for (Path leftover : state.directory().leftByRun(state.name())) {
       Files.deleteIfExists(leftover);
@@ -87,12 +90,28 @@ final class OciStarter extends Starter {
   }
 
   /** A namespace does not survive the machine; its successor has another place and address. */
-  private void attach(ContainerState state) throws IOException, InterruptedException {
-    NetworkSpec network = state.record().spec().network();
-    if (network.mode() instanceof NetworkSpec.Mode.Bridge
-        && context.networks().find(state.name()).isEmpty()) {
-      bundles.reattach(state, context.networks().attach(state.name(), network));
+  private void attach(ContainerState state, Optional<Path> namespace)
+      throws IOException, InterruptedException {
+    if (detached(state)) {
+      NetworkSpec network = state.record().spec().network();
+      bundles.reattach(state, context.networks().attach(state.name(), network, namespace));
     }
+  }
+
+  private boolean detached(ContainerState state) {
+    return state.record().spec().network().mode() instanceof NetworkSpec.Mode.Bridge
+        && context.networks().find(state.name()).isEmpty();
+  }
+
+  private Path root(ContainerState state, Optional<UserMounts> users)
+      throws IOException, InterruptedException {
+    if (users.isPresent()) {
+      users.get().mount(true);
+      return users.get().root();
+    }
+    Path root = context.roots().mount(state.name());
+    SharedMemory.mount(state);
+    return root;
   }
 
   @Override

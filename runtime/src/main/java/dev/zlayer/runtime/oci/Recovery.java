@@ -69,6 +69,7 @@ final class Recovery {
       return;
     }
     if (record.isEmpty()) {
+      UserMounts.remove(context, directory.path().getFileName().toString());
       RootedDirectory.removeTree(directory.run());
       RootedDirectory.removeTree(directory.path()); // not begun, or all but gone
       return;

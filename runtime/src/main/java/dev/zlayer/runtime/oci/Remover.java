@@ -36,6 +36,7 @@ final class Remover {
       context.faults().reached("remove.processes");
       context.networks().detach(state.name());
       context.faults().reached("remove.network");
+      UserMounts.remove(context, state.name());
       context.roots().remove(state.name());
       SharedMemory.unmount(state);
       context.faults().reached("remove.root");

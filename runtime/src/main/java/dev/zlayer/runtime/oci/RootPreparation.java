@@ -42,9 +42,13 @@ final class RootPreparation {
 
   private RootPreparation() {}
 
-  /** The configuration with the places as they are now; the same when nothing changed. */
-  static Json apply(Path root, Json config) throws IOException {
-    try (var targets = MountTargets.open(root)) {
+  /**
+   * The configuration with the places as they are now; the same when nothing changed.
+   *
+   * @param owner of what has to be made
+   */
+  static Json apply(Path root, Json config, long owner) throws IOException {
+    try (var targets = MountTargets.open(root, owner)) {
       Set<String> covered = new HashSet<>();
       List<Json> mounts = new ArrayList<>();
       for (Json mount : config.at("mounts").items()) {

@@ -38,10 +38,13 @@ final class Roots {
 
   /** Mounts it again if it is not, for example because the machine was restarted. */
   Path mount(String name) throws IOException {
-    Snapshot snapshot =
-        find(name).orElseThrow(() -> new NoSuchFileException("the root file system of " + name));
+    Snapshot snapshot = get(name);
     snapshot.mount();
     return snapshot.root();
+  }
+
+  Snapshot get(String name) throws NoSuchFileException {
+    return find(name).orElseThrow(() -> new NoSuchFileException("the root file system of " + name));
   }
 
   Optional<Snapshot> find(String name) {

@@ -37,7 +37,9 @@ final class SharedMemory {
       Path place = state.directory().sharedMemory();
       Files.createDirectories(place);
       if (!Mounts.mounted(place)) {
-        Mounts.tmpfs(place, OPTIONS);
+        String owner =
+            state.record().ids().map(ids -> ",uid=%1$d,gid=%1$d".formatted(ids.first())).orElse("");
+        Mounts.tmpfs(place, OPTIONS + owner);
       }
     }
   }

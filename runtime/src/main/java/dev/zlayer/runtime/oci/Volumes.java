@@ -60,20 +60,20 @@ public final class Volumes {
         case Mount.Bind(var source, _, var readOnly) ->
             binds.add(new BundleInput.Bind(existing(source), target, readOnly));
         case Mount.Named(var name, _, var readOnly) ->
-            binds.add(new BundleInput.Bind(named(name, root, target), target, readOnly));
+            binds.add(new BundleInput.Bind(named(name, root, target), target, readOnly, true));
         case Mount.Anonymous _ -> {
           Path volume = own(container, anonymous++);
           if (!Files.exists(volume)) {
             fill(volume, root, target);
           }
-          binds.add(new BundleInput.Bind(volume, target, false));
+          binds.add(new BundleInput.Bind(volume, target, false, true));
         }
         case Mount.Supplied(_, var readOnly) -> {
           Path volume = own(container, anonymous++);
           Files.createDirectories(volume);
           // only this container sees it, and its user may be anyone
           Files.setPosixFilePermissions(volume, EnumSet.allOf(PosixFilePermission.class));
-          binds.add(new BundleInput.Bind(volume, target, readOnly));
+          binds.add(new BundleInput.Bind(volume, target, readOnly, true));
         }
         case Mount.Tmpfs _ -> {}
       }

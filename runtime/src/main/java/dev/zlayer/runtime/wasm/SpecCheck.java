@@ -79,6 +79,9 @@ final class SpecCheck {
             || !(security.ipc() instanceof SecuritySpec.Namespace.Private),
         "shared namespaces: a module has none");
     refuse(
+        security.users() == SecuritySpec.Users.PRIVATE,
+        "users of its own: a module runs as nobody in particular");
+    refuse(
         !(security.seccomp() instanceof SecuritySpec.Seccomp.Default),
         "a seccomp profile: a module makes no system calls");
     refuse(

@@ -15,6 +15,9 @@ final class WslCheck {
     refuse(
         spec.process().stdin(),
         "standard input: a socket of the distribution cannot be joined from Windows");
+    refuse(
+        spec.security().users() == SecuritySpec.Users.PRIVATE,
+        "users of its own: they are made on Linux nodes only");
     for (SecuritySpec.Namespace namespace : List.of(spec.security().pid(), spec.security().ipc())) {
       refuse(
           namespace instanceof SecuritySpec.Namespace.Shared,

@@ -110,6 +110,7 @@ record WslCreator(WslContext context) {
         binds,
         devices,
         extra,
+        Optional.empty(),
         context.cgroup(state).oci(),
         context.host().facts());
   }

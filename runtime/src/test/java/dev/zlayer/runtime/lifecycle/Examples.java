@@ -30,6 +30,7 @@ final class Examples {
         List.of("sh", "-c", "line\nline"),
         Signal.TERM,
         List.of(),
+        Optional.empty(),
         Phase.CREATING,
         0,
         Optional.empty(),

@@ -18,6 +18,7 @@ import java.nio.file.Path;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -83,7 +84,8 @@ class ObserveIT {
     await()
         .untilAsserted(
             () -> {
-              ProcessTable table = ContainerProcesses.list(groups.of(box.pid()), Instant.now());
+              ProcessTable table =
+                  ContainerProcesses.list(groups.of(box.pid()), Instant.now(), Optional.empty());
               assertThat(table.rows().stream().map(List::getLast).sorted())
                   .containsSubsequence("sleep 1001", "sleep 1002", "sleep 1003");
               assertThat(table.rows()).hasSizeBetween(4, 5);

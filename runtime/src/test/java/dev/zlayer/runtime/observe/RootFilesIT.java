@@ -23,6 +23,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -55,14 +56,14 @@ class RootFilesIT {
   }
 
   private RootFiles stopped() {
-    return RootFiles.stopped(root, false, List.of());
+    return RootFiles.stopped(root, false, List.of(), Optional.empty());
   }
 
   @Test
   void aRunningContainersOwnMountsAreSeen() throws Exception {
     box.start("echo hello >/scratch/note; echo ready; sleep 1000");
     await().until(() -> Files.readString(box.logs().current()).contains("ready"));
-    RootFiles files = RootFiles.running(box.pid());
+    RootFiles files = RootFiles.running(box.pid(), Optional.empty());
     assertThat(files.stat("/scratch/note").size()).isEqualTo(6);
     assertThat(list(copyOut(files, "/scratch")))
         .containsExactlyInAnyOrder("scratch/", "scratch/note");
@@ -148,7 +149,8 @@ class RootFilesIT {
             false,
             List.of(
                 new RootFiles.Bind("/data", volume, false),
-                new RootFiles.Bind("/etc/hosts", directory.resolve("hosts"), true)));
+                new RootFiles.Bind("/etc/hosts", directory.resolve("hosts"), true)),
+            Optional.empty());
     assertThat(files.stat("/data/row").size()).isEqualTo(1);
     assertThat(files.stat("/etc/hosts").size()).isEqualTo(9);
     assertThat(files.stat("/etc/motd").size()).isEqualTo(6);
@@ -164,7 +166,8 @@ class RootFilesIT {
     Files.writeString(volume.resolve("motd"), "of the host");
     byte[] incoming = copyOut(stopped(), "/etc/motd");
     RootFiles files =
-        RootFiles.stopped(root, true, List.of(new RootFiles.Bind("/data", volume, true)));
+        RootFiles.stopped(
+            root, true, List.of(new RootFiles.Bind("/data", volume, true)), Optional.empty());
     for (String target : List.of("/data", "/data/", "/etc/../data", "/etc")) {
       assertThatThrownBy(() -> files.copyIn(target, new ByteArrayInputStream(incoming)))
           .isInstanceOf(AgentException.InvalidSpec.class)

@@ -168,7 +168,8 @@ class EscapesIT extends OnStage {
             plain.nameServers(),
             List.of(specs),
             plain.volumeSync(),
-            plain.seccompProfile());
+            plain.seccompProfile(),
+            plain.users());
     RuntimeFixture gpus = RuntimeFixture.open(directory.resolve("gpus"), settings, Faults.NONE);
     try {
       var image = ImageRef.parse("localhost/preload:test");

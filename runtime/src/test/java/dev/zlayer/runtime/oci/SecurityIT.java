@@ -78,7 +78,8 @@ class SecurityIT extends OnStage {
             SAFE.ipc(),
             Map.of(),
             List.of(),
-            Optional.of("zlayer-no-such-profile"));
+            Optional.of("zlayer-no-such-profile"),
+            SecuritySpec.Users.USUAL);
     assertThatThrownBy(() -> fixture.output(with(strict, "true")))
         .isInstanceOf(AgentException.class)
         .hasMessageContaining("security_opt apparmor=zlayer-no-such-profile: ");

@@ -54,7 +54,7 @@ final class SecurityFlags {
   @Option(
       names = "--userns",
       paramLabel = "MODE",
-      description = "Cgroup namespace: private or host")
+      description = "User namespace: private or host (default: as the daemon is configured)")
   private @Nullable String users;
 
   @Option(names = "--cgroup-parent", paramLabel = "PATH", description = "Parent cgroup")

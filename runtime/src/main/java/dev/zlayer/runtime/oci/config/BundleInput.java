@@ -1,6 +1,7 @@
 package dev.zlayer.runtime.oci.config;
 
 import dev.zlayer.container.ContainerSpec;
+import dev.zlayer.container.IdRange;
 import dev.zlayer.port.ImageDetails;
 import java.nio.file.Path;
 import java.util.List;
@@ -14,6 +15,7 @@ import java.util.Optional;
  * @param sharedMemory what appears as /dev/shm
  * @param binds resolved mounts of files and directories of the host, in the order to mount
  * @param devices device nodes to show inside, with what may be done to them
+ * @param users of its own; those of the host when absent
  */
 public record BundleInput(
     ContainerSpec spec,
@@ -28,6 +30,7 @@ public record BundleInput(
     List<Bind> binds,
     List<DeviceNode> devices,
     Extra extra,
+    Optional<Users> users,
     String cgroupPath,
     HostFacts host) {
   public BundleInput {
@@ -36,8 +39,35 @@ public record BundleInput(
     devices = List.copyOf(devices);
   }
 
-  /** A file or directory of the host that appears inside. */
-  public record Bind(Path source, String target, boolean readOnly) {}
+  /**
+   * A file or directory of the host that appears inside.
+   *
+   * @param own its owners on the disk are users of the container, not of the host
+   * @param restrictions further options
+   */
+  public record Bind(
+      Path source, String target, boolean readOnly, boolean own, List<String> restrictions) {
+    public Bind {
+      restrictions = List.copyOf(restrictions);
+    }
+
+    public Bind(Path source, String target, boolean readOnly, boolean own) {
+      this(source, target, readOnly, own, List.of());
+    }
+
+    public Bind(Path source, String target, boolean readOnly) {
+      this(source, target, readOnly, false);
+    }
+
+    /** The same from elsewhere. */
+    public Bind from(Path other, List<String> restrictions) {
+      boolean locked = readOnly || restrictions.contains("ro");
+      return new Bind(other, target, locked, own, restrictions);
+    }
+  }
+
+  /** A user namespace that exists, and what the numbers in it are on the host. */
+  public record Users(IdRange ids, Path namespace) {}
 
   /** What GPU wiring adds: variables, further mounts and hooks as OCI knows them. */
   public record Extra(Map<String, String> env, List<Bind> binds, List<Hook> hooks) {

@@ -1,5 +1,6 @@
 package dev.zlayer.runtime.oci.config;
 
+import dev.zlayer.container.IdRange;
 import dev.zlayer.container.SecuritySpec;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.UnixPath;
@@ -46,10 +47,25 @@ final class LinuxSection {
                 ResourcesSection.of(
                     input.spec().resources(), input.host(), input.devices(), privileged))
             .put("devices", input.devices().stream().map(DeviceNode::node).toList())
-            .put("sysctl", Sysctls.of(input.spec()))
+            .put("sysctl", Sysctls.of(input.spec(), input.users().isPresent()))
             .put("maskedPaths", privileged ? List.of() : masked())
             .put("readonlyPaths", privileged ? List.of() : READ_ONLY);
+    input
+        .users()
+        .ifPresent(
+            users -> {
+              section.put("uidMappings", List.of(mapping(users)));
+              section.put("gidMappings", List.of(mapping(users)));
+            });
     return section.putIf("seccomp", seccomp(input)).build();
+  }
+
+  private static Json mapping(BundleInput.Users users) {
+    return Json.object()
+        .put("containerID", 0)
+        .put("hostID", users.ids().first())
+        .put("size", IdRange.SIZE)
+        .build();
   }
 
   private static List<String> masked() {
@@ -60,6 +76,10 @@ final class LinuxSection {
 
   private static List<Json> namespaces(BundleInput input) {
     var namespaces = new ArrayList<Json>();
+    input
+        .users()
+        .map(users -> UnixPath.text(users.namespace()))
+        .ifPresent(path -> namespaces.add(namespace("user", Optional.of(path))));
     namespaces.add(namespace("mount", Optional.empty()));
     namespaces.add(namespace("uts", Optional.empty()));
     SecuritySpec security = input.spec().security();

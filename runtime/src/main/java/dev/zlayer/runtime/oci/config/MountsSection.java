@@ -107,6 +107,7 @@ final class MountsSection {
     if (bind.readOnly() && host.mountOptions().contains("rro")) {
       options.add("rro");
     }
+    bind.restrictions().stream().filter(option -> !option.equals("ro")).forEach(options::add);
     return new Entry(
         bind.target(), mount(bind.target(), "bind", UnixPath.text(bind.source()), options));
   }

@@ -1,6 +1,7 @@
 package dev.zlayer.runtime.oci.config;
 
 import dev.zlayer.container.ContainerSpec;
+import dev.zlayer.container.IdRange;
 import dev.zlayer.container.NetworkSpec;
 import dev.zlayer.container.SecuritySpec;
 import dev.zlayer.error.AgentException;
@@ -23,7 +24,8 @@ final class Sysctls {
 
   private Sysctls() {}
 
-  static Map<String, String> of(ContainerSpec spec) {
+  /** With {@code ownUsers}, groups have to be among its own. */
+  static Map<String, String> of(ContainerSpec spec, boolean ownUsers) {
     boolean ownNetwork =
         switch (spec.network().mode()) {
           case NetworkSpec.Mode.Bridge _, NetworkSpec.Mode.None _ -> true;
@@ -33,7 +35,8 @@ final class Sysctls {
     if (ownNetwork) {
       // a namespace of its own has no ports to protect from its own users
       result.put("net.ipv4.ip_unprivileged_port_start", "0");
-      result.put("net.ipv4.ping_group_range", "0 2147483647");
+      result.put(
+          "net.ipv4.ping_group_range", "0 " + (ownUsers ? IdRange.SIZE - 1 : Integer.MAX_VALUE));
     }
     spec.security()
         .sysctls()
