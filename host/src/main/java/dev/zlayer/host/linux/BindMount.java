@@ -8,11 +8,11 @@ import java.util.Optional;
 
 /** Shows a file or directory in a second place, where it may have other owners. */
 public final class BindMount {
-  /**
-   * What idmapped mounts are refused for, as on older kernels: {@code all}, or {@code tmpfs}, which
-   * has them since 6.3; for tests.
-   */
+  /** Set to true, there are no idmapped mounts, as on older kernels; for tests. */
   public static final String REFUSED_PROPERTY = "zlayer.idmap.refused";
+
+  /** The same for tmpfs alone, which has them since 6.3. */
+  public static final String REFUSED_FOR_TMPFS_PROPERTY = "zlayer.idmap.refused.tmpfs";
 
   private static final int AT_FDCWD = -100;
   private static final int CLONE = 1;
@@ -98,15 +98,12 @@ public final class BindMount {
   }
 
   private static boolean refused(KernelCalls kernel, int mount) {
-    return switch (System.getProperty(REFUSED_PROPERTY, "")) {
-      case "all" -> true;
-      case "tmpfs" -> {
-        MemorySegment struct = kernel.struct();
-        yield kernel.call(Syscall.FSTATFS, mount, struct.address(), 0, 0) == 0
-            && struct.get(ValueLayout.JAVA_LONG, 0) == TMPFS_MAGIC;
-      }
-      default -> false;
-    };
+    if (Boolean.getBoolean(REFUSED_PROPERTY) || !Boolean.getBoolean(REFUSED_FOR_TMPFS_PROPERTY)) {
+      return Boolean.getBoolean(REFUSED_PROPERTY);
+    }
+    MemorySegment struct = kernel.struct();
+    return kernel.call(Syscall.FSTATFS, mount, struct.address(), 0, 0) == 0
+        && struct.get(ValueLayout.JAVA_LONG, 0) == TMPFS_MAGIC;
   }
 
   static void attach(KernelCalls kernel, int mount, Path target) throws ErrnoException {
