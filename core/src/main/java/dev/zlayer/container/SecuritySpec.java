@@ -15,7 +15,7 @@ import java.util.Optional;
  * @param privileged all capabilities, all devices, nothing masked
  * @param apparmor a profile that the kernel has loaded, or {@code unconfined}; the default one when
  *     absent
- * @param users whether it has users of its own
+ * @param users whose users it has; as the agent's operator chose when absent
  */
 public record SecuritySpec(
     List<String> addCapabilities,
@@ -28,7 +28,7 @@ public record SecuritySpec(
     Map<String, String> sysctls,
     List<Device> devices,
     Optional<String> apparmor,
-    Users users) {
+    Optional<Users> users) {
   public static final SecuritySpec DEFAULT =
       new SecuritySpec(
           List.of(),
@@ -41,7 +41,7 @@ public record SecuritySpec(
           Map.of(),
           List.of(),
           Optional.empty(),
-          Users.USUAL);
+          Optional.empty());
 
   /** With the default AppArmor profile, and the users that containers usually have. */
   public SecuritySpec(
@@ -65,7 +65,7 @@ public record SecuritySpec(
         sysctls,
         devices,
         Optional.empty(),
-        Users.USUAL);
+        Optional.empty());
   }
 
   public SecuritySpec {
@@ -87,13 +87,11 @@ public record SecuritySpec(
         sysctls,
         devices,
         apparmor,
-        users);
+        Optional.of(users));
   }
 
   /** Whose users a container has; its root is root on the host only with the host's. */
   public enum Users {
-    /** As the agent's operator chose. */
-    USUAL,
     PRIVATE,
     HOST
   }

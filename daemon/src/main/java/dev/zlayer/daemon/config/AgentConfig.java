@@ -52,8 +52,8 @@ public record AgentConfig(
         @Text(pattern = "auto|host", write = "auto or host")
         String userns,
     @Doc(
-            "Host ids for private user namespaces, FIRST:COUNT; each container takes 65536. No other"
-                + " agent or tool may use them.")
+            "Host ids for private user namespaces, FIRST:COUNT; each container takes 65536. No"
+                + " other agent or tool may use them.")
         @Default("1879048192:268304384")
         @Text(pattern = "[0-9]{1,10}:[0-9]{1,10}", write = "FIRST:COUNT, as 1879048192:268304384")
         String usernsPool,

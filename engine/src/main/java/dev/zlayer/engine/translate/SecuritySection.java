@@ -44,11 +44,10 @@ final class SecuritySection {
                         Path.of(device.path()), device.read(), device.write(), device.mknod()))
             .toList(),
         apparmor,
-        switch (spec.usernsMode().orElse("")) {
-          case "private" -> SecuritySpec.Users.PRIVATE;
-          case "host" -> SecuritySpec.Users.HOST;
-          default -> SecuritySpec.Users.USUAL;
-        });
+        spec.usernsMode()
+            .map(
+                mode ->
+                    mode.equals("private") ? SecuritySpec.Users.PRIVATE : SecuritySpec.Users.HOST));
   }
 
   private static Namespace namespace(Optional<String> mode, SharedNamespaces shared) {

@@ -80,7 +80,7 @@ public final class Mounts {
       call.check(
           Syscall.STATFS.invoke(
               call.errno(), call.string(path.toString()).address(), struct.address(), 0, 0, 0, 0),
-          "look at the file system of " + path);
+          "inspect the file system of " + path);
       long flags = struct.get(ValueLayout.JAVA_LONG, STATFS_FLAGS);
       List<String> found = new ArrayList<>();
       RESTRICTIONS.forEach(

@@ -3,13 +3,16 @@ package dev.zlayer.runtime.composite;
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.json.StoredFormat;
+import java.util.function.UnaryOperator;
 
 /**
  * Which runtime a container was given to. The spec is kept so that the container can be shown while
  * its runtime does not answer.
  */
 public record DispatchRecord(int version, ContainerId id, String runtime, ContainerSpec spec) {
-  static final StoredFormat FORMAT = StoredFormat.of("the record of a container");
+  /** Since version 2 a spec can say whose users a container has. */
+  static final StoredFormat FORMAT =
+      StoredFormat.of("the record of a container", UnaryOperator.identity());
 
   public static DispatchRecord of(ContainerId id, String runtime, ContainerSpec spec) {
     return new DispatchRecord(FORMAT.version(), id, runtime, spec);

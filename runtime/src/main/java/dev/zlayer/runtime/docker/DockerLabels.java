@@ -12,6 +12,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.UnaryOperator;
 
 /** Who a container is and what it was made from, as labels that the engine keeps. */
 final class DockerLabels {
@@ -27,7 +28,10 @@ final class DockerLabels {
   /** Of the spec; a label of its own, so that the spec's is the spec and nothing else. */
   private static final String VERSION = PREFIX + "spec-version";
 
-  static final StoredFormat FORMAT = StoredFormat.unmarked("the spec of a container");
+  /** Since version 2 a spec can say whose users a container has. */
+  static final StoredFormat FORMAT =
+      StoredFormat.unmarked("the spec of a container", UnaryOperator.identity());
+
   private static final System.Logger LOG = System.getLogger(DockerLabels.class.getName());
 
   private DockerLabels() {}

@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Function;
 
 /** Privileges in the words of the engine. */
@@ -20,14 +21,12 @@ record SecuritySection(Function<ContainerId, String> containers) {
     host.put("SecurityOpt", options(security));
     host.put("PidMode", namespace(security.pid(), ""));
     host.put("IpcMode", namespace(security.ipc(), "private"));
-    switch (security.users()) {
-      case USUAL -> {} // as the engine's operator chose
-      case HOST -> host.put("UsernsMode", "host");
-      case PRIVATE ->
-          throw new AgentException.Unsupported(
-              "runtime 'docker': userns_mode 'private': an engine has users of their own for all"
-                  + " containers or none (userns-remap)");
+    if (security.users().equals(Optional.of(SecuritySpec.Users.PRIVATE))) {
+      throw new AgentException.Unsupported(
+          "runtime 'docker': userns_mode 'private': an engine has users of their own for all"
+              + " containers or none (userns-remap)");
     }
+    security.users().ifPresent(_ -> host.put("UsernsMode", "host"));
     host.put("Sysctls", security.sysctls());
     host.put("Devices", security.devices().stream().map(SecuritySection::device).toList());
   }

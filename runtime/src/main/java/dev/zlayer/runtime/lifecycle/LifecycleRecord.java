@@ -13,8 +13,13 @@ import java.util.function.UnaryOperator;
 
 /** What every record of a container tells, whatever runs it. */
 public interface LifecycleRecord<R extends LifecycleRecord<R>> {
-  /** Version 1 was the whole record in one file, with the same members. */
-  StoredFormat FORMAT = StoredFormat.of("the record of a container", UnaryOperator.identity());
+  /**
+   * Version 1 was the whole record in one file, with the same members; version 3 can have ids and
+   * users.
+   */
+  StoredFormat FORMAT =
+      StoredFormat.of(
+          "the record of a container", UnaryOperator.identity(), UnaryOperator.identity());
 
   /** Of what is written; all earlier ones are read. */
   int VERSION = FORMAT.version();

@@ -46,13 +46,13 @@ public final class UserIds {
    * @throws AgentException.InvalidSpec it cannot, and somebody wants it to
    */
   static boolean wanted(ContainerSpec spec, boolean usual) {
-    SecuritySpec.Users users = spec.security().users();
-    if (users == SecuritySpec.Users.HOST || (users == SecuritySpec.Users.USUAL && !usual)) {
+    Optional<SecuritySpec.Users> users = spec.security().users();
+    if (!users.map(SecuritySpec.Users.PRIVATE::equals).orElse(usual)) {
       return false;
     }
     refuseHostNamespaces(
         spec,
-        users == SecuritySpec.Users.PRIVATE
+        users.isPresent()
             ? "userns_mode 'private' asks for"
             : "the agent gives by its setting 'userns: auto'");
     return true;
@@ -109,13 +109,13 @@ public final class UserIds {
           "namespaces cannot be shared with containers that have different users");
     }
     Optional<IdRange> ids = others.getFirst();
-    SecuritySpec.Users wanted = spec.security().users();
-    if (ids.isEmpty() && wanted == SecuritySpec.Users.PRIVATE) {
+    Optional<SecuritySpec.Users> wanted = spec.security().users();
+    if (ids.isEmpty() && wanted.equals(Optional.of(SecuritySpec.Users.PRIVATE))) {
       throw new AgentException.InvalidSpec(
           "userns_mode 'private': the container that it shares namespaces with has the host's"
               + " users");
     }
-    if (ids.isPresent() && wanted == SecuritySpec.Users.HOST) {
+    if (ids.isPresent() && wanted.equals(Optional.of(SecuritySpec.Users.HOST))) {
       throw new AgentException.InvalidSpec(
           "userns_mode 'host': the container that it shares namespaces with has users of its own");
     }

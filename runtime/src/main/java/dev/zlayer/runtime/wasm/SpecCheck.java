@@ -79,7 +79,7 @@ final class SpecCheck {
             || !(security.ipc() instanceof SecuritySpec.Namespace.Private),
         "shared namespaces: a module has none");
     refuse(
-        security.users() == SecuritySpec.Users.PRIVATE,
+        security.users().filter(SecuritySpec.Users.PRIVATE::equals).isPresent(),
         "users of its own: a module runs as nobody in particular");
     refuse(
         !(security.seccomp() instanceof SecuritySpec.Seccomp.Default),

@@ -79,7 +79,7 @@ class SecurityIT extends OnStage {
             Map.of(),
             List.of(),
             Optional.of("zlayer-no-such-profile"),
-            SecuritySpec.Users.USUAL);
+            Optional.empty());
     assertThatThrownBy(() -> fixture.output(with(strict, "true")))
         .isInstanceOf(AgentException.class)
         .hasMessageContaining("security_opt apparmor=zlayer-no-such-profile: ");

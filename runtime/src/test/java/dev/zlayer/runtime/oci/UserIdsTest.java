@@ -50,8 +50,10 @@ class UserIdsTest {
   @EnumSource(Users.class)
   void theOperatorDecidesWhereNobodyElseDoes(Users users) {
     ContainerSpec spec = PLAIN.withSecurity(SecuritySpec.DEFAULT.withUsers(users));
-    assertThat(UserIds.wanted(spec, true)).isEqualTo(users != Users.HOST);
+    assertThat(UserIds.wanted(spec, true)).isEqualTo(users == Users.PRIVATE);
     assertThat(UserIds.wanted(spec, false)).isEqualTo(users == Users.PRIVATE);
+    assertThat(UserIds.wanted(PLAIN, true)).isTrue();
+    assertThat(UserIds.wanted(PLAIN, false)).isFalse();
   }
 
   @Test
