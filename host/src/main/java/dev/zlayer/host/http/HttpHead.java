@@ -14,12 +14,14 @@ import java.util.regex.Pattern;
 record HttpHead(boolean http11, int status, HttpHeaders headers) {
   private static final Pattern STATUS_LINE =
       Pattern.compile("HTTP/1\\.([01]) ([1-5][0-9][0-9])(?: .*)?");
-  private static final Pattern HEADER =
-      Pattern.compile("([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \\t]*(.*?)[ \\t]*");
+  private static final Pattern HEADER = Pattern.compile("([!#$%&'*+.^_`|~0-9A-Za-z-]+):(.*)");
+
+  /** A peer that says so often that there is more to come has nothing to say. */
+  private static final int MOST_INTERIM = 100;
 
   /** Reads one; those that only announce another ({@code 100 Continue}) are passed over. */
   static HttpHead read(InputStream in, HttpLimits limits) throws IOException {
-    while (true) {
+    for (int interim = 0; interim <= MOST_INTERIM; interim++) {
       var lines = new Lines(in, limits.headBytes());
       String first = lines.next();
       Matcher status = STATUS_LINE.matcher(first);
@@ -35,6 +37,7 @@ record HttpHead(boolean http11, int status, HttpHeaders headers) {
         return head;
       }
     }
+    throw new IOException("the peer announced its answer more than " + MOST_INTERIM + " times");
   }
 
   /** The lines up to the empty one; also used for what follows a chunked body. */
@@ -48,9 +51,26 @@ record HttpHead(boolean http11, int status, HttpHeaders headers) {
       if (entries.size() == limits.headers()) {
         throw new IOException("the peer sent more than " + limits.headers() + " headers");
       }
-      entries.add(new HttpHeaders.Entry(header.group(1), header.group(2)));
+      entries.add(new HttpHeaders.Entry(header.group(1), blankless(header.group(2))));
     }
     return new HttpHeaders(entries);
+  }
+
+  /** Without spaces and tabs around it; by hand, since a pattern takes quadratic time for that. */
+  private static String blankless(String text) {
+    int from = 0;
+    int to = text.length();
+    while (from < to && blank(text.charAt(from))) {
+      from++;
+    }
+    while (to > from && blank(text.charAt(to - 1))) {
+      to--;
+    }
+    return text.substring(from, to);
+  }
+
+  private static boolean blank(char character) {
+    return character == ' ' || character == '\t';
   }
 
   private static String shown(String line) {

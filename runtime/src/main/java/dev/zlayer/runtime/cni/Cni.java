@@ -7,12 +7,14 @@ import dev.zlayer.host.process.Processes;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.task.Deadline;
+import java.net.InetAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
@@ -21,6 +23,10 @@ import java.util.stream.Collectors;
  */
 final class Cni {
   static final String VERSION = "1.0.0";
+
+  /** How an address ends that has the size of its network. */
+  private static final String PREFIXED = "/[0-9]{1,3}";
+
   static final String CONTAINER_ID = "CNI_CONTAINERID";
 
   /** What a plugin acts on. */
@@ -97,14 +103,36 @@ final class Cni {
     return JsonText.bytes(new Json.Obj(members));
   }
 
-  private static Json result(Json plugin, CommandResult printed) {
+  static Json result(Json plugin, CommandResult printed) {
     Json result = parse(printed.stdout());
     if (!(result instanceof Json.Obj) || result.at("cniVersion").isNull()) {
       throw new AgentException.Network(
           "cni plugin %s exited with 0 on ADD but printed no result: %s"
               .formatted(type(plugin), printed.lastLine()));
     }
+    for (Json ip : result.at("ips").items()) {
+      requireAddress(plugin, ip.at("address").string(), PREFIXED);
+      requireAddress(plugin, ip.at("gateway").string(), "");
+    }
     return result;
+  }
+
+  private static void requireAddress(Json plugin, Optional<String> printed, String end) {
+    if (printed.isEmpty()) {
+      return;
+    }
+    String text = printed.get();
+    try {
+      InetAddress _ = InetAddress.ofLiteral(text.replaceFirst(end + "$", ""));
+      if (end.isEmpty() || text.matches(".*" + end)) {
+        return;
+      }
+    } catch (IllegalArgumentException _) {
+      // said below
+    }
+    throw new AgentException.Network(
+        "cni plugin %s printed '%s' where an address is expected"
+            .formatted(type(plugin), text.length() > 80 ? text.substring(0, 80) : text));
   }
 
   /** A failed plugin prints an object with a message; a broken one whatever it likes. */

@@ -124,6 +124,9 @@ public final class Programs {
       return Parser.parse(bytes);
     } catch (WasmEngineException e) {
       throw new InvalidModule("the module is malformed: " + e.getMessage(), e);
+    } catch (RuntimeException | StackOverflowError e) {
+      // the parser trusts some of the numbers in it
+      throw new InvalidModule("the module is malformed: " + e, e);
     }
   }
 
@@ -145,13 +148,13 @@ public final class Programs {
       throws IOException {
     try {
       return compile(module, classes);
-    } catch (LinkageError | RuntimeException e) {
+    } catch (LinkageError | RuntimeException | StackOverflowError e) {
       LOG.log(System.Logger.Level.DEBUG, "compiled classes are thrown away", e);
       classes.discard();
     }
     try {
       return compile(module, classes);
-    } catch (LinkageError | RuntimeException e) {
+    } catch (LinkageError | RuntimeException | StackOverflowError e) {
       LOG.log(System.Logger.Level.WARNING, "a module is interpreted, since compiling failed", e);
       return InterpreterMachine::new;
     }
