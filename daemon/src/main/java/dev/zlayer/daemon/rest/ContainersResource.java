@@ -247,7 +247,8 @@ public final class ContainersResource implements Resource {
   /** What a deployment has made is kept as the deployment says: it would undo what we do here. */
   private void requireOwn(Container container, String instead) {
     ContainerId id = container.id();
-    if (!StandaloneContainers.standalone(id) && deployments.test(id.deployment())) {
+    boolean owned = id.deployment().equals(JobKey.NONE) || deployments.test(id.deployment());
+    if (!StandaloneContainers.standalone(id) && owned) {
       throw new AgentException.Conflict(
           "container %s belongs to %s, which decides whether it runs: use 'zlayer %s'"
               .formatted(
