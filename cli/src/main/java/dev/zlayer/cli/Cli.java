@@ -86,6 +86,11 @@ public final class Cli {
   }
 
   private int unknown(String typed, String word, List<String> known, String advice) {
+    Optional<String> hint = typed.equals(word) ? DockerVerbs.hint(word) : Optional.empty();
+    if (hint.isPresent()) {
+      session.err().printf("zlayer: unknown command '%s'; %s%n", typed, hint.get());
+      return WRONG_USE;
+    }
     session
         .err()
         .printf(

@@ -8,6 +8,7 @@ import dev.zlayer.cli.command.SpecCommand;
 import dev.zlayer.cli.command.ValidateCommand;
 import dev.zlayer.cli.command.VersionCommand;
 import dev.zlayer.cli.command.container.AttachCommand;
+import dev.zlayer.cli.command.container.ContainerCommand;
 import dev.zlayer.cli.command.container.CopyCommand;
 import dev.zlayer.cli.command.container.EventsCommand;
 import dev.zlayer.cli.command.container.ExecCommand;
@@ -44,6 +45,7 @@ import dev.zlayer.cli.command.store.NetworkCommand;
 import dev.zlayer.cli.command.store.SecretCommand;
 import dev.zlayer.cli.command.store.TokenCommand;
 import dev.zlayer.cli.command.store.VolumeCommand;
+import dev.zlayer.cli.command.system.SystemCommand;
 import java.util.Arrays;
 import java.util.Locale;
 import java.util.Optional;
@@ -79,6 +81,7 @@ enum Verb {
   TOP(Heading.CONTAINER),
   RENAME(Heading.CONTAINER),
   RM(Heading.CONTAINER),
+  CONTAINER(Heading.CONTAINER),
   JOB(Heading.JOB),
   CRON(Heading.JOB),
   PULL(Heading.IMAGE),
@@ -90,6 +93,7 @@ enum Verb {
   DAEMON(Heading.NODE),
   CONFIG(Heading.NODE),
   TOKEN(Heading.NODE),
+  SYSTEM(Heading.NODE),
   EVENTS(Heading.NODE),
   INFO(Heading.NODE),
   VERSION(Heading.NODE),
@@ -135,6 +139,8 @@ enum Verb {
       case DAEMON -> Optional.of(DaemonCommand.group());
       case CONFIG -> Optional.of(ConfigCommand.group());
       case TOKEN -> Optional.of(TokenCommand.group());
+      case CONTAINER -> Optional.of(ContainerCommand.group());
+      case SYSTEM -> Optional.of(SystemCommand.group());
       default -> Optional.empty();
     };
   }
@@ -192,7 +198,7 @@ enum Verb {
       case INFO -> new InfoCommand(session);
       case VERSION -> new VersionCommand(session);
       case COMPLETIONS -> new CompletionsCommand(session);
-      case JOB, CRON, IMAGE, VOLUME, SECRET, NETWORK, DAEMON, CONFIG, TOKEN ->
+      case JOB, CRON, IMAGE, VOLUME, SECRET, NETWORK, DAEMON, CONFIG, TOKEN, CONTAINER, SYSTEM ->
           throw new IllegalStateException(this + " is a group");
     };
   }

@@ -92,7 +92,7 @@ class CliTest {
         "run --name              | --name needs a value: NAME",
         "image load some.tar     | unexpected argument 'some.tar'",
         "logs --tail x web       | --tail 'x' is not a number",
-        "events --since x        | --since 'x' is not a number",
+        "events --tail x         | --tail 'x' is not a number",
         "spec foo                | FORM 'foo' is not one of schema, reference",
         "completions fish        | SHELL 'fish' is not one of bash, zsh",
         "secret set token s3cret | a secret value cannot be an argument, other users could see"
@@ -160,6 +160,16 @@ class CliTest {
         .contains("TimeoutStopSec=120s\n")
         .contains("Environment=\"ZLAYER_DATA_DIR=%s/data\"\nExecStart=".formatted(directory))
         .containsPattern("ExecStart=/\\S.* serve\n");
+  }
+
+  @Test
+  void verbsOfDockerAreAnsweredWithTheirNamesHere() {
+    assertThat(run("rmi", "x").err())
+        .isEqualTo("zlayer: unknown command 'rmi'; use 'zlayer image rm'\n");
+    assertThat(run("images").err()).contains("use 'zlayer image ls'");
+    assertThat(run("build", ".").err()).contains("zlayer builds no images");
+    assertThat(run("compose", "up").code()).isEqualTo(2);
+    assertThat(run("strat", "x").err()).contains("did you mean 'start'?");
   }
 
   @Test

@@ -95,7 +95,7 @@ class UsageErrorIT {
         new Row("down none", 2, "deployment 'none' not found", "zlayer status"),
         new Row("logs shop/apy", 2, "did you mean 'shop/api'?"),
         new Row("exec shop/api/9 true", 2, "container 'shop/api/9' not found", "ps --all"),
-        new Row("exec shop/api true", 2, "'shop/api' means several", "shop/api/1@", "shop/api/2@"),
+        new Row("exec shop/api true", 2, "'shop/api' means several", "shop/api/1, shop/api/2"),
         new Row("inspect none", 2, "container 'none' not found"),
         new Row("rm none", 2, "container 'none' not found"),
         new Row("cp web:/none .", 2, "path '/none' not found", "no such file or directory"),
@@ -133,7 +133,12 @@ class UsageErrorIT {
         new Row("run --rm --read-only bb:1 touch /x", 1, "Read-only file system"),
         // what others cannot do
         new Row("pull 127.0.0.1:1/x:1", 4, "cannot pull image", "connection refused"),
-        new Row("run --rm --platform linux/s390x bb:1 true", 5, "linux/s390x", "no runtime"));
+        new Row(
+            "run --rm --platform linux/s390x bb:1 true",
+            5,
+            "linux/s390x",
+            "no runtime",
+            "an image for the architecture"));
   }
 
   @ParameterizedTest
@@ -174,6 +179,9 @@ class UsageErrorIT {
     CommandResult refused = Stranger.in(directory).zlayer(nobody, env, "ps");
     assertThat(refused.stderr()).contains("permission denied on", "the group that owns the socket");
     assertThat(refused.code()).isEqualTo(1);
+    CommandResult up =
+        Stranger.in(directory).zlayer(nobody, env, "up", directory + "/shop.zlayer.yml");
+    assertThat(up.stderr()).contains("permission denied on", "the group that owns the socket");
     Path data = daemon.dataDirectory();
     for (String name : List.of("state.db", "daemon.log", "secret.key")) {
       assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(data.resolve(name))))

@@ -22,6 +22,16 @@ public record ContainerId(
     String deployment, String service, String role, int replica, long generation) {
   public static final String STANDALONE = "standalone";
   public static final String DEFAULT_ROLE = "default";
+
+  /** Stands for the deployment of a job that belongs to none. */
+  public static final String NO_DEPLOYMENT = "-";
+
+  /** Role of the containers that run a job; see {@link #ofExecution}. */
+  public static final String JOB_ROLE = "job";
+
+  /** More than the attempts that an execution may have. */
+  private static final int ATTEMPTS = 1 << 11;
+
   private static final int MAX_READABLE = 30;
 
   public ContainerId {
@@ -34,6 +44,11 @@ public record ContainerId(
 
   public static ContainerId of(String deployment, String service, int replica) {
     return new ContainerId(deployment, service, DEFAULT_ROLE, replica, 0);
+  }
+
+  /** The container of one attempt of an execution; no other attempt ever has the same. */
+  public static ContainerId ofExecution(String deployment, String job, long number, int attempt) {
+    return new ContainerId(deployment, job, JOB_ROLE, 1, number * ATTEMPTS + attempt);
   }
 
   public ContainerId withGeneration(long generation) {
@@ -51,15 +66,23 @@ public record ContainerId(
   }
 
   /**
-   * Unambiguous text for people: {@code deployment/service/replica}, role and generation if set;
-   * only the name of a container that stands alone.
+   * Text for people: {@code deployment/service/replica}, with the role if it has one; {@code
+   * deployment/job/number} for an execution; only the name of a container that stands alone.
    */
   @Override
   public String toString() {
-    return equals(of(STANDALONE, service, 1)) ? service : path();
+    if (equals(of(STANDALONE, service, 1))) {
+      return service;
+    }
+    return role.equals(JOB_ROLE) && generation >= ATTEMPTS
+        ? (deployment.equals(NO_DEPLOYMENT) ? "" : deployment + "/")
+            + service
+            + "/"
+            + generation / ATTEMPTS
+        : withGeneration(0).path();
   }
 
-  /** All fields that tell it from others, whatever it is. */
+  /** All fields that distinguish it from others, the generation behind an {@code @}. */
   public String path() {
     var text = new StringBuilder(deployment).append('/').append(service).append('/');
     if (!role.equals(DEFAULT_ROLE)) {

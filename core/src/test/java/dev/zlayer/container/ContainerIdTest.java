@@ -43,7 +43,11 @@ class ContainerIdTest {
   @Test
   void textShowsOnlyWhatDistinguishes() {
     assertThat(ContainerId.of("shop", "web", 2)).hasToString("shop/web/2");
-    assertThat(new ContainerId("shop", "db", "primary", 1, 4)).hasToString("shop/db/primary/1@4");
+    var replica = new ContainerId("shop", "db", "primary", 1, 4);
+    assertThat(replica).hasToString("shop/db/primary/1");
+    assertThat(replica.path()).isEqualTo("shop/db/primary/1@4");
+    assertThat(ContainerId.ofExecution("shop", "report", 12, 3)).hasToString("shop/report/12");
+    assertThat(ContainerId.ofExecution("-", "report", 12, 1)).hasToString("report/12");
   }
 
   @Test

@@ -48,10 +48,9 @@ public record DaemonAddress(HttpAddress http, Optional<String> token) {
   private static ConnectionLost explain(
       Path socket, String reason, AgentException.Network failure) {
     if (reason.contains("ermission denied") || hidden(socket)) {
-      return new DaemonNotRunning(
+      return DaemonNotRunning.denied(
           "permission denied on %s; run as root or add yourself to the group that owns the socket"
               .formatted(socket),
-          Blame.SELF,
           failure);
     }
     if (failure.getCause() instanceof ConnectException || !Files.exists(socket)) {

@@ -46,10 +46,19 @@ public final class DaemonClient implements AutoCloseable {
     return address;
   }
 
-  /** Whether a daemon answers now. */
+  /**
+   * Whether a daemon answers now.
+   *
+   * @throws DaemonNotRunning this user may not know that
+   */
   public boolean answers() throws InterruptedException {
     try {
       return exchange(request("GET", "/ping", Query.NONE, JSON), Deadline.after(PING)).success();
+    } catch (DaemonNotRunning e) {
+      if (e.denied()) {
+        throw e;
+      }
+      return false;
     } catch (ConnectionLost | AgentException.Timeout _) {
       return false;
     }

@@ -5,10 +5,25 @@ import dev.zlayer.error.Blame;
 /** Nobody answers, or not to us; the message says what to do about it. */
 public final class DaemonNotRunning extends ConnectionLost {
   private final Blame blame;
+  private final boolean denied;
 
   DaemonNotRunning(String message, Blame blame, Throwable cause) {
+    this(message, blame, false, cause);
+  }
+
+  private DaemonNotRunning(String message, Blame blame, boolean denied, Throwable cause) {
     super(message, cause);
     this.blame = blame;
+    this.denied = denied;
+  }
+
+  static DaemonNotRunning denied(String message, Throwable cause) {
+    return new DaemonNotRunning(message, Blame.SELF, true, cause);
+  }
+
+  /** Whether there may be a daemon, which this user must not use. */
+  boolean denied() {
+    return denied;
   }
 
   @Override

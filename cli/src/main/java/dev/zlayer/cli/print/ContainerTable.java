@@ -20,13 +20,13 @@ public final class ContainerTable {
           style.state(state(container)),
           container.at("restarts").integer().map(String::valueOf).orElse("-"),
           age(container, now),
-          Ports.text(container.at("ports").items()));
+          Ports.of(container));
     }
     return table.toString();
   }
 
   /** {@code exited (3)}, {@code running (healthy)}: code and health belong to the state. */
-  private static String state(Json container) {
+  static String state(Json container) {
     String state = container.at("state").string().orElse("unknown");
     Optional<String> more =
         switch (state) {
@@ -38,7 +38,7 @@ public final class ContainerTable {
     return more.map(text -> "%s (%s)".formatted(state, text)).orElse(state);
   }
 
-  private static String age(Json container, Instant now) {
+  static String age(Json container, Instant now) {
     return container
         .at("started")
         .string()

@@ -63,7 +63,7 @@ public final class DeployModel {
             .at("waiting_for")
             .string()
             .map(what -> "waiting for " + what)
-            .or(() -> message(service.at("last_error")))
+            .or(() -> message(service.at("last_error")).filter(_ -> !settled(service)))
             .orElse("");
     var now =
         new ServiceLine(
@@ -74,6 +74,14 @@ public final class DeployModel {
             note);
     ServiceLine before = services.put(name, now);
     return now.equals(before) ? Optional.empty() : Optional.of(text(now));
+  }
+
+  /** An error of the past is no news of one that runs, or that was stopped. */
+  static boolean settled(Json service) {
+    return switch (service.at("state").string().orElse("")) {
+      case "running", "stopped" -> true;
+      default -> false;
+    };
   }
 
   private static Optional<String> message(Json failure) {

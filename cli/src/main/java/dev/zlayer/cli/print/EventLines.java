@@ -19,7 +19,7 @@ public final class EventLines {
             style.faint(event.at("seq").integer().map(String::valueOf).orElse("-")),
             event.at("time").string().orElse("-"),
             style.bold(event.at("kind").string().orElse("?")),
-            event.at("subject").string().orElse(""),
+            event.at("subject").string().orElse("").replaceFirst("@\\d+$", ""),
             facts)
         .stripTrailing();
   }

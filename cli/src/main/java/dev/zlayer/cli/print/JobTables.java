@@ -31,11 +31,10 @@ public final class JobTables {
   }
 
   public static String executions(List<Json> executions, Instant now, Style style) {
-    var table = new Table("EXECUTION", "JOB", "STATUS", "TRIGGER", "CREATED", "TOOK", "ATTEMPTS");
+    var table = new Table("EXECUTION", "STATUS", "TRIGGER", "CREATED", "TOOK", "ATTEMPTS");
     for (Json execution : executions) {
       table.row(
-          StatusText.text(execution, "id"),
-          name(execution),
+          executionName(execution),
           style.state(status(execution)),
           StatusText.text(execution, "trigger"),
           age(execution, "created", now),
@@ -46,13 +45,12 @@ public final class JobTables {
   }
 
   public static String queue(List<Json> queue, Instant now) {
-    var table = new Table("POSITION", "EXECUTION", "JOB", "PRIORITY", "TRIGGER", "WAITS");
+    var table = new Table("POSITION", "EXECUTION", "PRIORITY", "TRIGGER", "WAITS");
     for (Json waiting : queue) {
       Json execution = waiting.at("execution");
       table.row(
           StatusText.number(waiting, "position"),
-          StatusText.text(execution, "id"),
-          name(execution),
+          executionName(execution),
           StatusText.number(execution, "priority"),
           StatusText.text(execution, "trigger"),
           age(execution, "created", now));
@@ -92,8 +90,8 @@ public final class JobTables {
   /** All that a person asks about one execution. */
   public static String execution(Json execution, Instant now, Style style) {
     var text = new StringBuilder();
-    line(text, "execution", StatusText.text(execution, "id"));
-    line(text, "job", name(execution));
+    line(text, "execution", executionName(execution));
+    line(text, "id", StatusText.text(execution, "id"));
     line(text, "status", style.state(status(execution)));
     execution.at("reason").string().ifPresent(reason -> line(text, "reason", reason));
     line(text, "trigger", trigger(execution));
@@ -119,8 +117,16 @@ public final class JobTables {
 
   /** {@code failed (3)}: the code belongs to the status. */
   static String status(Json execution) {
-    String word = StatusText.text(execution, "status");
+    boolean ending =
+        execution.at("cancel_requested").bool().orElse(false)
+            && execution.at("finished").string().isEmpty();
+    String word = ending ? "cancelling" : StatusText.text(execution, "status");
     return execution.at("code").integer().map(code -> word + " (" + code + ")").orElse(word);
+  }
+
+  /** {@code deployment/job/number}. */
+  private static String executionName(Json execution) {
+    return execution.at("name").string().orElseGet(() -> StatusText.text(execution, "id"));
   }
 
   static String name(Json json) {

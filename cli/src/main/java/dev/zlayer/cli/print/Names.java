@@ -12,8 +12,10 @@ final class Names {
 
   private Names() {}
 
+  /** Without the generation, which an ended replica has in its name. */
   static String of(Json container) {
-    return container.at("name").string().or(() -> container.at("id").string()).orElse("?");
+    String name = container.at("name").string().or(() -> container.at("id").string()).orElse("?");
+    return name.contains("/") ? name.replaceFirst("@\\d+$", "") : name;
   }
 
   /** Those of deployments first; single ones stay as they came, since their names mean nothing. */

@@ -1,7 +1,9 @@
 package dev.zlayer.cli.print;
 
 import dev.zlayer.json.Json;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Collectors;
 
 /** Published ports on one line. */
@@ -13,6 +15,27 @@ public final class Ports {
     return ports.isEmpty()
         ? "-"
         : ports.stream().map(Ports::text).collect(Collectors.joining(", "));
+  }
+
+  /**
+   * Published ports, then endpoints of its service: {@code 8080->80/http}, or for this deployment
+   * only {@code internal 8080->80/http}.
+   */
+  public static String of(Json container) {
+    var all = new ArrayList<String>();
+    container.at("ports").items().forEach(port -> all.add(text(port)));
+    container.at("endpoints").items().forEach(endpoint -> all.add(endpoint(endpoint)));
+    return all.isEmpty() ? "-" : String.join(", ", all);
+  }
+
+  private static String endpoint(Json endpoint) {
+    boolean internal = endpoint.at("expose").string().equals(Optional.of("internal"));
+    return (internal ? "internal " : "")
+        + endpoint.at("port").integer().map(String::valueOf).orElse("?")
+        + "->"
+        + endpoint.at("target_port").integer().map(String::valueOf).orElse("?")
+        + "/"
+        + endpoint.at("protocol").string().orElse("tcp");
   }
 
   private static String text(Json port) {

@@ -95,7 +95,9 @@ public final class StatusText {
                 rollout.at("reason"))
             .ifPresent(remarks::add);
       }
-      remark(name(service) + ": ", service.at("last_error")).ifPresent(remarks::add);
+      if (!DeployModel.settled(service)) {
+        remark(name(service) + ": ", service.at("last_error")).ifPresent(remarks::add);
+      }
     }
     for (Json job : jobs) {
       remark(name(job) + ": ", job.at("last_error")).ifPresent(remarks::add);

@@ -59,7 +59,7 @@ class DeployViewTest {
         "{\"type\":\"event\",\"seq\":1,\"time\":\"t\",\"kind\":\"%s\",\"subject\":\"s/a/1@1\"}";
 
     assertThat(take(event.formatted("replica.failed"))).isEmpty();
-    assertThat(take(event.formatted("replica.unhealthy"))).contains("replica.unhealthy s/a/1@1");
+    assertThat(take(event.formatted("replica.unhealthy"))).contains("replica.unhealthy s/a/1");
   }
 
   @Test

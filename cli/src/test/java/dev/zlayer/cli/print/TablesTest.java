@@ -89,7 +89,7 @@ class TablesTest {
     for (String table :
         List.of(ContainerTable.of(containers, NOW, Style.PLAIN), StatsTable.of(containers))) {
       assertThat(table.lines().skip(1).map(line -> line.split(" ")[0]))
-          .containsExactly("shop/api/1@1", "shop/web/2@9", "shop/web/10@3", "run-b", "run-a");
+          .containsExactly("shop/api/1", "shop/web/2", "shop/web/10", "run-b", "run-a");
     }
   }
 

@@ -60,8 +60,8 @@ public final class ContainerLookup {
             container -> own(container.id(), reference) && named(container, reference),
             container -> named(container, reference),
             container -> text(container.id()).equals(path),
-            container -> anyGeneration(container.id()).equals(path) && live(container),
-            container -> anyGeneration(container.id()).equals(path),
+            container -> anyGeneration(container.id(), path) && live(container),
+            container -> anyGeneration(container.id(), path),
             container -> text(container.id()).startsWith(path + "/") && live(container),
             container -> text(container.id()).startsWith(path + "/"),
             container ->
@@ -78,11 +78,7 @@ public final class ContainerLookup {
             "'%s' means several containers, write one of: %s"
                 .formatted(
                     path,
-                    meant.stream()
-                        .map(container -> container.id().toString())
-                        .sorted()
-                        .limit(20)
-                        .collect(Collectors.joining(", "))));
+                    names(meant).stream().sorted().limit(20).collect(Collectors.joining(", "))));
       }
     }
     throw new AgentException.NotFound(
@@ -121,8 +117,17 @@ public final class ContainerLookup {
   }
 
   /** People name a replica; which of its successive containers that is, they need not know. */
-  private static String anyGeneration(ContainerId id) {
-    return id.withGeneration(0).path();
+  private static boolean anyGeneration(ContainerId id, String path) {
+    boolean execution = id.role().equals(ContainerId.JOB_ROLE) && id.toString().equals(path);
+    return execution || id.withGeneration(0).path().equals(path);
+  }
+
+  /** With generations only where the rest is the same. */
+  private static List<String> names(List<Container> meant) {
+    List<String> names = meant.stream().map(one -> one.id().toString()).distinct().toList();
+    return names.size() == meant.size()
+        ? names
+        : meant.stream().map(one -> text(one.id())).toList();
   }
 
   private static String text(ContainerId id) {

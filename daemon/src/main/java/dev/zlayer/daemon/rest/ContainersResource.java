@@ -14,8 +14,6 @@ import dev.zlayer.daemon.rest.view.ContainerView;
 import dev.zlayer.daemon.rest.view.InspectView;
 import dev.zlayer.daemon.rest.view.OutcomeView;
 import dev.zlayer.daemon.standalone.StandaloneContainers;
-import dev.zlayer.engine.health.HealthState;
-import dev.zlayer.engine.job.Execution;
 import dev.zlayer.engine.job.JobKey;
 import dev.zlayer.engine.translate.ServiceTranslator;
 import dev.zlayer.error.AgentException;
@@ -42,7 +40,7 @@ public final class ContainersResource implements Resource {
   private final ContainerRuntime runtime;
   private final StandaloneContainers standalone;
   private final ServiceTranslator translator;
-  private final Supplier<Map<ContainerId, HealthState>> health;
+  private final Supplier<Map<ContainerId, ContainerView.Replica>> replicas;
   private final Predicate<String> deployments;
   private final ContainerLookup references;
 
@@ -53,7 +51,7 @@ public final class ContainersResource implements Resource {
   record Made(String id, String name) {}
 
   /**
-   * @param health of those that are checked
+   * @param replicas of services, with what those know of them
    * @param deployments whether there is a deployment of this name; containers of one whose record
    *     cannot be read have nobody else who could remove them
    */
@@ -61,13 +59,13 @@ public final class ContainersResource implements Resource {
       ContainerRuntime runtime,
       StandaloneContainers standalone,
       ServiceTranslator translator,
-      Supplier<Map<ContainerId, HealthState>> health,
+      Supplier<Map<ContainerId, ContainerView.Replica>> replicas,
       Predicate<String> deployments) {
     this.deployments = deployments;
     this.runtime = runtime;
     this.standalone = standalone;
     this.translator = translator;
-    this.health = health;
+    this.replicas = replicas;
     this.references = new ContainerLookup(runtime);
   }
 
@@ -137,7 +135,7 @@ public final class ContainersResource implements Resource {
     boolean all = call.flag("all", false);
     Optional<String> deployment = call.query("deployment");
     Optional<String> service = call.query("service");
-    Map<ContainerId, HealthState> known = health.get();
+    Map<ContainerId, ContainerView.Replica> known = replicas.get();
     return ApiResponse.json(
         ViewJson.of(
             runtime.list().stream()
@@ -217,7 +215,8 @@ public final class ContainersResource implements Resource {
   private ApiResponse inspect(ApiRequest call) {
     ContainerDetails details = container(call).inspect();
     return ApiResponse.json(
-        ViewJson.of(InspectView.of(details, Optional.ofNullable(health.get().get(details.id())))));
+        ViewJson.of(
+            InspectView.of(details, Optional.ofNullable(replicas.get().get(details.id())))));
   }
 
   private ApiResponse remove(ApiRequest call) throws InterruptedException {
@@ -256,7 +255,7 @@ public final class ContainersResource implements Resource {
                   id.deployment().equals(JobKey.NONE)
                       ? "job '%s'".formatted(id.service())
                       : "deployment '%s'".formatted(id.deployment()),
-                  id.role().equals(Execution.ROLE) ? "job cancel" : instead));
+                  id.role().equals(ContainerId.JOB_ROLE) ? "job cancel" : instead));
     }
   }
 

@@ -130,6 +130,22 @@ public final class DeploymentsResource implements Resource {
             .with("wait", "Time to wait until it is removed.")
             .givesNothing()
             .streams(ProgressLine.class, "When asked for lines."),
+        Route.post(
+                "/deployments/{name}/start",
+                "Start all its services.",
+                call -> act(() -> deployments.start(call.path("name"))))
+            .givesNothing(),
+        Route.post(
+                "/deployments/{name}/stop",
+                "Stop all its services until they are started.",
+                call -> act(() -> deployments.stop(call.path("name"))))
+            .freeing()
+            .givesNothing(),
+        Route.post(
+                "/deployments/{name}/restart",
+                "Restart all its services, replica by replica.",
+                call -> act(() -> deployments.restart(call.path("name"))))
+            .givesNothing(),
         Route.view("/deployments/{name}/services", "List its services.", this::services)
             .givesMany(DeploymentView.ServiceView.class),
         Route.view("/deployments/{name}/services/{service}", "Show a service.", this::service)
@@ -314,7 +330,7 @@ public final class DeploymentsResource implements Resource {
     try {
       return deployments.awaitStable(name, Deadline.after(wait), progress);
     } catch (AgentException.NotFound _) {
-      return new WaitResult(WaitResult.Outcome.REMOVED, Optional.empty(), Optional.empty());
+      return WaitResult.removed();
     }
   }
 
@@ -354,6 +370,7 @@ public final class DeploymentsResource implements Resource {
             .put("type", "result")
             .put("outcome", end.outcome())
             .putIf("status", end.status().map(DeploymentView::of).map(ViewJson::of))
+            .putIf("service", end.service())
             .putIf("reason", end.reason().map(failure -> failure.message()))
             .putIf("failure", end.reason().map(ViewJson::of));
     end.reason().ifPresent(failure -> line.put("last_lines", failure.lastLines()));

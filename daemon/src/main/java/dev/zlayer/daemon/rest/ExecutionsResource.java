@@ -8,6 +8,8 @@ import dev.zlayer.engine.job.Attempt;
 import dev.zlayer.engine.job.Execution;
 import dev.zlayer.engine.job.ExecutionId;
 import dev.zlayer.engine.job.JobExecutor;
+import dev.zlayer.engine.job.Trigger;
+import dev.zlayer.engine.job.TriggerRequest;
 import dev.zlayer.engine.secret.Redaction;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.task.Deadline;
@@ -63,6 +65,11 @@ public final class ExecutionsResource implements Resource {
                 this::cancel)
             .freeing()
             .gives(ExecutionView.class),
+        Route.post(
+                "/executions/{id}/retry",
+                "Run its job again with the same arguments, variables, deadline and priority.",
+                this::retry)
+            .creates(ExecutionView.class),
         Route.view("/executions/{id}/artifacts", "List its artifacts.", this::artifacts)
             .withNumber("attempt", "Attempt (default: the last).")
             .givesMany(ExecutionView.ArtifactView.class),
@@ -117,6 +124,20 @@ public final class ExecutionsResource implements Resource {
       return view(jobs.execution(id));
     }
     return view(jobs.cancel(id));
+  }
+
+  private ApiResponse retry(ApiRequest call) {
+    Execution before = jobs.execution(id(call));
+    if (!before.status().finished()) {
+      throw new AgentException.Conflict(
+          "execution '%s' has not ended; cancel it first or wait for it".formatted(before.name()));
+    }
+    ExecutionId again =
+        jobs.trigger(
+            TriggerRequest.of(before.job(), new Trigger.Cli())
+                .with(before.overrides())
+                .withPriority(Optional.of(before.priority())));
+    return ApiResponse.json(201, ViewJson.of(ExecutionView.of(jobs.execution(again))));
   }
 
   private ApiResponse artifacts(ApiRequest call) {
@@ -174,12 +195,27 @@ public final class ExecutionsResource implements Resource {
 
   /** Of an execution that the caller may see; others do not exist for it. */
   private ExecutionId id(ApiRequest call) {
-    ExecutionId id = ExecutionId.parse(call.path("id"));
+    ExecutionId id = named(call.path("id").replace(':', '/'));
     Optional<String> only = call.deployment();
     if (only.isPresent() && !jobs.execution(id).job().deployment().equals(only.get())) {
       throw new AgentException.NotFound(
           "execution '" + id + "'", "deployment '%s' has none such".formatted(only.get()));
     }
     return id;
+  }
+
+  /** By id, or by name: {@code deployment/job/number}, where colons and slashes are the same. */
+  private ExecutionId named(String name) {
+    if (!name.contains("/")) {
+      return ExecutionId.parse(name);
+    }
+    return jobs.list().stream()
+        .filter(execution -> execution.name().equals(name))
+        .findFirst()
+        .map(Execution::id)
+        .orElseThrow(
+            () ->
+                new AgentException.NotFound(
+                    "execution '" + name + "'", "'zlayer job history' lists those that are kept"));
   }
 }

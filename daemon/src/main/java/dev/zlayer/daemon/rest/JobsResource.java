@@ -47,7 +47,7 @@ public final class JobsResource implements Resource {
           Optional<Integer> priority) {}
 
   /** What was begun. */
-  record Begun(ExecutionId id) {}
+  record Begun(ExecutionId id, String name) {}
 
   /**
    * A job or a schedule as it is defined, with its newest execution.
@@ -187,7 +187,7 @@ public final class JobsResource implements Resource {
         TriggerRequest.of(key(call), by(call))
             .with(new Overrides(wanted.args(), wanted.env(), wanted.deadline()))
             .withPriority(wanted.priority());
-    return ApiResponse.json(201, ViewJson.of(new Begun(jobs.trigger(request))));
+    return ApiResponse.json(201, ViewJson.of(begun(jobs.trigger(request))));
   }
 
   private ApiResponse schedules(ApiRequest call) {
@@ -200,7 +200,11 @@ public final class JobsResource implements Resource {
   }
 
   private ApiResponse now(ApiRequest call) {
-    return ApiResponse.json(201, ViewJson.of(new Begun(cron.runNow(key(call), by(call)))));
+    return ApiResponse.json(201, ViewJson.of(begun(cron.runNow(key(call), by(call)))));
+  }
+
+  private Begun begun(ExecutionId id) {
+    return new Begun(id, jobs.execution(id).name());
   }
 
   private ApiResponse enable(ApiRequest call) {

@@ -3,11 +3,11 @@ package dev.zlayer.daemon.rest;
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.daemon.access.AuditLog;
 import dev.zlayer.daemon.access.TokenStore;
+import dev.zlayer.daemon.rest.view.ContainerView;
 import dev.zlayer.daemon.standalone.StandaloneContainers;
 import dev.zlayer.engine.cron.CronScheduler;
 import dev.zlayer.engine.deployment.DeploymentStatus;
 import dev.zlayer.engine.deployment.Deployments;
-import dev.zlayer.engine.health.HealthState;
 import dev.zlayer.engine.job.JobExecutor;
 import dev.zlayer.engine.secret.SecretStore;
 import dev.zlayer.engine.service.ReplicaStatus;
@@ -57,7 +57,7 @@ public record Resources(
             runtime,
             standalone,
             translator,
-            this::health,
+            this::replicas,
             name -> deployments.find(name).isPresent()));
     all.add(new ContainerInsideResource(runtime, standalone, () -> secrets.redaction(), clock));
     all.add(new StatsResource(runtime, Pauses.REAL));
@@ -72,15 +72,15 @@ public record Resources(
     return all;
   }
 
-  private Map<ContainerId, HealthState> health() {
-    var health = new HashMap<ContainerId, HealthState>();
+  private Map<ContainerId, ContainerView.Replica> replicas() {
+    var replicas = new HashMap<ContainerId, ContainerView.Replica>();
     for (DeploymentStatus deployment : deployments.list()) {
       for (ServiceStatus service : deployment.services()) {
         for (ReplicaStatus replica : service.replicas()) {
-          replica.health().ifPresent(known -> health.put(replica.id(), known.state()));
+          replicas.put(replica.id(), ContainerView.Replica.of(service, replica));
         }
       }
     }
-    return health;
+    return replicas;
   }
 }

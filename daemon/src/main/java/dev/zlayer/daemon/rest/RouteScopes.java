@@ -28,6 +28,9 @@ public final class RouteScopes {
       GET /deployments/{name}/spec
       GET /deployments/{name}/revisions
       POST /deployments/{name}/rollback
+      POST /deployments/{name}/start
+      POST /deployments/{name}/stop
+      POST /deployments/{name}/restart
       GET /deployments/{name}/services
       GET /deployments/{name}/services/{service}
       GET /deployments/{name}/services/{service}/ended
@@ -86,6 +89,7 @@ public final class RouteScopes {
       GET /executions/{id}/wait
       GET /executions/{id}/logs
       POST /executions/{id}/cancel
+      POST /executions/{id}/retry
       GET /executions/{id}/artifacts
       GET /executions/{id}/artifacts/{path*}
       """;

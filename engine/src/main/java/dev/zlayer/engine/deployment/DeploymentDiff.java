@@ -1,8 +1,9 @@
 package dev.zlayer.engine.deployment;
 
 import java.util.List;
+import java.util.Optional;
 
-/** What a file would change, compared with what is wanted now. */
+/** What a file would change, compared with what runs now. */
 public record DeploymentDiff(String deployment, List<ServiceChange> changes) {
   public DeploymentDiff {
     changes = List.copyOf(changes);
@@ -20,6 +21,8 @@ public record DeploymentDiff(String deployment, List<ServiceChange> changes) {
    *
    * @param fields keys of the file that differ, as written there: {@code image}, {@code env}
    * @param replaces whether its containers are replaced; other changes take effect in place
+   * @param values of these keys, as the files write them
+   * @param runs the revision that runs because a later one was rolled back
    * @param replicasNow wanted at present
    * @param replicasThen wanted afterwards
    */
@@ -27,13 +30,25 @@ public record DeploymentDiff(String deployment, List<ServiceChange> changes) {
       String service,
       Action action,
       List<String> fields,
+      List<ValueChange> values,
+      Optional<Long> runs,
       boolean replaces,
       int replicasNow,
       int replicasThen) {
     public ServiceChange {
       fields = List.copyOf(fields);
+      values = List.copyOf(values);
     }
   }
+
+  /**
+   * One value of a file.
+   *
+   * @param path below the service: {@code image.name}, {@code command[2]}
+   * @param before empty when it is added
+   * @param after empty when it is removed
+   */
+  public record ValueChange(String path, Optional<String> before, Optional<String> after) {}
 
   public boolean empty() {
     return changes.stream().allMatch(change -> change.action() == Action.KEEP);

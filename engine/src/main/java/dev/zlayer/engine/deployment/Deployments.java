@@ -4,6 +4,7 @@ import dev.zlayer.container.ServiceKey;
 import dev.zlayer.engine.depend.DependencyStatuses;
 import dev.zlayer.engine.service.ContainerIndex;
 import dev.zlayer.engine.service.EndedReplica;
+import dev.zlayer.engine.service.RolloutStatus;
 import dev.zlayer.engine.service.ServiceParts;
 import dev.zlayer.engine.service.ServiceRevision;
 import dev.zlayer.engine.service.ServiceRunner;
@@ -20,6 +21,7 @@ import dev.zlayer.task.Watched;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Instant;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -180,12 +182,37 @@ public final class Deployments implements AutoCloseable {
         .collect(Collectors.toSet());
   }
 
-  /** What {@link #up} would change; throws what it would throw. */
+  /** What {@link #up} would change of what runs; throws what it would throw. */
   public DeploymentDiff diff(UpRequest request) {
-    DeploymentSpec after = DeploymentFile.read(request.name(), request.file());
-    Optional<DeploymentSpec> before =
-        Optional.ofNullable(live.get(after.deployment())).flatMap(LiveDeployment::spec);
-    return FileDiff.of(before, after);
+    DeploymentSpec spec = DeploymentFile.read(request.name(), request.file());
+    var after = new FileDiff.Side(spec, new String(request.file(), StandardCharsets.UTF_8));
+    String name = spec.deployment();
+    Optional<LiveDeployment> known = Optional.ofNullable(live.get(name));
+    Optional<FileDiff.Side> before =
+        known.flatMap(now -> store.revision(name, now.record().revision())).map(Deployments::side);
+    Map<String, FileDiff.RolledBack> rolledBack = new HashMap<>();
+    known.ifPresent(
+        now ->
+            now.services()
+                .forEach(
+                    (service, runner) ->
+                        rolledBack(name, runner)
+                            .ifPresent(earlier -> rolledBack.put(service, earlier))));
+    return FileDiff.of(before, rolledBack, after);
+  }
+
+  private Optional<FileDiff.RolledBack> rolledBack(String name, ServiceRunner service) {
+    return service
+        .status()
+        .rollout()
+        .flatMap(RolloutStatus::rolledBackTo)
+        .flatMap(number -> store.revision(name, number))
+        .map(revision -> new FileDiff.RolledBack(revision.number(), side(revision)));
+  }
+
+  private static FileDiff.Side side(Revision revision) {
+    return new FileDiff.Side(
+        DeploymentFile.read(Optional.of(revision.deployment()), revision.bytes()), revision.file());
   }
 
   /**
@@ -329,6 +356,21 @@ public final class Deployments implements AutoCloseable {
     loop(service).restart();
   }
 
+  /** Starts all services of a deployment, those first on whom others depend. */
+  public void start(String name) {
+    deployment(name).ordered().forEach(ServiceRunner::start);
+  }
+
+  /** Stops all services of a deployment, those last on whom others depend. */
+  public void stop(String name) {
+    deployment(name).ordered().reversed().forEach(ServiceRunner::stop);
+  }
+
+  /** Restarts all services of a deployment. */
+  public void restart(String name) {
+    deployment(name).ordered().forEach(ServiceRunner::restart);
+  }
+
   private ServiceRunner loop(ServiceKey service) {
     return deployment(service.deployment()).service(service.service());
   }
@@ -352,15 +394,15 @@ public final class Deployments implements AutoCloseable {
         Optional<DeploymentStatus> status = Optional.ofNullable(live.get(name)).map(this::statusOf);
         reporter.report();
         if (status.isEmpty()) {
-          return new WaitResult(WaitResult.Outcome.REMOVED, Optional.empty(), Optional.empty());
+          return WaitResult.removed();
         }
         Optional<WaitResult> settled = StatusView.settled(status.get());
         if (settled.isPresent()) {
           return settled.get();
         }
         if (!awaitChange(seen, deadline)) {
-          return new WaitResult(
-              WaitResult.Outcome.TIMEOUT, status, StatusView.missing(status.get()));
+          return WaitResult.of(
+              WaitResult.Outcome.TIMEOUT, status.get(), StatusView.missing(status.get()));
         }
       }
     }

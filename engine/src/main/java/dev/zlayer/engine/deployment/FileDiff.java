@@ -39,34 +39,54 @@ final class FileDiff {
 
   private FileDiff() {}
 
-  static DeploymentDiff of(Optional<DeploymentSpec> before, DeploymentSpec after) {
-    Map<String, ServiceSpec> old = before.map(DeploymentSpec::services).orElse(Map.of());
-    Set<String> names = new TreeSet<>(old.keySet());
-    names.addAll(after.services().keySet());
+  /** A file as it was parsed and as it is written. */
+  record Side(DeploymentSpec spec, String file) {}
+
+  /** An earlier file that runs because a later one was rolled back. */
+  record RolledBack(long runs, Side side) {}
+
+  /**
+   * What would change.
+   *
+   * @param before the newest file, if there is one
+   * @param rolledBack services that run an earlier one
+   */
+  static DeploymentDiff of(Optional<Side> before, Map<String, RolledBack> rolledBack, Side after) {
+    Set<String> names =
+        new TreeSet<>(before.map(side -> side.spec().services().keySet()).orElse(Set.of()));
+    names.addAll(after.spec().services().keySet());
     var changes = new ArrayList<ServiceChange>();
     for (String name : names) {
-      changes.add(
-          change(
-              name,
-              Optional.ofNullable(old.get(name)),
-              Optional.ofNullable(after.services().get(name))));
+      Optional<RolledBack> earlier = Optional.ofNullable(rolledBack.get(name));
+      Optional<Side> running = earlier.map(RolledBack::side).or(() -> before);
+      changes.add(change(name, running, after, earlier.map(RolledBack::runs)));
     }
-    return new DeploymentDiff(after.deployment(), changes);
+    return new DeploymentDiff(after.spec().deployment(), changes);
   }
 
   private static ServiceChange change(
-      String name, Optional<ServiceSpec> before, Optional<ServiceSpec> after) {
+      String name, Optional<Side> running, Side wanted, Optional<Long> runs) {
+    Optional<ServiceSpec> before =
+        running.flatMap(side -> Optional.ofNullable(side.spec().services().get(name)));
+    Optional<ServiceSpec> after = Optional.ofNullable(wanted.spec().services().get(name));
     int now = before.map(FileDiff::replicas).orElse(0);
     int then = after.map(FileDiff::replicas).orElse(0);
     if (before.isEmpty() || after.isEmpty()) {
       Action action = before.isEmpty() ? Action.CREATE : Action.REMOVE;
-      return new ServiceChange(name, action, List.of(), false, now, then);
+      return new ServiceChange(name, action, List.of(), List.of(), runs, false, now, then);
     }
     var fields = new ArrayList<String>();
     compare(before.get(), after.get(), fields);
     boolean replaces = fields.stream().anyMatch(field -> !IN_PLACE.contains(field));
     return new ServiceChange(
-        name, fields.isEmpty() ? Action.KEEP : Action.UPDATE, fields, replaces, now, then);
+        name,
+        fields.isEmpty() ? Action.KEEP : Action.UPDATE,
+        fields,
+        ValueDiff.of(name, fields, running.orElseThrow().file(), wanted.file()),
+        runs,
+        replaces,
+        now,
+        then);
   }
 
   private static int replicas(ServiceSpec service) {

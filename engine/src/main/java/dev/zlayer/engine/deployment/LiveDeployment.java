@@ -16,6 +16,7 @@ import dev.zlayer.spec.RunType;
 import dev.zlayer.spec.ServiceSpec;
 import dev.zlayer.spec.service.DependsSpec;
 import java.nio.file.Path;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -158,7 +159,9 @@ final class LiveDeployment implements ServiceParts.Listener, AutoCloseable {
               name, _ -> ServiceRunner.open(serviceParts(), new ServiceKey(record.name(), name)));
       boolean there = loop.revisions().getFirst() == record.revision();
       ServiceState state = loop.status().state();
-      boolean fine = state == ServiceState.RUNNING || state == ServiceState.STOPPED;
+      boolean fine =
+          (state == ServiceState.RUNNING && loop.status().rollout().isEmpty())
+              || state == ServiceState.STOPPED;
       boolean ask = !there || (again && !fine);
       if (!ask || loop.apply(record.revision())) {
         return;
@@ -246,6 +249,15 @@ final class LiveDeployment implements ServiceParts.Listener, AutoCloseable {
 
   boolean empty() {
     return services.isEmpty();
+  }
+
+  /** Its services, those first on whom others depend. */
+  List<ServiceRunner> ordered() {
+    List<String> order = spec.map(known -> DependencyOrder.of(known.services())).orElse(List.of());
+    return services.entrySet().stream()
+        .sorted(Comparator.comparingInt(entry -> order.indexOf(entry.getKey())))
+        .map(Map.Entry::getValue)
+        .toList();
   }
 
   ServiceRunner service(String name) {

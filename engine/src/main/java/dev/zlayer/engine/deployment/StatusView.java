@@ -2,6 +2,7 @@ package dev.zlayer.engine.deployment;
 
 import dev.zlayer.engine.deployment.DeploymentStatus.JobStatus;
 import dev.zlayer.engine.deployment.DeploymentStatus.State;
+import dev.zlayer.engine.deployment.WaitResult.Blocker;
 import dev.zlayer.engine.job.Execution;
 import dev.zlayer.engine.job.JobDefinition;
 import dev.zlayer.engine.job.JobKey;
@@ -15,6 +16,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** What a deployment looks like to people, and whether that is the end of waiting. */
 final class StatusView {
@@ -121,13 +123,14 @@ final class StatusView {
     if (status.state() == State.REMOVING) {
       return Optional.empty();
     }
-    Optional<Failure> reason =
+    Optional<Blocker> blocker =
         status
             .problem()
-            .or(() -> status.jobs().stream().flatMap(job -> job.lastError().stream()).findFirst())
+            .map(problem -> new Blocker(Optional.empty(), problem))
+            .or(() -> status.jobs().stream().flatMap(StatusView::failure).findFirst())
             .or(() -> status.services().stream().flatMap(StatusView::failure).findFirst());
-    if (reason.isPresent()) {
-      return Optional.of(new WaitResult(WaitResult.Outcome.FAILED, Optional.of(status), reason));
+    if (blocker.isPresent()) {
+      return Optional.of(WaitResult.of(WaitResult.Outcome.FAILED, status, blocker));
     }
     boolean reached =
         status.state() == State.RUNNING
@@ -135,24 +138,32 @@ final class StatusView {
                 .allMatch(
                     service -> service.revision() == status.revision() && !service.settling());
     return reached
-        ? Optional.of(
-            new WaitResult(WaitResult.Outcome.STABLE, Optional.of(status), Optional.empty()))
+        ? Optional.of(WaitResult.of(WaitResult.Outcome.STABLE, status, Optional.empty()))
         : Optional.empty();
   }
 
-  private static java.util.stream.Stream<Failure> failure(ServiceStatus service) {
+  private static Stream<Blocker> failure(JobStatus job) {
+    return job.lastError().stream()
+        .map(failure -> new Blocker(Optional.of(job.key().name()), failure));
+  }
+
+  private static Stream<Blocker> failure(ServiceStatus service) {
     boolean failed =
         service.state() == ServiceState.FAILED || service.state() == ServiceState.CRASH_LOOP;
-    return failed
-        ? service.lastError().stream()
-        : rolledBack(service).or(service::endpointError).stream();
+    Optional<Failure> reason =
+        failed ? service.lastError() : rolledBack(service).or(service::endpointError);
+    return reason.stream().map(failure -> blocker(service, failure));
+  }
+
+  private static Blocker blocker(ServiceStatus service, Failure failure) {
+    return new Blocker(Optional.of(service.key().service()), failure);
   }
 
   /** What was still missing when the time was over. */
-  static Optional<Failure> missing(DeploymentStatus status) {
+  static Optional<Blocker> missing(DeploymentStatus status) {
     return status.services().stream()
         .filter(service -> service.state() != ServiceState.RUNNING)
-        .flatMap(service -> service.lastError().stream())
+        .flatMap(service -> service.lastError().stream().map(error -> blocker(service, error)))
         .findFirst();
   }
 }

@@ -40,12 +40,6 @@ public record Execution(
     List<Attempt> attempts,
     ExecutionStatus status,
     Optional<Instant> finishedAt) {
-  /** Role of the containers that run a job. */
-  public static final String ROLE = "job";
-
-  /** More than the attempts a job may have. */
-  private static final int ATTEMPTS = 1 << 11;
-
   public Execution {
     needs = List.copyOf(needs);
     follows = List.copyOf(follows);
@@ -56,9 +50,14 @@ public record Execution(
     return attempts.getLast();
   }
 
+  /** What people call it: {@code deployment/job/number}. */
+  public String name() {
+    return job + "/" + number;
+  }
+
   /** The container of the given attempt; no other attempt ever has the same. */
   public ContainerId container(int attempt) {
-    return new ContainerId(job.deployment(), job.name(), ROLE, 1, number * ATTEMPTS + attempt);
+    return ContainerId.ofExecution(job.deployment(), job.name(), number, attempt);
   }
 
   /** Bytes that retention counts. */

@@ -1,5 +1,6 @@
 package dev.zlayer.engine.job;
 
+import dev.zlayer.container.ContainerId;
 import java.util.Comparator;
 
 /**
@@ -9,7 +10,7 @@ import java.util.Comparator;
  */
 public record JobKey(String deployment, String name) implements Comparable<JobKey> {
   /** No deployment can have this name. */
-  public static final String NONE = "-";
+  public static final String NONE = ContainerId.NO_DEPLOYMENT;
 
   private static final Comparator<JobKey> ORDER =
       Comparator.comparing(JobKey::deployment).thenComparing(JobKey::name);

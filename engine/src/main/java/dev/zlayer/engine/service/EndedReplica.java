@@ -46,7 +46,7 @@ public record EndedReplica(
   static EndedReplica of(ContainerId id, Instant at, String status, List<String> lines) {
     List<String> last = lines.subList(Math.max(0, lines.size() - MOST_LINES), lines.size());
     return new EndedReplica(
-        id.toString(),
+        id.path(),
         id.role(),
         id.replica(),
         at,

@@ -47,7 +47,7 @@ final class PendingChanges {
   }
 
   void tell(Instant now, String kind, ContainerId id, Optional<Failure> failure) {
-    events.add(new Event(now, kind, id.toString(), detail(failure)));
+    events.add(new Event(now, kind, id.path(), detail(failure)));
   }
 
   void tell(Instant now, String kind, Optional<Failure> failure) {

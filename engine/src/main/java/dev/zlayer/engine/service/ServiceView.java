@@ -64,7 +64,7 @@ final class ServiceView {
         state == ServiceState.RUNNING && attempts > 0 ? ServiceState.DEGRADED : state,
         record.desired(),
         wanted.size(),
-        (int) reconciler.lives.values().stream().filter(TrackedContainer::ready).count(),
+        ready(),
         replicas(),
         desired.spec().map(spec -> spec.networking().endpoints()).orElse(List.of()),
         desired.leaving() == DesiredState.Leaving.NO ? desired.waitingFor() : Optional.empty(),
@@ -76,6 +76,16 @@ final class ServiceView {
 
   private boolean settling(TrackedContainer live) {
     return live.ready() && now.isBefore(desired.settledAt(live));
+  }
+
+  /** Of two containers of one replica, the old and the new one, only one counts. */
+  private int ready() {
+    return (int)
+        reconciler.lives.values().stream()
+            .filter(TrackedContainer::ready)
+            .map(live -> live.slot)
+            .distinct()
+            .count();
   }
 
   private Optional<Failure> lastError(Optional<Failure> trouble) {

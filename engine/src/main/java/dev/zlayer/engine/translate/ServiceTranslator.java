@@ -33,7 +33,7 @@ public final class ServiceTranslator {
 
   public static final String SERVICE = "com.zlayer.service";
 
-  private static final Duration GRACE = Duration.ofSeconds(30);
+  private static final Duration GRACE = Duration.ofSeconds(10);
   private static final int LOG_FILES = 4;
   private static final long SMALLEST_LOG_FILE = 64 << 10;
 

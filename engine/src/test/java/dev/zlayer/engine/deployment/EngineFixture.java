@@ -170,7 +170,7 @@ final class EngineFixture implements AutoCloseable {
     } catch (InterruptedException e) {
       throw new AssertionError(e);
     } catch (AgentException.NotFound _) {
-      return new WaitResult(WaitResult.Outcome.REMOVED, Optional.empty(), Optional.empty());
+      return WaitResult.removed();
     }
   }
 

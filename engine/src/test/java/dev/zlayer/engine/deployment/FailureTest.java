@@ -134,7 +134,7 @@ class FailureTest {
     fixture.await(() -> !fixture.containers("web").contains(sick));
     fixture.await(() -> fixture.service("web").state() == ServiceState.RUNNING);
     assertThat(fixture.containers("web")).hasSize(2);
-    assertThat(fixture.events()).contains("replica.unhealthy " + sick);
+    assertThat(fixture.events()).contains("replica.unhealthy " + sick.path());
     assertThat(fixture.service("web").lastError().orElseThrow().message())
         .contains("says " + sick.generation());
   }

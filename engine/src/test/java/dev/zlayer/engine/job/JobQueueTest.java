@@ -37,10 +37,10 @@ class JobQueueTest extends JobFixture {
     ended(fourth);
     assertThat(world.journal().stream().filter(line -> line.startsWith("start")))
         .containsExactly(
-            "start " + executor.execution(first).container(1),
-            "start " + executor.execution(third).container(1),
-            "start " + executor.execution(second).container(1),
-            "start " + executor.execution(fourth).container(1));
+            "start " + executor.execution(first).container(1).path(),
+            "start " + executor.execution(third).container(1).path(),
+            "start " + executor.execution(second).container(1).path(),
+            "start " + executor.execution(fourth).container(1).path());
   }
 
   @Test

@@ -266,7 +266,7 @@ class JobSimulationIT {
       throws InterruptedException {
     String name = execution.id() + " " + execution.overrides().env() + " " + execution.status();
     for (Attempt attempt : execution.attempts()) {
-      long count = starts.getOrDefault("start " + execution.container(attempt.number()), 0L);
+      long count = starts.getOrDefault("start " + execution.container(attempt.number()).path(), 0L);
       if (count > 1) {
         wrong.add(name + ": attempt " + attempt.number() + " was started " + count + " times");
       }

@@ -144,16 +144,29 @@ public final class Selection {
         candidates.stream()
             .map(candidate -> candidate.name + " serves " + platforms(candidate))
             .collect(Collectors.joining(", "));
+    boolean sameSystem =
+        candidates.stream()
+            .flatMap(candidate -> candidate.capabilities.platforms().stream())
+            .anyMatch(platform -> platform.os().equals(os));
     return new AgentException.RouteToPeer(
         wish.subject,
         os,
-        "%s, and no runtime of this node serves that (%s): enable %s on this node, or add a peer that runs %s to the cluster"
-            .formatted(cause, served, remedy(os), os));
+        "%s, and no runtime of this node serves that (%s): %s"
+            .formatted(
+                cause,
+                served,
+                sameSystem
+                    ? "use an image for the architecture of this node, or a peer of that"
+                        + " architecture"
+                    : "enable %s on this node, or add a peer that runs %s to the cluster"
+                        .formatted(remedy(os), os)));
   }
 
   private static String remedy(String os) {
     return switch (os) {
-      case "linux" -> "a runtime for linux (docker or wsl)";
+      case "linux" ->
+          "a runtime for linux (its own needs root or rootless mode, 'zlayer info' lists what is"
+              + " missing; or docker, or wsl)";
       case "windows" -> "the docker runtime with an engine for windows";
       case "wasi" -> "the wasm runtime";
       default -> "a runtime for " + os;

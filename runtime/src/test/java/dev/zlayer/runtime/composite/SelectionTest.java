@@ -67,7 +67,7 @@ class SelectionTest {
               assertThat(e.requiredOs()).isEqualTo("linux");
             })
         .hasMessageContaining("the platform of the spec is linux/amd64")
-        .hasMessageContaining("enable a runtime for linux (docker or wsl) on this node")
+        .hasMessageContaining("enable a runtime for linux (its own needs root or rootless mode")
         .hasMessageContaining("add a peer that runs linux to the cluster");
   }
 

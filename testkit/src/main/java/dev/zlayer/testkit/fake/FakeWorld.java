@@ -94,7 +94,7 @@ public final class FakeWorld {
   }
 
   void note(String step, ContainerId id) {
-    journal.add(step + " " + id);
+    journal.add(step + " " + id.path());
   }
 
   Optional<ExecHandler> execHandler() {

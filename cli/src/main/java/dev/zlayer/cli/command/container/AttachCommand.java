@@ -15,7 +15,8 @@ import picocli.CommandLine.Parameters;
     description = "Attach to the main process of a running container",
     footer = {
       "",
-      "^P^Q detaches from a container with a terminal. Exits with the container's exit code."
+      "^P^Q detaches from a container with a terminal. Without a terminal on this side, ^C is sent",
+      "to the process; the third one detaches. Exits with the container's exit code."
     })
 public final class AttachCommand extends ClientCommand {
   @Option(names = "--no-stdin", description = "Do not forward standard input")

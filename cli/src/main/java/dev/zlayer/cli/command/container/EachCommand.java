@@ -2,6 +2,7 @@ package dev.zlayer.cli.command.container;
 
 import dev.zlayer.cli.Session;
 import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.client.Target;
 import dev.zlayer.cli.command.AnswerCommand;
 import dev.zlayer.json.Json;
@@ -30,6 +31,17 @@ abstract class EachCommand extends AnswerCommand {
 
   /** Does it to one and returns the daemon's answer. */
   abstract Json one(DaemonClient client, Target target) throws InterruptedException;
+
+  /** Whether a whole deployment is meant; a single container of that name comes first. */
+  static boolean deployment(DaemonClient client, Target target) throws InterruptedException {
+    return target.parts().size() == 1
+        && names(client.get("/deployments")).contains(target.text())
+        && !names(client.get("/containers", Query.of("all", true))).contains(target.text());
+  }
+
+  private static List<String> names(Json answer) {
+    return answer.items().stream().map(one -> text(one, "name")).toList();
+  }
 
   /** Whether the answer says that something was done. */
   boolean done(String name, Json answer) {

@@ -8,8 +8,12 @@ import dev.zlayer.cli.client.ServerEvents;
 import dev.zlayer.cli.command.AnswerCommand;
 import dev.zlayer.cli.print.EventLines;
 import dev.zlayer.cli.print.Style;
+import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
+import java.time.Instant;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -38,12 +42,26 @@ public final class EventsCommand extends AnswerCommand {
 
   @Option(
       names = "--since",
-      paramLabel = "NUMBER",
-      description = "Show only events after this number, with --audit from this time on")
+      paramLabel = "NUMBER|WHEN",
+      description =
+          "Show only events after this number, since a duration ago or a time, e.g. 10m or"
+              + " 2026-11-15T08:00:00Z; with --audit from this time on")
   private @Nullable String since;
 
   @Option(names = "--audit", description = "Show the audit log: who changed what")
   private boolean audit;
+
+  @Option(
+      names = "--until",
+      paramLabel = "WHEN",
+      description = "Show only events before a duration ago or a time")
+  private @Nullable String until;
+
+  @Option(
+      names = {"-n", "--tail"},
+      paramLabel = "COUNT",
+      description = "Show only the last events, and new ones with --follow")
+  private @Nullable Integer tail;
 
   @Option(names = "--deployment", paramLabel = "NAME", description = "Show only this deployment")
   private @Nullable String deployment;
@@ -57,6 +75,11 @@ public final class EventsCommand extends AnswerCommand {
   @Spec private CommandSpec spec = CommandSpec.create();
 
   private long last;
+  private Optional<Instant> from = Optional.empty();
+  private Optional<Instant> to = Optional.empty();
+
+  /** The last ones so far, when only those are wanted. */
+  private final Deque<Json> kept = new ArrayDeque<>();
 
   public EventsCommand(Session session) {
     super(session);
@@ -72,7 +95,14 @@ public final class EventsCommand extends AnswerCommand {
     if (audit) {
       return audit(client);
     }
-    last = number();
+    if (follow && until != null) {
+      throw new AgentException.InvalidSpec("--follow and --until exclude each other");
+    }
+    boolean number = since != null && since.matches("\\d{1,18}");
+    last = number ? Long.parseLong(since) : 0;
+    Instant now = Instant.now();
+    from = number ? Optional.empty() : LogsCommand.when("--since", since, now);
+    to = LogsCommand.when("--until", until, now);
     List<Json> events;
     do {
       Json page = client.get("/events", query());
@@ -83,7 +113,9 @@ public final class EventsCommand extends AnswerCommand {
       events.forEach(this::event);
       last = page.at("next").integer().orElse(last);
     } while (!events.isEmpty());
+    kept.forEach(this::show);
     session.out().flush();
+    tail = null; // new ones are shown as they come
     return follow ? reconnecting(client).run(() -> follow(client)) : 0;
   }
 
@@ -140,6 +172,23 @@ public final class EventsCommand extends AnswerCommand {
 
   private void event(Json event) {
     last = event.at("seq").integer().orElse(last);
+    Optional<Instant> time = event.at("time").string().map(Instant::parse);
+    if (time.isPresent()
+        && (from.filter(time.get()::isBefore).isPresent()
+            || to.filter(limit -> !time.get().isBefore(limit)).isPresent())) {
+      return;
+    }
+    if (tail == null) {
+      show(event);
+    } else {
+      kept.addLast(event);
+      if (kept.size() > tail) {
+        kept.removeFirst();
+      }
+    }
+  }
+
+  private void show(Json event) {
     print(json ? JsonText.print(event) : EventLines.of(event, Style.of(session.colours())));
   }
 }

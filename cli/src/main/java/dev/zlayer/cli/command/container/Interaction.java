@@ -14,17 +14,21 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * A person and a process, connected: keys there, output here, until one of them leaves. With a
  * terminal every key goes through, ^C included; without one ^C becomes a signal for the process.
  */
 public final class Interaction {
+  private static final int PATIENCE = 3;
+
   private final Session session;
   private final Channel channel;
   private final boolean terminal;
   private final boolean own;
   private final AtomicBoolean detached = new AtomicBoolean();
+  private final AtomicInteger signals = new AtomicInteger();
   private final long[] printed = new long[2];
 
   /**
@@ -127,8 +131,19 @@ public final class Interaction {
         .ifPresent(size -> quietly(() -> channel.resize(size.columns(), size.rows())));
   }
 
+  /** A first process gets no signal that it does not ask for: after some, the person leaves. */
   private void signal(String name) {
     quietly(() -> channel.signal(name));
+    if (signals.incrementAndGet() == PATIENCE) {
+      session.err().println("zlayer: the process ignores this signal; it keeps running");
+      detach();
+    }
+  }
+
+  private void detach() {
+    detached.set(true);
+    quietly(channel::leave);
+    channel.close();
   }
 
   private interface Sending {
@@ -160,9 +175,7 @@ public final class Interaction {
         quietly(() -> channel.input(passed.bytes(), passed.bytes().length));
       }
       if (passed.detach()) {
-        detached.set(true);
-        quietly(channel::leave);
-        channel.close();
+        detach();
       }
       return !passed.detach();
     }

@@ -5,6 +5,7 @@ import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.command.AnswerCommand;
 import dev.zlayer.cli.command.Watching;
+import dev.zlayer.cli.print.ContainerFormat;
 import dev.zlayer.cli.print.ContainerTable;
 import dev.zlayer.cli.print.Style;
 import dev.zlayer.json.Json;
@@ -28,6 +29,7 @@ import picocli.CommandLine.Parameters;
       "  zlayer ps               running containers",
       "  zlayer ps --all shop    all containers of one deployment, also exited ones",
       "  zlayer ps --watch       refreshed in place until ^C",
+      "  zlayer ps --filter label=team=a --format '{{.Name}} {{.Status}}'",
       "",
       "--all also lists the last five ended replicas and failed init steps of each service, whose",
       "containers are removed; 'zlayer logs --previous' shows what they printed."
@@ -42,6 +44,20 @@ public final class PsCommand extends AnswerCommand {
       names = {"-q", "--quiet"},
       description = "Print ids only")
   private boolean quiet;
+
+  @Option(
+      names = "--filter",
+      paramLabel = "KEY=VALUE",
+      description =
+          "Show only containers that fit: name, id, status, health, ancestor, label, deployment,"
+              + " service, exited; may be repeated")
+  private List<String> filters = List.of();
+
+  @Option(
+      names = "--format",
+      paramLabel = "TEMPLATE",
+      description = "Print this for each, e.g. '{{.Name}} {{.Status}}', 'table ...' or json")
+  private @Nullable String format;
 
   @Option(names = "--watch", description = "Refresh in place until ^C")
   private boolean watch;
@@ -59,10 +75,17 @@ public final class PsCommand extends AnswerCommand {
   @Override
   protected int run(DaemonClient client) throws InterruptedException {
     if (watch) {
-      return Watching.refresh(session, () -> table(fetch(client)).lines().toList());
+      return Watching.refresh(
+          session,
+          () ->
+              table(Json.of(ContainerFilter.pass(Containers.list(fetch(client)), filters)))
+                  .lines()
+                  .toList());
     }
-    Json answer = fetch(client);
-    if (quiet) {
+    Json answer = Json.of(ContainerFilter.pass(Containers.list(fetch(client)), filters));
+    if (format != null) {
+      session.out().print(ContainerFormat.of(Containers.list(answer), format, Instant.now()));
+    } else if (quiet) {
       Containers.list(answer).forEach(container -> print(Containers.id(container)));
     } else {
       show(answer, () -> table(answer));
@@ -71,7 +94,7 @@ public final class PsCommand extends AnswerCommand {
   }
 
   private Json fetch(DaemonClient client) throws InterruptedException {
-    Query query = Query.NONE.flag("all", all);
+    Query query = Query.NONE.flag("all", all || ContainerFilter.beyondRunning(filters));
     if (only != null) {
       List<String> parts = List.of(only.split("/", 2));
       query =
@@ -86,7 +109,10 @@ public final class PsCommand extends AnswerCommand {
   /** A container that is still there stands for itself. */
   private static Json withEnded(Json containers, Json ended) {
     var all = new ArrayList<>(Containers.list(containers));
-    Set<String> known = all.stream().map(Containers::name).collect(Collectors.toSet());
+    Set<String> known =
+        all.stream()
+            .map(one -> Containers.name(one) + "@" + number(one, "generation"))
+            .collect(Collectors.toSet());
     ended.items().stream().filter(one -> !known.contains(Containers.name(one))).forEach(all::add);
     return new Json.Arr(all);
   }

@@ -9,7 +9,9 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-@Command(name = "restart", description = "Restart services, replica by replica, or containers")
+@Command(
+    name = "restart",
+    description = "Restart deployments or services, replica by replica, or containers")
 public final class RestartCommand extends EachCommand {
   @Option(
       names = {"-t", "--time"},
@@ -26,6 +28,9 @@ public final class RestartCommand extends EachCommand {
   Json one(DaemonClient client, Target target) throws InterruptedException {
     if (target.service()) {
       return client.post(target.servicePath() + "/restart", Query.NONE);
+    }
+    if (deployment(client, target)) {
+      return client.post("/deployments/" + Query.segment(target.text()) + "/restart", Query.NONE);
     }
     return client.post(
         target.path() + "/restart", Query.NONE.andIf("grace", StopTimeout.parse(grace)));

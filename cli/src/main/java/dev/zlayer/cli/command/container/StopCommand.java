@@ -12,7 +12,7 @@ import picocli.CommandLine.Option;
 @Command(
     name = "stop",
     description =
-        "Stop services or containers; a stopped service stays stopped until it is started")
+        "Stop deployments, services or containers; a stopped service stays stopped until started")
 public final class StopCommand extends EachCommand {
   @Option(
       names = {"-t", "--time"},
@@ -29,6 +29,9 @@ public final class StopCommand extends EachCommand {
   Json one(DaemonClient client, Target target) throws InterruptedException {
     if (target.service()) {
       return client.post(target.servicePath() + "/stop", Query.NONE);
+    }
+    if (deployment(client, target)) {
+      return client.post("/deployments/" + Query.segment(target.text()) + "/stop", Query.NONE);
     }
     return client.post(
         target.path() + "/stop", Query.NONE.andIf("grace", StopTimeout.parse(grace)));

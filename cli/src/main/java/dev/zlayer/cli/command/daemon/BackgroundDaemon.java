@@ -9,6 +9,7 @@ import dev.zlayer.host.file.PrivateDirectory;
 import dev.zlayer.host.http.HttpAddress;
 import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.Processes;
+import dev.zlayer.json.Json;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.Pauses;
 import java.io.IOException;
@@ -166,14 +167,30 @@ public final class BackgroundDaemon {
   private List<String> words(Path socket) {
     var words = new ArrayList<>(List.of("setsid"));
     words.addAll(Launch.words());
-    words.addAll(
-        List.of(
-            "serve",
-            "--data-dir",
-            directory.data().toAbsolutePath().toString(),
-            "--socket",
-            socket.toAbsolutePath().toString()));
+    words.add("serve");
+    Json configured = Configurations.read(session, Optional.empty(), Map.of()).json();
+    flag(words, configured, "data_dir", "--data-dir", absolute(directory.data()));
+    if (!socket.equals(directory.socket()) || set(configured, "socket")) {
+      flag(words, configured, "socket", "--socket", absolute(socket));
+    }
     return words;
+  }
+
+  /** Only where the configuration says something else: 'config show' names the source of each. */
+  private static void flag(
+      List<String> words, Json configured, String key, String flag, String value) {
+    boolean same = configured.at(key).at("value").string().filter(value::equals).isPresent();
+    if (!same) {
+      words.addAll(List.of(flag, value));
+    }
+  }
+
+  private static boolean set(Json configured, String key) {
+    return configured.at(key).at("value").string().filter(text -> !text.isEmpty()).isPresent();
+  }
+
+  private static String absolute(Path path) {
+    return path.toAbsolutePath().toString();
   }
 
   private long lengthOfLog() {

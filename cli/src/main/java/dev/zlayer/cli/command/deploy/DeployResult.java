@@ -37,6 +37,7 @@ final class DeployResult {
       }
       default -> {
         session.err().printf("zlayer: deployment '%s' failed%s%n", name, because(result));
+        rolledBack(result).forEach(session.err()::println);
         yield blame(result).exitCode();
       }
     };
@@ -50,10 +51,29 @@ final class DeployResult {
         .orElse(Blame.WORKLOAD);
   }
 
+  /** What serves instead of what failed. */
+  private static List<String> rolledBack(Json result) {
+    return result.at("status").at("services").items().stream()
+        .filter(service -> !service.at("rollout").at("rolled_back_to").isNull())
+        .map(
+            service ->
+                "%s was rolled back: revision %d serves, %d of %d ready"
+                    .formatted(
+                        service.at("name").string().orElse("?"),
+                        service.at("rollout").at("rolled_back_to").integer().orElse(0L),
+                        service.at("ready").integer().orElse(0L),
+                        service.at("wanted").integer().orElse(0L)))
+        .toList();
+  }
+
   private static String because(Json result) {
     Json reason = result.at("reason");
     String text =
-        reason.string().or(() -> reason.at("message").string()).map(t -> ": " + t).orElse("");
+        reason
+            .string()
+            .or(() -> reason.at("message").string())
+            .map(t -> ": " + result.at("service").string().map(s -> s + ": ").orElse("") + t)
+            .orElse("");
     List<String> lines =
         result.at("last_lines").items().isEmpty()
             ? reason.at("last_lines").strings()

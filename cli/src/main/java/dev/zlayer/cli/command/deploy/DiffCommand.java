@@ -5,6 +5,7 @@ import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.command.AnswerCommand;
 import dev.zlayer.cli.command.DeploymentFiles;
+import dev.zlayer.cli.print.DiffText;
 import dev.zlayer.cli.print.Style;
 import dev.zlayer.json.Json;
 import java.util.Optional;
@@ -34,39 +35,19 @@ public final class DiffCommand extends AnswerCommand {
   @Override
   protected int run(DaemonClient client) throws InterruptedException {
     var deployment = DeploymentFiles.load(session, Optional.ofNullable(file));
-    Json diff =
-        client.send(
-            "POST",
-            "/deployments/" + Query.segment(deployment.name()) + "/diff",
-            Query.of("directory", deployment.directory()),
-            DaemonClient.YAML,
-            deployment.content());
-    boolean changes =
-        items(diff, "changes").stream().anyMatch(change -> !text(change, "action").equals("keep"));
-    show(
-        diff,
-        () -> {
-          var lines = new StringBuilder();
-          items(diff, "changes").forEach(change -> lines.append(line(change)));
-          return lines.isEmpty() || !changes ? "nothing would change\n" : lines.toString();
-        });
+    Json diff = fetch(client, deployment);
+    boolean changes = DiffText.changes(diff);
+    show(diff, () -> DiffText.of(diff, Style.of(session.colours())));
     return changes && asCode ? 1 : 0;
   }
 
-  private String line(Json change) {
-    Style style = Style.of(session.colours());
-    String name = text(change, "service");
-    String fields = String.join(", ", change.at("fields").strings());
-    return switch (text(change, "action")) {
-      case "create" -> "+ %s%n".formatted(style.bold(name));
-      case "remove" -> "- %s%n".formatted(style.bold(name));
-      case "update" ->
-          "~ %s: %s%s%n"
-              .formatted(
-                  style.bold(name),
-                  fields,
-                  change.at("replaces").bool().orElse(true) ? " (replaces its containers)" : "");
-      default -> "  %s%n".formatted(name);
-    };
+  static Json fetch(DaemonClient client, DeploymentFiles.Loaded deployment)
+      throws InterruptedException {
+    return client.send(
+        "POST",
+        "/deployments/" + Query.segment(deployment.name()) + "/diff",
+        Query.of("directory", deployment.directory()),
+        DaemonClient.YAML,
+        deployment.content());
   }
 }

@@ -6,6 +6,8 @@ import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.command.AnswerCommand;
 import dev.zlayer.cli.command.DeploymentFiles;
 import dev.zlayer.cli.command.daemon.BackgroundDaemon;
+import dev.zlayer.cli.print.DiffText;
+import dev.zlayer.cli.print.Style;
 import dev.zlayer.error.Durations;
 import dev.zlayer.json.Json;
 import java.util.Optional;
@@ -23,6 +25,7 @@ import picocli.CommandLine.Parameters;
       "  zlayer up                          the only *.zlayer.yml in this directory",
       "  zlayer up shop.zlayer.yml --wait 5m",
       "  zlayer up - --no-wait < shop.zlayer.yml",
+      "  zlayer up --dry-run                what would change",
       "",
       "Starts a daemon in the background if none is running. ^C stops watching; the deployment",
       "continues. Exits with 0 when everything is ready, 3 if a service fails (its last",
@@ -37,6 +40,9 @@ public final class UpCommand extends AnswerCommand {
 
   @Option(names = "--no-wait", description = "Return once the daemon has accepted the file")
   private boolean noWait;
+
+  @Option(names = "--dry-run", description = "Show what would change, and change nothing")
+  private boolean dryRun;
 
   @Option(
       names = {"-q", "--quiet"},
@@ -58,6 +64,12 @@ public final class UpCommand extends AnswerCommand {
     var deployment = DeploymentFiles.load(session, Optional.ofNullable(file));
     String limit = Durations.print(Durations.parse(wait)).replace(" ", "");
     BackgroundDaemon.of(session).ensure(client, this::tell);
+    if (dryRun) {
+      Json diff = DiffCommand.fetch(client, deployment);
+      show(diff, () -> DiffText.of(diff, Style.of(session.colours())));
+      return 0;
+    }
+    warnOfAnotherDirectory(client, deployment);
     String path = "/deployments/" + Query.segment(deployment.name());
     Query query = Query.of("directory", deployment.directory());
     if (noWait) {
@@ -80,5 +92,19 @@ public final class UpCommand extends AnswerCommand {
       return 130;
     }
     return DeployResult.report(session, deployment.name(), result.get(), quiet || json);
+  }
+
+  /** Two projects with the same name would replace each other all the time. */
+  private void warnOfAnotherDirectory(DaemonClient client, DeploymentFiles.Loaded deployment)
+      throws InterruptedException {
+    for (Json known : items(client.get("/deployments"), "deployments")) {
+      String directory = text(known, "directory");
+      if (text(known, "name").equals(deployment.name())
+          && !directory.equals(deployment.directory().toString())) {
+        tell(
+            "warning: deployment '%s' was applied from %s before; this file replaces it"
+                .formatted(deployment.name(), directory));
+      }
+    }
   }
 }

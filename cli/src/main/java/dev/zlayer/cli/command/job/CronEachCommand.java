@@ -26,7 +26,7 @@ abstract class CronEachCommand extends AnswerCommand {
         names,
         name -> {
           Json answer = client.post("/cron" + JobName.parse(name).path() + "/" + verb, Query.NONE);
-          show(answer, () -> answer.at("id").string().orElse(name) + "\n");
+          show(answer, () -> answer.at("name").string().orElse(name) + "\n");
         });
   }
 }

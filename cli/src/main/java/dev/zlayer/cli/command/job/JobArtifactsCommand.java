@@ -42,7 +42,9 @@ public final class JobArtifactsCommand extends AnswerCommand {
   @Parameters(
       index = "0",
       paramLabel = "EXECUTION|JOB",
-      description = "Execution id, deployment/job, or a job without a deployment")
+      description =
+          "Execution as deployment/job/number or id; deployment/job, or a job without a"
+              + " deployment, is its last one")
   private String name = "";
 
   @Parameters(index = "1", arity = "0..1", paramLabel = "PATH", description = "Artifact path")

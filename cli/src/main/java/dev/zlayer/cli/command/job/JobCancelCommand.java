@@ -4,6 +4,7 @@ import dev.zlayer.cli.Session;
 import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.command.ClientCommand;
+import dev.zlayer.cli.command.job.JobStatusCommand.Executions;
 import dev.zlayer.json.Json;
 import java.util.List;
 import java.util.Optional;
@@ -18,7 +19,10 @@ public final class JobCancelCommand extends ClientCommand {
       description = "Do not print anything")
   private boolean quiet;
 
-  @Parameters(paramLabel = "EXECUTION", arity = "1..*", description = "Execution ids")
+  @Parameters(
+      paramLabel = "EXECUTION",
+      arity = "1..*",
+      description = "Executions, as deployment/job/number or id")
   private List<String> ids = List.of();
 
   public JobCancelCommand(Session session) {
@@ -30,7 +34,7 @@ public final class JobCancelCommand extends ClientCommand {
     return forEach(
         ids,
         id -> {
-          Json execution = client.post("/executions/" + Query.segment(id) + "/cancel", Query.NONE);
+          Json execution = client.post(Executions.path(id) + "/cancel", Query.NONE);
           boolean late =
               execution.at("finished").string().isPresent()
                   && !execution.at("status").string().equals(Optional.of("cancelled"));

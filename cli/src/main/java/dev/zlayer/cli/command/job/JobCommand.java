@@ -16,6 +16,7 @@ public final class JobCommand {
         .with("queue", JobQueueCommand::new)
         .with("artifacts", JobArtifactsCommand::new)
         .with("rm", JobRemoveCommand::new)
-        .with("cancel", JobCancelCommand::new);
+        .with("cancel", JobCancelCommand::new)
+        .with("retry", JobRetryCommand::new);
   }
 }

@@ -37,7 +37,9 @@ public final class JobLogsCommand extends ClientCommand {
 
   @Parameters(
       paramLabel = "EXECUTION|JOB",
-      description = "Execution id, deployment/job, or a job without a deployment")
+      description =
+          "Execution as deployment/job/number or id; deployment/job, or a job without a"
+              + " deployment, is its last one")
   private String name = "";
 
   public JobLogsCommand(Session session) {

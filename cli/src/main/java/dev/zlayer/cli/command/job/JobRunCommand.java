@@ -26,7 +26,7 @@ import picocli.CommandLine.Parameters;
     footer = {
       "",
       "Examples:",
-      "  zlayer job run shop/report                  prints the execution's id",
+      "  zlayer job run shop/report                  prints the execution, as shop/report/12",
       "  zlayer job run --wait shop/report           output, then the job's own exit code",
       "  zlayer job run -e DAY=monday shop/report -- --verbose",
       "  zlayer job run -f report.yml --wait         registers the job 'report', then runs it",
@@ -105,12 +105,13 @@ public final class JobRunCommand extends AnswerCommand {
     JobName name = file == null ? known() : registered(client, file);
     Json created = client.post("/jobs" + name.path() + "/executions", Query.NONE, request());
     String id = created.at("id").string().orElseThrow();
+    String execution = created.at("name").string().orElse(id);
     if (!wait) {
-      show(created, () -> id + "\n");
+      show(created, () -> execution + "\n");
       return 0;
     }
     if (!quiet && !json) {
-      tell("execution " + id + " of " + name);
+      tell("execution " + execution);
     }
     var watch = new ExecutionWatch(session, client, reconnecting(client));
     Json ended = watch.toItsEnd(id, json);

@@ -2,6 +2,7 @@ package dev.zlayer.cli.command.job;
 
 import dev.zlayer.cli.Session;
 import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.client.DaemonProblem;
 import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.command.AnswerCommand;
 import dev.zlayer.cli.print.JobTables;
@@ -23,7 +24,9 @@ import picocli.CommandLine.Parameters;
 public final class JobStatusCommand extends AnswerCommand {
   @Parameters(
       paramLabel = "EXECUTION|JOB",
-      description = "Execution id, deployment/job, or a job without a deployment")
+      description =
+          "Execution as deployment/job/number or id; deployment/job, or a job without a"
+              + " deployment, is its last one")
   private String name = "";
 
   public JobStatusCommand(Session session) {
@@ -39,13 +42,28 @@ public final class JobStatusCommand extends AnswerCommand {
     return 0;
   }
 
-  /** Finds executions by id, or the newest by the name of the job. */
+  /** Finds executions by name or id, or the newest by the name of the job. */
   static final class Executions {
     private static final Pattern EXECUTION = Pattern.compile("[0-9a-z]{26}");
 
     private Executions() {}
 
+    /** Where the daemon finds it; a slash separates the parts of a name, not of a path. */
+    static String path(String name) {
+      return "/executions/" + Query.segment(name.replace('/', ':'));
+    }
+
     static Json find(DaemonClient client, String name) throws InterruptedException {
+      if (name.matches(".+/\\d+")) {
+        try {
+          return client.get(path(name));
+        } catch (DaemonProblem problem) {
+          if (!problem.notFound() || name.indexOf('/') != name.lastIndexOf('/')) {
+            throw problem;
+          }
+          // a job whose name is a number
+        }
+      }
       JobName job = JobName.parse(name);
       List<Json> newest =
           items(

@@ -413,4 +413,25 @@ class ContainerVerbsIT {
     assertThat(ok("daemon", "status")).contains("running     yes");
     assertThat(cli.run("daemon", "start").err()).contains("already running");
   }
+
+  @Test
+  void attachedWithoutATerminalItIsLeftByTheThirdInterrupt() throws Exception {
+    ok("run", "-d", "-it", "--name", "deaf", "--network", "none", "bb:1", "sh");
+    Process attached =
+        Processes.start(Command.of(daemon.process("attach", "deaf")).withEnv(daemon.env()));
+    try {
+      Awaitility.await()
+          .atMost(Duration.ofSeconds(60))
+          .until(
+              () -> {
+                Processes.run(
+                    Command.of("kill", "-INT", Long.toString(attached.pid())),
+                    Deadline.after(Duration.ofSeconds(10)));
+                return !attached.isAlive();
+              });
+    } finally {
+      attached.destroyForcibly();
+    }
+    assertThat(ok("ps")).contains("deaf");
+  }
 }

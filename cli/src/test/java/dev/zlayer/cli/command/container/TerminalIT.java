@@ -201,4 +201,22 @@ class TerminalIT {
     }
     daemon.ok("rm", "-f", "host");
   }
+
+  @Test
+  void whoPrunesIsAsked() throws Exception {
+    daemon.ok("run", "--name", "spent", "--network", "none", "bb:1", "true");
+    try (var person = at("container", "prune")) {
+      person.awaitText("Remove these? [y/N]");
+      assertThat(person.screen()).contains("container spent");
+      person.type("n\r");
+      assertThat(person.exitCode()).isEqualTo(1);
+    }
+    assertThat(daemon.ok("ps", "--all")).contains("spent");
+    try (var person = at("container", "prune")) {
+      person.awaitText("Remove these? [y/N]");
+      person.type("y\r");
+      assertThat(person.exitCode()).isZero();
+    }
+    assertThat(daemon.ok("ps", "--all")).doesNotContain("spent");
+  }
 }

@@ -57,6 +57,9 @@ class DaemonLifecycleIT {
         .allSatisfy(
             result -> assertThat(result.result().code()).as(result.result().err()).isZero());
     assertThat(daemon.cli().run("daemon", "status").code()).isZero();
+    assertThat(daemon.json("config", "show", "--json").at("data_dir").at("source").string())
+        .as("not a flag that nobody gave")
+        .contains("variable ZLAYER_DATA_DIR");
   }
 
   @Test

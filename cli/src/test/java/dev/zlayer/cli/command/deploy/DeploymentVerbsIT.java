@@ -10,6 +10,7 @@ import dev.zlayer.json.Json;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
 import java.io.IOException;
+import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -163,6 +164,7 @@ class DeploymentVerbsIT {
     assertThat(run.err()).contains("second\n").contains("failed with exit code 5");
 
     String id = ok("job", "run", "demo/report").strip();
+    assertThat(id).matches("demo/report/\\d+");
     assertThat(cli.run("job", "logs", "-f", id).code()).isZero();
     Awaitility.await()
         .atMost(Duration.ofSeconds(40))
@@ -173,8 +175,23 @@ class DeploymentVerbsIT {
         .contains("completed (0)");
     assertThat(ok("job", "ls")).contains("demo/report").contains("completed (0)");
 
+    String failed = ok("job", "run", "-e", "CODE=6", "demo/report").strip();
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(40))
+        .until(() -> ok("job", "status", failed).contains("failed (6)"));
+    String again = ok("job", "retry", failed).strip();
+    assertThat(again).matches("demo/report/\\d+").isNotEqualTo(failed);
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(40))
+        .until(() -> ok("job", "status", again).contains("failed (6)")); // with the same variables
+
     String slow = ok("job", "run", "-e", "PAUSE=300", "demo/report").strip();
+    assertThat(cli.run("job", "retry", slow).err()).contains("has not ended");
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(40))
+        .until(() -> ok("ps").contains(slow + " ")); // under the name of its execution
     ok("job", "cancel", slow);
+    assertThat(ok("job", "status", slow)).containsPattern("status +cancell(ing|ed)");
     Awaitility.await()
         .atMost(Duration.ofSeconds(40))
         .until(() -> ok("job", "status", slow).contains("cancelled"));
@@ -183,6 +200,11 @@ class DeploymentVerbsIT {
     ok("cron", "disable", "demo/tick");
     assertThat(ok("cron", "ls")).contains("disabled");
     ok("cron", "enable", "demo/tick");
+    ok("cron", "pause", "demo/tick");
+    assertThat(ok("cron", "ls")).contains("disabled");
+    ok("cron", "resume", "demo/tick");
+    assertThat(ok("cron", "ls")).contains("enabled");
+    ok("cron", "trigger", "demo/tick");
     String now = ok("cron", "run", "demo/tick").strip();
     Awaitility.await()
         .atMost(Duration.ofSeconds(40))
@@ -244,5 +266,124 @@ class DeploymentVerbsIT {
     assertThat(ok("logs", "-p", "demo/bad/2")).isEmpty();
     assertThat(cli.run("logs", "-p", "demo").err()).contains("needs deployment/service");
     ok("secret", "rm", "pw");
+  }
+
+  @Test
+  void aFailedUpdateNamesTheServiceAndWhatServesInstead() throws Exception {
+    write(FILE);
+    ok("up", "--quiet");
+    String broken = FILE.replace("echo serving; exec sleep 1000", "echo broken; exit 9");
+    write(broken);
+
+    CliFixture.Result up = cli.run("up");
+
+    assertThat(up.code()).isEqualTo(3);
+    assertThat(up.err())
+        .contains("deployment 'demo' failed: web: exit code 9; last output:\n  broken\n")
+        .contains("web was rolled back: revision 1 serves, 2 of 2 ready")
+        .doesNotContain("3 of 2");
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(40))
+        .untilAsserted(
+            () ->
+                assertThat(ok("status", "demo"))
+                    .contains("degraded", "web: revision 2 was rolled back to 1: exit code 9"));
+    String wanted = "~ command[2]: echo serving; exec sleep 1000 -> echo broken; exit 9";
+    assertThat(ok("diff")).contains("~ web", "it runs revision 1", wanted);
+    assertThat(ok("up", "--dry-run")).contains(wanted);
+    assertThat(cli.run("up").err()).as("tried again").contains("web: exit code 9");
+
+    write(FILE.replace("serving", "better"));
+    CliFixture.Result better = cli.run("up");
+    assertThat(better.code()).as(better.err()).isZero();
+    assertThat(better.err())
+        .doesNotContain("exit code 9", "3 of 2")
+        .contains("web: running, 2 of 2 ready\n");
+    assertThat(ok("status", "demo")).doesNotContain("exit code 9");
+    assertThat(daemon.json("revisions", "demo", "--json").items()).hasSize(3);
+  }
+
+  @Test
+  void valuesAreComparedAndADryRunChangesNothing() throws Exception {
+    write(FILE);
+    ok("up", "--quiet");
+    String other =
+        FILE.replace("stop_grace_period: 1s", "env: {A: b}").replace("replicas: 2", "replicas: 1");
+    write(other.replace("  tick:", "  tock:"));
+
+    assertThat(ok("up", "--dry-run"))
+        .contains("- tick", "+ tock", "~ web (replaces its containers)")
+        .contains("    + env: {A: b}\n", "    - stop_grace_period: 1s\n")
+        .contains("    ~ scale.replicas: 2 -> 1\n");
+    assertThat(cli.run("diff", "--exit-code").code()).isEqualTo(1);
+    assertThat(daemon.json("revisions", "demo", "--json").items()).hasSize(1);
+  }
+
+  @Test
+  void whatIsNoLongerInTheFileIsRemovedAndAnotherDirectoryIsNamed() throws Exception {
+    write(FILE);
+    ok("up", "--quiet");
+    Path other = Files.createDirectories(directory.resolve("other")).resolve("demo.zlayer.yml");
+    Files.writeString(other, FILE.replace("  web:", "  shop:"));
+
+    CliFixture.Result up = cli.run("up", other.toString());
+
+    assertThat(up.code()).as(up.err()).isZero();
+    assertThat(up.err())
+        .contains("warning: deployment 'demo' was applied from " + directory + " before")
+        .contains("'demo' is ready");
+    assertThat(ok("ps", "demo")).contains("demo/shop/1").doesNotContain("demo/web");
+    assertThat(cli.run("up", other.toString()).err()).doesNotContain("warning");
+  }
+
+  @Test
+  void replicasAreListedWithEndpointsAndRestartsAndWithoutGenerations() throws Exception {
+    int port;
+    try (var free = new ServerSocket(0)) {
+      port = free.getLocalPort();
+    }
+    write(
+        FILE.replace("exec sleep 1000", "exec httpd -f -p 80")
+            .replace(
+                "    stop_signal: SIGKILL",
+                "    stop_signal: SIGKILL\n    endpoints: [{name: a, protocol: http, port: "
+                    + port
+                    + ", target_port: 80}]"));
+    ok("up", "--quiet");
+    assertThat(ok("ps").lines().skip(1))
+        .allMatch(line -> line.matches("demo/web/[12] .* 0 .*internal " + port + "->80/http"));
+
+    ok("kill", "demo/web/1");
+
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(40))
+        .until(() -> ok("ps").lines().anyMatch(l -> l.matches("demo/web/1 .*running.* 1 .*")));
+    assertThat(ok("logs", "demo/web")).contains("demo/web/1 | ").doesNotContain("@");
+    assertThat(ok("events")).contains("replica.exited demo/web/1 ").doesNotContain("/1@");
+  }
+
+  @Test
+  void aWholeDeploymentIsStoppedStartedAndRestarted() throws Exception {
+    write(FILE);
+    ok("up", "--quiet");
+    assertThat(ok("stop", "demo")).isEqualTo("demo\n");
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(40))
+        .until(() -> ok("ps", "--quiet", "demo").isEmpty());
+    assertThat(ok("status")).containsPattern("demo +stopped");
+
+    ok("start", "demo");
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(40))
+        .until(() -> ok("status", "demo").contains("2/2"));
+    String before = ok("ps", "--quiet", "demo");
+    ok("restart", "demo");
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(40))
+        .until(
+            () ->
+                ok("ps", "--quiet", "demo").lines().noneMatch(before::contains)
+                    && ok("status", "demo").contains("2/2"));
+    assertThat(cli.run("stop", "none").err()).contains("container 'none' not found");
   }
 }

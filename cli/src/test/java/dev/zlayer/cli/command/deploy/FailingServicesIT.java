@@ -66,8 +66,7 @@ class FailingServicesIT {
     CliFixture.Result logs = cli.run("logs", "demo/bad");
     assertThat(logs.code()).as(logs.err()).isZero();
     assertThat(logs.out()).contains("no such table\n");
-    assertThat(daemon.ok("ps", "-a", "demo/bad"))
-        .containsPattern("demo/bad/1@\\d+ .*\\(exit code 4\\)");
+    assertThat(daemon.ok("ps", "-a", "demo/bad")).containsPattern("demo/bad/1 .*\\(exit code 4\\)");
     assertThat(daemon.json("ps", "-a", "--json", "demo/late").items())
         .anySatisfy(one -> assertThat(one.at("status").string()).contains("exit code 5"));
     assertThat(daemon.ok("ps", "demo")).doesNotContain("exit code");

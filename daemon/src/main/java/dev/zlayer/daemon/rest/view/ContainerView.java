@@ -5,6 +5,9 @@ import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerStatus;
 import dev.zlayer.daemon.standalone.StandaloneContainers;
 import dev.zlayer.engine.health.HealthState;
+import dev.zlayer.engine.health.HealthStatus;
+import dev.zlayer.engine.service.ReplicaStatus;
+import dev.zlayer.engine.service.ServiceStatus;
 import dev.zlayer.oci.Digest;
 import java.net.InetAddress;
 import java.time.Instant;
@@ -21,6 +24,7 @@ import java.util.OptionalLong;
  * @param name for people: its own for a standalone one, else {@code deployment/service/replica}
  * @param state created, running, paused, stopping, exited or unknown
  * @param health of a replica that is checked: starting, healthy or unhealthy
+ * @param endpoints of its service that forward to it
  */
 public record ContainerView(
     String id,
@@ -42,6 +46,7 @@ public record ContainerView(
     OptionalLong pid,
     Optional<InetAddress> ip,
     List<PortView> ports,
+    List<DeploymentView.EndpointView> endpoints,
     int restarts,
     String runtime,
     Map<String, String> labels) {
@@ -60,7 +65,25 @@ public record ContainerView(
     }
   }
 
-  public static ContainerView of(ContainerDetails details, Optional<HealthState> health) {
+  /**
+   * What its service knows of a replica.
+   *
+   * @param restarts of this replica, whatever containers it had
+   */
+  public record Replica(
+      Optional<HealthState> health, List<DeploymentView.EndpointView> endpoints, int restarts) {
+    public static Replica of(ServiceStatus service, ReplicaStatus replica) {
+      return new Replica(
+          replica.health().map(HealthStatus::state),
+          service.endpoints().stream()
+              .filter(one -> one.targetRole().map(replica.id().role()::equals).orElse(true))
+              .map(DeploymentView.EndpointView::of)
+              .toList(),
+          replica.restarts());
+    }
+  }
+
+  public static ContainerView of(ContainerDetails details, Optional<Replica> replica) {
     ContainerId id = details.id();
     ContainerStatus status = details.status();
     return new ContainerView(
@@ -75,7 +98,7 @@ public record ContainerView(
         details.imageDigest(),
         details.command(),
         status.phase().name().toLowerCase(Locale.ROOT),
-        health,
+        replica.flatMap(Replica::health),
         status instanceof ContainerStatus.Exited(var outcome)
             ? Optional.of(OutcomeView.of(outcome))
             : Optional.empty(),
@@ -87,7 +110,8 @@ public record ContainerView(
         pid(status),
         details.ip(),
         PortView.of(details.ports()),
-        details.restarts(),
+        replica.map(Replica::endpoints).orElse(List.of()),
+        replica.map(Replica::restarts).orElseGet(details::restarts),
         details.runtime(),
         details.spec().labels());
   }

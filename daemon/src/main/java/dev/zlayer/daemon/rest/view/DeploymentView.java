@@ -7,6 +7,7 @@ import dev.zlayer.engine.health.HealthStatus;
 import dev.zlayer.engine.service.Failure;
 import dev.zlayer.engine.service.ReplicaStatus;
 import dev.zlayer.engine.service.RolloutStatus;
+import dev.zlayer.engine.service.ServiceState;
 import dev.zlayer.engine.service.ServiceStatus;
 import dev.zlayer.oci.Digest;
 import dev.zlayer.spec.network.EndpointSpec;
@@ -36,7 +37,7 @@ public record DeploymentView(
   public static DeploymentView of(DeploymentStatus status) {
     return new DeploymentView(
         status.name(),
-        lower(status.state()),
+        state(status),
         status.revision(),
         status.createdAt(),
         status.updatedAt(),
@@ -44,6 +45,16 @@ public record DeploymentView(
         status.services().stream().map(ServiceView::of).toList(),
         status.jobs().stream().map(JobView::of).toList(),
         status.problem());
+  }
+
+  /** One whose services were all stopped by somebody does not run. */
+  private static String state(DeploymentStatus status) {
+    boolean stopped =
+        status.state() == DeploymentStatus.State.RUNNING
+            && !status.services().isEmpty()
+            && status.services().stream()
+                .allMatch(service -> service.state() == ServiceState.STOPPED);
+    return stopped ? "stopped" : lower(status.state());
   }
 
   private static String lower(Enum<?> constant) {
@@ -82,11 +93,16 @@ public record DeploymentView(
     }
   }
 
-  /** A door of a service. */
-  public record EndpointView(String name, String protocol, int port, String expose) {
+  /** An endpoint of a service. */
+  public record EndpointView(
+      String name, String protocol, int port, int targetPort, String expose) {
     static EndpointView of(EndpointSpec spec) {
       return new EndpointView(
-          spec.name(), lower(spec.protocol()), spec.port(), lower(spec.expose()));
+          spec.name(),
+          lower(spec.protocol()),
+          spec.port(),
+          spec.containerPort(),
+          lower(spec.expose()));
     }
   }
 
@@ -110,7 +126,7 @@ public record DeploymentView(
       Optional<Failure> lastError) {
     static ReplicaView of(ReplicaStatus status) {
       return new ReplicaView(
-          status.id().toString(),
+          status.id().path(),
           status.id().runtimeName(),
           status.id().role(),
           status.id().replica(),

@@ -18,6 +18,7 @@ import java.util.OptionalInt;
 /**
  * One execution of a job.
  *
+ * @param name what people call it: deployment/job/number
  * @param status pending, initializing, running, completed, failed or cancelled
  * @param code as a shell shows it, when its process has ended
  * @param trigger cli, endpoint, scheduler or internal
@@ -26,6 +27,7 @@ import java.util.OptionalInt;
  */
 public record ExecutionView(
     ExecutionId id,
+    String name,
     JobKey job,
     String status,
     OptionalInt code,
@@ -59,6 +61,7 @@ public record ExecutionView(
         execution.attempts().isEmpty() ? Optional.empty() : execution.attempt().exit();
     return new ExecutionView(
         execution.id(),
+        execution.name(),
         execution.job(),
         status.word(),
         status.exitCode(),

@@ -10,7 +10,6 @@ import dev.zlayer.container.ProcessSpec;
 import dev.zlayer.container.Resources;
 import dev.zlayer.container.SecuritySpec;
 import dev.zlayer.container.StopSpec;
-import dev.zlayer.engine.health.HealthState;
 import dev.zlayer.oci.Platform;
 import java.nio.file.Path;
 import java.util.List;
@@ -58,10 +57,10 @@ public record InspectView(
     }
   }
 
-  public static InspectView of(ContainerDetails details, Optional<HealthState> health) {
+  public static InspectView of(ContainerDetails details, Optional<ContainerView.Replica> replica) {
     ContainerSpec spec = details.spec();
     return new InspectView(
-        ContainerView.of(details, health),
+        ContainerView.of(details, replica),
         spec.platform(),
         ProcessView.of(spec.process()),
         spec.fileSystem(),

@@ -1,0 +1,14 @@
+package dev.zlayer.cli.command.system;
+
+import dev.zlayer.cli.command.Group;
+
+/** The verbs about disk usage. */
+public final class SystemCommand {
+  private SystemCommand() {}
+
+  public static Group group() {
+    return new Group("system", "Show disk usage and remove what is not used")
+        .with("df", SystemDfCommand::new)
+        .with("prune", SystemPruneCommand::new);
+  }
+}
