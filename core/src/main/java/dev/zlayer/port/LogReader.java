@@ -18,6 +18,14 @@ public interface LogReader extends AutoCloseable {
     return next();
   }
 
+  /**
+   * Whether output right before the record that was given last is missing, or may be: rotation
+   * dropped it.
+   */
+  default boolean gap() {
+    return false;
+  }
+
   @Override
   void close();
 }

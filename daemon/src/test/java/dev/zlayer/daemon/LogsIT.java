@@ -10,6 +10,7 @@ import java.io.BufferedReader;
 import java.io.ByteArrayOutputStream;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.Base64;
 import java.util.List;
 import java.util.Optional;
@@ -71,6 +72,45 @@ class LogsIT {
         IntStream.rangeClosed(1, 50000).mapToObj(i -> i + "\n").collect(Collectors.joining());
     assertThat(output).isEqualTo(expected);
     rest.delete("/containers/long").expect(204);
+  }
+
+  /** Where rotation has dropped output, whoever reads is told, in every format that can. */
+  @Test
+  void whatRotationDroppedIsNeverSilent() throws Exception {
+    String file =
+        """
+        version: v1
+        deployment: much
+        services:
+          printer:
+            image: {name: %s, pull_policy: never}
+            command: [sh, -c, "seq 100000; exec sleep 1000"]
+            stop_grace_period: 1s
+            logs: {max_size_bytes: 192Ki}
+        """
+            .formatted(Node.IMAGE);
+    rest.put("/deployments/much?directory=/", file.getBytes(StandardCharsets.UTF_8)).expect(202);
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(30))
+        .untilAsserted(
+            () -> assertThat(rest.get("/containers?deployment=much").json().items()).hasSize(1));
+    Json printer = rest.get("/containers?deployment=much").json().items().getFirst();
+    String logs = "/containers/%s/logs".formatted(printer.at("id").string().orElseThrow());
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(30))
+        .untilAsserted(() -> assertThat(rest.get(logs + "?tail=1").text()).contains("\"100000\""));
+    List<Json> lines = rest.get(logs).lines();
+    assertThat(lines.getFirst().at("text").string().orElseThrow()).isNotEqualTo("1");
+    assertThat(lines.getFirst().at("gap").bool()).contains(true);
+    assertThat(rest.get(logs + "?tail=2").lines())
+        .hasSize(2)
+        .noneMatch(line -> line.at("gap").bool().orElse(false));
+    byte[] frames = rest.bytes(logs + "?format=frames");
+    assertThat(frames[12] & 8).isEqualTo(8);
+    rest.delete("/deployments/much").expect(202);
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(30))
+        .until(() -> rest.get("/deployments/much").status() == 404);
   }
 
   /** Text, and base64 where it is none; a line end only where there was one. */

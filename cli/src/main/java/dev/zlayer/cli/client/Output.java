@@ -10,9 +10,11 @@ import java.util.Optional;
  * A piece of output as the daemon tells it.
  *
  * @param partial no line end followed
+ * @param gap output before it is missing, or may be
  */
 @SuppressWarnings("ArrayRecordComponent") // bytes to hand over, never compared
-public record Output(Optional<Instant> time, boolean stderr, byte[] bytes, boolean partial) {
+public record Output(
+    Optional<Instant> time, boolean stderr, byte[] bytes, boolean partial, boolean gap) {
   static final String STDERR = "stderr";
 
   public static Output of(Json json) {
@@ -25,6 +27,7 @@ public record Output(Optional<Instant> time, boolean stderr, byte[] bytes, boole
         json.at("time").string().map(Instant::parse),
         json.at("stream").string().filter(STDERR::equals).isPresent(),
         bytes,
-        json.at("partial").bool().orElse(false));
+        json.at("partial").bool().orElse(false),
+        json.at("gap").bool().orElse(false));
   }
 }

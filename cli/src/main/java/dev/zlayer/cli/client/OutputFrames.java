@@ -15,6 +15,7 @@ public final class OutputFrames implements AutoCloseable {
   private static final int STDERR = 1;
   private static final int PARTIAL = 2;
   private static final int PROBLEM = 4;
+  private static final int GAP = 8;
 
   private final HttpResponse response;
   private final BufferedInputStream buffered;
@@ -54,7 +55,12 @@ public final class OutputFrames implements AutoCloseable {
         throw new DaemonProblem(JsonText.parse(content));
       }
       return Optional.of(
-          new Output(Optional.of(time), (flags & STDERR) != 0, content, (flags & PARTIAL) != 0));
+          new Output(
+              Optional.of(time),
+              (flags & STDERR) != 0,
+              content,
+              (flags & PARTIAL) != 0,
+              (flags & GAP) != 0));
     } catch (IOException e) {
       if (Thread.interrupted()) {
         throw new InterruptedException("reading was interrupted");

@@ -95,6 +95,11 @@ public final class LogPrinter {
     /** Prints it with the next {@link #flush}. */
     public void put(Output piece) {
       synchronized (LogPrinter.this) {
+        if (piece.gap()) {
+          err.println(
+              "zlayer: %soutput before this point is missing or may be: the log was rotated"
+                  .formatted(name.isEmpty() ? "" : name + ": "));
+        }
         (piece.stderr() ? stderr : stdout).print(this, piece);
       }
     }

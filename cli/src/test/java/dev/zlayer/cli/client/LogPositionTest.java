@@ -11,7 +11,8 @@ import org.junit.jupiter.api.Test;
 
 class LogPositionTest {
   private static Output line(long second, String text) {
-    return new Output(Optional.of(Instant.ofEpochSecond(second)), false, text.getBytes(), false);
+    return new Output(
+        Optional.of(Instant.ofEpochSecond(second)), false, text.getBytes(), false, false);
   }
 
   @Test

@@ -3,10 +3,14 @@ package dev.zlayer.cli.print;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.zlayer.cli.client.Output;
 import dev.zlayer.oci.Digest;
 import dev.zlayer.port.PullEvent;
 import dev.zlayer.port.PullEvent.Step;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
 import java.time.Instant;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -80,5 +84,22 @@ class PrintTest {
         .contains("downloading [############            ] 1.0 KiB of 2.0 KiB")
         .contains("\033[2A")
         .endsWith("\033[J1 of 1 layers, 2.0 KiB of 2.0 KiB\n");
+  }
+
+  @Test
+  void aGapInALogIsReportedOnStandardErrorOnly() {
+    var out = new ByteArrayOutputStream();
+    var err = new ByteArrayOutputStream();
+    var printer = new LogPrinter(new PrintStream(out), new PrintStream(err), false, false);
+    byte[] line = {'a'};
+    printer.source().print(new Output(Optional.empty(), false, line, false, true));
+    printer.source("web").print(new Output(Optional.empty(), false, line, false, true));
+    assertThat(out.toString()).isEqualTo("a\nweb | a\n");
+    assertThat(err.toString())
+        .isEqualTo(
+            """
+            zlayer: output before this point is missing or may be: the log was rotated
+            zlayer: web: output before this point is missing or may be: the log was rotated
+            """);
   }
 }

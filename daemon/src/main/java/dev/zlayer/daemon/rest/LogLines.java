@@ -34,12 +34,15 @@ final class LogLines {
       String stream,
       @Doc("Without the line end.") Optional<String> text,
       @Doc("In base64, instead of text, when it is not UTF-8.") Optional<String> bytes,
-      @Doc("True when no line end follows it; absent otherwise.") Optional<Boolean> partial) {}
+      @Doc("True when no line end follows it; absent otherwise.") Optional<Boolean> partial,
+      @Doc("True when output before it is missing, or may be, since the log was rotated.")
+          Optional<Boolean> gap) {}
 
   private static final int BUFFER = 64 << 10;
   private static final int STDERR = 1;
   private static final int PARTIAL = 2;
   private static final int PROBLEM = 4;
+  private static final int GAP = 8;
 
   private LogLines() {}
 
@@ -54,7 +57,7 @@ final class LogLines {
         .with(
             "format",
             "raw for the bytes alone; frames for binary records: seconds (8 bytes), nanoseconds"
-                + " (4), flags (1: stderr 1, partial 2, problem 4), length (4), content.")
+                + " (4), flags (1: stderr 1, partial 2, problem 4, gap 8), length (4), content.")
         .streams(Line.class, "Lines, long or unfinished ones in parts.");
   }
 
@@ -97,7 +100,7 @@ final class LogLines {
     return new ApiResponse.Lines(
         out -> {
           out.flush();
-          pass(reader, out::flush, line -> out.add(json(line)));
+          pass(reader, out::flush, line -> out.add(json(line, reader.gap())));
         });
   }
 
@@ -112,7 +115,8 @@ final class LogLines {
           out::flush,
           line -> {
             int stream = line.stream() == LogRecord.Stream.STDERR ? STDERR : 0;
-            frame(out, line.time(), stream | (line.partial() ? PARTIAL : 0), line.bytes());
+            int flags = stream | (line.partial() ? PARTIAL : 0) | (reader.gap() ? GAP : 0);
+            frame(out, line.time(), flags, line.bytes());
           });
     } catch (AgentException e) {
       byte[] problem = JsonText.bytes(ProblemDocument.of(e).json(call.id()));
@@ -162,10 +166,11 @@ final class LogLines {
     }
   }
 
-  private static Json json(LogRecord line) {
+  private static Json json(LogRecord line, boolean gap) {
     return ExecLines.output(line.stream().name().toLowerCase(Locale.ROOT), line.bytes())
         .put("time", line.time())
         .putIf("partial", Optional.of(true).filter(_ -> line.partial()))
+        .putIf("gap", Optional.of(true).filter(_ -> gap))
         .build();
   }
 }

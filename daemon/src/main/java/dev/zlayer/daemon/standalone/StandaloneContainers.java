@@ -284,6 +284,11 @@ public final class StandaloneContainers implements AutoCloseable {
       }
 
       @Override
+      public boolean gap() {
+        return reader.gap();
+      }
+
+      @Override
       public void close() {
         reader.close();
         if (open.getAndSet(false)) {

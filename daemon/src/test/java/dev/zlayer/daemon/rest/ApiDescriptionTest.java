@@ -9,8 +9,11 @@ import dev.zlayer.daemon.rest.doc.OpenApi;
 import dev.zlayer.json.Json;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 
@@ -53,6 +56,30 @@ class ApiDescriptionTest {
       }
     }
     assertThat(described).isEqualTo(routed).hasSizeGreaterThan(60);
+  }
+
+  /** A program reads answers: what lasts some time is ISO 8601, or a number with its unit. */
+  @Test
+  void durationsInAnswersAreNeverProse() {
+    assertThat(ViewJson.of(Duration.ofMillis(90_500))).isEqualTo(Json.of("PT1M30.5S"));
+    assertThat(ViewJson.of(Optional.of(Duration.ofDays(2)))).isEqualTo(Json.of("PT48H"));
+    var named = new TreeMap<String, Json>();
+    OpenApi.of(resources(), "1").at("components").at("schemas").members().entrySet().stream()
+        .filter(schema -> !schema.getKey().endsWith("Spec")) // those are sent
+        .forEach(
+            schema ->
+                schema
+                    .getValue()
+                    .at("properties")
+                    .members()
+                    .forEach((name, type) -> named.put(schema.getKey() + "." + name, type)));
+    assertThat(named.keySet()).anyMatch(name -> name.endsWith("StepView.took"));
+    named.forEach(
+        (name, type) -> {
+          if (name.matches(".*\\.(.*_)?(took|duration|elapsed|uptime|latency|pause|delay)")) {
+            assertThat(type.at("format").string()).as(name).contains("duration");
+          }
+        });
   }
 
   @Test

@@ -257,7 +257,7 @@ final class JobStateMachine {
           ledger.put(execution.again(Saturating.plus(now, pause)));
           ledger.note(
               new JobEvent("job.retry", execution, now)
-                  .with("pause", Durations.print(pause))
+                  .with("pause", pause)
                   .with("error", execution.attempt().error())
                   .with("exit", execution.attempt().exit().map(exit -> exit.text()))
                   .build());

@@ -27,6 +27,9 @@ final class OutputCapture {
     for (var record = reader.next(); record.isPresent(); record = reader.next()) {
       bytes += record.get().length();
       size += OutputCodec.size(record.get());
+      if (reader.gap()) {
+        size += OutputCodec.size(gap(record.get()));
+      }
     }
     this.total = bytes;
     this.records = size;
@@ -59,6 +62,9 @@ final class OutputCapture {
           out.write(mark(record, total - kept - Math.min(half, total - at)));
         }
       }
+      if (reader.gap()) {
+        out.write(gap(record));
+      }
       out.write(record);
       kept += record.length();
       at = end;
@@ -67,6 +73,12 @@ final class OutputCapture {
 
   Attempt.Output output() {
     return new Attempt.Output(kept, total);
+  }
+
+  /** Where rotation dropped output before it could be kept. */
+  private static LogRecord gap(LogRecord next) {
+    byte[] mark = "[... output dropped by log rotation ...]".getBytes(StandardCharsets.UTF_8);
+    return new LogRecord(next.time(), LogRecord.Stream.STDERR, mark, false);
   }
 
   private static LogRecord mark(LogRecord next, long missing) {

@@ -78,6 +78,11 @@ public final class RedactingLogReader implements LogReader {
   }
 
   @Override
+  public boolean gap() {
+    return source.gap();
+  }
+
+  @Override
   public void close() {
     source.close();
   }

@@ -160,6 +160,24 @@ class FailureTest {
   }
 
   @Test
+  void aClockThatIsSetBackDelaysNoRestart() throws InterruptedException {
+    fixture.up("web: {image: web:1}");
+    fixture.settle();
+    ContainerId first = killOne();
+    fixture.clock.set(Duration.ofHours(-1));
+    Instant begin = fixture.clock.instant();
+
+    fixture.await(() -> fixture.service("web").state() == ServiceState.RUNNING);
+    ContainerId second = killOne();
+    fixture.await(
+        () ->
+            fixture.service("web").state() == ServiceState.RUNNING
+                && !fixture.containers("web").contains(second));
+    assertThat(fixture.containers("web")).doesNotContain(first);
+    assertThat(Duration.between(begin, fixture.clock.instant())).isLessThan(Duration.ofMinutes(30));
+  }
+
+  @Test
   void aRuntimeThatFailsForAWhileLeavesNoReplicaStarting() {
     var faulty = new FaultyRuntime(fixture.runtime);
     fixture.stop();

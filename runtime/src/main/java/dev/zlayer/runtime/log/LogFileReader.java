@@ -55,6 +55,12 @@ public final class LogFileReader implements LogReader {
   /** The writer has left the current part; it is read to its end once more. */
   private boolean leaving;
 
+  /**
+   * Output before the next record may have been dropped, and before the last one that was given.
+   */
+  private boolean gapAhead;
+
+  private boolean gap;
   private boolean finished;
   private volatile boolean closed;
 
@@ -101,6 +107,8 @@ public final class LogFileReader implements LogReader {
       while (!finished && !closed) {
         LogRecord line = read();
         if (line != null) {
+          gap = gapAhead;
+          gapAhead = false;
           return Optional.of(line);
         }
         if (!finished) {
@@ -121,6 +129,11 @@ public final class LogFileReader implements LogReader {
         parts.forEach(LogPart::close);
       }
     }
+  }
+
+  @Override
+  public boolean gap() {
+    return gap;
   }
 
   @Override
@@ -229,6 +242,7 @@ public final class LogFileReader implements LogReader {
     parts.remove();
     part.close();
     scanner = scannerOf(parts.getFirst(), 0);
+    gapAhead |= parts.getFirst().afterGap();
     this.part++;
     return true;
   }
@@ -252,7 +266,7 @@ public final class LogFileReader implements LogReader {
     for (LogFiles.Generation generation : readable) {
       if (generation.number() > number || number == Long.MAX_VALUE) {
         try {
-          parts.add(LogPart.open(generation));
+          parts.add(LogPart.open(generation, number));
           if (closed) {
             parts.forEach(LogPart::close);
           }
@@ -294,6 +308,7 @@ public final class LogFileReader implements LogReader {
       begin = search.tail(from, to, query.tail().getAsInt(), query);
       from = begin.values().stream().reduce(to, (a, b) -> b.before(a) ? b : a);
     }
+    gapAhead = !all.isEmpty() && all.getFirst().afterGap() && from.equals(search.start());
     begin(from);
   }
 

@@ -33,9 +33,10 @@ import java.util.stream.Stream;
  * Nobody has to tell conmon anything, and disk use is bounded by conmon itself.
  *
  * <p>What is not kept: when conmon fills two files before we come to settle, or while no agent
- * runs, the file in between never had a name of ours, and its lines are gone. Files of some
+ * runs, the file in between never had a name of ours, and its lines are dropped. Files of some
  * megabytes take longer to fill than settling takes, even from a container that prints as fast as
- * it can.
+ * it can. Generations are numbered from 1, so a number that is missing means that output is, or may
+ * be, and readers say so ({@link dev.zlayer.port.LogReader#gap}).
  */
 public final class LogFiles {
   private static final String NAME = "output";
@@ -191,9 +192,12 @@ public final class LogFiles {
     return key == null ? attributes.creationTime() : key;
   }
 
-  /** Names a file that conmon made itself because the next one was not ready. */
+  /**
+   * Names a file that conmon made itself because the next one was not ready. It may have made and
+   * dropped others before it, so a number is left out: that is how readers know.
+   */
   private void adopt(List<Generation> generations) throws IOException {
-    long number = last(generations) + 1;
+    long number = generations.isEmpty() ? 1 : last(generations) + 2;
     Files.createLink(named(number), current());
     Optional<Object> adopted = key(named(number));
     if (generations.stream().anyMatch(known -> Optional.of(known.key()).equals(adopted))) {

@@ -12,8 +12,9 @@ import java.util.List;
  * out meanwhile.
  *
  * @param size how much was there when it was opened
+ * @param afterGap output between the generation before and this one may have been dropped
  */
-record LogPart(LogFiles.Generation generation, FileChannel channel, long size)
+record LogPart(LogFiles.Generation generation, FileChannel channel, long size, boolean afterGap)
     implements AutoCloseable {
   /** A place between two lines; {@code part} is an index into a list of parts. */
   record Position(int part, long offset) {
@@ -22,17 +23,22 @@ record LogPart(LogFiles.Generation generation, FileChannel channel, long size)
     }
   }
 
-  static LogPart open(LogFiles.Generation generation) throws IOException {
+  /**
+   * @param before the number of the generation that was read before it; 0 when it is the first
+   */
+  static LogPart open(LogFiles.Generation generation, long before) throws IOException {
     FileChannel channel = FileChannel.open(generation.path(), StandardOpenOption.READ);
-    return new LogPart(generation, channel, channel.size());
+    return new LogPart(generation, channel, channel.size(), generation.number() != before + 1);
   }
 
   /** Opens what is there now, oldest first; those deleted meanwhile are left out. */
   static List<LogPart> openAll(LogFiles files) throws IOException {
     var parts = new ArrayList<LogPart>();
+    long before = 0;
     for (LogFiles.Generation generation : files.readable()) {
       try {
-        parts.add(open(generation));
+        parts.add(open(generation, before));
+        before = generation.number();
       } catch (NoSuchFileException _) {
         // rotated out
       }

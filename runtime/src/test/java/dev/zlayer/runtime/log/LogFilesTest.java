@@ -2,15 +2,21 @@ package dev.zlayer.runtime.log;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.zlayer.container.LogQuery;
 import dev.zlayer.container.LogSpec;
+import dev.zlayer.host.file.DirectoryWatchLoop;
 import java.io.ByteArrayOutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.StandardWatchEventKinds;
 import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -51,6 +57,59 @@ class LogFilesTest {
     }
     append("now\n");
     assertThat(kept()).isEqualTo("gen 4 x\ngen 5 x\nnow\n");
+  }
+
+  private List<String> read(LogQuery query) throws Exception {
+    var lines = new ArrayList<String>();
+    try (var watch =
+            DirectoryWatchLoop.open(
+                "test", directory, List.of(StandardWatchEventKinds.ENTRY_CREATE));
+        var reader =
+            LogFileReader.open(files, query, watch, EndSignal.ENDED, InstantSource.system())) {
+      for (var line = reader.next(); line.isPresent(); line = reader.next()) {
+        lines.add((reader.gap() ? "GAP " : "") + line.get().text());
+      }
+    }
+    return lines;
+  }
+
+  private void line(long second, String text) throws Exception {
+    Files.write(
+        files.current(), new LogText().out(second, text).bytes(), StandardOpenOption.APPEND);
+  }
+
+  @Test
+  void aReaderIsToldThatEarlierOutputWasDropped() throws Exception {
+    files = new LogFiles(directory, new LogSpec(100, 3));
+    line(1, "1");
+    assertThat(read(LogQuery.ALL)).containsExactly("1");
+    for (int i = 2; i <= 6; i++) {
+      rotate();
+      files.settle();
+      line(i, "%d %s".formatted(i, "x".repeat(60)));
+    }
+    assertThat(read(LogQuery.ALL).getFirst()).startsWith("GAP ");
+    assertThat(read(LogQuery.ALL)).filteredOn(line -> line.startsWith("GAP")).hasSize(1);
+    assertThat(read(LogQuery.ALL.withTail(1))).noneMatch(line -> line.startsWith("GAP"));
+  }
+
+  @Test
+  void aReaderIsToldWhereOutputBetweenTwoFilesMayBeMissing() throws Exception {
+    files = new LogFiles(directory, new LogSpec(10_000, 3));
+    line(1, "a");
+    rotate(); // to the prepared one
+    line(2, "b");
+    rotate(); // to one of conmon's own
+    line(3, "lost");
+    rotate();
+    line(4, "d");
+    assertThat(read(LogQuery.ALL)).containsExactly("a", "b", "GAP d");
+    files.settle();
+    assertThat(read(LogQuery.ALL)).containsExactly("a", "b", "GAP d");
+    rotate();
+    files.settle();
+    line(5, "e");
+    assertThat(read(LogQuery.ALL)).containsExactly("a", "b", "GAP d", "e");
   }
 
   @Test

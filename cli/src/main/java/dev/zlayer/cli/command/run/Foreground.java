@@ -187,7 +187,8 @@ final class Foreground {
       return Optional.empty();
     }
     byte[] rest = Arrays.copyOfRange(piece.bytes(), (int) skip, piece.bytes().length);
-    return Optional.of(new Output(piece.time(), piece.stderr(), rest, piece.partial()));
+    return Optional.of(
+        new Output(piece.time(), piece.stderr(), rest, piece.partial(), piece.gap()));
   }
 
   private boolean hasRun() throws InterruptedException {

@@ -18,7 +18,8 @@ public final class ApiReference {
 
           curl --unix-socket /run/zlayer/zlayer.sock http://localhost/api/v1/containers
 
-      - Keys are in snake_case, durations text such as `10s`, times ISO-8601 in UTC, sizes bytes.
+      - Keys are in snake_case, times ISO 8601 in UTC, sizes bytes. Durations in answers
+        are ISO 8601 such as `PT10S`; in requests `10s` is written.
       - A body is checked key by key; every problem is reported at once.
       - Errors are `application/problem+json`: `type`, `title`, `status`, `kind`, `blame` (request,
         workload, outside, placement, self), `detail`, `request_id`, and `last_lines` of a container's

@@ -5,6 +5,7 @@ import dev.zlayer.json.Json;
 import java.lang.reflect.ParameterizedType;
 import java.lang.reflect.RecordComponent;
 import java.lang.reflect.Type;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -66,6 +67,9 @@ final class ViewSchema {
     }
     if (raw == Instant.class) {
       return Json.object().put("type", "string").put("format", "date-time").build();
+    }
+    if (raw == Duration.class) {
+      return Json.object().put("type", "string").put("format", "duration").build();
     }
     if (Json.class.isAssignableFrom(raw)) {
       return Json.object().build();
