@@ -1,7 +1,7 @@
 package dev.zlayer.json;
 
 import dev.zlayer.error.AgentException;
-import java.util.Arrays;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.function.UnaryOperator;
@@ -24,13 +24,17 @@ public record StoredFormat(String what, List<UnaryOperator<Json.Obj>> steps, boo
 
   @SafeVarargs
   public static StoredFormat of(String what, UnaryOperator<Json.Obj>... steps) {
-    return new StoredFormat(what, Arrays.asList(steps), false);
+    var list = new ArrayList<UnaryOperator<Json.Obj>>();
+    for (UnaryOperator<Json.Obj> step : steps) {
+      list.add(step);
+    }
+    return new StoredFormat(what, list, false);
   }
 
   /** As {@link #of}, for what was written without a version at first. */
   @SafeVarargs
   public static StoredFormat unmarked(String what, UnaryOperator<Json.Obj>... steps) {
-    return new StoredFormat(what, Arrays.asList(steps), true);
+    return new StoredFormat(what, of(what, steps).steps(), true);
   }
 
   /** The one that is written. */

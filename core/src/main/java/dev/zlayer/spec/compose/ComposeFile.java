@@ -180,9 +180,9 @@ public final class ComposeFile {
   /** Those of no profile or of an active one, with what they extend. */
   private Map<String, YamlNode.Mapping> services(ComposeScope scope) {
     var found = new LinkedHashMap<String, YamlNode.Mapping>();
-    YamlNode all = root.find("services").map(YamlNode.Entry::value).orElse(root);
-    if (!(all instanceof YamlNode.Mapping mapping) || all == root) {
-      unsupported.add(all.position(), SERVICES, "there is no mapping of services");
+    if (!(root.find("services").map(YamlNode.Entry::value).orElse(null)
+        instanceof YamlNode.Mapping mapping)) {
+      unsupported.add(root.position(), SERVICES, "there is no mapping of services");
       return found;
     }
     for (YamlNode.Entry entry : mapping.entries()) {

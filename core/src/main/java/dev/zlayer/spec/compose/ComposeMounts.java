@@ -44,7 +44,7 @@ final class ComposeMounts {
       return;
     }
     boolean readOnly = false;
-    for (String option : parts.length == 3 ? parts[2].split(",") : new String[0]) {
+    for (String option : parts.length == 3 ? parts[2].split(",", -1) : new String[0]) {
       if (option.equals("ro")) {
         readOnly = true;
       } else if (!HARMLESS.contains(option)) {
@@ -144,7 +144,7 @@ final class ComposeMounts {
     for (String text : scope.texts(node)) {
       String[] parts = text.split(":", 2);
       Map<String, Object> made = mount("tmpfs", parts[0]);
-      for (String option : parts.length == 2 ? parts[1].split(",") : new String[0]) {
+      for (String option : parts.length == 2 ? parts[1].split(",", -1) : new String[0]) {
         if (option.startsWith("size=")) {
           size(made, option.substring("size=".length()), node, path);
         } else if (option.startsWith("mode=") && option.matches("mode=[0-7]+")) {
@@ -161,7 +161,7 @@ final class ComposeMounts {
     try {
       made.put("size", Words.size(text));
     } catch (AgentException.InvalidSpec e) {
-      scope.unsupported(node, path, e.getMessage());
+      scope.unsupported(node, path, Words.reason(e));
     }
   }
 

@@ -61,7 +61,7 @@ final class ComposeScope {
     try {
       return variables.apply(scalar.text());
     } catch (AgentException.InvalidSpec e) {
-      unsupported.add(node.position(), SpecPath.ROOT, e.getMessage());
+      unsupported.add(node.position(), SpecPath.ROOT, Words.reason(e));
       return "";
     }
   }
@@ -208,8 +208,7 @@ final class ComposeScope {
       warn(at, all, "all services of a deployment share one network: " + String.join(", ", used));
     }
     for (String name : used) {
-      if (declared("networks", name).orElse(root) instanceof YamlNode.Mapping settings
-          && settings != root) {
+      if (declared("networks", name).orElse(null) instanceof YamlNode.Mapping settings) {
         for (YamlNode.Entry entry : settings.entries()) {
           network(entry, all.key(name).key(entry.key().text()));
         }

@@ -94,7 +94,7 @@ final class ComposeService {
       try {
         key(entry.key().text(), entry.value(), at);
       } catch (AgentException.InvalidSpec e) {
-        scope.unsupported(entry.value(), at, e.getMessage());
+        scope.unsupported(entry.value(), at, Words.reason(e));
       }
     }
     if (node.find("image").isEmpty() && node.find("build").isEmpty()) {
@@ -184,12 +184,12 @@ final class ComposeService {
         if (Set.of("host", "none").contains(mode)) {
           out.put("network_mode", mode);
         } else if (!mode.equals("bridge")) {
-          scope.unsupported(value, at, REASONS.get(key));
+          scope.unsupported(value, at, reason(key));
         }
       }
       case "links" -> {
         if (scope.texts(value).stream().anyMatch(link -> link.contains(":"))) {
-          scope.unsupported(value, at, REASONS.get(key));
+          scope.unsupported(value, at, reason(key));
         }
       }
       case "logging" -> logging(value, at);
@@ -199,10 +199,14 @@ final class ComposeService {
           scope.warn(value, at, "has no effect here");
       default -> {
         if (!key.startsWith("x-")) {
-          scope.unsupported(value, at, REASONS.getOrDefault(key, "is not supported"));
+          scope.unsupported(value, at, reason(key));
         }
       }
     }
+  }
+
+  private static String reason(String key) {
+    return REASONS.getOrDefault(key, "is not supported");
   }
 
   private Map<String, Object> image() {
@@ -234,7 +238,7 @@ final class ComposeService {
   }
 
   private void platform(String platform, YamlNode value, SpecPath at) {
-    String[] parts = platform.split("/");
+    String[] parts = platform.split("/", -1);
     if (parts[0].equals("wasi")) {
       return; // a module says itself what it is
     }
@@ -421,7 +425,7 @@ final class ComposeService {
   private void devices(YamlNode value, SpecPath at) {
     var devices = new ArrayList<Map<String, Object>>();
     for (String text : scope.texts(value)) {
-      String[] parts = text.split(":");
+      String[] parts = text.split(":", -1);
       if (parts.length > 1 && !parts[1].equals(parts[0])) {
         scope.unsupported(value, at, "a device keeps its path in the container");
         continue;
@@ -450,7 +454,7 @@ final class ComposeService {
     }
     if (!Set.of("json-file", "local").contains(driver)
         || !Set.of("max-size", "max-file").containsAll(options.keySet())) {
-      scope.unsupported(value, at, REASONS.get("logging"));
+      scope.unsupported(value, at, reason("logging"));
     } else if (options.containsKey("max-size")) {
       out.put("logs", Words.map("max_size_bytes", Words.size(options.get("max-size").orElse(""))));
     }

@@ -6,6 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -79,6 +80,10 @@ final class Words {
       unit++;
     }
     return bytes + units[unit];
+  }
+
+  static String reason(AgentException.InvalidSpec e) {
+    return Objects.requireNonNullElse(e.getMessage(), "is not valid");
   }
 
   /** A mapping in this order: key, value, key, value. */
