@@ -7,11 +7,13 @@ import dev.zlayer.host.process.Processes;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.task.Deadline;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -170,6 +172,43 @@ class CliTest {
     assertThat(run("build", ".").err()).contains("zlayer builds no images");
     assertThat(run("compose", "up").code()).isEqualTo(2);
     assertThat(run("strat", "x").err()).contains("did you mean 'start'?");
+  }
+
+  @Test
+  void theUnitIsAsTheDocumentationStates() throws Exception {
+    String unit = run("daemon", "install", "--print").out();
+    String page =
+        Files.readString(Path.of("").toAbsolutePath().getParent().resolve("docs/operations.md"));
+    String section = page.substring(page.indexOf("### The unit"), page.indexOf("## Configuration"));
+    List<String> directives =
+        unit.substring(unit.indexOf("[Service]"), unit.indexOf("[Install]"))
+            .lines()
+            .filter(line -> line.matches("[A-Za-z]+=.*"))
+            .filter(line -> !line.matches("(ExecStart|Environment)=.*"))
+            .toList();
+    assertThat(directives).hasSizeGreaterThan(12);
+    for (String directive : directives) {
+      boolean list = directive.startsWith("CapabilityBoundingSet=");
+      assertThat(section).contains("`" + (list ? "CapabilityBoundingSet=" : directive) + "`");
+    }
+    String table = section.substring(0, section.indexOf("Capabilities: "));
+    assertThat(Pattern.compile("`([A-Z][A-Za-z]+=)").matcher(table).results())
+        .allSatisfy(stated -> assertThat(unit).contains("\n" + stated.group(1)));
+    String bounding =
+        directives.stream()
+            .filter(line -> line.startsWith("CapabilityBoundingSet="))
+            .findFirst()
+            .orElseThrow()
+            .substring("CapabilityBoundingSet=".length());
+    assertThat(Pattern.compile("`(CAP_[A-Z_]+)`").matcher(section).results().map(m -> m.group(1)))
+        .containsExactly(bounding.split(" "));
+    assertThat(bounding)
+        .doesNotContain("SYS_MODULE")
+        .doesNotContain("SYS_BOOT")
+        .doesNotContain("SYS_RAWIO")
+        .doesNotContain("SYS_TIME");
+    assertThat(run("daemon", "install", "--print", "--all-capabilities").out())
+        .doesNotContain("CapabilityBoundingSet");
   }
 
   @Test

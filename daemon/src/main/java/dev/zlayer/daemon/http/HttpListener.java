@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
+import org.eclipse.jetty.http.HttpCompliance;
 import org.eclipse.jetty.http.HttpHeader;
 import org.eclipse.jetty.server.Connector;
 import org.eclipse.jetty.server.HttpConfiguration;
@@ -126,6 +127,8 @@ public final class HttpListener implements AutoCloseable {
 
   private static HttpConfiguration http() {
     var http = new HttpConfiguration();
+    // the default lets a bare line feed end a header, where others read on
+    http.setHttpCompliance(HttpCompliance.STRICT);
     http.setSendServerVersion(false);
     http.setSendDateHeader(false);
     http.setRequestHeaderSize(LARGEST_HEADERS);

@@ -16,8 +16,10 @@ import dev.zlayer.json.JsonText;
 import dev.zlayer.spec.form.Doc;
 import dev.zlayer.task.Deadline;
 import java.io.BufferedReader;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.io.PrintStream;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.SocketAddress;
@@ -29,6 +31,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -336,6 +339,43 @@ class HttpListenerTest {
             HttpRequest.get("/ping").with("X-Long", "x".repeat(64 << 10)));
     assertThat(headers.status()).isEqualTo(431);
     assertThat(headers.type()).isEqualTo("application/problem+json");
+  }
+
+  @Test
+  void theLogHoldsNeitherBodiesNorParametersNorCredentials() throws Exception {
+    var written = new ByteArrayOutputStream();
+    Path own = socket.resolveSibling("logged.sock");
+    var log =
+        new Log(
+            new PrintStream(written, true, StandardCharsets.UTF_8),
+            Log.Level.DEBUG,
+            Log.Format.JSON,
+            InstantSource.system());
+    try (var _ =
+        HttpListener.open(
+            List.of(new HttpListener.UnixSocket(own, Optional.empty(), false)),
+            Optional.empty(),
+            new Router(routes()),
+            HttpListener.Access.NONE,
+            HttpObserver.NONE,
+            log)) {
+      for (HttpRequest request :
+          List.of(
+              HttpRequest.of("POST", "/api/v1/echo?secret=in-a-parameter")
+                  .withJson("{\"word\":\"in-a-body\"}"),
+              HttpRequest.of("POST", "/api/v1/echo").withJson("{\"in-a-body\":1}"),
+              HttpRequest.get("/ping?in-a-parameter"))) {
+        ObservedReplica _ =
+            ask(
+                new HttpAddress.Unix(own),
+                request.with("Authorization", "Bearer in-a-header").with("Cookie", "in-a-header"));
+      }
+    }
+    assertThat(written.toString(StandardCharsets.UTF_8))
+        .contains("/api/v1/echo", "/ping", "request_id")
+        .doesNotContain("in-a-parameter")
+        .doesNotContain("in-a-body")
+        .doesNotContain("in-a-header");
   }
 
   @Test

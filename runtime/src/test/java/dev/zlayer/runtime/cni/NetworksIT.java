@@ -12,6 +12,7 @@ import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.Processes;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.TaskScope;
+import dev.zlayer.testkit.Recorder;
 import java.net.InetAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -76,6 +77,35 @@ class NetworksIT {
     assertThat(Inside.run(victim, arping(gateway)).stdout())
         .as("the attack works without the filter")
         .containsIgnoringCase(evilAddress);
+  }
+
+  /** Plugins are programs of others; of the agent they get no file and none of its variables. */
+  @Test
+  void aPluginGetsNoDescriptorAndNoVariableOfTheAgent() throws Exception {
+    Path plugins = Files.createDirectory(directory.resolve("plugins"));
+    Path seen = Files.createDirectory(directory.resolve("seen"));
+    for (String name : List.of("bridge", "host-local", "loopback", "portmap", "firewall")) {
+      Optional<Path> real =
+          config.pluginDirectories().stream()
+              .map(place -> place.resolve(name))
+              .filter(Files::isExecutable)
+              .findFirst();
+      if (real.isPresent()) {
+        Recorder.wrap(plugins.resolve(name), real.get(), seen);
+      }
+    }
+    assertThat(System.getenv().keySet())
+        .as("the agent has variables to keep")
+        .anyMatch(name -> !name.matches(Recorder.HARMLESS));
+    networks.close();
+    networks = Networks.open(config.withPluginDirectories(plugins));
+    Path kept = directory.resolve("kept-open");
+    try (var file = new java.io.RandomAccessFile(kept.toFile(), "rw")) {
+      assertThat(file.getFD().valid()).isTrue();
+      Attachment _ = networks.attach("recorded", NetworkSpec.DEFAULT);
+      networks.detach("recorded");
+    }
+    Recorder.check(seen, "CNI_[A-Z]+", List.of("bridge", "host-local"));
   }
 
   private static String[] arping(String address) {

@@ -142,7 +142,11 @@ class EscapesIT extends OnStage {
   void variablesOfAnImageDoNotReachHooks() throws Exception {
     Path hook = directory.resolve("hook");
     Path seen = directory.resolve("seen");
-    Files.writeString(hook, "#!/bin/sh\nenv >>" + seen + "\n");
+    Path files = directory.resolve("files");
+    Files.writeString(
+        hook,
+        "#!/bin/sh\nenv >>%s\nfor f in /proc/$$/fd/*; do readlink $f; done >>%s; exit 0\n"
+            .formatted(seen, files));
     Files.setPosixFilePermissions(hook, PosixFilePermissions.fromString("rwxr-xr-x"));
     Path specs = Files.createDirectory(directory.resolve("cdi"));
     var hooks = new ArrayList<String>();
@@ -185,6 +189,10 @@ class EscapesIT extends OnStage {
                       .withGpu(request)
                       .withProcess(ProcessSpec.DEFAULT.withArgs("/bin/sh", "-c", "echo ran"))))
           .contains("ran");
+      assertThat(Files.readAllLines(files))
+          .as("no descriptor of the agent, its monitor or the OCI runtime")
+          .isNotEmpty()
+          .allMatch(file -> file.matches("pipe:.*|/dev/null|" + hook + "|" + files));
       assertThat(Files.readString(seen))
           .contains("PATH=")
           .doesNotContain("evil")

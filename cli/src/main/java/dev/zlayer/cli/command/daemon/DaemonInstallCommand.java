@@ -26,6 +26,19 @@ import picocli.CommandLine.Option;
       "(ZLAYER_DATA_DIR ...) become part of the unit; write full paths."
     })
 public final class DaemonInstallCommand implements Callable<Integer> {
+  /**
+   * What the agent, its helpers and its containers may have. Left out is what loads kernel modules,
+   * restarts the host, sets its clock, reaches its ports and memory or its audit system.
+   */
+  static final String CAPABILITIES =
+      """
+      CAP_AUDIT_WRITE CAP_BPF CAP_CHOWN CAP_DAC_OVERRIDE CAP_DAC_READ_SEARCH CAP_FOWNER CAP_FSETID \
+      CAP_IPC_LOCK CAP_IPC_OWNER CAP_KILL CAP_LEASE CAP_LINUX_IMMUTABLE CAP_MAC_ADMIN CAP_MKNOD \
+      CAP_NET_ADMIN CAP_NET_BIND_SERVICE CAP_NET_BROADCAST CAP_NET_RAW CAP_PERFMON CAP_SETFCAP \
+      CAP_SETGID CAP_SETPCAP CAP_SETUID CAP_SYSLOG CAP_SYS_ADMIN CAP_SYS_CHROOT CAP_SYS_NICE \
+      CAP_SYS_PTRACE CAP_SYS_RESOURCE CAP_SYS_TTY_CONFIG\
+      """;
+
   private final Session session;
 
   @Option(
@@ -42,6 +55,13 @@ public final class DaemonInstallCommand implements Callable<Integer> {
       paramLabel = "DURATION",
       description = "Time the daemon may take to stop (default: 90s)")
   private String stopTimeout = "90s";
+
+  @Option(
+      names = "--all-capabilities",
+      description =
+          "Leave the agent and its containers the capabilities that concern the host as a whole,"
+              + " e.g. SYS_MODULE and SYS_TIME")
+  private boolean allCapabilities;
 
   @Option(names = "--print", description = "Print the unit and change nothing")
   private boolean print;
@@ -112,7 +132,7 @@ public final class DaemonInstallCommand implements Callable<Integer> {
 
     [Service]
     Type=notify
-    NotifyAccess=all
+    NotifyAccess=main
     %sExecStart=%s serve%s
     Restart=always
     RestartSec=1s
@@ -121,11 +141,15 @@ public final class DaemonInstallCommand implements Callable<Integer> {
     # containers belong to their own monitors and outlive the daemon
     KillMode=process
     Delegate=yes
+    OOMPolicy=continue
     TimeoutStopSec=%ds
     LimitNOFILE=1048576
     LimitNPROC=infinity
     TasksMax=infinity
     OOMScoreAdjust=-500
+    # containers inherit every filter of system calls and every mount namespace: docs/operations.md
+    %sKeyringMode=private
+    UMask=0022
 
     [Install]
     WantedBy=multi-user.target
@@ -134,6 +158,7 @@ public final class DaemonInstallCommand implements Callable<Integer> {
             environment(),
             String.join(" ", Launch.words()),
             options,
-            Durations.parse(stopTimeout).toSeconds());
+            Durations.parse(stopTimeout).toSeconds(),
+            allCapabilities ? "" : "CapabilityBoundingSet=" + CAPABILITIES + "\n");
   }
 }

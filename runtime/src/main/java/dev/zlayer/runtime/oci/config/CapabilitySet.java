@@ -65,7 +65,8 @@ public final class CapabilitySet {
       if (!name.equals(ALL)) {
         if (!own.contains(name)) {
           throw new AgentException.Unsupported(
-              "capability %s: the agent itself does not have it here".formatted(name));
+              "capability %s: the agent itself does not have it; install its unit with 'zlayer daemon install --all-capabilities'"
+                  .formatted(name));
         }
         result.add(name);
       }
