@@ -21,12 +21,16 @@ import java.util.Optional;
 import javax.net.ssl.SSLContext;
 
 /**
- * Waits until a GET request is answered as expected; redirects are followed. A service of the same
- * deployment is asked at the address of a replica; its redirects count as answers.
+ * Waits until a GET request is answered as expected. Redirects within the same origin are followed;
+ * others count as answers, since the agent asks from where it is and must not be sent elsewhere
+ * with the headers of the file. A service of the same deployment is asked at the address of a
+ * replica, and its redirects count as answers.
  */
 final class WaitHttpAction implements InitAction {
   /** A peer that accepts and says nothing must not use up the whole time in one attempt. */
   private static final Duration LONGEST_ATTEMPT = Duration.ofSeconds(5);
+
+  private static final int MAX_REDIRECTS = 5;
 
   private final WaitHttp wanted;
   private final Map<String, String> headers;
@@ -55,7 +59,7 @@ final class WaitHttpAction implements InitAction {
     int attempts = 0;
     HttpClient client =
         HttpClient.newBuilder()
-            .followRedirects(HttpClient.Redirect.NORMAL)
+            .followRedirects(HttpClient.Redirect.NEVER)
             .connectTimeout(LONGEST_ATTEMPT)
             .sslContext(tls)
             .build();
@@ -124,6 +128,25 @@ final class WaitHttpAction implements InitAction {
     return wanted.expectStatus().map(expect -> expect == status).orElse(status / 100 == 2);
   }
 
+  /** Where an answer sends us, if that is the same scheme, host and port. */
+  private static Optional<URI> redirect(URI from, HttpResponse<?> answer) {
+    if (answer.statusCode() / 100 != 3 || answer.statusCode() == 304) {
+      return Optional.empty();
+    }
+    try {
+      return answer
+          .headers()
+          .firstValue("Location")
+          .map(from::resolve)
+          .filter(
+              target ->
+                  from.getScheme().equalsIgnoreCase(target.getScheme())
+                      && from.getRawAuthority().equalsIgnoreCase(target.getRawAuthority()));
+    } catch (IllegalArgumentException _) {
+      return Optional.empty(); // no address at all
+    }
+  }
+
   /** The client's own time limit ends with the headers; ours includes a body that never ends. */
   private static int ask(HttpClient client, HttpRequest request, Deadline deadline)
       throws InterruptedException {
@@ -132,7 +155,15 @@ final class WaitHttpAction implements InitAction {
         "waiting for an answer",
         () -> {
           try {
-            return client.send(request, HttpResponse.BodyHandlers.discarding()).statusCode();
+            HttpRequest next = request;
+            for (int hops = 0; ; hops++) {
+              HttpResponse<Void> answer = client.send(next, HttpResponse.BodyHandlers.discarding());
+              Optional<URI> target = redirect(next.uri(), answer);
+              if (target.isEmpty() || hops == MAX_REDIRECTS) {
+                return answer.statusCode();
+              }
+              next = HttpRequest.newBuilder(request, (_, _) -> true).uri(target.get()).build();
+            }
           } catch (IOException e) {
             throw new TaskFailure(e);
           }

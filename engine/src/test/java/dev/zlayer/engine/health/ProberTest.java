@@ -19,6 +19,7 @@ import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 class ProberTest {
@@ -62,6 +63,49 @@ class ProberTest {
           .isEqualTo(new ProbeResult(false, "status 401 instead of 200"));
     } finally {
       server.stop(0);
+    }
+  }
+
+  /**
+   * Whatever host the address names and wherever the answer refers to, only the container is asked.
+   */
+  @Test
+  void httpAsksTheContainerAloneAndFollowsNoRedirect() throws IOException, InterruptedException {
+    var asked = new AtomicInteger();
+    HttpServer inside =
+        HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    inside.createContext(
+        "/",
+        exchange -> {
+          asked.incrementAndGet();
+          exchange.sendResponseHeaders(200, -1);
+          exchange.close();
+        });
+    inside.start();
+    HttpServer server =
+        HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    server.createContext(
+        "/",
+        exchange -> {
+          exchange
+              .getResponseHeaders()
+              .add("Location", "http://127.0.0.1:%d/".formatted(inside.getAddress().getPort()));
+          exchange.sendResponseHeaders(302, -1);
+          exchange.close();
+        });
+    server.start();
+    try {
+      Container checked = container();
+      for (String host : List.of("169.254.169.254", "metadata.invalid", "localhost")) {
+        String url = "http://%s:%d/".formatted(host, server.getAddress().getPort());
+        var probe = new Probe.Http(url, ExpectedStatus.parse("200"), Map.of());
+        assertThat(prober.check(probe, checked, SECOND))
+            .isEqualTo(new ProbeResult(false, "status 302 instead of 200"));
+      }
+      assertThat(asked).hasValue(0);
+    } finally {
+      server.stop(0);
+      inside.stop(0);
     }
   }
 

@@ -251,6 +251,39 @@ class WaitActionsTest {
     }
   }
 
+  /** The answer of whoever is asked decides, not that of somebody it names. */
+  @Test
+  void httpIsNotSentToAnotherServer() throws Exception {
+    var asked = new AtomicInteger();
+    HttpServer inside = HttpServer.create(new InetSocketAddress(LOOPBACK, 0), 10);
+    inside.createContext(
+        "/",
+        exchange -> {
+          asked.incrementAndGet();
+          exchange.sendResponseHeaders(200, -1);
+          exchange.close();
+        });
+    inside.start();
+    HttpServer server = serve(new AtomicInteger(200));
+    server.createContext(
+        "/away",
+        exchange -> {
+          exchange.getResponseHeaders().add("Location", url(inside, "/latest/meta-data"));
+          exchange.sendResponseHeaders(302, -1);
+          exchange.close();
+        });
+    try {
+      assertThatThrownBy(
+              () -> http(url(server, "/away"), Optional.empty(), SHORT).perform(Deadline.none()))
+          .hasMessageContaining("status 302");
+      http(url(server, "/away"), Optional.of(302), LONG).perform(Deadline.none());
+      assertThat(asked).hasValue(0);
+    } finally {
+      server.stop(0);
+      inside.stop(0);
+    }
+  }
+
   @Test
   void httpGivesUpOnAPeerThatAcceptsAndSaysNothing() throws Exception {
     try (var mute = new ServerSocket(0, 5, LOOPBACK)) {

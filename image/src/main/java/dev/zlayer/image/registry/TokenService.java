@@ -1,6 +1,7 @@
 package dev.zlayer.image.registry;
 
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.net.LocalTargets;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.port.RegistryAuth;
@@ -96,7 +97,10 @@ final class TokenService {
     }
     boolean https = "https".equalsIgnoreCase(realm.getScheme());
     boolean plain = Hosts.plain(realm) && endpoint.plain() && near(realm, endpoint.origin());
-    if (realm.getHost() == null || realm.getRawUserInfo() != null || !(https || plain)) {
+    if (realm.getHost() == null
+        || realm.getRawUserInfo() != null
+        || !(https || plain)
+        || !LocalTargets.mayRefer(endpoint.origin().getHost(), realm.getHost())) {
       throw new RegistryException(
           RegistryException.Problem.UNSOUND,
           "%s names the token service '%s', which credentials cannot safely be sent to"

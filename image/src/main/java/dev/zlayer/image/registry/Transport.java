@@ -1,6 +1,7 @@
 package dev.zlayer.image.registry;
 
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.net.LocalTargets;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.InetSocketAddress;
@@ -105,6 +106,11 @@ final class Transport implements AutoCloseable {
     }
     if (Hosts.plain(target) && !Hosts.plain(from.uri())) {
       throw unsound(from.uri(), "from https to plain http");
+    }
+    if (!LocalTargets.mayRefer(from.uri().getHost(), target.getHost())) {
+      throw unsound(
+          from.uri(),
+          "to '%s', which is this machine".formatted(RegistryResponse.printable(location)));
     }
     boolean mayKnow = Hosts.sameOrigin(from.uri(), target);
     return new Ask(

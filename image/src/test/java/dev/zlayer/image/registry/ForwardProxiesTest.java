@@ -10,6 +10,7 @@ import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.time.InstantSource;
 import java.util.Base64;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -25,11 +26,7 @@ class ForwardProxiesTest extends RegistryFixture {
           Map.of(
               "registry.test",
               new HostConfig(
-                  java.util.List.of(),
-                  Optional.of(true),
-                  Optional.empty(),
-                  Optional.empty(),
-                  false)));
+                  List.of(), Optional.of(true), Optional.empty(), Optional.empty(), false)));
 
   @Test
   void goesThroughTheProxyWithItsPassword() throws Exception {
@@ -51,6 +48,39 @@ class ForwardProxiesTest extends RegistryFixture {
           () -> manifest("registry.test/app:v1", address(proxy, "ann:wrong@"), ""),
           Problem.DENIED,
           "proxy 127.0.0.1:%d does not accept our user".formatted(proxy.port()));
+    }
+  }
+
+  /** A registry elsewhere must not have the agent ask its own machine, or the cloud around it. */
+  @Test
+  void noRegistryElsewhereSendsUsToThisMachine() throws Exception {
+    try (var inside = new FakeRegistry();
+        var proxy = proxy(Optional.empty())) {
+      for (String place :
+          List.of("http://" + inside.host(), "http://169.254.169.254", "http://[::1]:1")) {
+        fake.behave(
+            exchange -> {
+              exchange.getResponseHeaders().set("Location", place + "/v2/app/manifests/v1");
+              return FakeRegistry.text(exchange, 307, "");
+            });
+        assertProblem(
+            () -> manifest("registry.test/app:v1", address(proxy, ""), ""),
+            Problem.UNSOUND,
+            "which is this machine");
+        String realm = place.replace("http:", "https:") + "/token";
+        fake.behave(
+            exchange -> {
+              exchange
+                  .getResponseHeaders()
+                  .set("WWW-Authenticate", "Bearer realm=\"%s\"".formatted(realm));
+              return FakeRegistry.text(exchange, 401, "");
+            });
+        assertProblem(
+            () -> manifest("registry.test/app:v1", address(proxy, ""), ""),
+            Problem.UNSOUND,
+            "cannot safely be sent");
+      }
+      assertThat(inside.seen).isEmpty();
     }
   }
 

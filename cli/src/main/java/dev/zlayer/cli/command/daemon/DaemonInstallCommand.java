@@ -142,6 +142,7 @@ public final class DaemonInstallCommand implements Callable<Integer> {
     KillMode=process
     Delegate=yes
     OOMPolicy=continue
+    TimeoutStartSec=10min
     TimeoutStopSec=%ds
     LimitNOFILE=1048576
     LimitNPROC=infinity
