@@ -93,7 +93,7 @@ class SingleJobIT {
     CliFixture.Result stop = cli.run("stop", container.at("id").string().orElseThrow());
     assertThat(stop.err()).contains("belongs to job 'long'").contains("zlayer job cancel");
     daemon.ok("job", "cancel", id);
-    assertThat(daemon.json("job", "status", "--json", "long").at("id").string()).contains(id);
+    assertThat(daemon.json("job", "status", "--json", "long").at("name").string()).contains(id);
 
     write("long.yml", JOB.formatted("echo replaced"));
     CliFixture.Result again = cli.run("job", "run", "-f", "long.yml", "--wait", "-q");
