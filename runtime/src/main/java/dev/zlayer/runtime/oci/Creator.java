@@ -104,6 +104,7 @@ final class Creator {
     if (!others.isEmpty()) {
       UserIds.shared(spec, others).ifPresent(ids -> state.save(record -> record.withIds(ids)));
     } else if (wanted) {
+      checkRuntime();
       try (var _ = context.locks().lock("user ids")) {
         var taken = new HashSet<IdRange>();
         context.states().values().forEach(other -> other.record().ids().ifPresent(taken::add));
@@ -111,6 +112,16 @@ final class Creator {
         state.save(record -> record.withIds(ids));
         context.states().put(state.name(), state);
       }
+    }
+  }
+
+  /** crun gives its standard streams, and with them the host's /dev/null, to the mapped root. */
+  private void checkRuntime() {
+    Path program = context.runtime().program();
+    if (!program.endsWith("runc")) {
+      throw new AgentException.Unsupported(
+          "users of its own: %s would give the host's /dev/null to the container's root; use runc, or write userns_mode: host"
+              .formatted(program.getFileName()));
     }
   }
 

@@ -9,6 +9,7 @@ import dev.zlayer.container.SecuritySpec;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.linux.AppArmor;
 import dev.zlayer.port.Container;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -38,6 +39,29 @@ class SecurityIT extends OnStage {
     assertThatThrownBy(() -> capabilities(List.of("FLY"), List.of()))
         .isInstanceOf(AgentException.InvalidSpec.class)
         .hasMessageContaining("'FLY' is not a capability");
+  }
+
+  /** The OCI runtime may give its standard streams, and so a device of the host, to that user. */
+  @Test
+  void usersOfItsOwnDoNotGetTheHostsNullDevice() throws Exception {
+    ContainerSpec spec =
+        RuntimeFixture.script("sleep 1000")
+            .withSecurity(SAFE.withUsers(SecuritySpec.Users.PRIVATE));
+    Path device = Path.of("/dev/null");
+    if (System.getProperty("zlayer.view", "").equals("crun")) {
+      assertThatThrownBy(() -> fixture.runtime.create(RuntimeFixture.id(), spec))
+          .isInstanceOf(AgentException.Unsupported.class)
+          .hasMessageContaining("/dev/null");
+    } else {
+      Container container = fixture.runtime.create(RuntimeFixture.id(), spec);
+      try {
+        container.start();
+        assertThat(Runs.exec(container, "id", "-u")).contains("0");
+      } finally {
+        container.remove(true);
+      }
+    }
+    assertThat(Files.getOwner(device).getName()).isEqualTo("root");
   }
 
   @Test
