@@ -73,7 +73,7 @@ public final class FrozenFormat {
         .collect(Collectors.joining());
   }
 
-  private static void describe(Type type, String path, TreeMap<String, String> found) {
+  private static void describe(Type type, String path, Map<String, String> found) {
     if (type instanceof ParameterizedType generic) {
       var raw = (Class<?>) generic.getRawType();
       Type[] arguments = generic.getActualTypeArguments();
@@ -105,7 +105,7 @@ public final class FrozenFormat {
     }
   }
 
-  private static void members(Class<?> record, String path, TreeMap<String, String> found) {
+  private static void members(Class<?> record, String path, Map<String, String> found) {
     List<RecordComponent> components = List.of(record.getRecordComponents());
     if (components.isEmpty()) {
       found.put(path, "no members");

@@ -119,15 +119,6 @@ public final class EventsCommand extends AnswerCommand {
     return follow ? reconnecting(client).run(() -> follow(client)) : 0;
   }
 
-  private long number() {
-    try {
-      return since == null ? 0 : Long.parseLong(since);
-    } catch (NumberFormatException _) {
-      throw new ParameterException(
-          spec.commandLine(), "--since '%s' is not a number".formatted(since));
-    }
-  }
-
   private int audit(DaemonClient client) throws InterruptedException {
     if (follow || deployment != null || kind != null) {
       throw new ParameterException(spec.commandLine(), "--audit goes with --since and --json only");
