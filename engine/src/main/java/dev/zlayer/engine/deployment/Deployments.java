@@ -25,7 +25,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.Semaphore;
@@ -163,7 +162,7 @@ public final class Deployments implements AutoCloseable {
         new Revision(name, before.revision() + 1, now, reason.orElse("up"), directory, file);
     DeploymentRecord record = before.with(revision);
     LiveDeployment deployment = known.orElseGet(() -> make(record));
-    long event = writer.write(record, revision, used(deployment));
+    long event = writer.write(record, revision, deployment.revisionsInUse());
     live.put(name, deployment);
     deployment.want(record, revision, spec, event);
     return revision;
@@ -176,12 +175,6 @@ public final class Deployments implements AutoCloseable {
         .anyMatch(policy -> policy == PullPolicy.ALWAYS || policy == PullPolicy.NEWER);
   }
 
-  private static Set<Long> used(LiveDeployment deployment) {
-    return deployment.services().values().stream()
-        .flatMap(loop -> loop.revisions().stream())
-        .collect(Collectors.toSet());
-  }
-
   /** What {@link #up} would change of what runs; throws what it would throw. */
   public DeploymentDiff diff(UpRequest request) {
     DeploymentSpec spec = DeploymentFile.read(request.name(), request.file());
@@ -189,7 +182,7 @@ public final class Deployments implements AutoCloseable {
     String name = spec.deployment();
     Optional<LiveDeployment> known = Optional.ofNullable(live.get(name));
     Optional<FileDiff.Side> before =
-        known.flatMap(now -> store.revision(name, now.record().revision())).map(Deployments::side);
+        known.flatMap(now -> store.revision(name, now.record().revision())).map(FileDiff.Side::of);
     Map<String, FileDiff.RolledBack> rolledBack = new HashMap<>();
     known.ifPresent(
         now ->
@@ -207,12 +200,7 @@ public final class Deployments implements AutoCloseable {
         .rollout()
         .flatMap(RolloutStatus::rolledBackTo)
         .flatMap(number -> store.revision(name, number))
-        .map(revision -> new FileDiff.RolledBack(revision.number(), side(revision)));
-  }
-
-  private static FileDiff.Side side(Revision revision) {
-    return new FileDiff.Side(
-        DeploymentFile.read(Optional.of(revision.deployment()), revision.bytes()), revision.file());
+        .map(revision -> new FileDiff.RolledBack(revision.number(), FileDiff.Side.of(revision)));
   }
 
   /**

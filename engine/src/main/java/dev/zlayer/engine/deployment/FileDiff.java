@@ -40,7 +40,13 @@ final class FileDiff {
   private FileDiff() {}
 
   /** A file as it was parsed and as it is written. */
-  record Side(DeploymentSpec spec, String file) {}
+  record Side(DeploymentSpec spec, String file) {
+    static Side of(Revision revision) {
+      return new Side(
+          DeploymentFile.read(Optional.of(revision.deployment()), revision.bytes()),
+          revision.file());
+    }
+  }
 
   /** An earlier file that runs because a later one was rolled back. */
   record RolledBack(long runs, Side side) {}

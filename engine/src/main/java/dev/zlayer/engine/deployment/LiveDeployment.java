@@ -83,6 +83,13 @@ final class LiveDeployment implements ServiceParts.Listener, AutoCloseable {
     return problem;
   }
 
+  /** Revisions that services still run or may return to. */
+  Set<Long> revisionsInUse() {
+    return services().values().stream()
+        .flatMap(runner -> runner.revisions().stream())
+        .collect(Collectors.toSet());
+  }
+
   Map<String, ServiceRunner> services() {
     return services;
   }
