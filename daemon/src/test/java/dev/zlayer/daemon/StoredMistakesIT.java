@@ -47,6 +47,8 @@ class StoredMistakesIT {
           .contains("q=a|b");
       jobs.run("one", "completed");
       assertThat(jobs.rest().get("/health/ready").status()).isEqualTo(200);
+      Json end = jobs.rest().delete("/deployments/bad?wait=30s").expect(200).json();
+      assertThat(end.at("outcome").string()).contains("removed");
     }
   }
 

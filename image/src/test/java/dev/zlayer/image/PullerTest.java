@@ -97,7 +97,7 @@ class PullerTest {
     registry.seen.clear();
     assertThatThrownBy(() -> store.pull(ImageRef.parse(ref.name() + ":v19"), PullPolicy.ALWAYS))
         .isInstanceOf(AgentException.PullFailed.class)
-        .hasMessageContaining("leads to over 4");
+        .hasMessageContaining("more than 4 other indexes");
     assertThat(registry.seen).hasSizeLessThan(6);
   }
 

@@ -30,6 +30,8 @@ import java.util.function.UnaryOperator;
  */
 final class ServiceController implements Owner.State {
   /** Nothing needs a round as late as this; what happens to its containers wakes it. */
+  private static final System.Logger LOG = System.getLogger(ServiceController.class.getName());
+
   private static final Duration LONGEST_WAIT = Duration.ofMinutes(5);
 
   private static final Backoff PATIENCE =
@@ -95,6 +97,7 @@ final class ServiceController implements Owner.State {
   /** A result that changes nothing is no reason for a round: there may be hundreds in a second. */
   void checked(ContainerId id, ProbeResult result) {
     changed |= reconciler.checked(id, result, parts.clock().instant());
+    changed |= leaving(); // which waits for the end of all work
   }
 
   /** Lists the containers itself before it decides anything. */
@@ -163,10 +166,10 @@ final class ServiceController implements Owner.State {
       return PATIENCE.delay(listFailures++);
     }
     listFailures = 0;
-    boolean leaving = reconciler.desired.leaving() != DesiredState.Leaving.NO;
-    if (leaving && mayLeave() && left()) {
-      done = true;
-      return Duration.ZERO;
+    boolean leaving = leaving();
+    if (leaving && mayLeave() && nothingIsLeft()) {
+      done = left();
+      return done ? Duration.ZERO : PATIENCE.delay(storeFailures - 1);
     }
     if (!leaving || mayLeave()) {
       undone.addAll(reconciler.decide(parts.dependencies().statuses(), now));
@@ -181,7 +184,18 @@ final class ServiceController implements Owner.State {
       undone.clear();
       effects.forEach(effect -> work.act(effect, reconciler.record()));
     }
+    if (leaving && mayLeave() && nothingIsLeft()) {
+      changed = true; // the last container has just been found to be removed
+    }
     return untilNextLook(now);
+  }
+
+  private boolean leaving() {
+    return reconciler.desired.leaving() != DesiredState.Leaving.NO;
+  }
+
+  private boolean nothingIsLeft() {
+    return reconciler.lives.isEmpty() && !work.busy();
   }
 
   /** Nothing is decided before the containers were seen once: what runs must not be made twice. */
@@ -227,9 +241,6 @@ final class ServiceController implements Owner.State {
   }
 
   private boolean left() throws InterruptedException {
-    if (!reconciler.lives.isEmpty() || work.busy()) {
-      return false;
-    }
     try {
       parts.rotation().remove(key);
       if (reconciler.desired.leaving() == DesiredState.Leaving.FOR_GOOD) {
@@ -238,7 +249,8 @@ final class ServiceController implements Owner.State {
                 new Change.Delete(ServiceCodec.KIND, key.toString()),
                 new Change.Delete(EndedReplica.KIND, key.toString())));
       }
-    } catch (RuntimeException _) {
+    } catch (RuntimeException e) {
+      LOG.log(System.Logger.Level.WARNING, "cannot remove service " + key + "; trying again", e);
       storeFailures++;
       return false;
     }

@@ -53,7 +53,10 @@ final class Directory {
   }
 
   void remove(ServiceKey service) {
-    services.getOrDefault(service.deployment(), Map.of()).remove(lower(service.service()));
+    Map<String, List<Member>> known = services.get(service.deployment());
+    if (known != null) {
+      known.remove(lower(service.service()));
+    }
   }
 
   void range(String deployment, Range range) {
