@@ -63,7 +63,7 @@ record NodeLeaks(Node node) {
       item.at("chain")
           .at("name")
           .string()
-          .filter(name -> name.startsWith("door_"))
+          .filter(name -> name.startsWith("endpoint_"))
           .ifPresent(rules::add);
       if (item.at("rule").at("chain").string().orElse("").equals("names")) {
         rules.add(JsonText.print(item.at("rule")));
