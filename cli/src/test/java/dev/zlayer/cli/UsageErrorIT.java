@@ -102,7 +102,7 @@ class UsageErrorIT {
         new Row("cp none.txt web:/tmp", 2, "file 'none.txt' not found"),
         new Row("job run shop/none", 2, "job 'shop/none' not found"),
         new Row("job run none", 2, "write deployment/job"),
-        new Row("job logs none", 2, "not the id of an execution"),
+        new Row("job logs none", 2, "job 'none' not found", "write deployment/job"),
         new Row("cron run shop/none", 2, "schedule 'shop/none' not found"),
         new Row("image inspect none", 2, "image 'none:latest' not found", "zlayer pull"),
         new Row("run --pull never none:1", 2, "image 'none:1' not found", "never"),

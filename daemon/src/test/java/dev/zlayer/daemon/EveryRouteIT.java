@@ -141,6 +141,11 @@ class EveryRouteIT {
         .until(
             () ->
                 ids(get("/containers?deployment=shop")).stream().noneMatch(ids(before)::contains));
+    rest.post("/deployments/shop/restart").expect(204);
+    rest.post("/deployments/shop/stop").expect(204);
+    awaitReady(web, 0);
+    rest.post("/deployments/shop/start").expect(204);
+    awaitReady(web, 2);
   }
 
   private static List<String> ids(Json containers) {
@@ -173,6 +178,10 @@ class EveryRouteIT {
         .contains("done");
     assertThat(get("/executions").items()).isNotEmpty();
     rest.post("/executions/" + id + "/cancel").expect(200);
+    Json again = rest.post("/executions/" + id + "/retry").expect(201).json();
+    String second = again.at("id").string().orElseThrow();
+    assertThat(second).isNotEqualTo(id);
+    assertThat(get("/executions/" + second + "/wait").at("code").integer()).contains(0L);
     get("/queue");
     rest.post("/cron/shop/nightly/disable").expect(204);
     assertThat(get("/cron").items().getFirst().at("enabled").bool()).contains(false);

@@ -142,10 +142,7 @@ public final class JobsResource implements Resource {
     return definitions.get().stream()
         .filter(job -> job.key().equals(key))
         .findFirst()
-        .orElseThrow(
-            () ->
-                new AgentException.NotFound(
-                    "job '" + key + "'", key.single() ? "register it first" : "deploy it first"));
+        .orElseThrow(key::notFound);
   }
 
   private JobView view(JobDefinition job) {

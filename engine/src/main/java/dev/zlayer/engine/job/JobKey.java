@@ -1,6 +1,7 @@
 package dev.zlayer.engine.job;
 
 import dev.zlayer.container.ContainerId;
+import dev.zlayer.error.AgentException;
 import java.util.Comparator;
 
 /**
@@ -18,6 +19,13 @@ public record JobKey(String deployment, String name) implements Comparable<JobKe
   /** A job that belongs to no deployment. */
   public static JobKey single(String name) {
     return new JobKey(NONE, name);
+  }
+
+  /** What to do when there is no such job. */
+  public AgentException.NotFound notFound() {
+    return new AgentException.NotFound(
+        "job '" + this + "'",
+        single() ? "write deployment/job, or run a file: 'job run -f FILE'" : "deploy it first");
   }
 
   /** Whether it belongs to no deployment. */

@@ -33,7 +33,7 @@ final class JobNeeds {
     }
     JobDefinition definition = definitions.get(job);
     if (definition == null) {
-      throw new AgentException.NotFound("job '" + job + "'", "deploy it first");
+      throw job.notFound();
     }
     if (!path.add(job)) {
       throw new AgentException.InvalidSpec(
