@@ -14,5 +14,5 @@ public record ProcessSpec(
         boolean initContainer,
     @Doc("Signal to stop the process (default: the image's, or SIGTERM).")
         Optional<SignalName> stopSignal,
-    @Doc("How long it may take to end before it is killed; 10s when absent.")
+    @Doc("Time to wait before the process is killed (default: 10s).")
         Optional<Duration> stopGracePeriod) {}

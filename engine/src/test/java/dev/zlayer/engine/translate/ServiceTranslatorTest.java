@@ -78,7 +78,7 @@ class ServiceTranslatorTest {
     assertThat(spec.network()).isEqualTo(usual.network());
     assertThat(spec.resources()).isEqualTo(usual.resources());
     assertThat(spec.security()).isEqualTo(usual.security());
-    assertThat(spec.stop().grace()).isEqualTo(Duration.ofSeconds(30));
+    assertThat(spec.stop().grace()).isEqualTo(Duration.ofSeconds(10));
     assertThat(spec.labels())
         .isEqualTo(Map.of("com.zlayer.deployment", "shop", "com.zlayer.service", "web"));
   }
