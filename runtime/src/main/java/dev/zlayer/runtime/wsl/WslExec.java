@@ -12,11 +12,13 @@ import dev.zlayer.runtime.oci.config.User;
 import dev.zlayer.runtime.oci.exec.ExecExit;
 import dev.zlayer.runtime.oci.exec.ExecProcess;
 import dev.zlayer.task.Deadline;
+import dev.zlayer.task.Pauses;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -30,6 +32,8 @@ final class WslExec implements ExecSession {
       pid=$(cat "$1" 2>/dev/null) || exit 0
       if grep -qsF -e "$2" "/proc/$pid/cgroup"; then kill -9 "$pid" || true; fi
       """;
+
+  private static final Duration PID_PAUSE = Duration.ofMillis(5);
 
   private final WslContext context;
   private final ContainerState state;
@@ -136,11 +140,20 @@ final class WslExec implements ExecSession {
     }
   }
 
+  /** A process that is only on its way cannot be ended: until then its number is not known. */
+  private void awaitPid() throws InterruptedException {
+    Deadline deadline = Deadline.after(context.settings().toolLimit());
+    while (process.isAlive() && !Files.exists(directory.resolve("pid")) && !deadline.passed()) {
+      Pauses.REAL.pause(PID_PAUSE);
+    }
+  }
+
   @Override
   public void close() {
     boolean interrupted = Thread.interrupted();
     try {
       if (process.isAlive()) {
+        awaitPid();
         end(context, state, directory);
         process.destroyForcibly();
       } else {

@@ -82,6 +82,20 @@ class WslIT {
   }
 
   @Test
+  void aSessionThatIsClosedAtOnceLeavesNoProcess() throws Exception {
+    Container container = fixture.runtime.create(WslStage.id(), WslStage.script("sleep 300"));
+    try {
+      container.start();
+      for (int round = 0; round < 5; round++) {
+        container.exec(ExecSpec.of("sleep", "4343")).close();
+      }
+      assertThat(wsl.inside("ps -eo args")).doesNotContain("sleep 4343");
+    } finally {
+      container.remove(true);
+    }
+  }
+
+  @Test
   void volumesAreFilledFromTheImageAndOutliveTheContainer() throws Exception {
     ImageRef image = ImageRef.parse("localhost/filled:1");
     WslStage.load(
