@@ -8,7 +8,7 @@ jdk_is_25() {
 
 find_jdk() {
   for jdk_home in "${JAVA_HOME:-}" /usr/lib/jvm/* /usr/java/* /opt/java/* /opt/jdk* \
-    "$HOME"/.sdkman/candidates/java/* "$HOME"/.jdks/*; do
+    "${HOME:-}"/.sdkman/candidates/java/* "${HOME:-}"/.jdks/*; do
     if [ -n "$jdk_home" ] && jdk_is_25 "$jdk_home"; then
       printf '%s\n' "$jdk_home"
       return 0

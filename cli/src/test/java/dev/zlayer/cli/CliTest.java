@@ -161,6 +161,7 @@ class CliTest {
         .contains("Delegate=yes\n")
         .contains("TimeoutStopSec=120s\n")
         .contains("Environment=\"ZLAYER_DATA_DIR=%s/data\"\nExecStart=".formatted(directory))
+        .contains("Environment=\"JAVA_HOME=%s\"\n".formatted(System.getProperty("java.home")))
         .containsPattern("ExecStart=/\\S.* serve\n");
   }
 

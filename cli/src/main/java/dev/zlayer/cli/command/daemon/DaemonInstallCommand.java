@@ -108,7 +108,10 @@ public final class DaemonInstallCommand implements Callable<Integer> {
   }
 
   private String environment() {
-    return settings().entrySet().stream()
+    var variables = new TreeMap<>(settings());
+    // the launcher looks for a Java; this one is known to work, wherever it lies
+    variables.put("JAVA_HOME", System.getProperty("java.home", ""));
+    return variables.entrySet().stream()
         .map(
             entry ->
                 "Environment=\"%s=%s\"%n"
