@@ -138,8 +138,9 @@ public final class DeploymentsResource implements Resource {
         Route.post(
                 "/deployments/{name}/stop",
                 "Stop all its services until they are started.",
-                call -> act(() -> deployments.stop(call.path("name"))))
+                this::stopAll)
             .freeing()
+            .with("wait", "Time to wait until they have stopped.")
             .givesNothing(),
         Route.post(
                 "/deployments/{name}/restart",
@@ -176,8 +177,9 @@ public final class DeploymentsResource implements Resource {
         Route.post(
                 "/deployments/{name}/services/{service}/stop",
                 "Stop a service until it is started again.",
-                call -> act(() -> deployments.stop(key(call))))
+                this::stop)
             .freeing()
+            .with("wait", "Time to wait until it has stopped.")
             .givesNothing(),
         Route.post(
                 "/deployments/{name}/services/{service}/restart",
@@ -415,6 +417,35 @@ public final class DeploymentsResource implements Resource {
   private ApiResponse scale(ApiRequest call) {
     deployments.scale(key(call), call.body(Scale.class).replicas());
     return ApiResponse.done();
+  }
+
+  private ApiResponse stopAll(ApiRequest call) {
+    String name = call.path("name");
+    deployments.stop(name);
+    return stopped(call, deadline -> deployments.awaitStopped(name, deadline));
+  }
+
+  private ApiResponse stop(ApiRequest call) {
+    ServiceKey service = key(call);
+    deployments.stop(service);
+    return stopped(call, deadline -> deployments.awaitStopped(service, deadline));
+  }
+
+  /** Waits for the end of a stop. */
+  private interface Stopping {
+    void await(Deadline deadline) throws InterruptedException;
+  }
+
+  private static ApiResponse stopped(ApiRequest call, Stopping stopping) {
+    Optional<Duration> wait = call.duration("wait");
+    if (wait.isEmpty()) {
+      return ApiResponse.done();
+    }
+    return new ApiResponse.Later(
+        () -> {
+          stopping.await(Deadline.after(wait.get()));
+          return ApiResponse.done();
+        });
   }
 
   private static ApiResponse act(Runnable act) {

@@ -396,6 +396,31 @@ public final class Deployments implements AutoCloseable {
     }
   }
 
+  /**
+   * Blocks until the service has no replica any more; also returns when it is gone or wanted again.
+   *
+   * @throws AgentException.Timeout it still has some at the deadline
+   */
+  public void awaitStopped(ServiceKey service, Deadline deadline) throws InterruptedException {
+    while (true) {
+      long seen = changes.now();
+      Optional<ServiceRunner> runner =
+          Optional.ofNullable(live.get(service.deployment()))
+              .map(deployment -> deployment.services().get(service.service()));
+      if (runner.isEmpty() || !runner.get().stopping()) {
+        return;
+      }
+      long _ = changes.await(now -> now > seen, deadline, "stopping " + service);
+    }
+  }
+
+  /** The same for all services of a deployment. */
+  public void awaitStopped(String name, Deadline deadline) throws InterruptedException {
+    for (String service : deployment(name).services().keySet()) {
+      awaitStopped(new ServiceKey(name, service), deadline);
+    }
+  }
+
   private boolean awaitChange(long seen, Deadline deadline) throws InterruptedException {
     try {
       long _ = changes.await(now -> now > seen, deadline, "waiting for a deployment");

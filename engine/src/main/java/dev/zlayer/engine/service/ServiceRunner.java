@@ -114,6 +114,11 @@ public final class ServiceRunner implements AutoCloseable {
     return status;
   }
 
+  /** Whether it was told to stop and replicas are left. */
+  public boolean stopping() {
+    return !removed && reconciler.record().stopped() && !status.replicas().isEmpty();
+  }
+
   /** The revisions that it needs to stay known, the wanted one first. */
   public List<Long> revisions() {
     ServiceRecord record = reconciler.record();

@@ -17,7 +17,8 @@ public final class RestartCommand extends EachCommand {
       names = {"-t", "--time"},
       paramLabel = "DURATION",
       description =
-          "Time to wait before the process is killed, e.g. 10s (default: the container's own)")
+          "Time to wait before the process is killed, e.g. 10s (default: the container's own);"
+              + " containers only")
   private @Nullable String grace;
 
   public RestartCommand(Session session) {
@@ -27,9 +28,11 @@ public final class RestartCommand extends EachCommand {
   @Override
   Json one(DaemonClient client, Target target) throws InterruptedException {
     if (target.service()) {
+      StopTimeout.refuse(grace, target.text());
       return client.post(target.servicePath() + "/restart", Query.NONE);
     }
     if (deployment(client, target)) {
+      StopTimeout.refuse(grace, target.text());
       return client.post("/deployments/" + Query.segment(target.text()) + "/restart", Query.NONE);
     }
     return client.post(

@@ -14,11 +14,15 @@ import picocli.CommandLine.Option;
     description =
         "Stop deployments, services or containers; a stopped service stays stopped until started")
 public final class StopCommand extends EachCommand {
+  /** Longer than any usual grace period; the daemon goes on when it passes. */
+  private static final Query WAIT = Query.of("wait", "10m");
+
   @Option(
       names = {"-t", "--time"},
       paramLabel = "DURATION",
       description =
-          "Time to wait before the process is killed, e.g. 10s (default: the container's own)")
+          "Time to wait before the process is killed, e.g. 10s (default: the container's own);"
+              + " containers only")
   private @Nullable String grace;
 
   public StopCommand(Session session) {
@@ -28,10 +32,12 @@ public final class StopCommand extends EachCommand {
   @Override
   Json one(DaemonClient client, Target target) throws InterruptedException {
     if (target.service()) {
-      return client.post(target.servicePath() + "/stop", Query.NONE);
+      StopTimeout.refuse(grace, target.text());
+      return client.post(target.servicePath() + "/stop", WAIT);
     }
     if (deployment(client, target)) {
-      return client.post("/deployments/" + Query.segment(target.text()) + "/stop", Query.NONE);
+      StopTimeout.refuse(grace, target.text());
+      return client.post("/deployments/" + Query.segment(target.text()) + "/stop", WAIT);
     }
     return client.post(
         target.path() + "/stop", Query.NONE.andIf("grace", StopTimeout.parse(grace)));

@@ -1,5 +1,6 @@
 package dev.zlayer.cli.command.container;
 
+import dev.zlayer.error.AgentException;
 import dev.zlayer.error.Durations;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -13,5 +14,14 @@ final class StopTimeout {
     return Optional.ofNullable(text)
         .map(Durations::parse)
         .map(grace -> grace.isZero() ? "0s" : Durations.print(grace).replace(" ", ""));
+  }
+
+  /** Refuses a time given for a service or deployment, whose file states it. */
+  static void refuse(@Nullable String text, String target) {
+    if (text != null) {
+      throw new AgentException.InvalidSpec(
+          "--time is for single containers; set stop_grace_period in the file of '%s'"
+              .formatted(target));
+    }
   }
 }

@@ -366,10 +366,9 @@ class DeploymentVerbsIT {
   void aWholeDeploymentIsStoppedStartedAndRestarted() throws Exception {
     write(FILE);
     ok("up", "--quiet");
+    assertThat(cli.run("stop", "--time", "3s", "demo").err()).contains("stop_grace_period");
     assertThat(ok("stop", "demo")).isEqualTo("demo\n");
-    Awaitility.await()
-        .atMost(Duration.ofSeconds(40))
-        .until(() -> ok("ps", "--quiet", "demo").isEmpty());
+    assertThat(ok("ps", "--quiet", "demo")).isEmpty();
     assertThat(ok("status")).containsPattern("demo +stopped");
 
     ok("start", "demo");
