@@ -9,7 +9,7 @@ import java.util.OptionalDouble;
  * round to round. A contestant that fails three times drops out with its error as a note.
  */
 public final class Rounds {
-  private static final int PATIENCE = 3;
+  private static final int MAX_FAILURES = 3;
 
   /** For the clean-up that the one before still does in the background. */
   private static final long PAUSE_MILLIS = 150;
@@ -72,7 +72,7 @@ public final class Rounds {
     }
 
     void turn(boolean counts) throws InterruptedException {
-      if (failures >= PATIENCE) {
+      if (failures >= MAX_FAILURES) {
         return;
       }
       Thread.sleep(PAUSE_MILLIS);

@@ -3,7 +3,7 @@ package dev.zlayer.cli;
 import dev.zlayer.cli.terminal.OutputClosed;
 import java.util.Arrays;
 
-/** The door of the process: the only caller of {@code System.exit}. */
+/** The entry of the process: the only caller of {@code System.exit}. */
 public final class Main {
   private Main() {}
 

@@ -4,7 +4,7 @@ package dev.zlayer.error;
 public final class Statuses {
   private Statuses() {}
 
-  /** The status under which the REST door reports {@code error}. */
+  /** The status under which the REST API reports {@code error}. */
   public static int of(AgentException error) {
     return switch (error) {
       case AgentException.NotFound _ -> 404;

@@ -34,7 +34,7 @@ public interface Rotation {
   /**
    * A service as it is now.
    *
-   * @param endpoints the doors of the service; {@code targetRole} chooses among the members
+   * @param endpoints the ports of the service; {@code targetRole} chooses among the members
    * @param loopback whether internal endpoints are asked for on 127.0.0.1 of the machine
    * @param members all replicas that run, ready or not, in the order of role and number
    */
@@ -72,6 +72,6 @@ public interface Rotation {
    */
   void drain(ContainerId member, Deadline deadline) throws InterruptedException;
 
-  /** The service is gone; its doors are closed. */
+  /** The service was removed; its endpoints are closed. */
   void remove(ServiceKey service) throws InterruptedException;
 }

@@ -5,7 +5,7 @@ import java.time.Duration;
 import java.util.function.LongSupplier;
 
 /**
- * A point on the monotonic clock by which something has to be done. It is made once, at the door,
+ * A point on the monotonic clock by which something has to be done. It is made once, at the entry,
  * and passed down; nothing on the way starts the time anew.
  */
 public final class Deadline {

@@ -18,7 +18,7 @@ import java.util.function.Predicate;
  */
 final class MessageBatch<S extends Owner.State> {
   private static final int TRIES_BEFORE_INSTEAD = 3;
-  private static final Backoff PATIENCE =
+  private static final Backoff RETRY_BACKOFF =
       new Backoff(Duration.ofMillis(20), Duration.ofSeconds(5), 2);
 
   private final String owner;
@@ -55,7 +55,8 @@ final class MessageBatch<S extends Owner.State> {
     if (!waiting.isEmpty()) {
       return 0;
     }
-    long nanos = failures > 0 ? PATIENCE.delay(failures - 1).toNanos() : Saturating.nanos(wait);
+    long nanos =
+        failures > 0 ? RETRY_BACKOFF.delay(failures - 1).toNanos() : Saturating.nanos(wait);
     for (Message<S, ?> message : repeated) {
       nanos = Math.min(nanos, message.nextTry - nanoClock.getAsLong());
     }
@@ -156,7 +157,7 @@ final class MessageBatch<S extends Owner.State> {
     }
     message.tries++;
     if (message.tries < TRIES_BEFORE_INSTEAD || !replaced(message, state, failure)) {
-      message.nextTry = nanoClock.getAsLong() + PATIENCE.delay(message.tries - 1).toNanos();
+      message.nextTry = nanoClock.getAsLong() + RETRY_BACKOFF.delay(message.tries - 1).toNanos();
       repeated.add(message);
     }
   }

@@ -37,7 +37,7 @@ public final class Owner<S extends Owner.State> implements AutoCloseable {
   private static final int LARGEST_BATCH = 256;
   private static final Duration UNRESPONSIVE = Duration.ofMinutes(1);
   private static final Duration JOIN_STEP = Duration.ofMillis(5);
-  private static final Backoff PATIENCE =
+  private static final Backoff RETRY_BACKOFF =
       new Backoff(Duration.ofMillis(20), Duration.ofSeconds(5), 2);
 
   /** What an owner owns. All methods are called on the thread of the owner. */
@@ -337,7 +337,7 @@ public final class Owner<S extends Owner.State> implements AutoCloseable {
       try {
         generation.incrementAndGet();
         closeState();
-        Pauses.REAL.pause(PATIENCE.delay(deaths.size()));
+        Pauses.REAL.pause(RETRY_BACKOFF.delay(deaths.size()));
         state = opening.open(this, deaths.size());
         batch.anew();
         return true;

@@ -74,8 +74,8 @@ import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 
 /**
- * The whole agent without its doors: what the daemon serves, and what a program gets that embeds
- * it.
+ * The whole agent without its listeners: what the daemon serves, and what a program gets that
+ * embeds it.
  *
  * <pre>{@code
  * try (Agent agent = Agent.open(AgentConfig.under(Path.of("/srv/agent")), Map.of(), Log.silent())) {

@@ -22,13 +22,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** An agent with its doors open. */
+/** An agent with its listeners open. */
 public final class Daemon implements AutoCloseable {
   private final Agent agent;
   private final IdempotencyKeys idempotency;
   private final TokenStore tokens;
   private final AuditLog audit;
-  private final HttpListener door;
+  private final HttpListener listener;
   private final Parts parts;
 
   private Daemon(Configured configured, Map<String, String> env, Log log)
@@ -46,7 +46,7 @@ public final class Daemon implements AutoCloseable {
             () -> AuditLog.open(agent.store(), InstantSource.system(), config.auditRecords(), log));
     var access = new HttpListener.Access(tokens, RouteScopes::of, audit);
     var router = new Router(routes(resources(configured, env)));
-    this.door =
+    this.listener =
         parts.start(
             "the HTTP listener",
             () -> HttpListener.open(sockets(config), tcp, router, access, agent.metrics(), log));
@@ -128,7 +128,7 @@ public final class Daemon implements AutoCloseable {
 
   /** Where other machines reach it, if they may. */
   public Optional<String> address() {
-    return door.address();
+    return listener.address();
   }
 
   /** Takes no more requests, ends the agent, leaves the containers running. */

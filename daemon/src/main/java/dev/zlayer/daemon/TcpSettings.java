@@ -13,7 +13,7 @@ import java.util.EnumSet;
 import java.util.Optional;
 import javax.net.ssl.SSLContext;
 
-/** The door for other machines, as the operator wants it and as it is safe. */
+/** The listener for other machines, as the operator wants it and as it is safe. */
 final class TcpSettings {
   private static final int SHORTEST_TOKEN = 16;
 

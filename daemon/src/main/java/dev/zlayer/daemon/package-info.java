@@ -1,6 +1,6 @@
 /**
  * Builds everything once, in one order, and serves it: the composition root, its configuration, and
- * the door of the process. Owns what it opened and closes it in reverse.
+ * the entry of the process. Owns what it opened and closes it in reverse.
  */
 @org.jspecify.annotations.NullMarked
 package dev.zlayer.daemon;

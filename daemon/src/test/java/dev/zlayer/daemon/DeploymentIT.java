@@ -175,7 +175,7 @@ class DeploymentIT {
     assertThat(started.subList(1, 4)).allMatch(id -> id.startsWith("shop/web/"));
   }
 
-  /** Whether it runs is for the deployment to say, so a container's own door only points there. */
+  /** Whether it runs is for the deployment to say, so a container's own route only points there. */
   private static void replicasAreShownAndNotStoppedOneByOne(Rest rest) throws InterruptedException {
     List<Json> web = rest.get("/containers?service=web").expect(200).json().items();
     assertThat(web).allMatch(one -> one.at("health").string().orElse("").equals("healthy"));

@@ -137,7 +137,7 @@ class EveryRouteIT {
     Json before = get("/containers?deployment=shop");
     rest.post(web + "/restart").expect(204);
     Awaitility.await()
-        .atMost(Rest.PATIENCE)
+        .atMost(Rest.TIMEOUT)
         .until(
             () ->
                 ids(get("/containers?deployment=shop")).stream().noneMatch(ids(before)::contains));
@@ -154,7 +154,7 @@ class EveryRouteIT {
 
   private static void awaitReady(String service, long replicas) {
     Awaitility.await()
-        .atMost(Rest.PATIENCE)
+        .atMost(Rest.TIMEOUT)
         .until(() -> get(service).at("ready").integer().orElse(-1L) == replicas);
   }
 

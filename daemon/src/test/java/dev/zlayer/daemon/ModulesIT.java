@@ -14,7 +14,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** WebAssembly modules as jobs through the REST door: what limits them really limits them. */
+/** WebAssembly modules as jobs through the REST API: what limits them really limits them. */
 @Requires(Fact.WASI_CLANG)
 class ModulesIT {
   private static final String MODULE = "localhost/limits:1";

@@ -14,9 +14,9 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 
-/** A caller of the REST door, as any program could be one. */
+/** A caller of the REST API, as any program could be one. */
 final class Rest implements AutoCloseable {
-  static final Duration PATIENCE = Duration.ofSeconds(60);
+  static final Duration TIMEOUT = Duration.ofSeconds(60);
   private static final int MOST = 64 << 20;
   private static final String PREFIX = "/api/v1";
 
@@ -99,7 +99,7 @@ final class Rest implements AutoCloseable {
   }
 
   Reply send(HttpRequest request) throws InterruptedException {
-    try (HttpResponse response = client.send(authorized(request), Deadline.after(PATIENCE))) {
+    try (HttpResponse response = client.send(authorized(request), Deadline.after(TIMEOUT))) {
       return new Reply(response.status(), response.headers(), response.text(MOST));
     }
   }
@@ -107,7 +107,7 @@ final class Rest implements AutoCloseable {
   /** The bytes of a body. */
   byte[] bytes(String path) throws InterruptedException {
     try (HttpResponse response =
-        client.send(authorized(HttpRequest.get(PREFIX + path)), Deadline.after(PATIENCE))) {
+        client.send(authorized(HttpRequest.get(PREFIX + path)), Deadline.after(TIMEOUT))) {
       return response.bytes(MOST);
     }
   }
@@ -123,7 +123,7 @@ final class Rest implements AutoCloseable {
 
   WebSocket socket(String path) throws InterruptedException {
     return switch (WebSocket.open(
-        client, PREFIX + path, headers(), 1 << 20, Deadline.after(PATIENCE))) {
+        client, PREFIX + path, headers(), 1 << 20, Deadline.after(TIMEOUT))) {
       case WebSocket.Opened.Accepted(WebSocket socket) -> socket;
       case WebSocket.Opened.Refused(HttpResponse response) ->
           throw new AssertionError(response.status() + ": " + response.text(MOST));

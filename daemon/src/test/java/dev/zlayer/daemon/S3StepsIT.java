@@ -24,7 +24,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Files between a real store and the volumes of real containers, through the REST door. */
+/** Files between a real store and the volumes of real containers, through the REST API. */
 @Requires({Fact.ROOT, Fact.OVERLAYFS, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX})
 class S3StepsIT {
   private static final String BUCKET = "things";

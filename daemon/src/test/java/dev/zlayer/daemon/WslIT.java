@@ -13,7 +13,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A container that is pinned to the WSL runtime, through the REST door. */
+/** A container that is pinned to the WSL runtime, through the REST API. */
 @Requires(
     value = {Fact.ROOT, Fact.OVERLAYFS, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX},
     programs = {"unshare", "nsenter", "iconv"})

@@ -29,13 +29,13 @@ import java.util.Map;
 import java.util.Optional;
 
 /** Images from and to files. */
-record ImageFiles(ImageLayout shelf, ImagesConfig config) {
+record ImageFiles(ImageLayout layout, ImagesConfig config) {
   List<ImageRecord> load(InputStream tar) throws InterruptedException {
     return loading(
         lease ->
             adoptAll(
                 BlockingPool.STREAMS.call(
-                    () -> new LoadArchive(shelf.content(), lease).read(tar, config.platform())),
+                    () -> new LoadArchive(layout.content(), lease).read(tar, config.platform())),
                 lease));
   }
 
@@ -51,16 +51,16 @@ record ImageFiles(ImageLayout shelf, ImagesConfig config) {
   /** Makes an image of content that is in the store. */
   private ImageRecord adopt(Descriptor manifest, List<ImageRef> names, Leases.Lease lease)
       throws IOException, InterruptedException {
-    Manifest.Image image = shelf.manifest(manifest.digest());
+    Manifest.Image image = layout.manifest(manifest.digest());
     requireBlob(image.config(), lease);
     for (Descriptor layer : image.layers()) {
       requireBlob(layer, lease);
     }
-    Optional<ImageConfig> imageConfig = shelf.config(image);
+    Optional<ImageConfig> imageConfig = layout.config(image);
     unpack(ImageLayout.layers(image, imageConfig), lease);
     ImageRecord record =
         ImageLayout.record(manifest, image, imageConfig, config.clock().instant(), true);
-    shelf
+    layout
         .index()
         .update(
             state -> {
@@ -75,10 +75,10 @@ record ImageFiles(ImageLayout shelf, ImagesConfig config) {
 
   private void requireBlob(Descriptor blob, Leases.Lease lease) throws IOException {
     lease.add(blob.digest());
-    if (!shelf.content().has(blob.digest())) {
+    if (!layout.content().has(blob.digest())) {
       throw new InvalidImageException("the archive lacks blob " + blob.digest());
     }
-    long size = shelf.content().size(blob.digest());
+    long size = layout.content().size(blob.digest());
     if (size != blob.size()) {
       throw new InvalidImageException(
           "blob %s has %d bytes instead of %d".formatted(blob.digest(), size, blob.size()));
@@ -89,11 +89,11 @@ record ImageFiles(ImageLayout shelf, ImagesConfig config) {
     try (var scope = new TaskScope("unpack", config.parallelLayers())) {
       for (Layer layer : layers.stream().distinct().toList()) {
         layer.diffId().ifPresent(lease::add);
-        if (layer.diffId().isPresent() && !shelf.layers().has(layer.diffId().get())) {
+        if (layer.diffId().isPresent() && !layout.layers().has(layer.diffId().get())) {
           scope.fork(
               () -> {
-                try (InputStream blob = shelf.content().read(layer.digest())) {
-                  shelf.layers().unpack(layer.diffId().get(), blob, _ -> {});
+                try (InputStream blob = layout.content().read(layer.digest())) {
+                  layout.layers().unpack(layer.diffId().get(), blob, _ -> {});
                 }
                 return true;
               });
@@ -111,14 +111,15 @@ record ImageFiles(ImageLayout shelf, ImagesConfig config) {
           archive.unread(magic);
           if (Arrays.equals(magic, ModuleFile.MAGIC)) {
             Descriptor module =
-                BlockingPool.STREAMS.call(() -> NewImage.ofModule(shelf.content(), lease, archive));
+                BlockingPool.STREAMS.call(
+                    () -> NewImage.ofModule(layout.content(), lease, archive));
             return adopt(module, List.of(as), lease);
           }
           Descriptor manifest =
               BlockingPool.STREAMS.call(
                   () ->
                       NewImage.ofRoot(
-                          shelf.content(),
+                          layout.content(),
                           lease,
                           archive,
                           config.platform(),
@@ -136,7 +137,7 @@ record ImageFiles(ImageLayout shelf, ImagesConfig config) {
 
   /** Whatever came in and no image refers to in the end is taken away again. */
   private <T> T loading(Loading<T> work) throws InterruptedException {
-    Leases.Lease lease = shelf.leases().open();
+    Leases.Lease lease = layout.leases().open();
     try (lease) {
       return work.run(lease);
     } catch (IOException e) {
@@ -146,8 +147,8 @@ record ImageFiles(ImageLayout shelf, ImagesConfig config) {
     } finally {
       Failures.local(
           "tidy up after loading",
-          shelf.content().directory(),
-          () -> shelf.collector().collect(lease.held(), lease.held()));
+          layout.content().directory(),
+          () -> layout.collector().collect(lease.held(), lease.held()));
     }
   }
 
@@ -155,7 +156,7 @@ record ImageFiles(ImageLayout shelf, ImagesConfig config) {
   private AgentException unsound(Throwable thrown) {
     Throwable told =
         thrown instanceof IOException e
-            ? Failures.explained(e, shelf.content().directory())
+            ? Failures.explained(e, layout.content().directory())
             : thrown;
     String text = "the archive cannot be loaded: " + told.getMessage();
     boolean theirs =
@@ -168,8 +169,8 @@ record ImageFiles(ImageLayout shelf, ImagesConfig config) {
   }
 
   void save(List<ImageRef> references, OutputStream to) {
-    try (Leases.Lease lease = shelf.leases().open()) {
-      IndexState state = shelf.index().state();
+    try (Leases.Lease lease = layout.leases().open()) {
+      IndexState state = layout.index().state();
       Map<ImageRef, ImageRecord> images = new LinkedHashMap<>();
       for (ImageRef reference : references) {
         ImageRecord image =
@@ -184,9 +185,9 @@ record ImageFiles(ImageLayout shelf, ImagesConfig config) {
       }
       Failures.local(
           "save images",
-          shelf.content().directory(),
+          layout.content().directory(),
           () -> {
-            new SaveArchive(shelf.content()).write(images, to);
+            new SaveArchive(layout.content()).write(images, to);
             return true;
           });
     }

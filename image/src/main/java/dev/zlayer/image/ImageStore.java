@@ -31,17 +31,17 @@ public final class ImageStore implements AutoCloseable {
   /** After that long the kernel has written what was unpacked, so that settling costs little. */
   private static final Duration WRITTEN_BY_ITSELF = Duration.ofMinutes(1);
 
-  private final ImageLayout shelf;
+  private final ImageLayout layout;
   private final Registry registry;
   private final Snapshots snapshots;
   private final LocalImages images;
 
   private ImageStore(
-      ImageLayout shelf, Registry registry, Snapshots snapshots, ImagesConfig config) {
-    this.shelf = shelf;
+      ImageLayout layout, Registry registry, Snapshots snapshots, ImagesConfig config) {
+    this.layout = layout;
     this.snapshots = snapshots;
     this.registry = registry;
-    this.images = new LocalImages(shelf, registry, config);
+    this.images = new LocalImages(layout, registry, config);
   }
 
   public static ImageStore open(DataDir directory, ImagesConfig config) {
@@ -61,7 +61,7 @@ public final class ImageStore implements AutoCloseable {
       layers.settle(config.clock().instant().minus(WRITTEN_BY_ITSELF));
       Snapshots snapshots = Snapshots.open(directory.snapshots(), layers);
       InUse inUse = others.and(new SnapshotUses(snapshots));
-      var shelf = new ImageLayout(content, index, layers, new Leases(), inUse);
+      var layout = new ImageLayout(content, index, layers, new Leases(), inUse);
       var registry =
           new Registry(
               config.registries(),
@@ -69,7 +69,7 @@ public final class ImageStore implements AutoCloseable {
               config.credentials(),
               config.timeouts(),
               config.clock());
-      return new ImageStore(shelf, registry, snapshots, config);
+      return new ImageStore(layout, registry, snapshots, config);
     } catch (IOException e) {
       throw new AgentException.Configuration(
           "the image store below %s cannot be opened: %s"
@@ -83,7 +83,7 @@ public final class ImageStore implements AutoCloseable {
   }
 
   public LayerStore layers() {
-    return shelf.layers();
+    return layout.layers();
   }
 
   /** Root file systems of containers, made of the layers. */
@@ -94,13 +94,13 @@ public final class ImageStore implements AutoCloseable {
   /** Looks at everything and changes nothing. */
   public Fsck.Report check() {
     return Failures.local(
-        "check the image store", shelf.content().directory(), shelf.fsck()::check);
+        "check the image store", layout.content().directory(), layout.fsck()::check);
   }
 
   /** Makes the store sound; returns what was found before. */
   public Fsck.Report repair() throws InterruptedException {
     try {
-      return shelf.fsck().repair();
+      return layout.fsck().repair();
     } catch (IOException e) {
       throw new AgentException.Configuration(
           "could not repair the image store: " + e.getMessage(), e);
@@ -109,7 +109,7 @@ public final class ImageStore implements AutoCloseable {
 
   @Override
   public void close() {
-    shelf.index().flush();
+    layout.index().flush();
     registry.close();
   }
 }

@@ -32,13 +32,13 @@ final class ImageViews {
           Map.of(),
           Optional.empty());
 
-  private final ImageLayout shelf;
+  private final ImageLayout layout;
 
   /** By digest, so that what is kept is never out of date; those used last come last. */
   private final Map<Digest, Content> contents = new LinkedHashMap<>();
 
-  ImageViews(ImageLayout shelf) {
-    this.shelf = shelf;
+  ImageViews(ImageLayout layout) {
+    this.layout = layout;
   }
 
   /** What manifest and configuration say. */
@@ -49,7 +49,7 @@ final class ImageViews {
 
   /** By name; those without one come last. */
   List<ImageInfo> all() {
-    IndexState state = shelf.index().state();
+    IndexState state = layout.index().state();
     return state.images().values().stream()
         .map(image -> info(state, image))
         .sorted(
@@ -60,7 +60,7 @@ final class ImageViews {
   }
 
   ImageInfo info(ImageRecord image) {
-    return info(shelf.index().state(), image);
+    return info(layout.index().state(), image);
   }
 
   private static ImageInfo info(IndexState state, ImageRecord image) {
@@ -105,8 +105,8 @@ final class ImageViews {
   }
 
   private Content read(Digest digest) throws IOException {
-    Manifest.Image manifest = shelf.manifest(digest);
-    Optional<ImageConfig> config = shelf.config(manifest);
+    Manifest.Image manifest = layout.manifest(digest);
+    Optional<ImageConfig> config = layout.config(manifest);
     return new Content(
         manifest.annotations(),
         config.map(ImageConfig::run).orElse(NOTHING),

@@ -23,7 +23,7 @@ import java.util.function.Consumer;
  * @param busy one lock per blob: whoever comes second finds it done
  * @param slots how many layers may be on their way
  */
-record LayerPull(ImageLayout shelf, KeyedLock<Digest> busy, Semaphore slots) {
+record LayerPull(ImageLayout layout, KeyedLock<Digest> busy, Semaphore slots) {
   /** Returns when blob and layer are here. */
   void run(Repository from, Layer layer, Leases.Lease lease, Consumer<PullEvent> events)
       throws IOException, InterruptedException {
@@ -51,7 +51,7 @@ record LayerPull(ImageLayout shelf, KeyedLock<Digest> busy, Semaphore slots) {
     if (!blobHere(layer) && !layerHere(layer)) {
       downloadAndUnpack(from, layer, layer.diffId().orElseThrow(), report);
     } else if (!blobHere(layer)) {
-      try (Ingest ingest = shelf.content().ingest(layer.digest(), layer.bytes())) {
+      try (Ingest ingest = layout.content().ingest(layer.digest(), layer.bytes())) {
         from.blob(ingest, report);
       }
     } else if (!layerHere(layer)) {
@@ -64,7 +64,7 @@ record LayerPull(ImageLayout shelf, KeyedLock<Digest> busy, Semaphore slots) {
     var failure = new AtomicReference<IOException>();
     int life;
     int lives;
-    try (Ingest ingest = shelf.content().ingest(layer.digest(), layer.bytes())) {
+    try (Ingest ingest = layout.content().ingest(layer.digest(), layer.bytes())) {
       life = ingest.restarts();
       InputStream arriving = ingest.follow();
       try (var scope = TaskScope.ofPlatformThreads("layer-" + layer.digest().brief())) {
@@ -98,7 +98,7 @@ record LayerPull(ImageLayout shelf, KeyedLock<Digest> busy, Semaphore slots) {
       Digest diffId, InputStream arriving, LayerReport report, AtomicReference<IOException> failure)
       throws InterruptedException {
     try (arriving) {
-      shelf.layers().unpack(diffId, arriving, report::unpacked);
+      layout.layers().unpack(diffId, arriving, report::unpacked);
     } catch (IOException e) {
       failure.set(e);
     }
@@ -109,16 +109,16 @@ record LayerPull(ImageLayout shelf, KeyedLock<Digest> busy, Semaphore slots) {
   void unpack(Digest blob, Digest diffId, LayerReport report)
       throws IOException, InterruptedException {
     report.step(Step.UNPACKING, 0);
-    try (InputStream in = shelf.content().read(blob)) {
-      shelf.layers().unpack(diffId, in, report::unpacked);
+    try (InputStream in = layout.content().read(blob)) {
+      layout.layers().unpack(diffId, in, report::unpacked);
     }
   }
 
   private boolean blobHere(Layer layer) {
-    return shelf.content().has(layer.digest());
+    return layout.content().has(layer.digest());
   }
 
   private boolean layerHere(Layer layer) {
-    return layer.diffId().map(shelf.layers()::has).orElse(true);
+    return layer.diffId().map(layout.layers()::has).orElse(true);
   }
 }

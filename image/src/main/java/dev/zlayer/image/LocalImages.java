@@ -34,7 +34,7 @@ import java.util.function.Consumer;
 
 /** The images in this node's own store. */
 public final class LocalImages implements Images, ImageArchives {
-  private final ImageLayout shelf;
+  private final ImageLayout layout;
   private final Puller puller;
   private final PlatformLookup platforms;
   private final ImageViews views;
@@ -42,14 +42,14 @@ public final class LocalImages implements Images, ImageArchives {
   private final ImageFiles files;
   private final InstantSource clock;
 
-  LocalImages(ImageLayout shelf, Registry registry, ImagesConfig config) {
-    this.shelf = shelf;
+  LocalImages(ImageLayout layout, Registry registry, ImagesConfig config) {
+    this.layout = layout;
     this.clock = config.clock();
-    this.puller = new Puller(shelf, registry, config);
-    this.platforms = new PlatformLookup(shelf, registry);
-    this.views = new ImageViews(shelf);
-    this.removal = new Removal(shelf, config.clock());
-    this.files = new ImageFiles(shelf, config);
+    this.puller = new Puller(layout, registry, config);
+    this.platforms = new PlatformLookup(layout, registry);
+    this.views = new ImageViews(layout);
+    this.removal = new Removal(layout, config.clock());
+    this.files = new ImageFiles(layout, config);
   }
 
   @Override
@@ -73,13 +73,14 @@ public final class LocalImages implements Images, ImageArchives {
 
   @Override
   public Optional<ImageDetails> find(ImageRef image) {
-    return shelf
+    return layout
         .index()
         .state()
         .find(image)
         .map(
             found -> {
-              if (!shelf.content().has(found.manifest()) || !shelf.content().has(found.config())) {
+              if (!layout.content().has(found.manifest())
+                  || !layout.content().has(found.config())) {
                 requireWhole(image);
               }
               return Failures.local("read image " + image, store(), () -> views.details(found));
@@ -92,7 +93,7 @@ public final class LocalImages implements Images, ImageArchives {
       throw new AgentException.InvalidSpec(
           "'%s' cannot be given to an image: a digest names its content already".formatted(target));
     }
-    shelf
+    layout
         .index()
         .update(
             state -> {
@@ -144,31 +145,31 @@ public final class LocalImages implements Images, ImageArchives {
    * it before reading the layers; whoever made a container then shows up in the in-use list.
    */
   public Leases.Lease hold(ImageRef reference) {
-    ImageRecord image = image(shelf.index().state(), reference);
-    Leases.Lease lease = shelf.leases().open();
+    ImageRecord image = image(layout.index().state(), reference);
+    Leases.Lease lease = layout.leases().open();
     image.blobs().forEach(lease::add);
     image.diffIds().forEach(lease::add);
     try {
-      image(shelf.index().state(), reference); // gone while we were taking the lease?
+      image(layout.index().state(), reference); // gone while we were taking the lease?
     } catch (AgentException.NotFound e) {
       lease.close();
       throw e;
     }
-    if (image.diffIds().stream().anyMatch(layer -> !shelf.layers().has(layer))) {
+    if (image.diffIds().stream().anyMatch(layer -> !layout.layers().has(layer))) {
       lease.close();
       requireWhole(reference);
     }
-    shelf.index().used(image.manifest(), clock.instant());
+    layout.index().used(image.manifest(), clock.instant());
     return lease;
   }
 
   /** Throws unless everything of the image is here; nothing when there is no such image. */
   public void requireWhole(ImageRef reference) {
-    shelf
+    layout
         .index()
         .state()
         .find(reference)
-        .flatMap(image -> shelf.damage(reference, image))
+        .flatMap(image -> layout.damage(reference, image))
         .ifPresent(
             damage -> {
               throw damage;
@@ -177,14 +178,14 @@ public final class LocalImages implements Images, ImageArchives {
 
   /** The layers of an image as unpacked, lowest first. */
   public List<Path> layers(ImageRef reference) {
-    return image(shelf.index().state(), reference).diffIds().stream()
-        .map(shelf.layers()::path)
+    return image(layout.index().state(), reference).diffIds().stream()
+        .map(layout.layers()::path)
         .toList();
   }
 
   /** A layer as an archive, decompressed; whoever reads it checks the diff id. */
   public InputStream openLayer(ImageDetails.Layer layer) throws IOException {
-    InputStream blob = shelf.content().read(layer.digest());
+    InputStream blob = layout.content().read(layer.digest());
     try {
       return Decompression.open(blob);
     } catch (IOException e) {
@@ -198,15 +199,15 @@ public final class LocalImages implements Images, ImageArchives {
    * taken out of the archive that holds it.
    */
   public byte[] module(ImageRef reference) throws InterruptedException {
-    ImageRecord image = image(shelf.index().state(), reference);
+    ImageRecord image = image(layout.index().state(), reference);
     if (image.kind() != ArtifactKind.WASM_MODULE) {
       throw new AgentException.InvalidSpec(
           "image '%s' is not a WebAssembly module".formatted(reference));
     }
     try (var _ = hold(reference)) {
-      Manifest.Image manifest = shelf.manifest(image.manifest());
-      return new ModuleFile(shelf.content())
-          .read(image, shelf.config(manifest).map(ImageConfig::run));
+      Manifest.Image manifest = layout.manifest(image.manifest());
+      return new ModuleFile(layout.content())
+          .read(image, layout.config(manifest).map(ImageConfig::run));
     } catch (InvalidImageException e) {
       throw new AgentException.InvalidSpec(
           "image '%s' cannot be run: %s".formatted(reference, e.getMessage()), e);
@@ -226,6 +227,6 @@ public final class LocalImages implements Images, ImageArchives {
   }
 
   private Path store() {
-    return shelf.content().directory();
+    return layout.content().directory();
   }
 }

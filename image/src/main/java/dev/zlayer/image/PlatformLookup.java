@@ -20,11 +20,11 @@ import java.util.List;
 import java.util.Optional;
 
 /** What an image was built for: from the index here, else from the registry without layers. */
-record PlatformLookup(ImageLayout shelf, Registry registry) {
+record PlatformLookup(ImageLayout layout, Registry registry) {
   private static final Platform WASM = Platform.of("wasi", "wasm");
 
   PlatformAnswer of(ImageRef image, Optional<RegistryAuth> auth) throws InterruptedException {
-    Optional<ImageRecord> here = shelf.index().state().find(image);
+    Optional<ImageRecord> here = layout.index().state().find(image);
     if (here.isPresent() && here.get().platform().isPresent()) {
       return new PlatformAnswer.Recognised(List.of(here.get().platform().get()), here.get().kind());
     }

@@ -40,46 +40,49 @@ final class Puller {
         public void verifying() {}
       };
 
-  private final ImageLayout shelf;
+  private final ImageLayout layout;
   private final Registry registry;
   private final ImagesConfig config;
   private final KeyedLock<Digest> busy = new KeyedLock<>();
   private final LayerPull layerPull;
 
-  Puller(ImageLayout shelf, Registry registry, ImagesConfig config) {
-    this.shelf = shelf;
+  Puller(ImageLayout layout, Registry registry, ImagesConfig config) {
+    this.layout = layout;
     this.registry = registry;
     this.config = config;
-    this.layerPull = new LayerPull(shelf, busy, new Semaphore(config.parallelLayers(), true));
+    this.layerPull = new LayerPull(layout, busy, new Semaphore(config.parallelLayers(), true));
   }
 
   /** One pull: what is asked for, and where the answers come from. */
   private record Job(
-      Resolution.Wish wish, Repository repository, Consumer<PullEvent> events, Leases.Lease lease) {
+      Resolution.Request asked,
+      Repository repository,
+      Consumer<PullEvent> events,
+      Leases.Lease lease) {
     ImageRef reference() {
-      return wish.reference();
+      return asked.reference();
     }
   }
 
   ImageRecord pull(PullRequest request, Consumer<PullEvent> events)
       throws IOException, InterruptedException {
     Platform platform = request.platform().orElse(config.platform());
-    var wish = new Resolution.Wish(request.image(), platform, config.runtime());
-    Optional<ImageRecord> present = present(wish);
+    var asked = new Resolution.Request(request.image(), platform, config.runtime());
+    Optional<ImageRecord> present = present(asked);
     Repository repository =
         registry.repository(
             request.image(), request.auth(), text -> events.accept(new PullEvent.Notice(text)));
-    try (Leases.Lease lease = shelf.leases().open()) {
-      var job = new Job(wish, repository, events, lease);
+    try (Leases.Lease lease = layout.leases().open()) {
+      var job = new Job(asked, repository, events, lease);
       return switch (request.policy()) {
-        case NEVER -> present.orElseThrow(() -> damage(wish).orElseGet(() -> absent(wish)));
+        case NEVER -> present.orElseThrow(() -> damage(asked).orElseGet(() -> absent(asked)));
         case IF_NOT_PRESENT -> present.isPresent() ? present.get() : fetch(job);
         case NEWER -> present.isPresent() ? newer(job, present.get()) : fetch(job);
         case ALWAYS -> fetch(job);
       };
     } catch (RegistryException e) {
       // what is here would do if it were whole: the registry is only the second thing to look at
-      Optional<AgentException> damage = damage(wish).filter(_ -> e.problem().ofTheWay());
+      Optional<AgentException> damage = damage(asked).filter(_ -> e.problem().ofTheWay());
       if (damage.isPresent()) {
         damage.get().addSuppressed(e);
         throw damage.get();
@@ -88,28 +91,28 @@ final class Puller {
     }
   }
 
-  private Optional<AgentException> damage(Resolution.Wish wish) {
-    return shelf
+  private Optional<AgentException> damage(Resolution.Request asked) {
+    return layout
         .index()
         .state()
-        .find(wish.reference())
-        .flatMap(image -> shelf.damage(wish.reference(), image));
+        .find(asked.reference())
+        .flatMap(image -> layout.damage(asked.reference(), image));
   }
 
-  private static AgentException.NotFound absent(Resolution.Wish wish) {
+  private static AgentException.NotFound absent(Resolution.Request asked) {
     return new AgentException.NotFound(
-        "image '" + wish.reference() + "'",
-        "it is not here for %s and the pull policy is never".formatted(wish.platform()));
+        "image '" + asked.reference() + "'",
+        "it is not here for %s and the pull policy is never".formatted(asked.platform()));
   }
 
-  /** What is here for the wish, with nothing missing. */
-  private Optional<ImageRecord> present(Resolution.Wish wish) {
-    return shelf
+  /** What is here for the asked, with nothing missing. */
+  private Optional<ImageRecord> present(Resolution.Request asked) {
+    return layout
         .index()
         .state()
-        .find(wish.reference())
-        .filter(image -> image.platform().map(p -> serves(wish.platform(), p)).orElse(true))
-        .filter(shelf::complete);
+        .find(asked.reference())
+        .filter(image -> image.platform().map(p -> serves(asked.platform(), p)).orElse(true))
+        .filter(layout::complete);
   }
 
   private static boolean serves(Platform wanted, Platform image) {
@@ -121,7 +124,7 @@ final class Puller {
     if (job.reference().digest().isPresent()) {
       return present;
     }
-    IndexState.Target known = shelf.index().state().references().get(job.reference());
+    IndexState.Target known = layout.index().state().references().get(job.reference());
     Optional<Digest> now;
     try {
       now = job.repository().resolve(job.reference().selector());
@@ -161,11 +164,11 @@ final class Puller {
   }
 
   private ImageRecord fetch(Job job, Fetched top) throws IOException, InterruptedException {
-    Resolution found = Resolution.follow(top, job.repository(), job.wish());
+    Resolution found = Resolution.follow(top, job.repository(), job.asked());
     job.lease().add(found.manifest().digest()).add(found.image().config().digest());
     fetchConfig(job, found.image().config());
-    Optional<ImageConfig> imageConfig = shelf.config(found.image());
-    checkPlatform(job.wish(), imageConfig);
+    Optional<ImageConfig> imageConfig = layout.config(found.image());
+    checkPlatform(job.asked(), imageConfig);
     List<Layer> layers = ImageLayout.layers(found.image(), imageConfig);
     job.events()
         .accept(
@@ -174,11 +177,11 @@ final class Puller {
                 layers.size(),
                 layers.stream().mapToLong(Layer::bytes).sum()));
     fetchLayers(job, layers);
-    shelf.content().put(found.manifest().digest(), found.bytes());
+    layout.content().put(found.manifest().digest(), found.bytes());
     ImageRecord record =
         ImageLayout.record(
             found.manifest(), found.image(), imageConfig, config.clock().instant(), false);
-    shelf.index().update(state -> state.with(record, job.reference(), found.resolved()));
+    layout.index().update(state -> state.with(record, job.reference(), found.resolved()));
     return record;
   }
 
@@ -189,21 +192,21 @@ final class Puller {
           "the image configuration is over %d bytes".formatted(ImageConfig.MAX_BYTES));
     }
     try (var _ = busy.lock(descriptor.digest())) {
-      if (!shelf.content().has(descriptor.digest())) {
-        try (Ingest ingest = shelf.content().ingest(descriptor.digest(), descriptor.size())) {
+      if (!layout.content().has(descriptor.digest())) {
+        try (Ingest ingest = layout.content().ingest(descriptor.digest(), descriptor.size())) {
           job.repository().blob(ingest, SILENT);
         }
       }
     }
   }
 
-  private static void checkPlatform(Resolution.Wish wish, Optional<ImageConfig> config) {
+  private static void checkPlatform(Resolution.Request asked, Optional<ImageConfig> config) {
     config
         .flatMap(ImageConfig::platform)
-        .filter(platform -> !serves(wish.platform(), platform))
+        .filter(platform -> !serves(asked.platform(), platform))
         .ifPresent(
             platform -> {
-              throw wish.wrong(platform.toString());
+              throw asked.wrong(platform.toString());
             });
   }
 
@@ -216,10 +219,10 @@ final class Puller {
             .toList();
     long missing =
         distinct.stream()
-            .filter(layer -> !shelf.content().has(layer.digest()))
+            .filter(layer -> !layout.content().has(layer.digest()))
             .mapToLong(Layer::bytes)
             .sum();
-    DiskSpace.require(shelf.content().directory(), missing);
+    DiskSpace.require(layout.content().directory(), missing);
     try (var scope = new TaskScope("pull")) {
       for (Layer layer : distinct) {
         scope.fork(

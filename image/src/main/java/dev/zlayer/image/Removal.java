@@ -16,9 +16,9 @@ import java.util.List;
 import java.util.function.BooleanSupplier;
 
 /** Takes references and images away, and then what nothing refers to any more. */
-record Removal(ImageLayout shelf, InstantSource clock) {
+record Removal(ImageLayout layout, InstantSource clock) {
   ImageRemoval remove(ImageRef reference, boolean force) throws IOException {
-    IndexState state = shelf.index().state();
+    IndexState state = layout.index().state();
     ImageRecord image =
         state
             .find(reference)
@@ -29,7 +29,7 @@ record Removal(ImageLayout shelf, InstantSource clock) {
     List<ImageRef> references = state.referencesOf(image.manifest());
     boolean byName = state.references().containsKey(reference);
     if (byName && references.size() > 1) {
-      shelf.index().update(now -> now.withoutReference(reference));
+      layout.index().update(now -> now.withoutReference(reference));
       return new ImageRemoval(List.of(reference.canonical()), List.of(), 0);
     }
     if (!byName && references.size() > 1 && !force) {
@@ -38,8 +38,8 @@ record Removal(ImageLayout shelf, InstantSource clock) {
               .formatted(reference, references));
     }
     refuseInUse(reference, image, force);
-    shelf.index().update(now -> now.without(image.manifest()));
-    Collector.Collected collected = shelf.collector().collect(image.blobs(), image.diffIds());
+    layout.index().update(now -> now.without(image.manifest()));
+    Collector.Collected collected = layout.collector().collect(image.blobs(), image.diffIds());
     return new ImageRemoval(
         references.stream().map(ImageRef::canonical).toList(),
         collected.deleted(),
@@ -47,7 +47,7 @@ record Removal(ImageLayout shelf, InstantSource clock) {
   }
 
   private void refuseInUse(ImageRef reference, ImageRecord image, boolean force) {
-    List<String> users = shelf.inUse().usersOf(image);
+    List<String> users = layout.inUse().usersOf(image);
     if (!force && !users.isEmpty()) {
       throw new AgentException.Conflict(
           "image '%s' is in use by %s: remove them first, or force it"
@@ -56,11 +56,11 @@ record Removal(ImageLayout shelf, InstantSource clock) {
   }
 
   ImageRemoval prune(PruneFilter filter) throws IOException {
-    shelf.index().flush();
+    layout.index().flush();
     var untagged = new ArrayList<String>();
-    for (ImageRecord image : shelf.index().state().images().values()) {
-      if (goes(image, filter) && shelf.inUse().usersOf(image).isEmpty()) {
-        shelf
+    for (ImageRecord image : layout.index().state().images().values()) {
+      if (goes(image, filter) && layout.inUse().usersOf(image).isEmpty()) {
+        layout
             .index()
             .update(
                 now -> {
@@ -73,7 +73,7 @@ record Removal(ImageLayout shelf, InstantSource clock) {
                 });
       }
     }
-    Collector.Collected collected = shelf.collector().collectAll();
+    Collector.Collected collected = layout.collector().collectAll();
     return new ImageRemoval(untagged, collected.deleted(), collected.bytes());
   }
 
@@ -83,13 +83,13 @@ record Removal(ImageLayout shelf, InstantSource clock) {
    * what was used after {@code idleSince}.
    */
   ImageRemoval reclaim(Instant idleSince, BooleanSupplier enough) throws IOException {
-    shelf.index().flush();
-    Collector.Collected first = shelf.collector().collectAll();
+    layout.index().flush();
+    Collector.Collected first = layout.collector().collectAll();
     var untagged = new ArrayList<String>();
     var deleted = new ArrayList<>(first.deleted());
     long bytes = first.bytes();
     List<ImageRecord> candidates =
-        shelf.index().state().images().values().stream()
+        layout.index().state().images().values().stream()
             .filter(image -> !image.imported() && image.lastUsed().isBefore(idleSince))
             .sorted(Comparator.comparing(ImageRecord::lastUsed))
             .toList();
@@ -97,10 +97,10 @@ record Removal(ImageLayout shelf, InstantSource clock) {
       if (enough.getAsBoolean()) {
         break;
       }
-      if (shelf.inUse().usersOf(image).isEmpty()) {
-        List<ImageRef> names = shelf.index().state().referencesOf(image.manifest());
-        shelf.index().update(now -> now.without(image.manifest()));
-        Collector.Collected part = shelf.collector().collect(image.blobs(), image.diffIds());
+      if (layout.inUse().usersOf(image).isEmpty()) {
+        List<ImageRef> names = layout.index().state().referencesOf(image.manifest());
+        layout.index().update(now -> now.without(image.manifest()));
+        Collector.Collected part = layout.collector().collect(image.blobs(), image.diffIds());
         names.forEach(name -> untagged.add(name.canonical()));
         deleted.addAll(part.deleted());
         bytes += part.bytes();
@@ -110,7 +110,7 @@ record Removal(ImageLayout shelf, InstantSource clock) {
   }
 
   private boolean goes(ImageRecord image, PruneFilter filter) {
-    boolean dangling = shelf.index().state().referencesOf(image.manifest()).isEmpty();
+    boolean dangling = layout.index().state().referencesOf(image.manifest()).isEmpty();
     Instant limit = filter.olderThan().map(clock.instant()::minus).orElse(Instant.MAX);
     return (filter.all() || dangling) && image.lastUsed().isBefore(limit);
   }

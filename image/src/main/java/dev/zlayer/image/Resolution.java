@@ -28,7 +28,7 @@ record Resolution(Digest resolved, Descriptor manifest, byte[] bytes, Manifest.I
   private static final int MAX_DEPTH = 4;
 
   /** Who wants an image. */
-  record Wish(ImageRef reference, Platform platform, String runtime) {
+  record Request(ImageRef reference, Platform platform, String runtime) {
     AgentException.WrongPlatform wrong(String actual) {
       return new AgentException.WrongPlatform(
           runtime, platform.toString(), actual, reference.toString());
@@ -36,7 +36,7 @@ record Resolution(Digest resolved, Descriptor manifest, byte[] bytes, Manifest.I
   }
 
   /** Follows a manifest that was fetched down to the image for the wished platform. */
-  static Resolution follow(Fetched top, Repository from, Wish wish)
+  static Resolution follow(Fetched top, Repository from, Request request)
       throws IOException, InterruptedException {
     Fetched at = top;
     for (int depth = 0; depth < MAX_DEPTH; depth++) {
@@ -45,18 +45,18 @@ record Resolution(Digest resolved, Descriptor manifest, byte[] bytes, Manifest.I
           Descriptor manifest = Descriptor.of(type(at), at.digest(), at.bytes().length);
           return new Resolution(top.digest(), manifest, at.bytes(), image);
         }
-        case Manifest.Index index -> at = child(from, choose(index, wish));
+        case Manifest.Index index -> at = child(from, choose(index, request));
       }
     }
     throw new InvalidImageException(
         "the index refers to more than %d other indexes".formatted(MAX_DEPTH));
   }
 
-  private static Descriptor choose(Manifest.Index index, Wish wish) {
-    return PlatformChoice.choose(index, wish.platform())
+  private static Descriptor choose(Manifest.Index index, Request request) {
+    return PlatformChoice.choose(index, request.platform())
         .orElseThrow(
             () ->
-                wish.wrong(
+                request.wrong(
                     PlatformChoice.platforms(index).stream()
                         .map(Platform::toString)
                         .collect(Collectors.joining(", "))));

@@ -27,7 +27,7 @@ class RelayTest {
   private static final InetAddress FIRST = InetAddress.ofLiteral("127.0.0.1");
   private static final InetAddress SECOND = InetAddress.ofLiteral("127.0.0.2");
   private static final InetAddress NOBODY = InetAddress.ofLiteral("127.0.0.3");
-  private static final int PATIENCE = (int) Duration.ofSeconds(20).toMillis();
+  private static final int KILL_AFTER = (int) Duration.ofSeconds(20).toMillis();
 
   private ServerSocket first;
   private ServerSocket second;
@@ -37,8 +37,8 @@ class RelayTest {
   void open() throws IOException {
     first = new ServerSocket(0, 50, FIRST);
     second = new ServerSocket(first.getLocalPort(), 50, SECOND);
-    first.setSoTimeout(PATIENCE);
-    second.setSoTimeout(PATIENCE);
+    first.setSoTimeout(KILL_AFTER);
+    second.setSoTimeout(KILL_AFTER);
     relay = Relay.open(new InetSocketAddress(FIRST, 0), first.getLocalPort());
   }
 
@@ -91,7 +91,7 @@ class RelayTest {
       for (int number = 0; number < 800; number++) {
         SocketChannel channel = SocketChannel.open();
         channels.add(channel);
-        channel.socket().connect(new InetSocketAddress(FIRST, busy.port()), PATIENCE);
+        channel.socket().connect(new InetSocketAddress(FIRST, busy.port()), KILL_AFTER);
       }
       assertThat(channels).allMatch(SocketChannel::isConnected);
     } finally {
@@ -190,7 +190,7 @@ class RelayTest {
   private Socket client() throws IOException {
     var socket = new Socket();
     socket.connect(new InetSocketAddress(FIRST, relay.port()), 2_000);
-    socket.setSoTimeout(PATIENCE);
+    socket.setSoTimeout(KILL_AFTER);
     return socket;
   }
 }

@@ -39,7 +39,7 @@ public enum Fact {
   WASI_CLANG("install clang, lld, wasi-libc and libclang-rt-dev-wasm32");
 
   private static final Path GROUPS = Path.of("/sys/fs/cgroup");
-  private static final Duration PATIENCE = Duration.ofSeconds(20);
+  private static final Duration TIMEOUT = Duration.ofSeconds(20);
   private static final List<String> PROGRAM_DIRECTORIES =
       List.of("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin");
   private static final String OVERLAY_TRIAL =
@@ -139,7 +139,7 @@ public enum Fact {
 
   private static String output(String... arguments) {
     try {
-      return Processes.run(Command.of(arguments), Deadline.after(PATIENCE)).stdout().strip();
+      return Processes.run(Command.of(arguments), Deadline.after(TIMEOUT)).stdout().strip();
     } catch (AgentException.Configuration _) {
       return "";
     } catch (InterruptedException e) {
@@ -149,7 +149,7 @@ public enum Fact {
 
   private static boolean succeeds(String... arguments) {
     try {
-      return Processes.run(Command.of(arguments), Deadline.after(PATIENCE)).success();
+      return Processes.run(Command.of(arguments), Deadline.after(TIMEOUT)).success();
     } catch (AgentException.Configuration _) {
       return false;
     } catch (InterruptedException e) {

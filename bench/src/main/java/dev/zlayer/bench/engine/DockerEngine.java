@@ -68,13 +68,13 @@ public final class DockerEngine implements Engine {
 
   @Override
   public void execTrue(String name) throws IOException {
-    Json wish =
+    Json request =
         Json.object()
             .put("Cmd", List.of("/bin/true"))
             .put("AttachStdout", true)
             .put("AttachStderr", true)
             .build();
-    String id = api.post("/containers/" + name + "/exec", wish).at("Id").string().orElseThrow();
+    String id = api.post("/containers/" + name + "/exec", request).at("Id").string().orElseThrow();
     api.count("POST", "/exec/" + id + "/start", Json.object().put("Detach", false).build());
     long code = api.read("/exec/" + id + "/json").at("ExitCode").integer().orElse(-1L);
     if (code != 0) {
@@ -124,14 +124,14 @@ public final class DockerEngine implements Engine {
   }
 
   private String create(String name, List<String> command) throws IOException {
-    Json wish =
+    Json request =
         Json.object()
             .put("Image", image)
             .put("Cmd", command)
             .put("HostConfig", Json.object().put("NetworkMode", network).build())
             .build();
     String query = name.isEmpty() ? "" : "?name=" + name;
-    return api.post("/containers/create" + query, wish).at("Id").string().orElseThrow();
+    return api.post("/containers/create" + query, request).at("Id").string().orElseThrow();
   }
 
   private void awaitSuccess(String id) throws IOException {

@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Our daemon through its REST door, without a network. */
+/** Our daemon through its REST API, without a network. */
 public final class RestEngine implements Engine {
   private final ZlayerDaemon daemon;
   private final ImageRef image;

@@ -6,7 +6,7 @@ import dev.zlayer.oci.ImageRef;
 import java.io.IOException;
 import java.util.List;
 
-/** A job of a deployment, through the daemon's door: trigger, wait, read its output. */
+/** A job of a deployment, through the daemon's API: trigger, wait, read its output. */
 public final class RestJobs {
   private static final String EXECUTIONS = "/jobs/bench/short/executions";
 

@@ -40,7 +40,7 @@ import java.util.random.RandomGenerator;
 
 /** Our runtime for modules, and jobs on it, on one directory. */
 public final class WasmNode implements AutoCloseable {
-  private static final Duration PATIENCE = Duration.ofMinutes(2);
+  private static final Duration TIMEOUT = Duration.ofMinutes(2);
   private static final JobKey JOB = new JobKey("bench", "hello");
 
   private final ImageStore images;
@@ -104,7 +104,7 @@ public final class WasmNode implements AutoCloseable {
   public void run(ContainerSpec spec) throws InterruptedException {
     Container container = runtime.create(ContainerId.of("bench", "m" + ++made, 1), spec);
     container.start();
-    Outcome outcome = container.await(WaitCondition.NOT_RUNNING, Deadline.after(PATIENCE));
+    Outcome outcome = container.await(WaitCondition.NOT_RUNNING, Deadline.after(TIMEOUT));
     container.remove(false);
     if (!outcome.status().success()) {
       throw new IllegalStateException(outcome.status().text());
@@ -114,7 +114,7 @@ public final class WasmNode implements AutoCloseable {
   /** From the trigger of a durable job to its recorded result. */
   public void runJob() throws InterruptedException {
     ExecutionId id = jobs.trigger(TriggerRequest.of(JOB, new Trigger.Internal("bench")));
-    ExecutionStatus status = jobs.await(id, Deadline.after(PATIENCE)).status();
+    ExecutionStatus status = jobs.await(id, Deadline.after(TIMEOUT)).status();
     if (!(status instanceof ExecutionStatus.Completed)) {
       throw new IllegalStateException(status.toString());
     }

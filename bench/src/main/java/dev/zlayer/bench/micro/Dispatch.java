@@ -24,8 +24,8 @@ public class Dispatch {
           runtime("docker", Platform.of("linux", "arm64"), ArtifactKind.ROOT_FILE_SYSTEM),
           runtime("windows", Platform.of("windows", "amd64"), ArtifactKind.ROOT_FILE_SYSTEM),
           runtime("wasm", WASI, ArtifactKind.WASM_MODULE));
-  private final Selection.Wish wish =
-      new Selection.Wish(
+  private final Selection.Request request =
+      new Selection.Request(
           "shop/web",
           Optional.of("auto"),
           Optional.empty(),
@@ -39,6 +39,6 @@ public class Dispatch {
 
   @Benchmark
   public Selection.Candidate chooseARuntime() {
-    return Selection.choose(runtimes, wish);
+    return Selection.choose(runtimes, request);
   }
 }

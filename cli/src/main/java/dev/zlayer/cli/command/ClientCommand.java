@@ -19,7 +19,7 @@ import picocli.CommandLine.Option;
 /** A verb that asks the daemon for one thing and shows the answer. */
 public abstract class ClientCommand implements Callable<Integer> {
   /** How long a restart of the daemon may take while a verb waits for something. */
-  private static final Duration PATIENCE = Duration.ofMinutes(2);
+  private static final Duration TIMEOUT = Duration.ofMinutes(2);
 
   protected final Session session;
 
@@ -76,7 +76,7 @@ public abstract class ClientCommand implements Callable<Integer> {
 
   /** Survives restarts of the daemon. */
   protected final Reconnecting reconnecting(DaemonClient client) {
-    return new Reconnecting(client, PATIENCE, notice -> tell("zlayer: " + notice));
+    return new Reconnecting(client, TIMEOUT, notice -> tell("zlayer: " + notice));
   }
 
   /** Something to do for each of several things. */

@@ -114,12 +114,12 @@ public final class StatusText {
   }
 
   private static String endpoints(Json service) {
-    List<String> doors = new ArrayList<>();
+    List<String> ports = new ArrayList<>();
     for (Json endpoint : service.at("endpoints").items()) {
       String port = number(endpoint, "port");
-      doors.add(text(endpoint, "protocol") + " " + port + " " + text(endpoint, "expose"));
+      ports.add(text(endpoint, "protocol") + " " + port + " " + text(endpoint, "expose"));
     }
-    return String.join(", ", doors);
+    return String.join(", ", ports);
   }
 
   /** The role only when there are several. */

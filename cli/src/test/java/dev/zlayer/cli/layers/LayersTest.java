@@ -104,7 +104,7 @@ class LayersTest {
                   mention.equals("java.lang.System#getenv")
                       || mention.equals("java.lang.System#getProperty"),
               in("dev.zlayer.cli", "dev.zlayer.daemon"),
-              "so that settings are read once, at the door"),
+              "so that settings are read once, at the entry"),
           new Fence(
               "printing and exiting",
               mention ->

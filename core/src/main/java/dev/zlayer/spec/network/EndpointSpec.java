@@ -7,7 +7,7 @@ import dev.zlayer.spec.form.Text;
 import dev.zlayer.spec.value.Transport;
 import java.util.Optional;
 
-/** A door of a service that the proxy serves. */
+/** A port of a service that the proxy serves. */
 @Doc("A port of a service that the agent's proxy serves.")
 public record EndpointSpec(
     @Doc("Name, unique in the service.") @Text(pattern = ".*\\S.*", write = "a name") String name,

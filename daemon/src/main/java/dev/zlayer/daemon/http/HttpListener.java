@@ -90,10 +90,10 @@ public final class HttpListener implements AutoCloseable {
               connector.getName(), socket.readOnly(), Optional.empty(), false, Set.of()));
     }
     tcp.ifPresent(
-        door -> {
-          Connector connector = door.connector(server, http(), access.audit());
+        settings -> {
+          Connector connector = settings.connector(server, http(), access.audit());
           server.addConnector(connector);
-          rules.put(connector.getName(), door.rules());
+          rules.put(connector.getName(), settings.rules());
         });
     server.setHandler(
         new RequestHandler(
@@ -109,18 +109,18 @@ public final class HttpListener implements AutoCloseable {
     webSockets.setMaxTextMessageSize(FRAMES);
     server.setStopTimeout(GRACE.toMillis());
     sockets.forEach(socket -> clear(socket.path()));
-    var door = new HttpListener(server, sockets);
+    var listener = new HttpListener(server, sockets);
     try {
       server.start();
       for (UnixSocket socket : sockets) {
         protect(socket);
       }
-      return door;
+      return listener;
     } catch (AgentException e) {
-      door.close();
+      listener.close();
       throw e;
     } catch (Exception e) {
-      door.close();
+      listener.close();
       throw new AgentException.Configuration("cannot listen: " + e.getMessage(), e);
     }
   }
@@ -202,7 +202,7 @@ public final class HttpListener implements AutoCloseable {
     return true;
   }
 
-  /** Where the TCP door listens, if there is one. */
+  /** The address of the TCP listener, if there is one. */
   public Optional<String> address() {
     for (Connector connector : server.getConnectors()) {
       if (connector instanceof org.eclipse.jetty.server.ServerConnector tcp) {

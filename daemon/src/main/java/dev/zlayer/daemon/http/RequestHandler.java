@@ -55,7 +55,7 @@ final class RequestHandler extends Handler.Abstract {
   public boolean handle(Request request, Response response, Callback callback) {
     String id = RequestIds.of(request);
     response.getHeaders().put("X-Request-Id", id);
-    // long answers and long waits are what this door is for; only idle connections are closed
+    // long answers and long waits are what this API is for; only idle connections are closed
     request.addIdleTimeoutListener(_ -> false);
     var exchange = new Exchange(request, response, callback, id);
     String template = "-";

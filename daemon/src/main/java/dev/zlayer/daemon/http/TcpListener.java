@@ -19,7 +19,7 @@ import org.eclipse.jetty.server.SslConnectionFactory;
 import org.eclipse.jetty.util.ssl.SslContextFactory;
 
 /**
- * The door for other machines. It has a lock of one kind or the other, or both: the certificate of
+ * The listener for other machines. It asks for one proof or the other, or both: the certificate of
  * the caller, or a token.
  *
  * @param tls the agent's certificate and whose certificates callers must have

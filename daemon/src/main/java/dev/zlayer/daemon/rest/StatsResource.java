@@ -26,7 +26,7 @@ import java.util.function.Supplier;
 /** What containers use. */
 public final class StatsResource implements Resource {
   private static final Duration APART = Duration.ofMillis(100);
-  private static final Duration PATIENCE = Duration.ofMillis(1500);
+  private static final Duration TIMEOUT = Duration.ofMillis(1500);
   private static final Duration BEAT = Duration.ofSeconds(1);
   private static final String RATE =
       "Wait for a second sample where the load cannot be computed yet.";
@@ -158,7 +158,7 @@ public final class StatsResource implements Resource {
 
   /** One that tells a rate: waits for a later reading where there is none before it. */
   private StatsSample rated(Container container, StatsSample first) throws InterruptedException {
-    Deadline deadline = Deadline.after(PATIENCE);
+    Deadline deadline = Deadline.after(TIMEOUT);
     StatsSample sample = first;
     while (sample.cpuPercent().isEmpty() && !deadline.passed()) {
       pauses.pause(APART);

@@ -1,6 +1,6 @@
 /**
- * The resources of the REST door, one class each: they turn a call into one act of the agent and
- * its result into JSON. They own nothing and decide nothing.
+ * The resources of the REST API, one class each: they turn a call into one act of the agent and its
+ * result into JSON. They own nothing and decide nothing.
  */
 @org.jspecify.annotations.NullMarked
 package dev.zlayer.daemon.rest;

@@ -48,7 +48,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The door itself, with routes of the test's own. */
+/** The listener itself, with routes of the test's own. */
 class HttpListenerTest {
   private static final String TOKEN = "0123456789abcdef0123456789abcdef";
 
@@ -56,7 +56,7 @@ class HttpListenerTest {
   private Path socket;
   private Path looking;
   private final Methods methods = new Methods();
-  private HttpListener door;
+  private HttpListener listener;
   private final CountDownLatch interrupted = new CountDownLatch(1);
 
   /** A body. */
@@ -67,7 +67,7 @@ class HttpListenerTest {
   void open() {
     socket = directory.resolve("d.sock");
     looking = directory.resolve("r.sock");
-    door = open(Optional.of(tcp()));
+    listener = open(Optional.of(tcp()));
   }
 
   private static TcpListener tcp() {
@@ -112,7 +112,7 @@ class HttpListenerTest {
   /** The kernel shows the limit of a listening socket in the column of what waits to be sent. */
   @Test
   void asManyConnectAtOnceAsTheSystemAllows() throws Exception {
-    String address = door.address().orElseThrow();
+    String address = listener.address().orElseThrow();
     String port = address.substring(address.lastIndexOf(':') + 1);
     for (List<String> listening :
         List.of(
@@ -132,7 +132,7 @@ class HttpListenerTest {
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void fiveHundredConnectAtOnceAndAllAreAnswered(boolean tcp) throws Exception {
-    String address = door.address().orElseThrow();
+    String address = listener.address().orElseThrow();
     SocketAddress at =
         tcp
             ? new InetSocketAddress(
@@ -236,7 +236,7 @@ class HttpListenerTest {
 
   @AfterEach
   void close() {
-    door.close();
+    listener.close();
     assertThat(socket).doesNotExist();
   }
 
@@ -402,7 +402,7 @@ class HttpListenerTest {
 
   @Test
   void tcpWantsTheTokenAndAKnownName() throws Exception {
-    int port = Integer.parseInt(door.address().orElseThrow().split(":")[1]);
+    int port = Integer.parseInt(listener.address().orElseThrow().split(":")[1]);
     var address = new HttpAddress.Tcp("127.0.0.1", port);
     assertThat(ask(address, HttpRequest.get("/ping")).status()).isEqualTo(401);
     assertThat(ask(address, HttpRequest.get("/ping").with("Authorization", "Bearer x")).status())

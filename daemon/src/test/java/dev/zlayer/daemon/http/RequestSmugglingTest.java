@@ -36,13 +36,13 @@ class RequestSmugglingTest {
 
   @TempDir private Path directory;
   private final AtomicInteger hidden = new AtomicInteger();
-  private HttpListener door;
+  private HttpListener listener;
   private Path socket;
 
   @BeforeEach
   void open() {
     socket = directory.resolve("d.sock");
-    door =
+    listener =
         HttpListener.open(
             List.of(new HttpListener.UnixSocket(socket, Optional.empty(), false)),
             Optional.of(
@@ -69,7 +69,7 @@ class RequestSmugglingTest {
 
   @AfterEach
   void close() {
-    door.close();
+    listener.close();
   }
 
   @Test
@@ -190,7 +190,7 @@ class RequestSmugglingTest {
   }
 
   private List<SocketAddress> addresses() {
-    int port = Integer.parseInt(door.address().orElseThrow().replaceAll(".*:", ""));
+    int port = Integer.parseInt(listener.address().orElseThrow().replaceAll(".*:", ""));
     return List.of(UnixDomainSocketAddress.of(socket), new InetSocketAddress("127.0.0.1", port));
   }
 

@@ -17,9 +17,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 
-/**
- * The description of the door against the door: both are made from the routes, none is left out.
- */
+/** The description of the API against the API: both are made from the routes, none is left out. */
 class ApiDescriptionTest {
   private static final Path COMMITTED = Path.of("../docs/api.md");
 

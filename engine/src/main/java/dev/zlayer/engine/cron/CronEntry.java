@@ -25,7 +25,7 @@ record CronEntry(
     boolean aside) {
   private static final Duration REPEATED_TIME = Duration.ofHours(3);
   private static final Duration FREQUENT = Duration.ofHours(1);
-  private static final Backoff PATIENCE =
+  private static final Backoff RETRY_BACKOFF =
       new Backoff(Duration.ofSeconds(1), Duration.ofMinutes(1), 2);
 
   static CronEntry of(JobDefinition definition, CronState state) {
@@ -131,7 +131,7 @@ record CronEntry(
         schedule,
         state,
         failures + 1,
-        Optional.of(now.plus(PATIENCE.delay(failures))),
+        Optional.of(now.plus(RETRY_BACKOFF.delay(failures))),
         Optional.of(reason),
         false);
   }

@@ -24,7 +24,7 @@ import java.util.function.Consumer;
  */
 final class DeploymentRemoval implements Owner.State {
   private static final System.Logger LOG = System.getLogger(DeploymentRemoval.class.getName());
-  private static final Backoff PATIENCE =
+  private static final Backoff RETRY_BACKOFF =
       new Backoff(Duration.ofMillis(200), Duration.ofSeconds(30), 2);
 
   private final DeploymentParts parts;
@@ -73,7 +73,7 @@ final class DeploymentRemoval implements Owner.State {
   @Override
   public Duration round() throws InterruptedException {
     if (!removed()) {
-      return PATIENCE.delay(tries++);
+      return RETRY_BACKOFF.delay(tries++);
     }
     done.accept(live.record().name());
     finished = true;

@@ -34,7 +34,7 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
- * The one door to deployments: files that are made true and kept true.
+ * The one entry to deployments: applies files and keeps them running.
  *
  * <p>Everything that is asked for is durable before the method returns and carried out afterwards;
  * {@link #awaitStable} waits for that. After a kill at any moment the next {@link #open} over the
@@ -487,7 +487,7 @@ public final class Deployments implements AutoCloseable {
     @Override
     public ServiceParts serviceParts(
         DependencyStatuses dependencies,
-        ServiceRevision.Shelf shelf,
+        ServiceRevision.Lookup lookup,
         ServiceParts.Listener audience) {
       return new ServiceParts(
           parts.store(),
@@ -497,7 +497,7 @@ public final class Deployments implements AutoCloseable {
           parts.initializer(),
           parts.rotation(),
           dependencies,
-          shelf,
+          lookup,
           starts,
           config.cores(),
           parts.hiding(),

@@ -51,7 +51,7 @@ final class LiveDeployment implements ServiceParts.Listener, AutoCloseable {
   interface Context {
     ServiceParts serviceParts(
         DependencyStatuses dependencies,
-        ServiceRevision.Shelf shelf,
+        ServiceRevision.Lookup lookup,
         ServiceParts.Listener audience);
 
     /** Something looks different. */

@@ -33,7 +33,7 @@ final class JobDispatcher implements Owner.State, JobRun.RunCallbacks {
   private final Ledger ledger;
   private final ExecutionView view;
   private final ArtifactStore artifacts;
-  private final ResultCollector harvest;
+  private final ResultCollector collector;
   private final Map<ExecutionId, Running> runs = new HashMap<>();
   private boolean careful;
   private volatile boolean closed;
@@ -50,7 +50,7 @@ final class JobDispatcher implements Owner.State, JobRun.RunCallbacks {
     this.ledger = ledger;
     this.view = view;
     this.artifacts = new ArtifactStore(parts.artifacts());
-    this.harvest = new ResultCollector(artifacts);
+    this.collector = new ResultCollector(artifacts);
   }
 
   JobStateMachine machine() {
@@ -207,7 +207,7 @@ final class JobDispatcher implements Owner.State, JobRun.RunCallbacks {
   }
 
   private void launch(Execution execution) {
-    var run = new JobRun(parts, this, harvest, execution, machine.definition(execution.job()));
+    var run = new JobRun(parts, this, collector, execution, machine.definition(execution.job()));
     Thread started = spawn("job " + execution.id(), run::run);
     runs.put(execution.id(), new Running(run, started));
   }

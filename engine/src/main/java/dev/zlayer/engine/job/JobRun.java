@@ -33,7 +33,7 @@ final class JobRun {
 
   static final String ATTEMPT = "com.zlayer.attempt";
 
-  private static final Backoff PATIENCE =
+  private static final Backoff RETRY_BACKOFF =
       new Backoff(Duration.ofMillis(50), Duration.ofSeconds(10), 2);
   private static final Backoff UPLOADS =
       new Backoff(Duration.ofSeconds(1), Duration.ofMinutes(1), 2);
@@ -63,7 +63,7 @@ final class JobRun {
 
   private final JobParts parts;
   private final RunCallbacks callbacks;
-  private final ResultCollector harvest;
+  private final ResultCollector collector;
   private final Execution execution;
   private final Optional<JobDefinition> definition;
   private final int attempt;
@@ -76,12 +76,12 @@ final class JobRun {
   JobRun(
       JobParts parts,
       RunCallbacks callbacks,
-      ResultCollector harvest,
+      ResultCollector collector,
       Execution execution,
       Optional<JobDefinition> definition) {
     this.parts = parts;
     this.callbacks = callbacks;
-    this.harvest = harvest;
+    this.collector = collector;
     this.execution = execution;
     this.definition = definition;
     this.attempt = execution.attempt().number();
@@ -134,7 +134,7 @@ final class JobRun {
       Outcome outcome = awaitEnd(made);
       upload(made, outcome.status());
       collecting = true;
-      return harvest.of(execution, definition, made, Optional.of(outcome));
+      return collector.of(execution, definition, made, Optional.of(outcome));
     } catch (InterruptedException _) {
       return endForcibly();
     } catch (AgentException e) {
@@ -188,7 +188,7 @@ final class JobRun {
       } catch (AgentException _) {
         // asked again below
       }
-      parts.pauses().pause(PATIENCE.delay(tries));
+      parts.pauses().pause(RETRY_BACKOFF.delay(tries));
     }
   }
 
@@ -276,12 +276,12 @@ final class JobRun {
             halt == JobEffect.Why.CANCELLED ? made.get().spec().stop().grace() : Duration.ZERO;
         Optional<Outcome> outcome = made.get().stop(grace);
         return collecting
-            ? harvest.withoutArtifacts(execution, definition, made.get(), outcome)
-            : harvest.of(execution, definition, made.get(), outcome);
+            ? collector.withoutArtifacts(execution, definition, made.get(), outcome)
+            : collector.of(execution, definition, made.get(), outcome);
       } catch (AgentException.NotFound _) {
         return AttemptEnd.neverRan();
       } catch (RuntimeException _) {
-        parts.pauses().pause(PATIENCE.delay(tries));
+        parts.pauses().pause(RETRY_BACKOFF.delay(tries));
       }
     }
   }
@@ -306,7 +306,7 @@ final class JobRun {
           return running ? lost(error) : AttemptEnd.failed(error);
         }
         Optional<Outcome> outcome = made.get().stop(Duration.ZERO);
-        return harvest.of(execution, definition, made.get(), outcome).with(error);
+        return collector.of(execution, definition, made.get(), outcome).with(error);
       } catch (InterruptedException _) {
         requireWanted();
         return endForcibly();
@@ -319,7 +319,7 @@ final class JobRun {
         }
       }
       try {
-        parts.pauses().pause(PATIENCE.delay(tries));
+        parts.pauses().pause(RETRY_BACKOFF.delay(tries));
       } catch (InterruptedException _) {
         requireWanted();
         return endForcibly();
@@ -356,7 +356,7 @@ final class JobRun {
         if (tries == REMOVALS) {
           throw e;
         }
-        parts.pauses().pause(PATIENCE.delay(tries - 1));
+        parts.pauses().pause(RETRY_BACKOFF.delay(tries - 1));
       }
     }
   }

@@ -28,7 +28,7 @@ import java.util.stream.Collectors;
  */
 public final class ContainerIndex implements AutoCloseable {
   private static final Duration PERIOD = Duration.ofSeconds(30);
-  private static final Backoff PATIENCE =
+  private static final Backoff RETRY_BACKOFF =
       new Backoff(Duration.ofMillis(20), Duration.ofSeconds(5), 2);
 
   /** Of a service that has no containers. */
@@ -145,7 +145,7 @@ public final class ContainerIndex implements AutoCloseable {
               }
             });
       } catch (RuntimeException e) {
-        next = now.plus(PATIENCE.delay(failures++));
+        next = now.plus(RETRY_BACKOFF.delay(failures++));
         problem =
             Optional.of(
                 e instanceof AgentException ours

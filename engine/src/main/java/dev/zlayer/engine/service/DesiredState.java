@@ -29,8 +29,8 @@ import java.util.stream.Collectors;
 
 /** What a service is to become: which revision, made from what, how many, and whether now. */
 final class DesiredState {
-  private final PendingChanges notes;
-  private final ServiceRevision.Shelf shelf;
+  private final PendingChanges changes;
+  private final ServiceRevision.Lookup lookup;
   private Optional<ServiceRevision> blueprint = Optional.empty();
   private Optional<Resolved> resolved = Optional.empty();
   private Optional<Failure> unresolved = Optional.empty();
@@ -55,13 +55,13 @@ final class DesiredState {
     FOR_NOW
   }
 
-  DesiredState(PendingChanges notes, ServiceRevision.Shelf shelf) {
-    this.notes = notes;
-    this.shelf = shelf;
+  DesiredState(PendingChanges changes, ServiceRevision.Lookup lookup) {
+    this.changes = changes;
+    this.lookup = lookup;
   }
 
   private ServiceRecord record() {
-    return notes.record();
+    return changes.record();
   }
 
   void leave(Leaving leaving) {
@@ -97,10 +97,10 @@ final class DesiredState {
     unresolved = Optional.empty();
     failures = 0;
     if (!fresh.images().equals(record().images().get(of.revision()))) {
-      notes.replace(record().with(of.revision(), fresh.images()));
+      changes.replace(record().with(of.revision(), fresh.images()));
     }
     if (changed) {
-      notes.lookAt(now);
+      changes.lookAt(now);
     }
   }
 
@@ -128,7 +128,7 @@ final class DesiredState {
   List<Effect> decide(Map<String, DependencyStatus> signals, Instant now) {
     long aimed = record().desired();
     if (blueprint.map(known -> known.revision() != aimed).orElse(true)) {
-      blueprint = shelf.find(record().key().service(), aimed);
+      blueprint = lookup.find(record().key().service(), aimed);
       resolved = Optional.empty();
       again = true;
     }
@@ -138,7 +138,7 @@ final class DesiredState {
     judge(signals, now);
     boolean due = resolveAt.map(at -> !now.isBefore(at)).orElse(true);
     if (!again || resolving || !due || gate instanceof DependencyCheck.Verdict.Closed) {
-      resolveAt.filter(now::isBefore).ifPresent(notes::lookAt);
+      resolveAt.filter(now::isBefore).ifPresent(changes::lookAt);
       return List.of();
     }
     again = false;
@@ -170,15 +170,15 @@ final class DesiredState {
       case DependencyCheck.Verdict.Open(var warnings) -> {
         openFor = record().desired();
         waitingSince = Optional.empty();
-        warnings.forEach(warning -> notes.warn(now, warning));
+        warnings.forEach(warning -> changes.warn(now, warning));
       }
-      case DependencyCheck.Verdict.Waiting(_, Instant until) -> notes.lookAt(until);
+      case DependencyCheck.Verdict.Waiting(_, Instant until) -> changes.lookAt(until);
       case DependencyCheck.Verdict.Closed(var reason) -> {
         Failure fresh = Failure.of(reason, now);
         boolean same = closed.filter(old -> old.message().equals(fresh.message())).isPresent();
         if (!same) {
           closed = Optional.of(fresh);
-          notes.tell(now, "service.failed", closed);
+          changes.event(now, "service.failed", closed);
         }
       }
     }
@@ -355,7 +355,7 @@ final class DesiredState {
   private boolean settled(TrackedContainer live, Instant now) {
     Instant from = settledAt(live);
     if (now.isBefore(from)) {
-      notes.lookAt(from);
+      changes.lookAt(from);
       return false;
     }
     return true;
@@ -393,7 +393,7 @@ final class DesiredState {
     return spec()
         .or(
             () ->
-                shelf
+                lookup
                     .find(record().key().service(), record().desired())
                     .map(ServiceRevision::spec));
   }

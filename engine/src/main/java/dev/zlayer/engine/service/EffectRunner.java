@@ -28,7 +28,7 @@ import java.util.function.Function;
  */
 final class EffectRunner {
   /** A runtime that does not answer is asked again. */
-  private static final Backoff PATIENCE =
+  private static final Backoff RETRY_BACKOFF =
       new Backoff(Duration.ofMillis(50), Duration.ofSeconds(5), 2);
 
   private final ServiceParts parts;
@@ -184,7 +184,7 @@ final class EffectRunner {
       try {
         return parts.runtime().find(id);
       } catch (RuntimeException _) {
-        Pauses.REAL.pause(PATIENCE.delay(tries));
+        Pauses.REAL.pause(RETRY_BACKOFF.delay(tries));
       }
     }
   }

@@ -35,11 +35,11 @@ final class LoadMeter {
       return Optional.empty();
     }
     if (now.isBefore(next)) {
-      reconciler.notes.lookAt(next);
+      reconciler.changes.lookAt(next);
       return Optional.empty();
     }
     next = now.plus(INTERVAL);
-    reconciler.notes.lookAt(next);
+    reconciler.changes.lookAt(next);
     List<Container> ready =
         reconciler.lives.values().stream()
             .filter(TrackedContainer::ready)
@@ -94,8 +94,8 @@ final class LoadMeter {
     Autoscaler.Decision decision = Autoscaler.decide(scale.get(), replicas, memory, load, now);
     memory = decision.memory();
     if (decision.replicas() != replicas) {
-      reconciler.notes.replace(reconciler.record().replicas(Optional.of(decision.replicas())));
-      reconciler.notes.tell(now, "service.scaled", Optional.empty());
+      reconciler.changes.replace(reconciler.record().replicas(Optional.of(decision.replicas())));
+      reconciler.changes.event(now, "service.scaled", Optional.empty());
     }
   }
 

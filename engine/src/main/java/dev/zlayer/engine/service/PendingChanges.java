@@ -46,11 +46,11 @@ final class PendingChanges {
     }
   }
 
-  void tell(Instant now, String kind, ContainerId id, Optional<Failure> failure) {
+  void event(Instant now, String kind, ContainerId id, Optional<Failure> failure) {
     events.add(new Event(now, kind, id.path(), detail(failure)));
   }
 
-  void tell(Instant now, String kind, Optional<Failure> failure) {
+  void event(Instant now, String kind, Optional<Failure> failure) {
     events.add(new Event(now, kind, record.key().toString(), detail(failure)));
   }
 

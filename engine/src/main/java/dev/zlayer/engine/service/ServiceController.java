@@ -34,7 +34,7 @@ final class ServiceController implements Owner.State {
 
   private static final Duration LONGEST_WAIT = Duration.ofMinutes(5);
 
-  private static final Backoff PATIENCE =
+  private static final Backoff RETRY_BACKOFF =
       new Backoff(Duration.ofMillis(20), Duration.ofSeconds(5), 2);
 
   private final ServiceParts parts;
@@ -78,7 +78,7 @@ final class ServiceController implements Owner.State {
       Runnable ended) {
     this.parts = parts;
     this.key = record.key();
-    this.reconciler = new ServiceReconciler(record, parts.shelf(), parts.random());
+    this.reconciler = new ServiceReconciler(record, parts.lookup(), parts.random());
     this.work = new EffectRunner(parts, key, owner);
     this.dependencies = dependencies;
     this.shown = shown;
@@ -108,16 +108,16 @@ final class ServiceController implements Owner.State {
   /** Changes what is wanted, durably; throws when it cannot be made so, and is not made. */
   void change(UnaryOperator<ServiceRecord> change, boolean anew) {
     ServiceRecord before = reconciler.record();
-    int events = reconciler.notes.events();
+    int events = reconciler.changes.events();
     try {
-      reconciler.notes.replace(change.apply(before));
-      commit(reconciler.notes.unsaved());
-      reconciler.notes.saved();
+      reconciler.changes.replace(change.apply(before));
+      commit(reconciler.changes.unsaved());
+      reconciler.changes.saved();
     } catch (AgentException e) {
-      reconciler.notes.undo(before, events);
+      reconciler.changes.undo(before, events);
       throw e;
     } catch (RuntimeException e) {
-      reconciler.notes.undo(before, events);
+      reconciler.changes.undo(before, events);
       throw new AgentException.Internal("service %s cannot be changed: %s".formatted(key, e), e);
     }
     changed = true;
@@ -149,7 +149,7 @@ final class ServiceController implements Owner.State {
   @Override
   public Duration round() throws InterruptedException {
     Instant now = parts.clock().instant();
-    Instant due = reconciler.notes.lookAgain().filter(nextRound::isAfter).orElse(nextRound);
+    Instant due = reconciler.changes.lookAgain().filter(nextRound::isAfter).orElse(nextRound);
     if (!changed && now.isBefore(due)) {
       return Saturating.between(now, due);
     }
@@ -163,13 +163,13 @@ final class ServiceController implements Owner.State {
   /** Returns how long nothing has to be done unless something happens. */
   private Duration act(Instant now) throws InterruptedException {
     if (!list(now)) {
-      return PATIENCE.delay(listFailures++);
+      return RETRY_BACKOFF.delay(listFailures++);
     }
     listFailures = 0;
     boolean leaving = leaving();
     if (leaving && mayLeave() && nothingIsLeft()) {
       done = left();
-      return done ? Duration.ZERO : PATIENCE.delay(storeFailures - 1);
+      return done ? Duration.ZERO : RETRY_BACKOFF.delay(storeFailures - 1);
     }
     if (!leaving || mayLeave()) {
       undone.addAll(reconciler.decide(parts.dependencies().statuses(), now));
@@ -223,10 +223,10 @@ final class ServiceController implements Owner.State {
 
   private Duration untilNextLook(Instant now) {
     if (storeFailures > 0) {
-      return PATIENCE.delay(storeFailures - 1);
+      return RETRY_BACKOFF.delay(storeFailures - 1);
     }
     Instant next = Saturating.plus(now, LONGEST_WAIT);
-    next = reconciler.notes.takeLookAgain().filter(next::isAfter).orElse(next);
+    next = reconciler.changes.takeLookAgain().filter(next::isAfter).orElse(next);
     next = tellAgain.filter(next::isAfter).orElse(next);
     return Saturating.between(now, next);
   }
@@ -264,8 +264,8 @@ final class ServiceController implements Owner.State {
 
   private boolean save() {
     try {
-      commit(reconciler.notes.unsaved());
-      reconciler.notes.saved();
+      commit(reconciler.changes.unsaved());
+      reconciler.changes.saved();
       storeFailures = 0;
       return true;
     } catch (RuntimeException _) {

@@ -17,7 +17,7 @@ import java.util.random.RandomGenerator;
  *
  * @param index the containers of all services
  * @param dependencies the statuses that the services of its deployment publish
- * @param shelf its blueprints
+ * @param lookup its blueprints
  * @param starts limits how many replicas of all services are started at the same time
  * @param cores of this machine; what a replica without a limit can use
  * @param hiding takes secrets out of what containers print before it is shown or kept
@@ -32,7 +32,7 @@ public record ServiceParts(
     Initializer initializer,
     Rotation rotation,
     DependencyStatuses dependencies,
-    ServiceRevision.Shelf shelf,
+    ServiceRevision.Lookup lookup,
     Semaphore starts,
     int cores,
     UnaryOperator<String> hiding,

@@ -33,20 +33,20 @@ final class ServiceReconciler {
   private static final Duration WATCH_PAUSE = Duration.ofSeconds(2);
 
   private final RandomGenerator random;
-  private final FailureHandler setbacks;
+  private final FailureHandler failureHandler;
   final DesiredState desired;
-  final PendingChanges notes;
+  final PendingChanges changes;
   final Map<ContainerId, TrackedContainer> lives = new HashMap<>();
 
-  ServiceReconciler(ServiceRecord record, ServiceRevision.Shelf shelf, RandomGenerator random) {
+  ServiceReconciler(ServiceRecord record, ServiceRevision.Lookup lookup, RandomGenerator random) {
     this.random = random;
-    this.notes = new PendingChanges(record);
-    this.desired = new DesiredState(notes, shelf);
-    this.setbacks = new FailureHandler(notes, desired, shelf, random);
+    this.changes = new PendingChanges(record);
+    this.desired = new DesiredState(changes, lookup);
+    this.failureHandler = new FailureHandler(changes, desired, lookup, random);
   }
 
   ServiceRecord record() {
-    return notes.record();
+    return changes.record();
   }
 
   ServiceKey key() {
@@ -65,7 +65,7 @@ final class ServiceReconciler {
       if (!ours) {
         continue;
       }
-      notes.used(id.generation());
+      changes.used(id.generation());
       if (!id.role().equals(Initializer.ROLE)) {
         lives.computeIfAbsent(id, _ -> TrackedContainer.found(container, now));
       } else if (lives.values().stream().noneMatch(live -> starts(live, id.generation()))) {
@@ -87,7 +87,7 @@ final class ServiceReconciler {
               live.handle = container;
               live.health = HealthStatus.starting(now);
               live.startedAt = Optional.of(now);
-              notes.tell(now, "replica.started", id, Optional.empty());
+              changes.event(now, "replica.started", id, Optional.empty());
             });
   }
 
@@ -108,7 +108,7 @@ final class ServiceReconciler {
         Optional.of(
             new Outcome(
                 new ExitStatus.Unknown("it never ran"), Optional.empty(), Optional.empty()));
-    setbacks.startFailed(live, error, phase, now);
+    failureHandler.startFailed(live, error, phase, now);
   }
 
   /** A start was given up, by us or by the end of the agent. */
@@ -128,7 +128,7 @@ final class ServiceReconciler {
   void removed(ContainerId id, Instant now) {
     TrackedContainer live = lives.remove(id);
     if (live != null) {
-      notes.tell(now, "replica.removed", id, Optional.empty());
+      changes.event(now, "replica.removed", id, Optional.empty());
     }
   }
 
@@ -139,8 +139,8 @@ final class ServiceReconciler {
             live -> {
               live.busy = TrackedContainer.Busy.NO;
               live.condemned = true;
-              notes.delay(now.plus(RestartPolicy.patience(1, random)));
-              notes.tell(now, "replica.stuck", id, Optional.of(Failure.of(error, now)));
+              changes.delay(now.plus(RestartPolicy.patience(1, random)));
+              changes.event(now, "replica.stuck", id, Optional.of(Failure.of(error, now)));
             });
   }
 
@@ -155,7 +155,7 @@ final class ServiceReconciler {
     if (live.busy != TrackedContainer.Busy.NO || live.condemned) {
       return;
     }
-    setbacks.ended(live, outcome, lastLines, now);
+    failureHandler.ended(live, outcome, lastLines, now);
   }
 
   /** The runtime could not tell; it is asked again a little later. */
@@ -165,7 +165,7 @@ final class ServiceReconciler {
             live -> {
               live.watched = false;
               live.watchFrom = now.plus(WATCH_PAUSE);
-              notes.lookAt(live.watchFrom);
+              changes.lookAt(live.watchFrom);
             });
   }
 
@@ -182,20 +182,20 @@ final class ServiceReconciler {
     HealthSpec spec = desired.health();
     live.health = HealthPolicy.after(live.health, result, spec, live.startedAt(now), now);
     if (live.health.state() == before || !live.running()) {
-      notes.lookAt(HealthPolicy.next(live.health, spec, key().hashCode()));
+      changes.lookAt(HealthPolicy.next(live.health, spec, key().hashCode()));
       return !(live.health.healthy() && succeeding && result.success());
     }
     if (live.health.healthy()) {
-      notes.tell(now, "replica.healthy", id, Optional.empty());
+      changes.event(now, "replica.healthy", id, Optional.empty());
     } else {
-      setbacks.unhealthy(live, spec, now);
+      failureHandler.unhealthy(live, spec, now);
     }
     return true;
   }
 
   /** The wall clock was set: what waits for a time waits as long as before. */
   void clockMoved(Duration by) {
-    notes.clockMoved(by);
+    changes.clockMoved(by);
     desired.clockMoved(by);
     lives.values().forEach(live -> live.clockMoved(by));
   }
@@ -206,7 +206,7 @@ final class ServiceReconciler {
 
   void unresolved(
       ServiceRevision blueprint, AgentException error, Optional<String> phase, Instant now) {
-    setbacks.unresolved(blueprint, error, phase, now);
+    failureHandler.unresolved(blueprint, error, phase, now);
   }
 
   /** What has to be done now, given what the others tell. */
@@ -217,7 +217,7 @@ final class ServiceReconciler {
     boolean judged =
         desired.leaving() != DesiredState.Leaving.NO
             || lives.values().stream().noneMatch(TrackedContainer::unjudged);
-    if (judged && !notes.delayed(now)) {
+    if (judged && !changes.delayed(now)) {
       effects.addAll(steps(now));
     }
     effects.addAll(observe(now));
@@ -246,11 +246,11 @@ final class ServiceReconciler {
     if (wanted.isEmpty()) {
       return List.of();
     }
-    notes.replace(record().only(desired.slots()));
+    changes.replace(record().only(desired.slots()));
     List<ObservedReplica> seen =
         lives.values().stream().map(live -> live.seen(kept(live))).toList();
     ServicePlanner.Plan plan = ServicePlanner.plan(wanted.get(), seen, now);
-    plan.lookAgain().ifPresent(notes::lookAt);
+    plan.lookAgain().ifPresent(changes::lookAt);
     var effects = new ArrayList<Effect>();
     for (Action action : plan.actions()) {
       switch (action) {
@@ -269,7 +269,7 @@ final class ServiceReconciler {
   }
 
   private Effect start(ReplicaId slot, Instant now) {
-    notes.replace(record().nextGeneration());
+    changes.replace(record().nextGeneration());
     var id =
         new ContainerId(
             key().deployment(),
@@ -279,7 +279,7 @@ final class ServiceReconciler {
             record().generation());
     Resolved.Part part = desired.part(slot.role());
     lives.put(id, TrackedContainer.starting(id, part.hash(), record().desired(), now));
-    notes.tell(now, "replica.starting", id, Optional.empty());
+    changes.event(now, "replica.starting", id, Optional.empty());
     var labels = new HashMap<>(part.container().labels());
     labels.put(TrackedContainer.HASH, part.hash());
     labels.put(TrackedContainer.REVISION, Long.toString(record().desired()));
@@ -347,12 +347,12 @@ final class ServiceReconciler {
       if (!live.health.healthy()) {
         live.probing = true;
         boolean _ = checked(live.id, ProbeResult.good("running"), now);
-        notes.lookAt(now);
+        changes.lookAt(now);
       }
       return Optional.empty();
     }
     if (live.health.next().isAfter(now)) {
-      notes.lookAt(HealthPolicy.next(live.health, health, key().hashCode()));
+      changes.lookAt(HealthPolicy.next(live.health, health, key().hashCode()));
       return Optional.empty();
     }
     live.probing = true;
@@ -365,18 +365,18 @@ final class ServiceReconciler {
       boolean lasting =
           live.ready() && !now.isBefore(live.health.since().plus(RestartPolicy.RESET));
       if (lasting && desired.current(live) && record().slot(live.slot).failures() > 0) {
-        notes.change(live.slot, ReplicaRecord::proved);
+        changes.change(live.slot, ReplicaRecord::proved);
       }
       if (live.ready() && now.isBefore(desired.settledAt(live))) {
-        notes.lookAt(desired.settledAt(live));
+        changes.lookAt(desired.settledAt(live));
       }
     }
     if (record().good().equals(Optional.of(record().desired()))
         || !desired.reached(lives.values(), now)) {
       return;
     }
-    notes.replace(record().proved(record().desired()));
-    notes.tell(now, "service.running", Optional.empty());
+    changes.replace(record().proved(record().desired()));
+    changes.event(now, "service.running", Optional.empty());
   }
 
   private Optional<TrackedContainer> find(ContainerId id) {

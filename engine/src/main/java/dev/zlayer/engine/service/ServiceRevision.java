@@ -11,7 +11,7 @@ import java.nio.file.Path;
 public record ServiceRevision(long revision, ServiceSpec spec, Path directory) {
   /** Finds what a service was, or is to be, in a revision. */
   @FunctionalInterface
-  public interface Shelf {
+  public interface Lookup {
     /** Empty when the revision is kept no longer, or has no such service. */
     java.util.Optional<ServiceRevision> find(String service, long revision);
   }

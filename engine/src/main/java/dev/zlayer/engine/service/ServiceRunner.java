@@ -37,7 +37,7 @@ public final class ServiceRunner implements AutoCloseable {
     this.parts = parts;
     this.key = key;
     ServiceRecord record = load(0, 0);
-    this.reconciler = new ServiceReconciler(record, parts.shelf(), parts.random());
+    this.reconciler = new ServiceReconciler(record, parts.lookup(), parts.random());
     this.status = new ServiceView(reconciler, parts.clock().instant()).status(Optional.empty(), 0);
     this.owner =
         Owner.of(

@@ -41,7 +41,7 @@ import org.awaitility.Awaitility;
 final class EngineFixture implements AutoCloseable {
   static final String NAME = "shop";
   private static final Duration STEP = Duration.ofMillis(250);
-  private static final Duration PATIENCE = Duration.ofSeconds(20);
+  private static final Duration SETTLE_TIMEOUT = Duration.ofSeconds(20);
 
   final FakeClock clock = new FakeClock();
   final Supervisor supervisor = new Supervisor();
@@ -177,7 +177,7 @@ final class EngineFixture implements AutoCloseable {
   /** Lets time pass until it holds. */
   void await(BooleanSupplier holds) {
     Awaitility.await()
-        .atMost(PATIENCE)
+        .atMost(SETTLE_TIMEOUT)
         .pollInterval(Duration.ofMillis(2))
         .until(
             () -> {

@@ -42,7 +42,7 @@ class JobSimulationIT {
   private static final int WORLDS = 10;
   private static final int RUNS = Integer.getInteger("zlayer.simulated.runs", 1000);
   private static final int ACROSS = 60;
-  private static final Duration PATIENCE = Duration.ofMinutes(1);
+  private static final Duration TIMEOUT = Duration.ofMinutes(1);
 
   private static final List<JobDefinition> JOBS =
       Jobs.parse(
@@ -227,7 +227,7 @@ class JobSimulationIT {
     try (var executor =
         JobExecutor.open(parts, new JobConfig(30, 100_000, Duration.ofMillis(50)), JOBS)) {
       cancelEndless(executor);
-      Deadline deadline = Deadline.after(PATIENCE);
+      Deadline deadline = Deadline.after(TIMEOUT);
       for (Execution execution : executor.list()) {
         executor.await(execution.id(), deadline);
       }

@@ -17,7 +17,7 @@ import java.util.TreeMap;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Random histories of wishes, deaths and recoveries; what must hold in every step of them. */
+/** Random histories of requests, deaths and recoveries; what must hold in every step of them. */
 class PlannerPropertiesTest {
   private static final int HISTORIES = 400;
   private static final int STEPS = 120;
@@ -32,10 +32,10 @@ class PlannerPropertiesTest {
 
     Machine(Random random) {
       this.random = random;
-      wish();
+      request();
     }
 
-    void wish() {
+    void request() {
       int replicas = random.nextInt(6);
       var slots = new TreeMap<ReplicaId, String>();
       String hash = String.valueOf((char) ('a' + random.nextInt(4)));
@@ -158,7 +158,7 @@ class PlannerPropertiesTest {
       String name = "seed %d, history %d".formatted(seed, history);
       for (int step = 0; step < STEPS; step++) {
         if (machine.random.nextInt(15) == 0) {
-          machine.wish();
+          machine.request();
         }
         machine.happen(false);
         step(machine, name + ", step " + step);

@@ -1,6 +1,6 @@
 package dev.zlayer.host.http;
 
-/** The answer to a wish to leave HTTP. */
+/** The answer to a request to leave HTTP. */
 public sealed interface Upgraded {
   /** From here on the connection is the caller's. */
   record Accepted(HttpHeaders headers, Duplex connection) implements Upgraded {}

@@ -105,7 +105,7 @@ public final class CompositeRuntime implements ContainerRuntime {
     if (creates.incrementAndGet() % CREATES_BETWEEN_SWEEPS == 0) {
       sweep();
     }
-    ContainerRuntime chosen = RuntimeSelector.choose(runtimes, wish(id, spec));
+    ContainerRuntime chosen = RuntimeSelector.choose(runtimes, request(id, spec));
     Sharing.check(
         id, spec, chosen.name(), other -> table.find(other).map(entry -> entry.record().runtime()));
     transfer.ensure(chosen, spec.image());
@@ -122,11 +122,11 @@ public final class CompositeRuntime implements ContainerRuntime {
 
   /** Which runtime would run this, without doing anything. */
   public ContainerRuntime select(ContainerId id, ContainerSpec spec) {
-    return RuntimeSelector.choose(runtimes, wish(id, spec));
+    return RuntimeSelector.choose(runtimes, request(id, spec));
   }
 
-  private Selection.Wish wish(ContainerId id, ContainerSpec spec) {
-    return new Selection.Wish(
+  private Selection.Request request(ContainerId id, ContainerSpec spec) {
+    return new Selection.Request(
         id.service(),
         Optional.ofNullable(spec.labels().get(Selection.ISOLATION_LABEL)),
         spec.platform(),

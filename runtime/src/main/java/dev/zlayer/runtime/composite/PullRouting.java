@@ -118,13 +118,13 @@ record PullRouting(List<ContainerRuntime> runtimes, ImageKnowledge knowledge, Re
 
   private static ContainerRuntime choose(
       List<ContainerRuntime> runtimes, PullRequest request, PlatformAnswer known) {
-    var wish =
-        new Selection.Wish(
+    var wanted =
+        new Selection.Request(
             request.image().familiar(),
             Optional.empty(),
             request.platform(),
             request.image(),
             known);
-    return RuntimeSelector.choose(runtimes, wish);
+    return RuntimeSelector.choose(runtimes, wanted);
   }
 }

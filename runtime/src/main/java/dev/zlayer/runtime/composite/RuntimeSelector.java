@@ -7,11 +7,11 @@ import java.util.List;
 final class RuntimeSelector {
   private RuntimeSelector() {}
 
-  static ContainerRuntime choose(List<ContainerRuntime> runtimes, Selection.Wish wish) {
+  static ContainerRuntime choose(List<ContainerRuntime> runtimes, Selection.Request request) {
     List<Selection.Candidate> candidates =
         runtimes.stream()
             .map(runtime -> new Selection.Candidate(runtime.name(), runtime.capabilities()))
             .toList();
-    return runtimes.get(candidates.indexOf(Selection.choose(candidates, wish)));
+    return runtimes.get(candidates.indexOf(Selection.choose(candidates, request)));
   }
 }

@@ -52,7 +52,7 @@ public final class Selection {
    * @param platform as the spec asks
    * @param known about the image
    */
-  public record Wish(
+  public record Request(
       String subject,
       Optional<String> isolation,
       Optional<Platform> platform,
@@ -60,23 +60,24 @@ public final class Selection {
       PlatformAnswer known) {}
 
   /** The chosen one of {@code candidates}, which are in order of preference and not empty. */
-  public static Candidate choose(List<Candidate> candidates, Wish wish) {
+  public static Candidate choose(List<Candidate> candidates, Request request) {
     Optional<String> named =
-        wish.isolation
+        request
+            .isolation
             .map(label -> label.strip().toLowerCase(Locale.ROOT))
             .filter(label -> !label.isEmpty() && !label.equals(AUTOMATIC));
     if (named.isPresent()) {
-      return byName(candidates, named.get(), wish);
+      return byName(candidates, named.get(), request);
     }
-    if (wish.platform.isPresent()) {
-      return byPlatform(candidates, wish.platform.get(), wish);
+    if (request.platform.isPresent()) {
+      return byPlatform(candidates, request.platform.get(), request);
     }
-    return wish.known instanceof PlatformAnswer.Recognised image && !image.platforms().isEmpty()
-        ? byImage(candidates, image, wish)
+    return request.known instanceof PlatformAnswer.Recognised image && !image.platforms().isEmpty()
+        ? byImage(candidates, image, request)
         : candidates.getFirst();
   }
 
-  private static Candidate byName(List<Candidate> candidates, String name, Wish wish) {
+  private static Candidate byName(List<Candidate> candidates, String name, Request request) {
     Candidate chosen =
         candidates.stream()
             .filter(candidate -> candidate.name.equals(name))
@@ -86,7 +87,7 @@ public final class Selection {
                     new AgentException.InvalidSpec(
                         "label %s asks for the runtime '%s', but this node has %s: enable it or change the label"
                             .formatted(ISOLATION_LABEL, name, names(candidates))));
-    Optional<String> conflict = conflict(chosen, wish);
+    Optional<String> conflict = conflict(chosen, request);
     if (conflict.isPresent()) {
       throw new AgentException.InvalidSpec(
           "label %s asks for the runtime '%s', which serves %s, but %s"
@@ -95,22 +96,24 @@ public final class Selection {
     return chosen;
   }
 
-  private static Optional<String> conflict(Candidate chosen, Wish wish) {
-    if (wish.platform.isPresent()) {
-      return wish.platform
+  private static Optional<String> conflict(Candidate chosen, Request request) {
+    if (request.platform.isPresent()) {
+      return request
+          .platform
           .filter(platform -> !chosen.serves(platform))
           .map(platform -> "the platform of the spec is " + platform);
     }
-    return wish.known instanceof PlatformAnswer.Recognised image && !chosen.serves(image)
-        ? Optional.of("image '%s' is for %s".formatted(wish.image, image.platforms()))
+    return request.known instanceof PlatformAnswer.Recognised image && !chosen.serves(image)
+        ? Optional.of("image '%s' is for %s".formatted(request.image, image.platforms()))
         : Optional.empty();
   }
 
   /** Prefers one that also takes this kind of image; if none does, the runtime itself says so. */
-  private static Candidate byPlatform(List<Candidate> candidates, Platform platform, Wish wish) {
+  private static Candidate byPlatform(
+      List<Candidate> candidates, Platform platform, Request request) {
     Predicate<Candidate> kind =
         candidate ->
-            !(wish.known instanceof PlatformAnswer.Recognised image)
+            !(request.known instanceof PlatformAnswer.Recognised image)
                 || candidate.capabilities.artifacts().contains(image.kind());
     return first(candidates, candidate -> candidate.serves(platform) && kind.test(candidate))
         .or(() -> first(candidates, candidate -> candidate.serves(platform)))
@@ -118,28 +121,28 @@ public final class Selection {
             () ->
                 elsewhere(
                     candidates,
-                    wish,
+                    request,
                     platform.os(),
                     "the platform of the spec is %s".formatted(platform)));
   }
 
   private static Candidate byImage(
-      List<Candidate> candidates, PlatformAnswer.Recognised image, Wish wish) {
+      List<Candidate> candidates, PlatformAnswer.Recognised image, Request request) {
     return first(candidates, candidate -> candidate.serves(image))
         .orElseThrow(
             () ->
                 elsewhere(
                     candidates,
-                    wish,
+                    request,
                     image.platforms().stream()
                         .map(Platform::os)
                         .distinct()
                         .collect(Collectors.joining(" or ")),
-                    "image '%s' is for %s".formatted(wish.image, joined(image.platforms()))));
+                    "image '%s' is for %s".formatted(request.image, joined(image.platforms()))));
   }
 
   private static AgentException.RouteToPeer elsewhere(
-      List<Candidate> candidates, Wish wish, String os, String cause) {
+      List<Candidate> candidates, Request request, String os, String cause) {
     String served =
         candidates.stream()
             .map(candidate -> candidate.name + " serves " + platforms(candidate))
@@ -149,7 +152,7 @@ public final class Selection {
             .flatMap(candidate -> candidate.capabilities.platforms().stream())
             .anyMatch(platform -> platform.os().equals(os));
     return new AgentException.RouteToPeer(
-        wish.subject,
+        request.subject,
         os,
         "%s, and no runtime of this node serves that (%s): %s"
             .formatted(

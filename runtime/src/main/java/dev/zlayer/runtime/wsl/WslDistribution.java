@@ -19,7 +19,7 @@ import java.util.Optional;
  * @param quoting how this system hands words to a program
  */
 public record WslDistribution(String program, String name, Quoting quoting) {
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final Duration TIMEOUT = Duration.ofSeconds(30);
 
   /** How words become the command line of a program. */
   public enum Quoting {
@@ -78,7 +78,7 @@ public record WslDistribution(String program, String name, Quoting quoting) {
 
   /** Whether a test of the distribution's {@code test} program holds, such as {@code -e /x}. */
   public boolean test(String what, String path) throws InterruptedException {
-    return run(Deadline.after(PATIENCE), "/usr/bin/test", what, path).success();
+    return run(Deadline.after(TIMEOUT), "/usr/bin/test", what, path).success();
   }
 
   /**
@@ -99,7 +99,7 @@ public record WslDistribution(String program, String name, Quoting quoting) {
           "the WSL distribution '%s' is of version 1, which has no kernel for containers: run 'wsl --set-version %s 2'"
               .formatted(name, name));
     }
-    CommandResult result = run(Deadline.after(PATIENCE), "/bin/true");
+    CommandResult result = run(Deadline.after(TIMEOUT), "/bin/true");
     if (!result.success()) {
       throw new AgentException.Configuration(
           "the WSL distribution '%s' is %s and does not start: %s"

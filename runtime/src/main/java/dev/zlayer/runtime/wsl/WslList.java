@@ -15,7 +15,7 @@ import java.util.regex.Pattern;
 
 /** Reads what {@code wsl.exe} says about its distributions. */
 final class WslList {
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final Duration TIMEOUT = Duration.ofSeconds(30);
   private static final Pattern LINE =
       Pattern.compile("\\s*(\\*)?\\s*(\\S.*?)\\s{2,}(\\S+)\\s{2,}([12])\\s*");
 
@@ -36,7 +36,7 @@ final class WslList {
   static List<Entry> read(String program) throws InterruptedException {
     CommandResult result;
     try {
-      result = Processes.run(Command.of(program, "--list", "--verbose"), Deadline.after(PATIENCE));
+      result = Processes.run(Command.of(program, "--list", "--verbose"), Deadline.after(TIMEOUT));
     } catch (AgentException.Configuration e) {
       throw new AgentException.Configuration(
           "WSL is not installed (%s): run 'wsl --install' as administrator and start the machine anew"

@@ -10,7 +10,7 @@ import dev.zlayer.port.Capabilities;
 import dev.zlayer.port.Capabilities.ArtifactKind;
 import dev.zlayer.port.PlatformAnswer;
 import dev.zlayer.runtime.composite.Selection.Candidate;
-import dev.zlayer.runtime.composite.Selection.Wish;
+import dev.zlayer.runtime.composite.Selection.Request;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -93,8 +93,9 @@ class SelectionTest {
 
   @Test
   void withoutAnyKnowledgeItIsThePrimary() {
-    assertThat(choose(List.of(HCS, WSL), wish())).isEqualTo(HCS);
-    var failing = new Wish("web", none(), none(), IMAGE, new PlatformAnswer.Failing("no answer"));
+    assertThat(choose(List.of(HCS, WSL), request())).isEqualTo(HCS);
+    var failing =
+        new Request("web", none(), none(), IMAGE, new PlatformAnswer.Failing("no answer"));
     assertThat(choose(List.of(HCS, WSL), failing)).isEqualTo(HCS);
   }
 
@@ -107,7 +108,7 @@ class SelectionTest {
   @Test
   void aModuleGoesToARuntimeForModules() {
     var module =
-        new Wish(
+        new Request(
             "web",
             none(),
             none(),
@@ -136,7 +137,7 @@ class SelectionTest {
         .hasMessageContaining("serves linux/amd64");
   }
 
-  /** For any runtimes and any wish, whoever is chosen serves what is known to be wanted. */
+  /** For any runtimes and any request, whoever is chosen serves what is known to be wanted. */
   @Test
   void neverChoosesOneThatDoesNotServeWhatIsKnown() {
     long seed = new Random().nextLong();
@@ -144,24 +145,24 @@ class SelectionTest {
     List<Platform> all = List.of(LINUX, WINDOWS, MAC, WASI, Platform.of("linux", "arm64"));
     for (int round = 0; round < 20_000; round++) {
       List<Candidate> candidates = candidates(random, all);
-      Wish wish = wish(random, all, candidates);
-      String shown = "seed %d round %d: %s %s".formatted(seed, round, candidates, wish);
+      Request request = request(random, all, candidates);
+      String shown = "seed %d round %d: %s %s".formatted(seed, round, candidates, request);
       Optional<Candidate> chosen;
       try {
-        chosen = Optional.of(Selection.choose(candidates, wish));
+        chosen = Optional.of(Selection.choose(candidates, request));
       } catch (AgentException.RouteToPeer | AgentException.InvalidSpec _) {
         chosen = Optional.empty();
       }
       boolean known =
-          wish.platform().isPresent() || wish.known() instanceof PlatformAnswer.Recognised;
-      List<Candidate> fitting = candidates.stream().filter(c -> fits(c, wish)).toList();
-      boolean labelled = wish.isolation().isPresent();
+          request.platform().isPresent() || request.known() instanceof PlatformAnswer.Recognised;
+      List<Candidate> fitting = candidates.stream().filter(c -> fits(c, request)).toList();
+      boolean labelled = request.isolation().isPresent();
       if (chosen.isPresent()) {
         assertThat(candidates).as(shown).contains(chosen.get());
-        assertThat(!known || fits(chosen.get(), wish)).as(shown).isTrue();
+        assertThat(!known || fits(chosen.get(), request)).as(shown).isTrue();
       }
       if (labelled) {
-        String name = wish.isolation().get();
+        String name = request.isolation().get();
         assertThat(chosen.map(Candidate::name).orElse(name)).as(shown).isEqualTo(name);
       } else if (known) {
         assertThat(chosen.isPresent()).as(shown).isEqualTo(!fitting.isEmpty());
@@ -171,12 +172,14 @@ class SelectionTest {
     }
   }
 
-  private static boolean fits(Candidate candidate, Wish wish) {
-    return wish.platform()
+  private static boolean fits(Candidate candidate, Request request) {
+    return request
+        .platform()
         .map(candidate::serves)
         .orElseGet(
             () ->
-                wish.known() instanceof PlatformAnswer.Recognised image && candidate.serves(image));
+                request.known() instanceof PlatformAnswer.Recognised image
+                    && candidate.serves(image));
   }
 
   private static List<Candidate> candidates(Random random, List<Platform> all) {
@@ -197,7 +200,7 @@ class SelectionTest {
     return candidates;
   }
 
-  private static Wish wish(Random random, List<Platform> all, List<Candidate> candidates) {
+  private static Request request(Random random, List<Platform> all, List<Candidate> candidates) {
     PlatformAnswer known =
         switch (random.nextInt(3)) {
           case 0 -> UNKNOWN;
@@ -207,7 +210,7 @@ class SelectionTest {
                   List.of(all.get(random.nextInt(all.size())), all.get(random.nextInt(all.size()))),
                   ArtifactKind.values()[random.nextInt(ArtifactKind.values().length)]);
         };
-    return new Wish(
+    return new Request(
         "web",
         random.nextInt(4) == 0
             ? Optional.of(candidates.get(random.nextInt(candidates.size())).name())
@@ -217,8 +220,8 @@ class SelectionTest {
         known);
   }
 
-  private static Candidate choose(List<Candidate> candidates, Wish wish) {
-    return Selection.choose(candidates, wish);
+  private static Candidate choose(List<Candidate> candidates, Request request) {
+    return Selection.choose(candidates, request);
   }
 
   private static Candidate candidate(String name, Platform... platforms) {
@@ -226,16 +229,16 @@ class SelectionTest {
         name, new Capabilities(Set.of(platforms), Set.of(ArtifactKind.ROOT_FILE_SYSTEM), Set.of()));
   }
 
-  private static Wish wish() {
-    return new Wish("web", none(), none(), IMAGE, UNKNOWN);
+  private static Request request() {
+    return new Request("web", none(), none(), IMAGE, UNKNOWN);
   }
 
-  private static Wish platform(Platform platform) {
-    return new Wish("web", none(), Optional.of(platform), IMAGE, UNKNOWN);
+  private static Request platform(Platform platform) {
+    return new Request("web", none(), Optional.of(platform), IMAGE, UNKNOWN);
   }
 
-  private static Wish image(Platform... platforms) {
-    return new Wish(
+  private static Request image(Platform... platforms) {
+    return new Request(
         "web",
         none(),
         none(),
@@ -243,9 +246,9 @@ class SelectionTest {
         new PlatformAnswer.Recognised(List.of(platforms), ArtifactKind.ROOT_FILE_SYSTEM));
   }
 
-  private static Wish isolation(String label, Platform image) {
-    Wish wish = image(image);
-    return new Wish("web", Optional.of(label), none(), IMAGE, wish.known());
+  private static Request isolation(String label, Platform image) {
+    Request request = image(image);
+    return new Request("web", Optional.of(label), none(), IMAGE, request.known());
   }
 
   private static <T> Optional<T> none() {

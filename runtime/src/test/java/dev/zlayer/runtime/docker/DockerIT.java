@@ -53,7 +53,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Requires({Fact.ROOT, Fact.DOCKERD, Fact.BUSYBOX, Fact.OVERLAYFS})
 class DockerIT {
   private static final ImageRef BUSYBOX = ImageRef.parse("localhost/busybox:test");
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final Duration TIMEOUT = Duration.ofSeconds(60);
   private static final AtomicInteger COUNTER = new AtomicInteger();
   private static DockerEngine engine;
   private static DockerRuntime runtime;
@@ -225,7 +225,7 @@ class DockerIT {
       session.stdin().write("stty size; exit 5\n".getBytes(StandardCharsets.UTF_8));
       String seen = new String(session.stdout().readAllBytes(), StandardCharsets.UTF_8);
       assertThat(seen).contains("33 99");
-      assertThat(session.await(Deadline.after(PATIENCE))).isEqualTo(new ExitStatus.Code(5));
+      assertThat(session.await(Deadline.after(TIMEOUT))).isEqualTo(new ExitStatus.Code(5));
     }
   }
 
@@ -237,7 +237,7 @@ class DockerIT {
     try (var session = ((Attachable) container).attach()) {
       session.stdin().write("words\n".getBytes(StandardCharsets.UTF_8));
       assertThat(session.stdout().readAllBytes()).asString().isEqualTo("got words\n");
-      assertThat(session.await(Deadline.after(PATIENCE))).isEqualTo(new ExitStatus.Code(6));
+      assertThat(session.await(Deadline.after(TIMEOUT))).isEqualTo(new ExitStatus.Code(6));
     }
   }
 
@@ -277,7 +277,7 @@ class DockerIT {
     try (var reader = container.logs(LogQuery.ALL.following())) {
       assertThat(reader.next()).isPresent();
     }
-    assertThat(container.stop(PATIENCE).orElseThrow().status()).isEqualTo(new ExitStatus.Code(9));
+    assertThat(container.stop(TIMEOUT).orElseThrow().status()).isEqualTo(new ExitStatus.Code(9));
   }
 
   @Test
@@ -359,7 +359,7 @@ class DockerIT {
   }
 
   private static Outcome ended(Container container) throws InterruptedException {
-    return container.await(WaitCondition.NOT_RUNNING, Deadline.after(PATIENCE));
+    return container.await(WaitCondition.NOT_RUNNING, Deadline.after(TIMEOUT));
   }
 
   private static List<String> output(ContainerSpec spec) throws InterruptedException {

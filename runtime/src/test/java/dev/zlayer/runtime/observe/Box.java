@@ -18,7 +18,7 @@ import java.util.UUID;
 
 /** A busybox container under conmon and runc, without network or image, for tests. */
 public final class Box implements AutoCloseable {
-  private static final Duration PATIENCE = Duration.ofSeconds(20);
+  private static final Duration TIMEOUT = Duration.ofSeconds(20);
 
   private final String id = "box-" + UUID.randomUUID();
   private final Path directory;
@@ -94,25 +94,25 @@ public final class Box implements AutoCloseable {
     arguments.addAll(List.of(directory.resolve("pid").toString(), "--full-attach"));
     arguments.addAll(logs.conmonArguments());
     // conmon notes an out-of-memory kill in its working directory
-    Processes.check(Command.of(arguments).in(directory), Deadline.after(PATIENCE));
-    await().atMost(PATIENCE).until(() -> state().contains("\"created\""));
+    Processes.check(Command.of(arguments).in(directory), Deadline.after(TIMEOUT));
+    await().atMost(TIMEOUT).until(() -> state().contains("\"created\""));
   }
 
   public void awaitEnd() {
-    await().atMost(PATIENCE).until(this::ended);
+    await().atMost(TIMEOUT).until(this::ended);
   }
 
   @Override
   public void close() throws Exception {
-    Processes.run(Command.of("runc", "delete", "--force", id), Deadline.after(PATIENCE));
+    Processes.run(Command.of("runc", "delete", "--force", id), Deadline.after(TIMEOUT));
   }
 
   private String state() throws Exception {
-    return Processes.run(Command.of("runc", "state", id), Deadline.after(PATIENCE)).stdout();
+    return Processes.run(Command.of("runc", "state", id), Deadline.after(TIMEOUT)).stdout();
   }
 
   private static CommandResult run(String... arguments) throws Exception {
-    return Processes.check(Command.of(arguments), Deadline.after(PATIENCE));
+    return Processes.check(Command.of(arguments), Deadline.after(TIMEOUT));
   }
 
   private String config(String script) {

@@ -68,7 +68,7 @@ class BrokenNetworkIT {
     for (Container container : fixture.runtime.list()) {
       container.remove(true);
     }
-    fixture.networks.settle(Deadline.after(RuntimeFixture.PATIENCE));
+    fixture.networks.settle(Deadline.after(RuntimeFixture.TIMEOUT));
     new Leaks(directory).assertNone();
   }
 
@@ -92,7 +92,7 @@ class BrokenNetworkIT {
         .isInstanceOf(AgentException.class)
         .hasMessageContaining(words);
     assertThat(fixture.runtime.list()).isEmpty();
-    fixture.networks.settle(Deadline.after(RuntimeFixture.PATIENCE));
+    fixture.networks.settle(Deadline.after(RuntimeFixture.TIMEOUT));
     new Leaks(directory).assertNone();
 
     Files.writeString(mode, "none\n");

@@ -87,7 +87,7 @@ class DirectVerbsIT extends OnStage {
             fixture.dirs.ociState().toString(),
             "state",
             container.id().runtimeName());
-    String text = Processes.check(command, Deadline.after(RuntimeFixture.PATIENCE)).stdout();
+    String text = Processes.check(command, Deadline.after(RuntimeFixture.TIMEOUT)).stdout();
     return JsonText.parse(text).at("status").string().orElseThrow();
   }
 }

@@ -48,7 +48,7 @@ import org.junit.jupiter.api.Test;
 })
 class DockerComparisonIT extends OnStage {
   private static final ImageRef IMAGE = ImageRef.parse("localhost/probe:test");
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
   /**
    * What Docker 28 allows and an engine of these tests may be too old for: name_to_handle_at,
@@ -319,6 +319,6 @@ class DockerComparisonIT extends OnStage {
   }
 
   private static String run(String... words) throws InterruptedException {
-    return Processes.check(Command.of(words), Deadline.after(PATIENCE)).stdout();
+    return Processes.check(Command.of(words), Deadline.after(TIMEOUT)).stdout();
   }
 }

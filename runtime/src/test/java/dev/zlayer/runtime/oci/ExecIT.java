@@ -423,6 +423,6 @@ class ExecIT extends OnStage {
   }
 
   private static Deadline soon() {
-    return Deadline.after(RuntimeFixture.PATIENCE);
+    return Deadline.after(RuntimeFixture.TIMEOUT);
   }
 }

@@ -303,6 +303,6 @@ class LifeCycleIT extends OnStage {
   }
 
   private static Deadline soon() {
-    return Deadline.after(RuntimeFixture.PATIENCE);
+    return Deadline.after(RuntimeFixture.TIMEOUT);
   }
 }

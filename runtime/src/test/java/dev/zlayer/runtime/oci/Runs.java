@@ -14,7 +14,7 @@ final class Runs {
 
   static ExitStatus end(Container container) throws InterruptedException {
     return container
-        .await(WaitCondition.NOT_RUNNING, Deadline.after(RuntimeFixture.PATIENCE))
+        .await(WaitCondition.NOT_RUNNING, Deadline.after(RuntimeFixture.TIMEOUT))
         .status();
   }
 
@@ -27,7 +27,7 @@ final class Runs {
   static String exec(Container container, ExecSpec spec) throws InterruptedException, IOException {
     try (var session = container.exec(spec)) {
       String output = new String(session.stdout().readAllBytes(), StandardCharsets.UTF_8);
-      session.await(Deadline.after(RuntimeFixture.PATIENCE));
+      session.await(Deadline.after(RuntimeFixture.TIMEOUT));
       return output.strip();
     }
   }

@@ -37,7 +37,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 /** A whole Linux runtime on a directory of its own, with a busybox image in its store. */
 final class RuntimeFixture implements AutoCloseable {
   static final ImageRef BUSYBOX = ImageRef.parse("localhost/busybox:test");
-  static final Duration PATIENCE = Duration.ofSeconds(30);
+  static final Duration TIMEOUT = Duration.ofSeconds(30);
   private static final AtomicInteger COUNTER = new AtomicInteger();
 
   final DataDir dirs;
@@ -121,7 +121,7 @@ final class RuntimeFixture implements AutoCloseable {
     Container container = runtime.create(id(), spec);
     try {
       container.start();
-      container.await(WaitCondition.NOT_RUNNING, Deadline.after(PATIENCE));
+      container.await(WaitCondition.NOT_RUNNING, Deadline.after(TIMEOUT));
       return text(container);
     } finally {
       container.remove(true);
@@ -132,7 +132,7 @@ final class RuntimeFixture implements AutoCloseable {
     Container container = runtime.create(id(), spec);
     try {
       container.start();
-      return container.await(WaitCondition.NOT_RUNNING, Deadline.after(PATIENCE));
+      return container.await(WaitCondition.NOT_RUNNING, Deadline.after(TIMEOUT));
     } finally {
       container.remove(true);
     }

@@ -68,7 +68,7 @@ class UserNamespacesIT extends OnStage {
     Path program = directory.resolve("euid");
     Processes.check(
         Command.of("gcc", "-static", "-o", program.toString(), source.toString()),
-        Deadline.after(RuntimeFixture.PATIENCE));
+        Deadline.after(RuntimeFixture.TIMEOUT));
     fixture.load(
         ImageMaker.busybox()
             .layer(

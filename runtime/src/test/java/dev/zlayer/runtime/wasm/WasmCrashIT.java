@@ -104,12 +104,12 @@ class WasmCrashIT {
       Path copy = copies.resolve("" + entries.size() + (entry.endsWith(".jar") ? ".jar" : ""));
       if (!entry.isEmpty() && Files.exists(Path.of(entry))) {
         Processes.check(
-            Command.of("cp", "-rL", entry, copy.toString()), Deadline.after(WasmStage.PATIENCE));
+            Command.of("cp", "-rL", entry, copy.toString()), Deadline.after(WasmStage.TIMEOUT));
         entries.add(copy.toString());
       }
     }
     Processes.check(
-        Command.of("chmod", "-R", "a+rX", copies.toString()), Deadline.after(WasmStage.PATIENCE));
+        Command.of("chmod", "-R", "a+rX", copies.toString()), Deadline.after(WasmStage.TIMEOUT));
     return String.join(File.pathSeparator, entries);
   }
 }

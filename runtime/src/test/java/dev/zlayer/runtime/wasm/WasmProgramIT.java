@@ -265,7 +265,7 @@ class WasmProgramIT {
       session.stdin().write("hello\n".getBytes(StandardCharsets.UTF_8));
       session.stdin().close();
       assertThat(session.stdout().readAllBytes()).asString().isEqualTo("hello\n");
-      assertThat(session.await(Deadline.after(WasmStage.PATIENCE)))
+      assertThat(session.await(Deadline.after(WasmStage.TIMEOUT)))
           .isEqualTo(new ExitStatus.Code(6));
     }
     assertThat(WasmStage.lines(container)).containsExactly("hello");

@@ -27,7 +27,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /** A runtime for modules on a directory of its own. */
 final class WasmStage implements AutoCloseable {
-  static final Duration PATIENCE = Duration.ofSeconds(60);
+  static final Duration TIMEOUT = Duration.ofSeconds(60);
   private static final AtomicInteger COUNTER = new AtomicInteger();
 
   final DataDir dirs;
@@ -102,7 +102,7 @@ final class WasmStage implements AutoCloseable {
   }
 
   static Outcome ended(Container container) throws InterruptedException {
-    return container.await(WaitCondition.NOT_RUNNING, Deadline.after(PATIENCE));
+    return container.await(WaitCondition.NOT_RUNNING, Deadline.after(TIMEOUT));
   }
 
   static List<String> lines(Container container) throws InterruptedException {

@@ -77,13 +77,11 @@ class WslCrashIT {
       Container container = fixture.runtime.find(WslAgent.ID).orElseThrow();
       assertThat(container.status()).isInstanceOf(ContainerStatus.Running.class);
       Awaitility.await("what was run by the agent that is no more")
-          .atMost(WslStage.PATIENCE)
+          .atMost(WslStage.TIMEOUT)
           .until(() -> !wsl.inside("ps -eo args").contains("sleep 4242"));
       container.kill(Signal.KILL);
       assertThat(
-              container
-                  .await(WaitCondition.NOT_RUNNING, Deadline.after(WslStage.PATIENCE))
-                  .status())
+              container.await(WaitCondition.NOT_RUNNING, Deadline.after(WslStage.TIMEOUT)).status())
           .isEqualTo(new ExitStatus.Signalled(Signal.KILL));
       container.remove(false);
     }
@@ -104,7 +102,7 @@ class WslCrashIT {
             wsl.program().toString(),
             wsl.windows().toString(),
             step);
-    CommandResult result = Processes.run(Command.of(command), Deadline.after(WslStage.PATIENCE));
+    CommandResult result = Processes.run(Command.of(command), Deadline.after(WslStage.TIMEOUT));
     assertThat(result.code()).as("%s\n%s", step, result.stderr()).isEqualTo(WslAgent.DIED);
   }
 }

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.io.TempDir;
     value = {Fact.ROOT, Fact.RUNC, Fact.BUSYBOX},
     programs = {"unshare", "nsenter", "iconv"})
 class WslDistributionIT {
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
   @TempDir Path directory;
   private Path root;
@@ -69,7 +69,7 @@ class WslDistributionIT {
                 "")
             .in(Path.of("/etc"))
             .withEnv(Map.of("A", "b c"));
-    assertThat(Processes.run(debian.inside(command), Deadline.after(PATIENCE)).stdout())
+    assertThat(Processes.run(debian.inside(command), Deadline.after(TIMEOUT)).stdout())
         .isEqualTo("/etc\nb c\na b|\"q\"|$HOME||");
   }
 
@@ -111,12 +111,12 @@ class WslDistributionIT {
     Files.writeString(bundle.resolve("config.json"), config(name));
     var runc =
         new OciCommands(
-            Path.of("runc"), Path.of("/state"), false, PATIENCE, new WslTransport(debian));
+            Path.of("runc"), Path.of("/state"), false, TIMEOUT, new WslTransport(debian));
     assertThat(runc.state(name)).isEqualTo("unknown");
     try {
       var created =
           debian.run(
-              Deadline.after(PATIENCE),
+              Deadline.after(TIMEOUT),
               "/bin/sh",
               "-c",
               "exec runc --root /state create --bundle /bundle \"$0\" >/output 2>&1 </dev/null",
@@ -125,7 +125,7 @@ class WslDistributionIT {
       assertThat(runc.state(name)).isEqualTo("created");
       assertThat(Path.of("/state").resolve(name)).as("not on this side").doesNotExist();
       runc.start(name);
-      Awaitility.await().atMost(PATIENCE).until(() -> runc.state(name).equals("stopped"));
+      Awaitility.await().atMost(TIMEOUT).until(() -> runc.state(name).equals("stopped"));
       assertThat(output()).isEqualTo("from inside\n");
     } finally {
       runc.delete(name);

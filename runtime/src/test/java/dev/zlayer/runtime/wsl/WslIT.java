@@ -254,7 +254,7 @@ class WslIT {
     try {
       container.start();
       Outcome outcome =
-          container.await(WaitCondition.NOT_RUNNING, Deadline.after(WslStage.PATIENCE));
+          container.await(WaitCondition.NOT_RUNNING, Deadline.after(WslStage.TIMEOUT));
       assertThat(outcome.status()).isEqualTo(new ExitStatus.OutOfMemory());
     } finally {
       container.remove(true);
@@ -267,7 +267,7 @@ class WslIT {
         fixture.runtime.create(WslStage.id(), WslStage.script("echo said; exit 3"));
     try {
       container.start();
-      container.await(WaitCondition.NOT_RUNNING, Deadline.after(WslStage.PATIENCE));
+      container.await(WaitCondition.NOT_RUNNING, Deadline.after(WslStage.TIMEOUT));
       wsl.refuseToStart(true);
       assertThat(WslStage.text(container)).isEqualTo("said");
       assertThat(container.inspect().status().phase().toString()).isEqualToIgnoringCase("exited");

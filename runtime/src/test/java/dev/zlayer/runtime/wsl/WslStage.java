@@ -31,7 +31,7 @@ import org.awaitility.Awaitility;
 /** A whole WSL runtime over a stand-in for wsl.exe, with a busybox image in its store. */
 final class WslStage implements AutoCloseable {
   static final ImageRef BUSYBOX = ImageRef.parse("localhost/busybox:test");
-  static final Duration PATIENCE = Duration.ofSeconds(60);
+  static final Duration TIMEOUT = Duration.ofSeconds(60);
   private static final AtomicInteger COUNTER = new AtomicInteger();
 
   final DataDir dirs;
@@ -90,7 +90,7 @@ final class WslStage implements AutoCloseable {
     Container container = runtime.create(id(), spec);
     try {
       container.start();
-      container.await(WaitCondition.NOT_RUNNING, Deadline.after(PATIENCE));
+      container.await(WaitCondition.NOT_RUNNING, Deadline.after(TIMEOUT));
       return text(container);
     } finally {
       container.remove(true);
@@ -106,7 +106,7 @@ final class WslStage implements AutoCloseable {
   /** No files, no mounts, no processes of containers. */
   static void assertNothingLeft(StandInWsl wsl) {
     Awaitility.await()
-        .atMost(PATIENCE)
+        .atMost(TIMEOUT)
         .untilAsserted(
             () ->
                 assertThat(

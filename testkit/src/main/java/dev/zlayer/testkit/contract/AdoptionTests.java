@@ -91,7 +91,7 @@ interface AdoptionTests extends Harness {
     Container container = ready(Workload.endsOn(Signal.TERM, 23));
     restart();
     Container adopted = adopted(container);
-    assertThat(code(adopted.stop(PATIENCE).orElseThrow())).hasValue(23);
+    assertThat(code(adopted.stop(TIMEOUT).orElseThrow())).hasValue(23);
     adopted.start();
     assertThat(phase(adopted)).isEqualTo(Phase.RUNNING);
     adopted.remove(true);
@@ -111,7 +111,7 @@ interface AdoptionTests extends Harness {
     restart();
     Container adopted = adopted(container);
     assertThat(lines(adopted, LogQuery.ALL)).containsExactly("before", "also");
-    adopted.stop(PATIENCE);
+    adopted.stop(TIMEOUT);
     adopted.start();
     adopted.kill(Signal.KILL);
     List<String> all = lines(adopted, LogQuery.ALL.following());

@@ -33,7 +33,7 @@ interface EndTests extends Harness {
   @Test
   default void stopLetsItEndByItself() throws InterruptedException {
     Container container = ready(Workload.endsOn(Signal.TERM, 7));
-    Outcome outcome = container.stop(PATIENCE).orElseThrow();
+    Outcome outcome = container.stop(TIMEOUT).orElseThrow();
     assertThat(outcome.status()).isEqualTo(new ExitStatus.Code(7));
     assertThat(phase(container)).isEqualTo(Phase.EXITED);
   }
@@ -45,7 +45,7 @@ interface EndTests extends Harness {
     Deadline begun = patience();
     Outcome outcome = container.stop(grace).orElseThrow();
     assertThat(outcome.status()).isEqualTo(KILLED);
-    assertThat(PATIENCE.minus(begun.left())).isGreaterThanOrEqualTo(grace);
+    assertThat(TIMEOUT.minus(begun.left())).isGreaterThanOrEqualTo(grace);
   }
 
   @Test
@@ -62,21 +62,21 @@ interface EndTests extends Harness {
     Container container = create(spec(workload).withStop(stop));
     container.start();
     Awaitility.await().until(() -> !lines(container, dev.zlayer.container.LogQuery.ALL).isEmpty());
-    assertThat(code(container.stop(PATIENCE).orElseThrow())).hasValue(11);
+    assertThat(code(container.stop(TIMEOUT).orElseThrow())).hasValue(11);
   }
 
   @Test
   default void stoppingAnEndedOneTellsHowItEnded() throws InterruptedException {
     Container container = started(Workload.exitsWith(6));
     Outcome outcome = ended(container);
-    assertThat(container.stop(PATIENCE)).contains(outcome);
-    assertThat(container.stop(PATIENCE)).contains(outcome);
+    assertThat(container.stop(TIMEOUT)).contains(outcome);
+    assertThat(container.stop(TIMEOUT)).contains(outcome);
   }
 
   @Test
   default void stoppingOneThatNeverRanLeavesItAsItIs() throws InterruptedException {
     Container container = created(Workload.exitsWith(0));
-    assertThat(container.stop(PATIENCE)).isEmpty();
+    assertThat(container.stop(TIMEOUT)).isEmpty();
     assertThat(phase(container)).isEqualTo(Phase.CREATED);
   }
 
@@ -113,7 +113,7 @@ interface EndTests extends Harness {
     Container container = ready(Workload.ignoresTerm());
     Deadline begun = patience();
     try (var scope = new TaskScope("stop")) {
-      var stopped = scope.fork(() -> container.stop(PATIENCE));
+      var stopped = scope.fork(() -> container.stop(TIMEOUT));
       Awaitility.await().until(() -> phase(container) == Phase.STOPPING);
       assertThat(current().list()).extracting(Container::id).contains(container.id());
       assertThat(current().find(container.id()).map(this::phase)).contains(Phase.STOPPING);
@@ -128,7 +128,7 @@ interface EndTests extends Harness {
   default void anInterruptedStopCanBeMadeAgain() throws InterruptedException {
     Container container = ready(Workload.ignoresTerm());
     try (var scope = new TaskScope("stop")) {
-      scope.fork(() -> container.stop(PATIENCE));
+      scope.fork(() -> container.stop(TIMEOUT));
       Awaitility.await().until(() -> phase(container) == Phase.STOPPING);
     }
     assertThat(container.status().alive()).isTrue();

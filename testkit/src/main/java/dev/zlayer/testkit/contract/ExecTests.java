@@ -135,7 +135,7 @@ interface ExecTests extends Harness {
       assertThat(session.stdout().read()).isPositive();
     }
     Awaitility.await()
-        .atMost(PATIENCE)
+        .atMost(TIMEOUT)
         .until(() -> !run(container, ExecSpec.of("ps")).stdout().contains("sleep 4321"));
     assertThat(container.status().alive()).isTrue();
   }

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Assumptions;
 /** What the groups of contract tests build on. */
 interface Harness {
   /** Far longer than any step takes; a test that needs it has failed. */
-  Duration PATIENCE = Duration.ofSeconds(60);
+  Duration TIMEOUT = Duration.ofSeconds(60);
 
   ContainerRuntime current();
 
@@ -66,7 +66,7 @@ interface Harness {
   }
 
   default Deadline patience() {
-    return Deadline.after(PATIENCE);
+    return Deadline.after(TIMEOUT);
   }
 
   default Outcome ended(Container container) throws InterruptedException {

@@ -64,7 +64,7 @@ interface PowerTests extends Harness {
   default void aPausedOneCanBeStopped() throws InterruptedException {
     Container container = ready(Workload.endsOn(Signal.TERM, 31));
     power(container, Pausable.class).pause();
-    assertThat(code(container.stop(PATIENCE).orElseThrow())).hasValue(31);
+    assertThat(code(container.stop(TIMEOUT).orElseThrow())).hasValue(31);
   }
 
   @Test

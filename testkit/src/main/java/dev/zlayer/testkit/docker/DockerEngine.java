@@ -24,7 +24,7 @@ import org.awaitility.Awaitility;
  * everything it started is gone with it.
  */
 public final class DockerEngine implements AutoCloseable {
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final Duration TIMEOUT = Duration.ofSeconds(60);
   private static final String START =
       """
       ip link set lo up
@@ -119,7 +119,7 @@ public final class DockerEngine implements AutoCloseable {
             "-out",
             directory.resolve("cert.pem").toString());
     try {
-      var _ = Processes.check(openssl, Deadline.after(PATIENCE));
+      var _ = Processes.check(openssl, Deadline.after(TIMEOUT));
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new IllegalStateException("interrupted", e);
@@ -159,7 +159,7 @@ public final class DockerEngine implements AutoCloseable {
     Processes.check(
         Command.of(
             "rm", "-rf", directory.resolve("pid").toString(), directory.resolve("exec").toString()),
-        Deadline.after(PATIENCE));
+        Deadline.after(TIMEOUT));
     process = launch();
   }
 
@@ -183,7 +183,7 @@ public final class DockerEngine implements AutoCloseable {
                 flags()),
             directory.resolve("log").toFile());
     try {
-      Awaitility.await("dockerd").atMost(PATIENCE).until(() -> answers(started));
+      Awaitility.await("dockerd").atMost(TIMEOUT).until(() -> answers(started));
       return started;
     } catch (RuntimeException e) {
       end(started);
@@ -233,10 +233,10 @@ public final class DockerEngine implements AutoCloseable {
         Command.of(
             "sh", "-c", REMOVE, "rm", directory.toString(), directory.getFileName().toString());
     Awaitility.await("the engine's traces are gone")
-        .atMost(PATIENCE)
+        .atMost(TIMEOUT)
         .until(
             () ->
-                Processes.run(remove, Deadline.after(PATIENCE)).success()
+                Processes.run(remove, Deadline.after(TIMEOUT)).success()
                     && !Files.exists(directory));
   }
 }

@@ -27,7 +27,7 @@ import org.awaitility.Awaitility;
  * log, so parallel tests never collide.
  */
 public final class LocalRegistry implements AutoCloseable {
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final Duration TIMEOUT = Duration.ofSeconds(30);
   private static final Pattern LISTENING = Pattern.compile("listening on 127\\.0\\.0\\.1:(\\d+)");
   private static final Pattern ACCESS =
       Pattern.compile("\"([A-Z]+) (\\S+) HTTP/[0-9.]+\" (\\d{3}) (\\d+)");
@@ -42,7 +42,7 @@ public final class LocalRegistry implements AutoCloseable {
     this.process = process;
     this.port = awaitPort();
     this.client = new RegistryPush(host(), options.auth());
-    Awaitility.await("the registry answers").atMost(PATIENCE).until(client::answers);
+    Awaitility.await("the registry answers").atMost(TIMEOUT).until(client::answers);
   }
 
   /** How it is set up. */
@@ -129,7 +129,7 @@ public final class LocalRegistry implements AutoCloseable {
     try {
       return Processes.check(
               Command.of("htpasswd", "-nbB", "-C", "4", auth.user(), auth.password()),
-              Deadline.after(PATIENCE))
+              Deadline.after(TIMEOUT))
           .stdout();
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
@@ -183,7 +183,7 @@ public final class LocalRegistry implements AutoCloseable {
 
   private int awaitPort() {
     return Awaitility.await("the registry tells its port")
-        .atMost(PATIENCE)
+        .atMost(TIMEOUT)
         .pollInterval(Duration.ofMillis(20))
         .until(this::portFromLog, Optional::isPresent)
         .orElseThrow();

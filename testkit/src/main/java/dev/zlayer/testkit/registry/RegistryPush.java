@@ -18,7 +18,7 @@ import java.util.Optional;
 
 /** The few requests that fill a registry: each blob in one piece, then the manifests. */
 final class RegistryPush implements AutoCloseable {
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final Duration TIMEOUT = Duration.ofSeconds(30);
 
   private final HttpClient client = HttpClient.newHttpClient();
   private final URI base;
@@ -72,7 +72,7 @@ final class RegistryPush implements AutoCloseable {
   }
 
   private HttpRequest.Builder request(URI uri) {
-    HttpRequest.Builder request = HttpRequest.newBuilder(uri).timeout(PATIENCE);
+    HttpRequest.Builder request = HttpRequest.newBuilder(uri).timeout(TIMEOUT);
     auth.ifPresent(
         login -> {
           byte[] pair = (login.user() + ":" + login.password()).getBytes(StandardCharsets.UTF_8);

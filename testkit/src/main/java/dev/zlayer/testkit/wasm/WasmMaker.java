@@ -14,7 +14,7 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /** Compiles modules; the same source is compiled once per process. */
 public final class WasmMaker {
-  private static final Duration PATIENCE = Duration.ofMinutes(2);
+  private static final Duration TIMEOUT = Duration.ofMinutes(2);
   private static final Map<String, byte[]> MADE = new ConcurrentHashMap<>();
 
   private WasmMaker() {}
@@ -70,7 +70,7 @@ public final class WasmMaker {
       Path to = directory.resolve("out");
       try {
         Files.writeString(from, source);
-        Processes.check(Command.of(compiler.command(from, to)), Deadline.after(PATIENCE));
+        Processes.check(Command.of(compiler.command(from, to)), Deadline.after(TIMEOUT));
         return Files.readAllBytes(to);
       } finally {
         Files.deleteIfExists(from);

@@ -16,7 +16,7 @@ import java.time.Duration;
  * distribution that goes on; a directory of this side is its drive C.
  */
 public final class StandInWsl implements AutoCloseable {
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
   private static final String PROGRAM =
       """
@@ -168,7 +168,7 @@ public final class StandInWsl implements AutoCloseable {
 
   private String run(Command command) {
     try {
-      return Processes.check(command, Deadline.after(PATIENCE)).stdout();
+      return Processes.check(command, Deadline.after(TIMEOUT)).stdout();
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new IllegalStateException("interrupted", e);

@@ -21,7 +21,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  * terminal every key goes through, ^C included; without one ^C becomes a signal for the process.
  */
 public final class Interaction {
-  private static final int PATIENCE = 3;
+  private static final int KILL_AFTER = 3;
 
   private final Session session;
   private final Channel channel;
@@ -134,7 +134,7 @@ public final class Interaction {
   /** A first process gets no signal that it does not ask for: after some, the person leaves. */
   private void signal(String name) {
     quietly(() -> channel.signal(name));
-    if (signals.incrementAndGet() == PATIENCE) {
+    if (signals.incrementAndGet() == KILL_AFTER) {
       session.err().println("zlayer: the process ignores this signal; it keeps running");
       detach();
     }

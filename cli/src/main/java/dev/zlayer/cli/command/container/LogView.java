@@ -30,26 +30,26 @@ final class LogView {
   private final Reconnecting reconnecting;
   private final PrintStream out;
   private final LogPrinter printer;
-  private final LogRequest wish;
+  private final LogRequest request;
 
   LogView(
       DaemonClient client,
       Reconnecting reconnecting,
       PrintStream out,
       LogPrinter printer,
-      LogRequest wish) {
+      LogRequest request) {
     this.client = client;
     this.reconnecting = reconnecting;
     this.out = out;
     this.printer = printer;
-    this.wish = wish;
+    this.request = request;
   }
 
   /** False: there was nothing to print. */
   boolean show(List<String> words) throws InterruptedException {
     List<Json> containers = Containers.named(Containers.all(client), words);
     boolean one = words.size() == 1 && containers.size() == 1 && names(containers, words);
-    if (wish.follow()) {
+    if (request.follow()) {
       follow(containers, words, one);
       return true;
     }
@@ -148,18 +148,22 @@ final class LogView {
   private JsonLines open(Json container, Optional<String> from, boolean follow)
       throws InterruptedException {
     Query query =
-        from.isPresent() ? Query.of("since", from.get()) : wish.window().andIf("tail", wish.tail());
+        from.isPresent()
+            ? Query.of("since", from.get())
+            : request.window().andIf("tail", request.tail());
     return client.stream(
         "/containers/" + Query.segment(Containers.id(container)) + "/logs",
         query.flag("follow", follow));
   }
 
   private LogPrinter.Source source(Json container, boolean one) {
-    return one || !wish.prefixes() ? printer.source() : printer.source(Containers.name(container));
+    return one || !request.prefixes()
+        ? printer.source()
+        : printer.source(Containers.name(container));
   }
 
   private void print(LogPrinter.Source to, Json json, Output line) {
-    if (wish.json()) {
+    if (request.json()) {
       synchronized (this) {
         out.println(JsonText.print(json));
         out.flush();

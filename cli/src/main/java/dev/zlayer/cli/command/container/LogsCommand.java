@@ -110,7 +110,7 @@ public final class LogsCommand extends ClientCommand {
       return 0;
     }
     Instant now = Instant.now();
-    var wish =
+    var request =
         new LogRequest(
             query()
                 .andIf("since", when("--since", since, now))
@@ -120,7 +120,7 @@ public final class LogsCommand extends ClientCommand {
             json,
             !noPrefix);
     var printer = LogPrinter.of(session, times, raw);
-    var view = new LogView(client, reconnecting(client), session.out(), printer, wish);
+    var view = new LogView(client, reconnecting(client), session.out(), printer, request);
     try {
       if (!view.show(targets)) {
         showLast(client);

@@ -24,7 +24,7 @@ public final class ScaleCommand extends AnswerCommand {
       paramLabel = "SERVICE=COUNT",
       arity = "1..*",
       description = "deployment/service=REPLICAS")
-  private List<String> wishes = List.of();
+  private List<String> requests = List.of();
 
   public ScaleCommand(Session session) {
     super(session);
@@ -32,14 +32,15 @@ public final class ScaleCommand extends AnswerCommand {
 
   @Override
   protected int run(DaemonClient client) throws Exception {
-    return forEach(wishes, wish -> scale(client, wish));
+    return forEach(requests, request -> scale(client, request));
   }
 
-  private void scale(DaemonClient client, String wish) throws InterruptedException {
-    Matcher form = FORM.matcher(wish);
+  private void scale(DaemonClient client, String request) throws InterruptedException {
+    Matcher form = FORM.matcher(request);
     if (!form.matches()) {
       throw new AgentException.InvalidSpec(
-          "'%s' is not deployment/service=replicas, write for example shop/api=3".formatted(wish));
+          "'%s' is not deployment/service=replicas, write for example shop/api=3"
+              .formatted(request));
     }
     Target service = Target.parse(form.group(1));
     int replicas = Integer.parseInt(form.group(2));

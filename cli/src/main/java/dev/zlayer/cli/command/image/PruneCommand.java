@@ -31,14 +31,14 @@ public final class PruneCommand extends AnswerCommand {
 
   @Override
   protected int run(DaemonClient client) throws InterruptedException {
-    Json wish =
+    Json request =
         Json.object()
             .put("all", all)
             .putIf(
                 "older_than",
                 Optional.ofNullable(olderThan).map(Durations::parse).map(Durations::print))
             .build();
-    Json removal = client.post("/images/prune", Query.NONE, wish);
+    Json removal = client.post("/images/prune", Query.NONE, request);
     if (!json) {
       RemovalOutput.print(removal, session.out());
     }

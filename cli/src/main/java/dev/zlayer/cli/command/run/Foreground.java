@@ -28,7 +28,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  */
 final class Foreground {
   /** A first process gets no signal that it does not ask for: the third ^C deserves a word. */
-  private static final int PATIENCE = 3;
+  private static final int KILL_AFTER = 3;
 
   private final Session session;
   private final DaemonClient client;
@@ -201,7 +201,7 @@ final class Foreground {
   }
 
   private void signal(String signal) {
-    if (signals.incrementAndGet() == PATIENCE) {
+    if (signals.incrementAndGet() == KILL_AFTER) {
       session
           .err()
           .printf(

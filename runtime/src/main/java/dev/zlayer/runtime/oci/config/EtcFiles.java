@@ -16,7 +16,7 @@ public final class EtcFiles {
   private static final String HOST_GATEWAY = "host-gateway";
 
   /** A name server of a network may be away for as long as an agent takes to restart. */
-  private static final String PATIENCE = "options timeout:2 attempts:5";
+  private static final String RESOLVER_OPTIONS = "options timeout:2 attempts:5";
 
   /** So that {@code 1.reader.web} is asked for below the domain of the deployment first. */
   private static final String REPLICAS = "options ndots:3";
@@ -120,7 +120,7 @@ public final class EtcFiles {
           .forEach(lines::add);
     }
     if (ours || !network.dns().isEmpty()) {
-      lines.add(PATIENCE);
+      lines.add(RESOLVER_OPTIONS);
     }
     host.stream().filter(line -> line.startsWith("options")).forEach(lines::add);
     if (network.dnsSearch().stream().anyMatch(name -> name.endsWith(DeploymentNames.DOMAIN))) {

@@ -26,7 +26,7 @@ final class DirectVerbs {
 
   private static final int USUAL_MILLIS = 20;
   private static final Duration PAUSE = Duration.ofMillis(5);
-  private static final Duration GROUP_PATIENCE = Duration.ofMillis(20);
+  private static final Duration GROUP_TIMEOUT = Duration.ofMillis(20);
   private static final Duration GROUP_PAUSE = Duration.ofMillis(1);
 
   private final Dialect dialect;
@@ -124,7 +124,7 @@ final class DirectVerbs {
    */
   boolean forget(String name, ControlGroup group) throws ToolFailed, InterruptedException {
     try {
-      Deadline patience = Deadline.after(GROUP_PATIENCE);
+      Deadline patience = Deadline.after(GROUP_TIMEOUT);
       // the kernel lets go of the last process of a group a moment after its parent knows
       while (!group.remove()) {
         if (patience.passed()) {

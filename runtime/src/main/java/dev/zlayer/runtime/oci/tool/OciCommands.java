@@ -22,7 +22,7 @@ import java.util.Optional;
 
 /** The verbs of the OCI runtime, each one process with a deadline. */
 public final class OciCommands {
-  private static final Duration GROUP_PATIENCE = Duration.ofSeconds(2);
+  private static final Duration GROUP_TIMEOUT = Duration.ofSeconds(2);
   private static final Duration GROUP_PAUSE = Duration.ofMillis(10);
 
   private final Path program;
@@ -189,7 +189,7 @@ public final class OciCommands {
    */
   private static void removeLeft(String name, ControlGroup group)
       throws ToolFailed, InterruptedException {
-    Deadline patience = Deadline.after(GROUP_PATIENCE);
+    Deadline patience = Deadline.after(GROUP_TIMEOUT);
     try {
       while (!group.remove()) {
         if (patience.passed()) {

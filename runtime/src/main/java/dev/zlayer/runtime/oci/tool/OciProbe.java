@@ -30,7 +30,7 @@ import java.util.Set;
  * for the host as it is now: it can come up with other control groups next time.
  */
 final class OciProbe {
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final Duration TIMEOUT = Duration.ofSeconds(30);
   private static final List<String> SYSTEM = List.of("/usr", "/bin", "/lib", "/lib64");
 
   /** In every container of ours; with cgroup v2 a program for the kernel, which takes more. */
@@ -121,7 +121,7 @@ final class OciProbe {
               "--bundle",
               directory.toString(),
               name);
-      CommandResult result = Processes.run(command, Deadline.after(PATIENCE));
+      CommandResult result = Processes.run(command, Deadline.after(TIMEOUT));
       if (result.success()) {
         return Optional.empty();
       }
@@ -181,7 +181,7 @@ final class OciProbe {
   }
 
   private static CommandResult run(Path program, String verb) throws InterruptedException {
-    return Processes.run(Command.of(program.toString(), verb), Deadline.after(PATIENCE));
+    return Processes.run(Command.of(program.toString(), verb), Deadline.after(TIMEOUT));
   }
 
   private static String host() {
