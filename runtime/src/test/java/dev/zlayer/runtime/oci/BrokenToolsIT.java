@@ -7,6 +7,7 @@ import dev.zlayer.container.ContainerStatus;
 import dev.zlayer.container.ExitStatus;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Container;
+import dev.zlayer.port.Pausable;
 import dev.zlayer.runtime.oci.tool.OciTools;
 import dev.zlayer.task.TaskScope;
 import dev.zlayer.testkit.Fact;
@@ -40,6 +41,8 @@ class BrokenToolsIT {
             hang) exec sleep 1000;;
             garbage) echo '}{ nonsense' >&3; echo '}{ nonsense'; exit 0;;
             silent) exit 0;;
+            busy) echo . >> %1$s.count; [ $(wc -l < %1$s.count) -gt 2 ] || { echo "unable to freeze" >&2; exit 1; };;
+            stuck) echo "unable to freeze" >&2; exit 1;;
           esac
         fi
       done
@@ -119,6 +122,22 @@ class BrokenToolsIT {
       mode("none none");
       container.remove(true);
     }
+  }
+
+  @Test
+  void freezingIsTriedAgainWhileTheProcessesCannotBeFrozen() throws Exception {
+    Container container = broken("pause", "busy");
+    container.start();
+    var pausable = (Pausable) container;
+    pausable.pause();
+    assertThat(container.status()).isInstanceOf(ContainerStatus.Paused.class);
+    assertThat(Files.readAllLines(Path.of(mode + ".count"))).hasSize(3);
+    pausable.unpause();
+    mode("pause stuck");
+    assertThatThrownBy(pausable::pause)
+        .isInstanceOf(AgentException.Internal.class)
+        .hasMessageContaining("unable to freeze");
+    assertThat(container.status()).isInstanceOf(ContainerStatus.Running.class);
   }
 
   @Test

@@ -27,6 +27,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Map;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -109,7 +110,9 @@ class WasmProgramIT {
             () ->
                 container.await(WaitCondition.NOT_RUNNING, Deadline.after(Duration.ofMillis(150))))
         .isInstanceOf(AgentException.Timeout.class);
-    assertThat(container.stats().cpuNanos()).isGreaterThan(20_000_000);
+    Awaitility.await()
+        .atMost(WasmStage.TIMEOUT)
+        .until(() -> container.stats().cpuNanos() > 20_000_000);
     container.kill(Signal.KILL);
     assertThat(WasmStage.ended(container).status())
         .isEqualTo(new ExitStatus.Signalled(Signal.KILL));

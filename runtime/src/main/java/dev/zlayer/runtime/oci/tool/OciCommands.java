@@ -10,6 +10,7 @@ import dev.zlayer.host.process.CommandResult;
 import dev.zlayer.host.process.Processes;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
+import dev.zlayer.task.Backoff;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.Pauses;
 import java.io.IOException;
@@ -22,6 +23,8 @@ import java.util.Optional;
 
 /** The verbs of the OCI runtime, each one process with a deadline. */
 public final class OciCommands {
+  private static final Backoff FREEZE_BACKOFF =
+      new Backoff(Duration.ofMillis(20), Duration.ofMillis(500), 2);
   private static final Duration GROUP_TIMEOUT = Duration.ofSeconds(2);
   private static final Duration GROUP_PAUSE = Duration.ofMillis(10);
 
@@ -219,8 +222,24 @@ public final class OciCommands {
     return json(check(command(List.of("events", "--stats", name)), "events"), "events");
   }
 
+  /**
+   * Freezes all its processes. On cgroup v1 a runtime gives up after some milliseconds when one of
+   * them forks or is in the kernel, which on a busy host says nothing about the next attempt.
+   */
   public void pause(String name) throws ToolFailed, InterruptedException {
-    check("pause", name);
+    Deadline deadline = Deadline.after(limit);
+    for (int attempt = 0; ; attempt++) {
+      try {
+        check("pause", name);
+        return;
+      } catch (ToolFailed e) {
+        Duration pause = FREEZE_BACKOFF.delay(attempt);
+        if (!e.reason().contains("unable to freeze") || deadline.left().compareTo(pause) <= 0) {
+          throw e;
+        }
+        Pauses.REAL.pause(pause);
+      }
+    }
   }
 
   public void resume(String name) throws ToolFailed, InterruptedException {
