@@ -8,7 +8,7 @@ import java.time.Duration;
 /** Where output is kept and for how long. */
 @Doc("Where and how much container output is kept.")
 public record LogsSpec(
-    @Doc("disk survives a restart of the agent; memory does not.") @Default("disk")
+    @Doc("disk, or memory: lost when the host restarts; for services only.") @Default("disk")
         Destination destination,
     @Doc("Oldest output is dropped beyond this size.") @Default("104857600") ByteSize maxSizeBytes,
     @Doc("Output older than this is dropped.") @Default("604800") Duration retentionSecs) {

@@ -106,7 +106,7 @@ class ValidateCommandTest {
         "'rtype: job, errors: {on_panic: {action: isolate}}' | errors.on_panic",
         "'scale: {mode: adaptive, min: 0}' | scale.min",
         "'scale: {mode: adaptive, targets: {memory: 80}}' | scale.targets.memory",
-        "'logs: {destination: memory}' | logs.destination",
+        "'rtype: job, logs: {destination: memory}' | logs.destination",
       })
   void whatNothingActsOnIsReportedWithItsPosition(String keys, String path) throws IOException {
     write(

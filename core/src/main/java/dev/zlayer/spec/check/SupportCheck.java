@@ -75,9 +75,10 @@ public final class SupportCheck {
         .gpu()
         .ifPresent(gpu -> gpu(gpu, path.key("resources").key("gpu"), refusals));
     refusals.addIf(
-        service.logs().destination() == LogsSpec.Destination.MEMORY,
+        service.logs().destination() == LogsSpec.Destination.MEMORY
+            && service.rtype() != RunType.SERVICE,
         path.key("logs").key("destination"),
-        "output is always kept on disk, write disk");
+        "the output of an execution is kept on disk with its result, write disk");
     WasmSupport.find(service, path, refusals);
   }
 

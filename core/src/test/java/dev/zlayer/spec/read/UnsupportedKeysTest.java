@@ -82,7 +82,7 @@ class UnsupportedKeysTest {
         "storage: [{type: s3, bucket: abc, target: /a}] | storage[0].readonly",
         "ipc_mode: none | ipc_mode",
         "security_opt: ['label=type:strict'] | security_opt[0]",
-        "logs: {destination: memory} | logs.destination",
+        "'rtype: job, logs: {destination: memory}' | logs.destination",
         "scale: {mode: adaptive, min: 0} | scale.min",
         "scale: {mode: adaptive, targets: {memory: 80}} | scale.targets.memory",
         "isolation: hyperv | isolation",
@@ -114,6 +114,7 @@ class UnsupportedKeysTest {
   @ValueSource(
       strings = {
         "logs: {retention_secs: 60}",
+        "logs: {destination: memory}",
         "scale: {mode: adaptive, targets: {memory: 80}}, resources: {memory: 64Mi}",
         "resources: {gpu: {mode: mps}}",
         "scale: {mode: manual, replicas: 0}",

@@ -60,7 +60,7 @@ final class ReplicaWork {
     phase.enter("create");
     Container made = permitted(() -> parts.runtime().create(wanted.id(), wanted.spec()));
     phase.leave();
-    parts.initializer().fetch(made, report -> tell(wanted.id(), report));
+    parts.initializer().fetch(made, report -> tell(wanted, report));
     phase.enter("start");
     return permitted(
         () -> {
@@ -94,20 +94,26 @@ final class ReplicaWork {
                   wanted.id(), wanted.spec(), lifecycle.init(), lifecycle.errors().onInitFailure()),
               report -> {
                 phase.enterStep(lifecycle.init(), report);
-                tell(wanted.id(), report);
+                tell(wanted, report);
               });
     }
   }
 
   /** A store that fails now is told by whoever needs it next. */
-  private void tell(ContainerId id, StepReport report) {
+  private void tell(Effect.Start wanted, StepReport report) {
+    ContainerId id = wanted.id();
     if (report.result() == StepReport.Result.RUNNING) {
       return;
     }
     if (report.result() != StepReport.Result.SUCCEEDED) {
       String status =
           "init step '%s': %s".formatted(report.step(), report.error().orElse("failed"));
-      List<String> lines = report.log().map(log -> log.lines().toList()).orElse(List.of());
+      List<String> lines =
+          report
+              .log()
+              .filter(_ -> !wanted.spec().logs().inMemory())
+              .map(log -> log.lines().toList())
+              .orElse(List.of());
       keep(EndedReplica.of(id, parts.clock().instant(), status, lines), id);
     }
     try {
@@ -156,7 +162,10 @@ final class ReplicaWork {
     return container.await(WaitCondition.NOT_RUNNING, Deadline.none());
   }
 
-  /** Keeps what a container printed last, which is removed with it, and returns the end of it. */
+  /**
+   * Keeps what a container printed last, which is removed with it, and returns the end of it.
+   * Nothing of one whose output is to be in memory only.
+   */
   List<String> lastLines(Container container, Outcome outcome) throws InterruptedException {
     List<String> lines = output(container);
     Instant at = outcome.finishedAt().orElseGet(() -> parts.clock().instant());
@@ -174,6 +183,9 @@ final class ReplicaWork {
   }
 
   private List<String> output(Container container) throws InterruptedException {
+    if (container.spec().logs().inMemory()) {
+      return List.of();
+    }
     try (var reader = container.logs(LogQuery.ALL.withTail(EndedReplica.MOST_LINES))) {
       return LogLines.read(reader).stream().map(parts.hiding()).toList();
     } catch (AgentException _) {

@@ -122,8 +122,13 @@ public final class ServiceTranslator {
 
   private static LogSpec logs(LogsSpec logs) {
     long bytes = logs.maxSizeBytes().bytes() / LOG_FILES;
-    return new LogSpec(
-        Math.max(SMALLEST_LOG_FILE, bytes), LOG_FILES, Optional.of(logs.retentionSecs()));
+    LogSpec kept =
+        new LogSpec(Math.max(SMALLEST_LOG_FILE, bytes), LOG_FILES)
+            .withRetention(logs.retentionSecs());
+    return switch (logs.destination()) {
+      case DISK -> kept;
+      case MEMORY -> kept.withMemory();
+    };
   }
 
   private static Map<String, String> labels(String deployment, String name, ServiceSpec service) {

@@ -273,6 +273,8 @@ class ServiceTranslatorTest {
                     Path.of("/tmp/nvidia-mps"), Path.of("/tmp/nvidia-log"))));
     assertThat(translate("logs: {max_size_bytes: 4Mi}").logs().maxFileBytes()).isEqualTo(1 << 20);
     assertThat(translate("logs: {max_size_bytes: 4Mi}").logs().files()).isEqualTo(4);
+    assertThat(translate("logs: {max_size_bytes: 4Mi}").logs().inMemory()).isFalse();
+    assertThat(translate("logs: {destination: memory}").logs().inMemory()).isTrue();
   }
 
   @Test
@@ -346,7 +348,7 @@ class ServiceTranslatorTest {
             + " storage[0].credentials",
         "ipc_mode: none | ipc_mode",
         "security_opt: ['label=type:strict'] | security_opt[0]",
-        "logs: {destination: memory} | logs.destination",
+        "'rtype: job\nlogs: {destination: memory}' | logs.destination",
         "node_mode: exclusive | node_mode",
         "node_selector: {labels: {disk: ssd}} | node_selector",
         "affinity: spread | affinity",

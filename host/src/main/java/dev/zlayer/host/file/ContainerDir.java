@@ -35,6 +35,11 @@ public record ContainerDir(Path path, Path run) {
     return path.resolve("log");
   }
 
+  /** Where memory is mounted for the output of a container that keeps it there. */
+  public Path memoryLogs() {
+    return run.resolve("log");
+  }
+
   /** Where a file lies that is shown inside under that name of /etc. */
   public Path etc(String name) {
     return path.resolve(name);

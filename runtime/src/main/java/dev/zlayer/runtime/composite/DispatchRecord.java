@@ -10,9 +10,10 @@ import java.util.function.UnaryOperator;
  * its runtime does not answer.
  */
 public record DispatchRecord(int version, ContainerId id, String runtime, ContainerSpec spec) {
-  /** Since version 2 a spec can say whose users a container has. */
+  /** Since version 2 a spec can have users of its own, since version 3 logs in memory. */
   static final StoredFormat FORMAT =
-      StoredFormat.of("the record of a container", UnaryOperator.identity());
+      StoredFormat.of(
+          "the record of a container", UnaryOperator.identity(), UnaryOperator.identity());
 
   public static DispatchRecord of(ContainerId id, String runtime, ContainerSpec spec) {
     return new DispatchRecord(FORMAT.version(), id, runtime, spec);

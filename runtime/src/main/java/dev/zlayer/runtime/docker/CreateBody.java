@@ -55,6 +55,11 @@ record CreateBody(Function<ContainerId, String> containers) {
     host.put("GroupAdd", spec.process().extraGroups());
     host.put("Init", spec.process().init());
     spec.gpu().ifPresent(gpu -> host.put("DeviceRequests", List.of(gpu(gpu))));
+    if (spec.logs().inMemory()) {
+      throw new AgentException.Unsupported(
+          "runtime 'docker': logs in memory: the engine keeps them on disk; write logs.destination:"
+              + " disk");
+    }
     // json-file, the engine's default, replaces bytes that are not UTF-8
     host.put(
         "LogConfig",

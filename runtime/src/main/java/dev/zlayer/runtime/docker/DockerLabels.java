@@ -28,9 +28,10 @@ final class DockerLabels {
   /** Of the spec; a label of its own, so that the spec's is the spec and nothing else. */
   private static final String VERSION = PREFIX + "spec-version";
 
-  /** Since version 2 a spec can say whose users a container has. */
+  /** Since version 2 a spec can have users of its own, since version 3 logs in memory. */
   static final StoredFormat FORMAT =
-      StoredFormat.unmarked("the spec of a container", UnaryOperator.identity());
+      StoredFormat.unmarked(
+          "the spec of a container", UnaryOperator.identity(), UnaryOperator.identity());
 
   private static final System.Logger LOG = System.getLogger(DockerLabels.class.getName());
 

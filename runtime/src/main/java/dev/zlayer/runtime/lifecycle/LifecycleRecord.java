@@ -15,11 +15,14 @@ import java.util.function.UnaryOperator;
 public interface LifecycleRecord<R extends LifecycleRecord<R>> {
   /**
    * Version 1 was the whole record in one file, with the same members; version 3 can have ids and
-   * users.
+   * users, version 4 logs in memory.
    */
   StoredFormat FORMAT =
       StoredFormat.of(
-          "the record of a container", UnaryOperator.identity(), UnaryOperator.identity());
+          "the record of a container",
+          UnaryOperator.identity(),
+          UnaryOperator.identity(),
+          UnaryOperator.identity());
 
   /** Of what is written; all earlier ones are read. */
   int VERSION = FORMAT.version();

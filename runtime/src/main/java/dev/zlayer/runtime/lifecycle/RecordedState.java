@@ -1,6 +1,7 @@
 package dev.zlayer.runtime.lifecycle;
 
 import dev.zlayer.container.ContainerStatus;
+import dev.zlayer.container.LogSpec;
 import dev.zlayer.container.Outcome;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.ContainerDir;
@@ -48,7 +49,8 @@ public abstract class RecordedState<R extends Record & LifecycleRecord<R>> imple
   }
 
   public final LogFiles logs() {
-    return new LogFiles(directory.logs(), record().spec().logs());
+    LogSpec spec = record().spec().logs();
+    return new LogFiles(spec.inMemory() ? directory.memoryLogs() : directory.logs(), spec);
   }
 
   public final Watched<View<R>> view() {

@@ -146,12 +146,13 @@ public final class LogFileReader implements LogReader {
 
   /**
    * Opens generations as they come and not only when they are read: one that is open can be read
-   * however long ago it was deleted, so a reader that is slow loses nothing.
+   * however long ago it was deleted, so a reader that is slow loses nothing. Not in memory, which
+   * it would fill: there a slow reader meets a gap.
    */
   private void changed() {
     try {
       LogPart last = parts.peekLast();
-      while (last != null && !closed && findNext(last)) {
+      while (last != null && !closed && !files.inMemory() && findNext(last)) {
         last = parts.peekLast();
       }
     } catch (IOException _) {

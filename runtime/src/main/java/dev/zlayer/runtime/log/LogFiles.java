@@ -102,6 +102,17 @@ public final class LogFiles {
     }
   }
 
+  /** Begins in an empty directory whose files were lost, so that readers report a gap. */
+  public void beginAfterLoss() throws IOException {
+    Files.createFile(named(2));
+    Files.createLink(current(), named(2));
+  }
+
+  /** Whether a file that somebody holds open costs memory after it was deleted. */
+  boolean inMemory() {
+    return spec.inMemory();
+  }
+
   /** Goes on with an empty file, for whoever writes {@link #current} instead of conmon. */
   void rotate() throws IOException {
     Files.move(next(), current(), StandardCopyOption.ATOMIC_MOVE);

@@ -13,6 +13,7 @@ import dev.zlayer.runtime.cni.Attachment;
 import dev.zlayer.runtime.lifecycle.ContainerRecord;
 import dev.zlayer.runtime.lifecycle.ContainerState;
 import dev.zlayer.runtime.lifecycle.CreateUndo;
+import dev.zlayer.runtime.lifecycle.MemoryLogs;
 import dev.zlayer.runtime.lifecycle.Phase;
 import dev.zlayer.runtime.oci.config.CommandLine;
 import dev.zlayer.runtime.oci.config.EtcFiles;
@@ -82,6 +83,7 @@ final class Creator {
             .volumes()
             .prepare(state.name(), spec.fileSystem().mounts(), image.run().volumes(), root);
     context.faults().reached("create.volumes");
+    MemoryLogs.mount(state);
     state.logs().prepare();
     GpuWiring.Wired gpus = gpus(state);
     bundles.write(state, image.run(), root, network, volumes, gpus);

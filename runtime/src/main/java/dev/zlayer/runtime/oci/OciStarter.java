@@ -6,6 +6,7 @@ import dev.zlayer.container.NetworkSpec;
 import dev.zlayer.port.LogReader;
 import dev.zlayer.runtime.lifecycle.ContainerRecord;
 import dev.zlayer.runtime.lifecycle.ContainerState;
+import dev.zlayer.runtime.lifecycle.MemoryLogs;
 import dev.zlayer.runtime.lifecycle.Starter;
 import dev.zlayer.runtime.oci.tool.Conmon;
 import dev.zlayer.runtime.oci.tool.ToolFailed;
@@ -80,6 +81,7 @@ final class OciStarter extends Starter {
       attach(state, namespace.network());
     }
     Path root = root(state, users);
+    MemoryLogs.mount(state);
     state.logs().prepare();
     for (Path leftover : state.directory().leftByRun(state.name())) {
       Files.deleteIfExists(leftover);

@@ -10,6 +10,7 @@ import dev.zlayer.oci.ImageRef;
 import dev.zlayer.runtime.lifecycle.ContainerRecord;
 import dev.zlayer.runtime.lifecycle.ContainerState;
 import dev.zlayer.runtime.lifecycle.Identities;
+import dev.zlayer.runtime.lifecycle.MemoryLogs;
 import dev.zlayer.runtime.lifecycle.Phase;
 import dev.zlayer.runtime.oci.exec.Execs;
 import dev.zlayer.runtime.oci.tool.ToolFailed;
@@ -113,19 +114,34 @@ final class Recovery {
   private void settle(ContainerState state) throws InterruptedException {
     switch (state.record().phase()) {
       case CREATING, REMOVING -> dismantling.dismantle(state);
-      case CREATED, ENDED -> {}
-      case STARTING -> finishOrUndoStart(state);
+      case CREATED, ENDED -> bringBackLogs(state);
+      case STARTING -> {
+        bringBackLogs(state);
+        finishOrUndoStart(state);
+      }
       case RUNNING -> {
+        bringBackLogs(state);
         endExecs(state);
         watch(state);
       }
       case PAUSED -> {
+        bringBackLogs(state);
         if (state(state).equals("running")) {
           state.save(record -> record.withPhase(Phase.PAUSED, Phase.RUNNING));
         }
         endExecs(state);
         watch(state);
       }
+    }
+  }
+
+  /** Empty, where a restart of the host took them. */
+  private static void bringBackLogs(ContainerState state) {
+    try {
+      MemoryLogs.mount(state);
+    } catch (IOException e) {
+      throw new AgentException.Internal(
+          "no memory for the logs of %s: %s".formatted(state.record().id(), e.getMessage()), e);
     }
   }
 

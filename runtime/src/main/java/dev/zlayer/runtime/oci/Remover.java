@@ -7,6 +7,7 @@ import dev.zlayer.host.linux.ProcessIdentity;
 import dev.zlayer.host.linux.RootedDirectory;
 import dev.zlayer.runtime.lifecycle.ContainerRecord;
 import dev.zlayer.runtime.lifecycle.ContainerState;
+import dev.zlayer.runtime.lifecycle.MemoryLogs;
 import dev.zlayer.runtime.lifecycle.View;
 import dev.zlayer.runtime.oci.tool.Conmon;
 import dev.zlayer.runtime.oci.tool.ToolFailed;
@@ -39,6 +40,7 @@ final class Remover {
       UserMounts.remove(context, state.name());
       context.roots().remove(state.name());
       SharedMemory.unmount(state);
+      MemoryLogs.unmount(state);
       context.faults().reached("remove.root");
       context.volumes().removeAnonymous(state.name());
       context.faults().reached("remove.volumes");

@@ -4,6 +4,7 @@ import dev.zlayer.host.file.DataDir;
 import dev.zlayer.host.file.DirectoryWatchLoop;
 import dev.zlayer.host.linux.RootedDirectory;
 import dev.zlayer.oci.Digest;
+import dev.zlayer.runtime.lifecycle.MemoryLogs;
 import dev.zlayer.runtime.lifecycle.View;
 import dev.zlayer.runtime.wasm.module.Programs;
 import dev.zlayer.task.KeyedLock;
@@ -48,6 +49,7 @@ record WasmContext(
   /** Takes everything of a container away, its record last; can be done again. */
   void dismantle(WasmContainerState state) throws IOException {
     RootedDirectory.removeTree(dirs.anonymousVolumes(state.name()));
+    MemoryLogs.unmount(state);
     RootedDirectory.removeTree(state.directory().logs());
     Files.deleteIfExists(state.directory().recordFile());
     RootedDirectory.removeTree(state.directory().path());

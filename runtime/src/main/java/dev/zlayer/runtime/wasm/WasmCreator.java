@@ -9,6 +9,7 @@ import dev.zlayer.image.LocalImages;
 import dev.zlayer.oci.Digest;
 import dev.zlayer.port.ImageDetails;
 import dev.zlayer.runtime.lifecycle.LifecycleRecord;
+import dev.zlayer.runtime.lifecycle.MemoryLogs;
 import dev.zlayer.runtime.lifecycle.Phase;
 import dev.zlayer.runtime.wasm.wasi.Guest;
 import java.io.IOException;
@@ -78,6 +79,7 @@ record WasmCreator(WasmContext context, LocalImages images) {
     for (Guest.Directory directory : directories(context, state)) {
       Files.createDirectories(directory.host());
     }
+    MemoryLogs.mount(state);
     state.logs().prepare();
     state.saveDurably(record -> record.withPhase(Phase.CREATED));
   }

@@ -21,6 +21,7 @@ import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.port.ImageDetails;
 import dev.zlayer.port.Images;
 import dev.zlayer.runtime.lifecycle.ImageCheck;
+import dev.zlayer.runtime.lifecycle.MemoryLogs;
 import dev.zlayer.runtime.wasm.module.ModuleStore;
 import dev.zlayer.runtime.wasm.module.Programs;
 import dev.zlayer.task.Deadline;
@@ -123,8 +124,12 @@ public final class WasmRuntime implements ContainerRuntime, AutoCloseable {
   private void settle(WasmContainerState state) throws IOException {
     switch (state.record().phase()) {
       case CREATING, REMOVING -> context.dismantle(state);
-      case CREATED, ENDED -> context.states().put(state.name(), state);
+      case CREATED, ENDED -> {
+        MemoryLogs.mount(state);
+        context.states().put(state.name(), state);
+      }
       case STARTING, RUNNING, PAUSED -> {
+        MemoryLogs.mount(state);
         state.ended(
             new Outcome(
                 new ExitStatus.Unknown("the agent in which it ran has ended"),

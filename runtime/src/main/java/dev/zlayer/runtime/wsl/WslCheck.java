@@ -18,6 +18,9 @@ final class WslCheck {
     refuse(
         spec.security().users().filter(SecuritySpec.Users.PRIVATE::equals).isPresent(),
         "users of its own: they are made on Linux nodes only");
+    refuse(
+        spec.logs().inMemory(),
+        "logs in memory: Windows reads them from its disk; write logs.destination: disk");
     for (SecuritySpec.Namespace namespace : List.of(spec.security().pid(), spec.security().ipc())) {
       refuse(
           namespace instanceof SecuritySpec.Namespace.Shared,

@@ -15,7 +15,6 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.Random;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -77,7 +76,7 @@ class LogFileReaderTest {
 
   @Test
   void leavesOutWhatIsOlderThanItIsToBeKept() throws Exception {
-    files = new LogFiles(directory, new LogSpec(1 << 20, 3, Optional.of(Duration.ofSeconds(5))));
+    files = new LogFiles(directory, new LogSpec(1 << 20, 3).withRetention(Duration.ofSeconds(5)));
     append(new LogText().out(1, "old").out(6, "kept").out(9, "new"));
     InstantSource clock = InstantSource.fixed(second(10));
     try (var reader = LogFileReader.open(files, LogQuery.ALL, watch, EndSignal.ENDED, clock)) {

@@ -17,7 +17,6 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -114,7 +113,7 @@ class LogFilesTest {
 
   @Test
   void dropsWhatIsOlderThanItIsToBeKept() throws Exception {
-    files = new LogFiles(directory, new LogSpec(1000, 3, Optional.of(Duration.ofHours(1))));
+    files = new LogFiles(directory, new LogSpec(1000, 3).withRetention(Duration.ofHours(1)));
     append("old\n");
     Files.setLastModifiedTime(
         files.current(), FileTime.from(Instant.now().minus(Duration.ofHours(2))));

@@ -2,8 +2,11 @@ package dev.zlayer.runtime.oci;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.container.ContainerStatus;
 import dev.zlayer.container.ExitStatus;
+import dev.zlayer.container.LogQuery;
+import dev.zlayer.container.LogSpec;
 import dev.zlayer.host.file.ContainerDir;
 import dev.zlayer.host.linux.Mounts;
 import dev.zlayer.host.linux.RootedDirectory;
@@ -85,6 +88,34 @@ class RebootIT {
     for (Container container : List.of(made, ended, unseen, cut)) {
       again(container).remove(true);
     }
+    assertThat(fixture.dirs.containers()).isEmptyDirectory();
+    assertThat(fixture.dirs.container("x").run().getParent()).isEmptyDirectory();
+  }
+
+  @Test
+  void logsInMemoryAreLostAndWhoeverReadsIsToldSo() throws Exception {
+    ContainerSpec spec =
+        RuntimeFixture.script("echo run; exit 7").withLogs(LogSpec.DEFAULT.withMemory());
+    Container ended = fixture.runtime.create(RuntimeFixture.id(), spec);
+    ended.start();
+    assertThat(Runs.end(ended)).isEqualTo(new ExitStatus.Code(7));
+    fixture.close();
+    fixture = RuntimeFixture.open(directory);
+    assertThat(RuntimeFixture.text(again(ended))).as("only the agent has ended").isEqualTo("run");
+
+    fixture.close();
+    loseWhatIsInMemory();
+    fixture = RuntimeFixture.open(directory);
+
+    assertThat(RuntimeFixture.text(again(ended))).isEmpty();
+    again(ended).start();
+    assertThat(Runs.end(again(ended))).isEqualTo(new ExitStatus.Code(7));
+    try (var reader = again(ended).logs(LogQuery.ALL)) {
+      assertThat(reader.next().orElseThrow().text()).isEqualTo("run");
+      assertThat(reader.gap()).isTrue();
+      assertThat(reader.next()).isEmpty();
+    }
+    again(ended).remove(true);
     assertThat(fixture.dirs.containers()).isEmptyDirectory();
     assertThat(fixture.dirs.container("x").run().getParent()).isEmptyDirectory();
   }

@@ -1,0 +1,184 @@
+package dev.zlayer.daemon;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.zlayer.host.linux.Mounts;
+import dev.zlayer.json.Json;
+import dev.zlayer.testkit.Fact;
+import dev.zlayer.testkit.Requires;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.FileVisitResult;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What {@code logs.destination: memory} promises: the disk never has the output. */
+@Timeout(90)
+@Requires({Fact.ROOT, Fact.OVERLAYFS, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX})
+class MemoryLogsIT {
+  /** Computed by the script, so that no file with the script has it. */
+  private static final String MARK = "mark-56088-end";
+
+  private static final String PRINT = "printf 'mark-%d-end\\000\\377' $((123 * 456))";
+
+  private Node node;
+
+  @BeforeEach
+  void open() throws Exception {
+    node = new Node().with("network_pool", "0");
+  }
+
+  @AfterEach
+  void close() throws Exception {
+    node.close();
+  }
+
+  private static void up(Rest rest, String script, String more) throws InterruptedException {
+    String file =
+        """
+        version: v1
+        deployment: quiet
+        services:
+          web:
+            image: {name: %s, pull_policy: never}
+            command: [sh, -c, %s]
+            stop_grace_period: 1s
+            logs: {destination: memory, max_size_bytes: 192Ki}
+            %s
+        """
+            .formatted(Node.IMAGE, dev.zlayer.json.JsonText.print(Json.of(script)), more);
+    rest.put("/deployments/quiet?directory=/", file.getBytes(StandardCharsets.UTF_8)).expect(202);
+  }
+
+  private static String logs(Rest rest) throws InterruptedException {
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(30))
+        .until(() -> rest.get("/containers?deployment=quiet").json().items().size() == 1);
+    return "/containers/%s/logs"
+        .formatted(
+            rest.get("/containers?deployment=quiet")
+                .json()
+                .items()
+                .getFirst()
+                .at("id")
+                .string()
+                .orElseThrow());
+  }
+
+  @Test
+  void outputIsByteExactInMemoryAndSurvivesAKillOfTheDaemon() throws Exception {
+    byte[] printed = (MARK + "\0\u00ff").getBytes(StandardCharsets.ISO_8859_1);
+    String logs;
+    try (ChildDaemon daemon = ChildDaemon.start(node);
+        Rest rest = node.rest()) {
+      Node.loadImage(rest);
+      up(rest, PRINT + "; exec sleep 1000", "");
+      logs = logs(rest);
+      Awaitility.await()
+          .atMost(Duration.ofSeconds(30))
+          .untilAsserted(
+              () -> assertThat(rest.bytes(logs + "?format=raw&stderr=false")).isEqualTo(printed));
+      daemon.kill();
+    }
+    assertThat(filesOnDiskWith(MARK)).isEmpty();
+    try (ChildDaemon _ = ChildDaemon.start(node);
+        Rest rest = node.rest()) {
+      assertThat(rest.bytes(logs + "?format=raw&stderr=false")).isEqualTo(printed);
+      rest.delete("/deployments/quiet").expect(202);
+      Awaitility.await()
+          .atMost(Duration.ofSeconds(30))
+          .until(() -> rest.get("/deployments/quiet").status() == 404);
+      assertThat(Mounts.list())
+          .noneMatch(mount -> mount.target().startsWith(node.directory.resolve("run/containers")));
+    }
+  }
+
+  @Test
+  void memoryIsBoundedAndWhatWasDroppedIsMarked() throws Exception {
+    try (ChildDaemon _ = ChildDaemon.start(node);
+        Rest rest = node.rest()) {
+      Node.loadImage(rest);
+      up(rest, "seq 100000; exec sleep 1000", "");
+      String logs = logs(rest);
+      Awaitility.await()
+          .atMost(Duration.ofSeconds(30))
+          .untilAsserted(
+              () -> assertThat(rest.get(logs + "?tail=1").text()).contains("\"100000\""));
+      assertThat(rest.get(logs).lines().getFirst().at("gap").bool()).contains(true);
+      Path place =
+          Mounts.list().stream()
+              .map(Mounts.MountPoint::target)
+              .filter(target -> target.startsWith(node.directory) && target.endsWith("log"))
+              .findFirst()
+              .orElseThrow();
+      assertThat(Files.getFileStore(place).getTotalSpace()).isLessThanOrEqualTo(4 * 4 * (64 << 10));
+      long used;
+      try (Stream<Path> files = Files.list(place)) {
+        used = files.filter(file -> !file.endsWith("output")).mapToLong(MemoryLogsIT::size).sum();
+      }
+      assertThat(used).isLessThanOrEqualTo(5 * (64 << 10));
+    }
+  }
+
+  /** What is kept of replicas that failed would be on disk, so nothing is. */
+  @Test
+  void ofAReplicaThatFailedNoOutputIsKeptOnDisk() throws Exception {
+    try (ChildDaemon daemon = ChildDaemon.start(node);
+        Rest rest = node.rest()) {
+      Node.loadImage(rest);
+      up(rest, PRINT + "; exit 3", "");
+      Awaitility.await()
+          .atMost(Duration.ofSeconds(30))
+          .untilAsserted(() -> assertThat(rest.get("/events").text()).contains("exit code 3"));
+      daemon.kill();
+    }
+    assertThat(filesOnDiskWith(MARK)).isEmpty();
+  }
+
+  private static long size(Path file) {
+    return file.toFile().length();
+  }
+
+  /** Without what is mounted: memory, namespaces, and roots whose files lie elsewhere. */
+  private List<Path> filesOnDiskWith(String text) throws Exception {
+    List<Path> mounts =
+        Mounts.list().stream()
+            .map(Mounts.MountPoint::target)
+            .filter(target -> target.startsWith(node.directory))
+            .toList();
+    var found = new ArrayList<Path>();
+    Files.walkFileTree(
+        node.directory,
+        new SimpleFileVisitor<>() {
+          @Override
+          public FileVisitResult preVisitDirectory(Path directory, BasicFileAttributes attributes) {
+            return mounts.contains(directory)
+                ? FileVisitResult.SKIP_SUBTREE
+                : FileVisitResult.CONTINUE;
+          }
+
+          @Override
+          public FileVisitResult visitFile(Path file, BasicFileAttributes attributes)
+              throws java.io.IOException {
+            if (attributes.isRegularFile()
+                && !mounts.contains(file)
+                && new String(Files.readAllBytes(file), StandardCharsets.ISO_8859_1)
+                    .contains(text)) {
+              found.add(file);
+            }
+            return FileVisitResult.CONTINUE;
+          }
+        });
+    return found;
+  }
+}
