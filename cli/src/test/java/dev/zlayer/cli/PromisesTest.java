@@ -37,7 +37,8 @@ class PromisesTest {
         if (named.group(2) != null) {
           assertThat(tests.get(named.group(1)))
               .as(line)
-              .containsPattern("@Test\\s+void " + named.group(2) + "\\(");
+              .containsPattern(
+                  "@(Test|ParameterizedTest[^;]{0,200})\\s+void " + named.group(2) + "\\(");
         }
       }
     }

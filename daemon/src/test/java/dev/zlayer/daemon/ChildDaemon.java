@@ -31,6 +31,7 @@ final class ChildDaemon implements AutoCloseable {
                 ProcessHandle.current().info().command().orElse("java"),
                 "-XX:+UseSerialGC",
                 "-Xmx256m",
+                "-XX:+ExitOnOutOfMemoryError",
                 "-XX:TieredStopAtLevel=1",
                 "--enable-native-access=ALL-UNNAMED",
                 "-cp",

@@ -24,8 +24,8 @@ record ModuleFile(DiskContentStore content) {
   /** How every module begins. */
   static final byte[] MAGIC = {0, 'a', 's', 'm'};
 
-  /** More than a module has, little enough to be held in memory. */
-  private static final int LIMIT = 256 << 20;
+  /** Little enough to be held in memory: a heap that is used up ends the agent. */
+  private static final int LIMIT = (int) Math.min(256 << 20, Runtime.getRuntime().maxMemory() / 16);
 
   byte[] read(ImageRecord image, Optional<RunConfig> run) throws IOException, InterruptedException {
     Optional<Layer> bare =

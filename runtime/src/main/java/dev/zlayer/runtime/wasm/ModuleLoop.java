@@ -11,18 +11,13 @@ import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.IntSupplier;
-import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
-import run.endive.runtime.ByteArrayMemory;
 import run.endive.runtime.Instance;
-import run.endive.runtime.Memory;
 import run.endive.runtime.TableInstance;
 import run.endive.wasi.WasiExitException;
-import run.endive.wasm.types.MemoryLimits;
 import run.endive.wasm.types.Table;
 
 /**
@@ -45,22 +40,19 @@ final class ModuleLoop {
   private final Program program;
   private final Guest guest;
   private final ModuleStreams streams;
-  private final long memoryLimit;
-  private final LongSupplier room;
+  private final MemoryAccount account;
   private final Consumer<ExitStatus> ended;
   private final Thread thread;
   private final Reply<Boolean> ready = new Reply<>();
   private final CountDownLatch go = new CountDownLatch(1);
   private final AtomicReference<@Nullable Order> order = new AtomicReference<>();
-  private volatile @Nullable Memory memory;
-  private final AtomicLong tableBytes = new AtomicLong();
   private volatile long usedNanos;
   private volatile boolean dropped;
 
   /**
    * @param streams the standard streams that the guest has
-   * @param memoryLimit for its memories and tables together
-   * @param room how many bytes all modules together may still take
+   * @param program released when the module has ended
+   * @param account for its memories and tables; closed when the module has ended
    * @param ended is told the end on the module's thread, as its last deed
    */
   ModuleLoop(
@@ -68,15 +60,13 @@ final class ModuleLoop {
       Program program,
       Guest guest,
       ModuleStreams streams,
-      long memoryLimit,
-      LongSupplier room,
+      MemoryAccount account,
       long stackBytes,
       Consumer<ExitStatus> ended) {
     this.program = program;
     this.guest = guest;
     this.streams = streams;
-    this.memoryLimit = memoryLimit;
-    this.room = room;
+    this.account = account;
     this.ended = ended;
     this.thread =
         Thread.ofPlatform()
@@ -86,9 +76,13 @@ final class ModuleLoop {
             .unstarted(this::run);
   }
 
-  /** Makes an instance; the module does not run yet. */
-  void prepare() throws InterruptedException {
+  /** Begins to make an instance; from now on its thread releases what it was given. */
+  void launch() {
     thread.start();
+  }
+
+  /** Returns when there is an instance; the module does not run yet. */
+  void awaitReady() throws InterruptedException {
     ready.await();
   }
 
@@ -130,33 +124,57 @@ final class ModuleLoop {
   }
 
   long memoryBytes() {
-    Memory used = memory;
-    return tableBytes.get() + (used == null ? 0 : (long) used.pages() * Memory.PAGE_SIZE);
+    return account.used();
   }
 
   private void run() {
+    ExitStatus status;
+    var interpreter = new InterpreterGuard(account, program.frameBytes());
+    try {
+      status = instantiateAndExecute(interpreter);
+    } finally {
+      interpreter.close();
+      account.close();
+      program.release();
+    }
+    usedNanos = ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
+    Thread.interrupted(); // what follows is ours
+    guest.close();
+    if (status != null && !dropped) {
+      ended.accept(status);
+    }
+  }
+
+  /** Null when there is no instance, which has been reported then. */
+  private @Nullable ExitStatus instantiateAndExecute(InterpreterGuard interpreter) {
     Instance instance;
+    try {
+      if (!account.borrow(program.runBytes())) {
+        throw new IllegalStateException(
+            "it needs %d KiB to be started; %s"
+                .formatted(program.runBytes() / 1024, account.shortage()));
+      }
+    } catch (RuntimeException e) {
+      ready.fail(e);
+      return null;
+    }
     try {
       instance =
           Instance.builder(program.module())
               .withImportValues(guest.calls())
               .withMachineFactory(program.machines())
-              .withMemoryFactory(new MemoryMaker()::make)
-              .withTableFactory(LimitedTable::new)
+              .withMemoryFactory(wanted -> BudgetedMemory.of(wanted, account))
+              .withTableFactory(BudgetedTable::new)
+              .withUnsafeExecutionListener(interpreter)
               .withInitialize(false)
               .build();
+      ready.complete(true);
+      return awaitGo() ? execute(instance) : told();
     } catch (RuntimeException | LinkageError | OutOfMemoryError e) {
-      guest.close();
       ready.fail(new IllegalStateException(reason(e), e));
-      return;
-    }
-    ready.complete(true);
-    ExitStatus status = awaitGo() ? execute(instance) : told();
-    usedNanos = ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
-    Thread.interrupted(); // what follows is ours
-    guest.close();
-    if (!dropped) {
-      ended.accept(status);
+      return null;
+    } finally {
+      account.giveBack(program.runBytes());
     }
   }
 
@@ -210,10 +228,9 @@ final class ModuleLoop {
   }
 
   /** Counts as memory of the module, however often it grows. */
-  private final class LimitedTable extends TableInstance {
-    LimitedTable(Table table, int initial) {
+  private final class BudgetedTable extends TableInstance {
+    BudgetedTable(Table table, int initial) {
       super(affordable(table), initial);
-      tableBytes.addAndGet(entries(table.limits().min()));
     }
 
     @Override
@@ -226,56 +243,38 @@ final class ModuleLoop {
       return paid(count, () -> super.growWithRef(count, value, instance));
     }
 
-    /** Growing fails as the language has it: with -1. */
+    /** Growing fails as the language has it: with -1. While it grows the old entries are kept. */
     private int paid(int count, IntSupplier growing) {
-      if (count < 0 || !affordable(count)) {
+      long old = entries(size());
+      if (count < 0 || !account.borrow(old)) {
         return -1;
       }
-      int before = growing.getAsInt();
-      if (before >= 0) {
-        tableBytes.addAndGet(entries(count));
+      try {
+        if (!account.take(entries(count))) {
+          return -1;
+        }
+        int before = growing.getAsInt();
+        if (before < 0) {
+          account.release(entries(count));
+        }
+        return before;
+      } finally {
+        account.giveBack(old);
       }
-      return before;
     }
   }
 
   private Table affordable(Table table) {
-    if (!affordable(table.limits().min())) {
+    long entries = table.limits().min();
+    if (!account.take(entries(entries))) {
       throw new IllegalStateException(
-          "a table of %d entries is more than its memory limit of %d KiB leaves"
-              .formatted(table.limits().min(), memoryLimit / 1024));
+          "a table of %d entries is more than it may have; %s"
+              .formatted(entries, account.shortage()));
     }
     return table;
   }
 
-  /** While a table grows the old one is still there. */
-  private boolean affordable(long count) {
-    long bytes = entries(count);
-    return bytes <= memoryLimit - memoryBytes() && bytes + tableBytes.get() <= room.getAsLong();
-  }
-
   private static long entries(long count) {
     return count * TABLE_ENTRY_BYTES;
-  }
-
-  /** Gives all memories of the module together no more than its limit. */
-  private final class MemoryMaker {
-    private long pagesLeft = memoryLimit / Memory.PAGE_SIZE;
-
-    Memory make(MemoryLimits wanted) {
-      if (wanted.initialPages() > pagesLeft) {
-        throw new IllegalStateException(
-            "it needs %d KiB of memory to begin with, and its limit leaves %d KiB"
-                .formatted(wanted.initialPages() * 64L, pagesLeft * 64));
-      }
-      int most = (int) Math.min(wanted.maximumPages(), pagesLeft);
-      pagesLeft -= most;
-      var made =
-          new ByteArrayMemory(new MemoryLimits(wanted.initialPages(), most, wanted.shared()));
-      if (memory == null) {
-        memory = made;
-      }
-      return made;
-    }
   }
 }

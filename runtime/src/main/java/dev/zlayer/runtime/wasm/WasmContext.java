@@ -6,6 +6,7 @@ import dev.zlayer.host.linux.RootedDirectory;
 import dev.zlayer.oci.Digest;
 import dev.zlayer.runtime.lifecycle.MemoryLogs;
 import dev.zlayer.runtime.lifecycle.View;
+import dev.zlayer.runtime.wasm.module.MemoryBudget;
 import dev.zlayer.runtime.wasm.module.Programs;
 import dev.zlayer.task.KeyedLock;
 import java.io.IOException;
@@ -24,6 +25,7 @@ record WasmContext(
     DataDir dirs,
     WasmSettings settings,
     Programs programs,
+    MemoryBudget budget,
     DirectoryWatchLoop logWatch,
     InstantSource clock,
     Map<String, WasmContainerState> states,
@@ -33,12 +35,14 @@ record WasmContext(
       DataDir dirs,
       WasmSettings settings,
       Programs programs,
+      MemoryBudget budget,
       DirectoryWatchLoop logWatch,
       InstantSource clock) {
     this(
         dirs,
         settings,
         programs,
+        budget,
         logWatch,
         clock,
         new ConcurrentHashMap<>(),

@@ -61,11 +61,11 @@ record WasmCreator(WasmContext context, LocalImages images) {
     try {
       Digest module = context.known().get(image);
       if (module == null) {
-        module = context.programs().keep(images.module(spec.image()));
+        module = context.programs().keep(() -> images.module(spec.image()));
         context.known().put(image, module);
       }
       if (!spec.labels().getOrDefault(WasmRuntime.PRECOMPILE, "").equals("false")) {
-        context.programs().program(module);
+        context.programs().program(module).release();
       }
       return module;
     } catch (IOException e) {

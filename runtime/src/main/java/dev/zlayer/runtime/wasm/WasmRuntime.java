@@ -22,6 +22,7 @@ import dev.zlayer.port.ImageDetails;
 import dev.zlayer.port.Images;
 import dev.zlayer.runtime.lifecycle.ImageCheck;
 import dev.zlayer.runtime.lifecycle.MemoryLogs;
+import dev.zlayer.runtime.wasm.module.MemoryBudget;
 import dev.zlayer.runtime.wasm.module.ModuleStore;
 import dev.zlayer.runtime.wasm.module.Programs;
 import dev.zlayer.task.Deadline;
@@ -74,18 +75,20 @@ public final class WasmRuntime implements ContainerRuntime, AutoCloseable {
       DataDir dirs, ImageStore store, WasmSettings settings, InstantSource clock) {
     try {
       Files.createDirectories(dirs.wasmContainers());
+      var budget = new MemoryBudget(settings.allMemoryBytes());
       var programs =
           new Programs(
               ModuleStore.open(dirs.wasmModules(), ".wasm"),
               ModuleStore.open(dirs.wasmCompiled(), ".jar"),
               settings.warmPrograms(),
+              budget,
               clock);
       DirectoryWatchLoop watch =
           DirectoryWatchLoop.open(
               "wasm-log-follow",
               dirs.wasmContainers(),
               List.of(StandardWatchEventKinds.ENTRY_CREATE, StandardWatchEventKinds.ENTRY_MODIFY));
-      var context = new WasmContext(dirs, settings, programs, watch, clock);
+      var context = new WasmContext(dirs, settings, programs, budget, watch, clock);
       var runtime = new WasmRuntime(context, store.images());
       runtime.recover();
       programs.trim(

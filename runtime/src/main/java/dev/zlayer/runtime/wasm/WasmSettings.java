@@ -6,7 +6,7 @@ import java.time.Duration;
  * How modules are run.
  *
  * @param memoryBytes most memory of a module whose container has no limit
- * @param allMemoryBytes when the running modules use that much, no other one is started
+ * @param allMemoryBytes of the heap for all modules: programs, memories, tables, buffers
  * @param stackBytes for the calls of one module
  * @param warmPrograms how many are kept compiled in memory
  * @param cacheBytes how much is kept on disk for modules that no container uses

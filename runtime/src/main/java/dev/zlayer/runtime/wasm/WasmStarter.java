@@ -16,26 +16,44 @@ record WasmStarter(WasmContext context) {
   /** The caller holds the container's lock. */
   void start(WasmContainerState state) throws InterruptedException {
     try {
-      requireRoom();
-      Program program = context.programs().program(state.record().module());
-      run(state, program, LogWriter.open(state.logs(), context.clock()));
+      LogWriter log = LogWriter.open(state.logs(), context.clock());
+      run(state, program(state, log), log);
     } catch (IOException | IllegalStateException e) {
       throw failed(state, String.valueOf(e.getMessage()), e);
+    }
+  }
+
+  private Program program(WasmContainerState state, LogWriter log)
+      throws IOException, InterruptedException {
+    Program program = null;
+    try {
+      program = context.programs().program(state.record().module());
+      return program;
+    } finally {
+      if (program == null) {
+        log.close();
+      }
     }
   }
 
   private void run(WasmContainerState state, Program program, LogWriter log)
       throws IOException, InterruptedException {
     WasmRecord record = state.record();
+    boolean launched = false;
     boolean begun = false;
     var streams = new ModuleStreams(log, record.spec().process().stdin());
     try {
+      var account =
+          new MemoryAccount(
+              context.budget(),
+              record.spec().resources().memoryBytes().orElse(context.settings().memoryBytes()));
       Guest guest =
           Guest.of(
               record.arguments(),
               record.environment(),
               WasmCreator.directories(context, state),
               streams.guest(),
+              account,
               context.clock());
       var loop =
           new ModuleLoop(
@@ -43,12 +61,13 @@ record WasmStarter(WasmContext context) {
               program,
               guest,
               streams,
-              record.spec().resources().memoryBytes().orElse(context.settings().memoryBytes()),
-              () -> context.settings().allMemoryBytes() - used(),
+              account,
               context.settings().stackBytes(),
               status -> end(state, streams, status));
       try {
-        loop.prepare();
+        loop.launch();
+        launched = true; // from here on its thread releases the program
+        loop.awaitReady();
         state.running(context.clock().instant(), loop);
         begun = true;
         loop.go();
@@ -58,6 +77,9 @@ record WasmStarter(WasmContext context) {
         }
       }
     } finally {
+      if (!launched) {
+        program.release();
+      }
       if (!begun) {
         streams.close();
       }
@@ -71,23 +93,6 @@ record WasmStarter(WasmContext context) {
     state.ended(
         new Outcome(
             status, started, Optional.of(started.filter(begin -> begin.isAfter(now)).orElse(now))));
-  }
-
-  /** By the memories and tables of all modules that run. */
-  private long used() {
-    return context.states().values().stream()
-        .flatMap(state -> state.loop().stream())
-        .mapToLong(ModuleLoop::memoryBytes)
-        .sum();
-  }
-
-  private void requireRoom() {
-    long used = used();
-    if (used > context.settings().allMemoryBytes()) {
-      throw new IllegalStateException(
-          "the modules that run use %d MiB, and the agent has %d MiB for all of them"
-              .formatted(used >> 20, context.settings().allMemoryBytes() >> 20));
-    }
   }
 
   private AgentException failed(WasmContainerState state, String reason, Exception cause) {

@@ -1,13 +1,13 @@
 package dev.zlayer.runtime.wasm.module;
 
 import dev.zlayer.oci.Digest;
-import dev.zlayer.task.KeyedLock;
 import java.io.IOException;
 import java.time.InstantSource;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.Semaphore;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import run.endive.compiler.InterpreterFallback;
@@ -33,31 +33,51 @@ public final class Programs {
   private final ModuleStore modules;
   private final ModuleStore compiled;
   private final InstantSource clock;
-  private final KeyedLock<Digest> locks = new KeyedLock<>();
-  private final Map<Digest, Program> warm;
+  private final MemoryBudget budget;
+  private final int mostWarm;
+
+  /** One module is read, parsed or compiled at a time, since each takes a lot of the heap. */
+  private final Semaphore loading = new Semaphore(1, true);
+
+  private final Map<Digest, Program> warm = new LinkedHashMap<>(16, 0.75f, true);
+
+  /** Where the bytes of a module come from. */
+  public interface Source {
+    byte[] read() throws IOException, InterruptedException;
+  }
 
   /**
-   * @param warm how many programs are kept in memory
+   * @param warm how many programs are kept in memory, as long as the budget has room for them
    */
-  public Programs(ModuleStore modules, ModuleStore compiled, int warm, InstantSource clock) {
+  public Programs(
+      ModuleStore modules,
+      ModuleStore compiled,
+      int warm,
+      MemoryBudget budget,
+      InstantSource clock) {
     this.modules = modules;
     this.compiled = compiled;
+    this.mostWarm = warm;
+    this.budget = budget;
     this.clock = clock;
-    this.warm =
-        new LinkedHashMap<>(16, 0.75f, true) {
-          @Override
-          protected boolean removeEldestEntry(Map.Entry<Digest, Program> eldest) {
-            return size() > warm;
-          }
-        };
+    budget.whenShort(this::dropIdle);
   }
 
   /**
    * Keeps a module.
    *
-   * @throws UnsoundModule it is not a module that can be run
+   * @throws InvalidModule it is not a module that can be run
    */
-  public Digest keep(byte[] module) throws IOException {
+  public Digest keep(Source source) throws IOException, InterruptedException {
+    loading.acquire();
+    try {
+      return keep(source.read());
+    } finally {
+      loading.release();
+    }
+  }
+
+  private Digest keep(byte[] module) throws IOException {
     String head = HexFormat.of().formatHex(module, 0, Math.min(module.length, 8));
     if (head.equals(COMPONENT)) {
       throw new InvalidModule(
@@ -70,31 +90,28 @@ public final class Programs {
   }
 
   /**
-   * The program of a module that is kept; blocks while it is compiled.
+   * The program of a module that is kept; blocks while it is compiled. The caller releases it.
    *
-   * @throws UnsoundModule it is malformed, or is no command
+   * @throws InvalidModule it is malformed, or is no command
    */
   public Program program(Digest digest) throws IOException, InterruptedException {
     Program known = known(digest);
     if (known != null) {
       return known;
     }
-    try (var _ = locks.lock(digest)) {
+    loading.acquire();
+    try {
       known = known(digest);
-      if (known != null) {
-        return known;
-      }
-      Program made = make(digest);
-      synchronized (warm) {
-        warm.put(digest, made);
-      }
-      return made;
+      return known != null ? known : make(digest);
+    } finally {
+      loading.release();
     }
   }
 
   /** Forgets what is only in memory. */
   public void forget() {
     synchronized (warm) {
+      warm.values().forEach(Program::release);
       warm.clear();
     }
   }
@@ -107,16 +124,74 @@ public final class Programs {
 
   private @Nullable Program known(Digest digest) {
     synchronized (warm) {
-      return warm.get(digest);
+      Program program = warm.get(digest);
+      return program != null && program.retain() ? program : null;
     }
   }
 
   private Program make(Digest digest) throws IOException {
-    WasmModule module = parse(modules.read(digest));
-    requireCommand(module);
-    modules.used(digest, clock.instant());
-    compiled.used(digest, clock.instant());
-    return new Program(module, machines(module, new CompiledClasses(compiled, digest)));
+    ModuleScan.Outline outline = ModuleScan.of(modules.read(digest));
+    take(outline.programBytes());
+    boolean made = false;
+    try {
+      WasmModule module = parse(outline.bytes());
+      requireCommand(module);
+      modules.used(digest, clock.instant());
+      compiled.used(digest, clock.instant());
+      var program =
+          new Program(
+              module,
+              machines(module, new CompiledClasses(compiled, digest)),
+              budget,
+              outline.programBytes(),
+              outline.runBytes());
+      made = true;
+      keepWarm(digest, program);
+      return program;
+    } finally {
+      if (!made) {
+        budget.release(outline.programBytes());
+      }
+    }
+  }
+
+  private void take(long bytes) throws InvalidModule {
+    if (bytes > budget.total()) {
+      throw new InvalidModule(
+          "the module needs about %d MiB of heap, and the agent has %d MiB for all modules: give it a larger heap"
+              .formatted(bytes >> 20, budget.total() >> 20));
+    }
+    if (!budget.take(bytes)) {
+      throw new InvalidModule(
+          "the module needs about %d MiB of heap, and the modules that run leave %d MiB of %d MiB: stop some, or give the agent a larger heap"
+              .formatted(bytes >> 20, Math.max(0, budget.left()) >> 20, budget.total() >> 20));
+    }
+  }
+
+  /** Drops the program that was not used for longest; false when all are used. */
+  private boolean dropIdle() {
+    synchronized (warm) {
+      for (var eldest = warm.values().iterator(); eldest.hasNext(); ) {
+        Program program = eldest.next();
+        if (program.idle()) {
+          eldest.remove();
+          program.release();
+          return true;
+        }
+      }
+      return false;
+    }
+  }
+
+  private void keepWarm(Digest digest, Program program) {
+    synchronized (warm) {
+      if (program.retain()) {
+        warm.put(digest, program);
+      }
+      while (warm.size() > mostWarm && dropIdle()) {
+        // the next one
+      }
+    }
   }
 
   private static WasmModule parse(byte[] bytes) throws InvalidModule {

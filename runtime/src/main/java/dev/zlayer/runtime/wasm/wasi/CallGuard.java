@@ -2,6 +2,8 @@ package dev.zlayer.runtime.wasm.wasi;
 
 import java.nio.channels.NonWritableChannelException;
 import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
 import run.endive.runtime.HostFunction;
 import run.endive.runtime.Instance;
 import run.endive.runtime.Memory;
@@ -17,16 +19,39 @@ final class CallGuard {
   /** Enough for any program, few enough that the agent never runs out of descriptors. */
   private static final int MOST_OPEN = 256;
 
+  /** More than any kernel takes for a path. */
+  private static final int LONGEST_PATH = 64 << 10;
+
+  private static final int MOST_SUBSCRIPTIONS = 4096;
+
+  /** Where calls have the length of a path: the first one, and the second if there are two. */
+  private static final Map<String, List<Integer>> PATH_LENGTHS =
+      Map.of(
+          "path_create_directory", List.of(2),
+          "path_filestat_get", List.of(3),
+          "path_filestat_set_times", List.of(3),
+          "path_link", List.of(3, 6),
+          "path_open", List.of(3),
+          "path_readlink", List.of(2),
+          "path_remove_directory", List.of(2),
+          "path_rename", List.of(2, 5),
+          "path_symlink", List.of(1, 4),
+          "path_unlink_file", List.of(2));
+
   private static final int IO_ERROR = 29;
   private static final int INVALID = 28;
   private static final int TOO_MANY_OPEN = 33;
   private static final int NO_ENTRY = 44;
+  private static final int NO_MEMORY = 48;
+  private static final int NAME_TOO_LONG = 37;
 
   private final Refusal refusal;
+  private final Guest.Buffers buffers;
   private int open;
 
-  CallGuard(Refusal refusal) {
+  CallGuard(Refusal refusal, Guest.Buffers buffers) {
     this.refusal = refusal;
+    this.buffers = buffers;
   }
 
   HostFunction[] over(HostFunction[] functions) {
@@ -38,12 +63,22 @@ final class CallGuard {
     String name = function.name();
     WasmFunctionHandle guarded =
         switch (name) {
-          case "fd_read", "fd_pread" -> (instance, args) -> read(handle, instance, args);
+          case "fd_read", "fd_pread", "fd_write", "fd_pwrite" ->
+              (instance, args) -> buffered(handle, instance, args);
+          case "poll_oneoff" -> (instance, args) -> polled(handle, instance, args);
           case "path_open" -> (instance, args) -> opened(handle, instance, args);
           case "fd_close" -> (instance, args) -> closed(handle, instance, args);
           default -> (instance, args) -> call(handle, instance, args);
         };
-    return new HostFunction(function.module(), name, function.functionType(), guarded);
+    List<Integer> lengths = PATH_LENGTHS.getOrDefault(name, List.of());
+    WasmFunctionHandle bounded =
+        lengths.isEmpty()
+            ? guarded
+            : (instance, args) ->
+                lengths.stream().anyMatch(at -> (args[at] & 0xffffffffL) > LONGEST_PATH)
+                    ? new long[] {NAME_TOO_LONG}
+                    : guarded.apply(instance, args);
+    return new HostFunction(function.module(), name, function.functionType(), bounded);
   }
 
   private long[] call(WasmFunctionHandle handle, Instance instance, long... args) {
@@ -66,17 +101,35 @@ final class CallGuard {
     return number == IO_ERROR || number == NO_ENTRY;
   }
 
-  /** The WASI layer makes a buffer as large as the module says, before it looks at the memory. */
-  private long[] read(WasmFunctionHandle handle, Instance instance, long... args) {
+  /**
+   * The WASI layer makes a buffer as large as the module says, before it looks at the memory; one
+   * at a time, and the host another one for its own call.
+   */
+  private long[] buffered(WasmFunctionHandle handle, Instance instance, long... args) {
     Memory memory = instance.memory();
-    long bytes = 0;
+    long size = (long) memory.pages() * Memory.PAGE_SIZE;
+    long largest = 0;
     for (int i = 0; i < (int) args[2]; i++) {
-      bytes += memory.readInt((int) args[1] + i * 8 + 4) & 0xffffffffL;
-      if (bytes > (long) memory.pages() * Memory.PAGE_SIZE) {
+      long bytes = memory.readInt((int) args[1] + i * 8 + 4) & 0xffffffffL;
+      if (bytes > size) {
         return new long[] {INVALID};
       }
+      largest = Math.max(largest, bytes);
     }
-    return call(handle, instance, args);
+    if (!buffers.borrow(2 * largest)) {
+      return new long[] {NO_MEMORY};
+    }
+    try {
+      return call(handle, instance, args);
+    } finally {
+      buffers.giveBack(2 * largest);
+    }
+  }
+
+  private long[] polled(WasmFunctionHandle handle, Instance instance, long... args) {
+    return (args[2] & 0xffffffffL) > MOST_SUBSCRIPTIONS
+        ? new long[] {INVALID}
+        : call(handle, instance, args);
   }
 
   private long[] opened(WasmFunctionHandle handle, Instance instance, long... args) {

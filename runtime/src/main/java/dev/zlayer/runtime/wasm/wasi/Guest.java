@@ -29,11 +29,20 @@ public record Guest(WasiPreview1 wasi, ImportValues calls) implements AutoClosea
   /** The standard streams. */
   public record Streams(InputStream stdin, OutputStream stdout, OutputStream stderr) {}
 
+  /** Heap for as long as one call lasts. */
+  public interface Buffers {
+    /** Whether there is so much. */
+    boolean borrow(long bytes);
+
+    void giveBack(long bytes);
+  }
+
   public static Guest of(
       List<String> arguments,
       Map<String, String> environment,
       List<Directory> directories,
       Streams streams,
+      Buffers buffers,
       InstantSource clock)
       throws IOException {
     var refusal = new Refusal();
@@ -51,7 +60,7 @@ public record Guest(WasiPreview1 wasi, ImportValues calls) implements AutoClosea
           directory.name(), JailFileSystem.over(directory.host(), directory.readOnly(), refusal));
     }
     WasiPreview1 wasi = WasiPreview1.builder().withOptions(options.build()).build();
-    HostFunction[] guarded = new CallGuard(refusal).over(wasi.toHostFunctions());
+    HostFunction[] guarded = new CallGuard(refusal, buffers).over(wasi.toHostFunctions());
     return new Guest(wasi, ImportValues.builder().addFunction(guarded).build());
   }
 

@@ -34,6 +34,7 @@ class ModuleFuzzTest {
             ModuleStore.open(directory.resolve("modules"), "wasm"),
             ModuleStore.open(directory.resolve("compiled"), "jar"),
             4,
+            new MemoryBudget(Runtime.getRuntime().maxMemory() / 2),
             InstantSource.system());
     new Fuzzer(
             "fuzz/wasm",
@@ -41,7 +42,7 @@ class ModuleFuzzTest {
             List.of(HexFormat.of().parseHex(SMALLEST), rich),
             WORDS,
             InvalidModule.class::isInstance,
-            input -> programs.program(programs.keep(input)))
+            input -> programs.program(programs.keep(() -> input)).release())
         .run();
   }
 }
