@@ -70,6 +70,32 @@ class ServicesIT {
   }
 
   @Test
+  void aServiceWithoutReplicasTakesNoNetwork() throws Exception {
+    up(
+        "empty",
+        """
+        web:
+          image: IMAGE
+          command: [sleep, "1000"]
+          scale: {mode: manual, replicas: 0}
+          stop_grace_period: 0s
+        """);
+    await(
+        "as the file says",
+        () -> rest.get("/events?deployment=empty").text().contains("service.running"));
+    assertThat(state("empty", "web")).isEqualTo("stopped");
+    assertThat(rest.get("/networks").expect(200).text()).doesNotContain("d_empty");
+
+    rest.post("/deployments/empty/services/web/scale", "{\"replicas\": 1}").expect(204);
+    await("scaled", () -> service("empty", "web").at("replicas").items().size() == 1);
+    String container = running("empty");
+    assertThat(rest.get("/networks").expect(200).text()).contains("d_empty");
+    assertThat(inside(container, "nslookup web")).contains("web.empty.zlayer.internal");
+    down("empty");
+    assertThat(rest.get("/networks").expect(200).text()).doesNotContain("d_empty");
+  }
+
+  @Test
   void stepsFillAVolumeThatIsKeptAsLongAsSomebodyWantsIt() throws Exception {
     up(
         "site",

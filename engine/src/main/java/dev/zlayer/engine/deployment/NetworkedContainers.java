@@ -51,6 +51,13 @@ public final class NetworkedContainers implements JobContainers, ReplicaContaine
     return joined(deployment, translator.translate(deployment, name, service, directory));
   }
 
+  /** Without the network, of which a machine has only so many. */
+  @Override
+  public ContainerSpec outline(
+      String deployment, String name, ServiceSpec service, Path directory) {
+    return translator.translate(deployment, name, service, directory);
+  }
+
   private ContainerSpec joined(String deployment, ContainerSpec spec) throws InterruptedException {
     NetworkSpec own = spec.network();
     if (!own.mode().equals(new NetworkSpec.Mode.Bridge(Optional.empty()))) {

@@ -93,12 +93,17 @@ final class DesiredState {
       return;
     }
     boolean changed = resolved.map(before -> !before.equals(fresh)).orElse(true);
-    resolved = Optional.of(fresh);
     unresolved = Optional.empty();
     failures = 0;
     if (!fresh.images().equals(record().images().get(of.revision()))) {
       changes.replace(record().with(of.revision(), fresh.images()));
     }
+    if (fresh.outline() && !slots().isEmpty()) {
+      again = true; // replicas have been asked for meanwhile
+      changes.lookAt(now);
+      return;
+    }
+    resolved = Optional.of(fresh);
     if (changed) {
       changes.lookAt(now);
     }
@@ -136,6 +141,8 @@ final class DesiredState {
       return List.of();
     }
     judge(signals, now);
+    boolean wanted = !slots().isEmpty();
+    again |= wanted && outlined() && !resolving && unresolved.isEmpty();
     boolean due = resolveAt.map(at -> !now.isBefore(at)).orElse(true);
     if (!again || resolving || !due || gate instanceof DependencyCheck.Verdict.Closed) {
       resolveAt.filter(now::isBefore).ifPresent(changes::lookAt);
@@ -143,7 +150,8 @@ final class DesiredState {
     }
     again = false;
     resolving = true;
-    return List.of(new Effect.Resolve(blueprint.get()));
+    boolean outline = !wanted && resolved.map(Resolved::outline).orElse(true);
+    return List.of(new Effect.Resolve(blueprint.get(), outline));
   }
 
   /** Once open it stays open until another revision is wanted. */
@@ -226,7 +234,7 @@ final class DesiredState {
 
   /** Empty while nobody knows what containers are to be made from: then nothing is touched. */
   Optional<DesiredReplicas> wanted(Instant now) {
-    if (leaving == Leaving.NO && (resolved.isEmpty() || blueprint.isEmpty())) {
+    if (leaving == Leaving.NO && unknown()) {
       return Optional.empty();
     }
     NavigableMap<ReplicaId, String> slots = slots();
@@ -253,6 +261,16 @@ final class DesiredState {
             open,
             notBefore,
             halted));
+  }
+
+  /** Nobody can say yet what the replicas that are wanted are made from. */
+  private boolean unknown() {
+    return resolved.isEmpty() || blueprint.isEmpty() || (outlined() && !slots().isEmpty());
+  }
+
+  /** What is known was looked up while no replica was wanted. */
+  private boolean outlined() {
+    return resolved.map(Resolved::outline).orElse(false);
   }
 
   private Duration settling() {
@@ -287,8 +305,9 @@ final class DesiredState {
   /** What the replicas of each role are made from, as far as that is known. */
   private Map<String, String> hashes() {
     var hashes = new HashMap<String, String>();
-    resolved.ifPresent(
-        known -> known.parts().forEach((role, part) -> hashes.put(role, part.hash())));
+    resolved
+        .filter(known -> !known.outline())
+        .ifPresent(known -> known.parts().forEach((role, part) -> hashes.put(role, part.hash())));
     return hashes;
   }
 
@@ -325,7 +344,7 @@ final class DesiredState {
    * time.
    */
   boolean reached(Collection<TrackedContainer> lives, Instant now) {
-    if (resolved.isEmpty() || blueprint.isEmpty()) {
+    if (unknown()) {
       return false;
     }
     Set<ReplicaId> right =

@@ -10,8 +10,8 @@ import java.util.List;
 
 /** Something to do once the decision behind it is durable; its end is reported to the book. */
 sealed interface Effect {
-  /** Find out what containers are made from. */
-  record Resolve(ServiceRevision blueprint) implements Effect {}
+  /** Find out what containers are made from; only an outline while none is wanted. */
+  record Resolve(ServiceRevision blueprint, boolean outline) implements Effect {}
 
   record Start(ContainerId id, ContainerSpec spec, ServiceSpec service) implements Effect {}
 

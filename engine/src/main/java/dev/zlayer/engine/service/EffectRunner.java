@@ -71,11 +71,12 @@ final class EffectRunner {
 
   void act(Effect effect, ServiceRecord record) {
     switch (effect) {
-      case Effect.Resolve(ServiceRevision blueprint) -> {
+      case Effect.Resolve wanted -> {
+        ServiceRevision blueprint = wanted.blueprint();
         var phase = new StartPhase();
         spawn(
             "resolve " + key,
-            () -> resolve(blueprint, record, phase),
+            () -> resolve(wanted, record, phase),
             e -> (reconciler, now) -> reconciler.unresolved(blueprint, e, phase.now(), now));
       }
       case Effect.Start start ->
@@ -136,12 +137,13 @@ final class EffectRunner {
     return controller -> controller.accept(news);
   }
 
-  private News resolve(ServiceRevision blueprint, ServiceRecord record, StartPhase phase)
+  private News resolve(Effect.Resolve wanted, ServiceRecord record, StartPhase phase)
       throws InterruptedException {
+    ServiceRevision blueprint = wanted.blueprint();
     Resolved resolved =
         resolver.resolve(
             key,
-            blueprint,
+            wanted,
             Optional.ofNullable(record.images().get(blueprint.revision())),
             record.restarts(),
             phase,

@@ -13,4 +13,10 @@ public interface ReplicaContainers {
   /** Throws when a part cannot be honoured or a reference cannot be resolved. */
   ContainerSpec spec(String deployment, String name, ServiceSpec service, Path directory)
       throws InterruptedException;
+
+  /** As {@link #spec}, for a service without replicas: nothing has to be set up for them yet. */
+  default ContainerSpec outline(String deployment, String name, ServiceSpec service, Path directory)
+      throws InterruptedException {
+    return spec(deployment, name, service, directory);
+  }
 }

@@ -8,8 +8,9 @@ import java.util.Map;
  * What the replicas of each role are made from, with nothing left to look up.
  *
  * @param images what the images were when the revision was deployed; to be remembered
+ * @param outline no replica was wanted, so none can be made from it
  */
-record Resolved(Map<String, Part> parts, String images) {
+record Resolved(Map<String, Part> parts, String images, boolean outline) {
   /** The replicas of one role. */
   record Part(ServiceSpec service, ContainerSpec container, String hash) {}
 

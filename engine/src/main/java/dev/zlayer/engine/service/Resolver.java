@@ -12,6 +12,7 @@ import dev.zlayer.port.PullEvent;
 import dev.zlayer.port.PullRequest;
 import dev.zlayer.spec.ServiceSpec;
 import dev.zlayer.spec.service.ReplicaGroup;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -41,17 +42,15 @@ final class Resolver {
   /** Blocks while images come in; {@code progress} hears the image and what happens. */
   Resolved resolve(
       ServiceKey key,
-      ServiceRevision blueprint,
+      Effect.Resolve wanted,
       Optional<String> images,
       int restarts,
       StartPhase phase,
       BiConsumer<String, PullEvent> progress)
       throws InterruptedException {
     List<Role> roles = new ArrayList<>();
-    for (Map.Entry<String, ServiceSpec> role : roles(blueprint.spec()).entrySet()) {
-      ContainerSpec spec =
-          containers.spec(key.deployment(), key.service(), role.getValue(), blueprint.directory());
-      roles.add(new Role(role.getKey(), role.getValue(), spec));
+    for (Map.Entry<String, ServiceSpec> role : roles(wanted.blueprint().spec()).entrySet()) {
+      roles.add(new Role(role.getKey(), role.getValue(), spec(key, wanted, role.getValue())));
     }
     phase.enter("image pull");
     String known = images.isPresent() ? images.get() : pull(key, roles, progress);
@@ -67,7 +66,15 @@ final class Resolver {
               Integer.toString(restarts));
       parts.put(role.name(), new Resolved.Part(role.service(), role.spec(), hash));
     }
-    return new Resolved(parts, known);
+    return new Resolved(parts, known, wanted.outline());
+  }
+
+  private ContainerSpec spec(ServiceKey key, Effect.Resolve wanted, ServiceSpec service)
+      throws InterruptedException {
+    Path directory = wanted.blueprint().directory();
+    return wanted.outline()
+        ? containers.outline(key.deployment(), key.service(), service, directory)
+        : containers.spec(key.deployment(), key.service(), service, directory);
   }
 
   private String pull(ServiceKey key, List<Role> roles, BiConsumer<String, PullEvent> progress)

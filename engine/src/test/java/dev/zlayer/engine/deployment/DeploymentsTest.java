@@ -289,6 +289,36 @@ class DeploymentsTest {
   }
 
   @Test
+  void aServiceWithoutReplicasIsConnectedOnlyWhenItGetsSome() {
+    fixture.up(
+        """
+        web: {image: app:1, scale: {mode: manual, replicas: 0}}
+        api: {image: app:1}
+        """);
+    stable();
+    assertThat(fixture.connected).containsExactly("api");
+
+    fixture.deployments.scale(key("web"), 2);
+    fixture.await(() -> fixture.service("web").ready() == 2);
+    stable();
+    assertThat(fixture.connected).contains("web");
+    List<ContainerId> made = fixture.containers("web");
+    fixture.stop();
+    fixture.open();
+    stable();
+    assertThat(fixture.containers("web")).as("kept").containsExactlyInAnyOrderElementsOf(made);
+    assertThat(fixture.runtime.list())
+        .allMatch(container -> container.spec().labels().containsKey("connected"));
+
+    fixture.deployments.scale(key("web"), 0);
+    fixture.deployments.scale(key("web"), 1);
+    fixture.await(() -> fixture.containers("web").size() == 1);
+    stable();
+    assertThat(fixture.runtime.list())
+        .allMatch(container -> container.spec().labels().containsKey("connected"));
+  }
+
+  @Test
   void stopsStartsAndRestartsAService() {
     fixture.up("web: {image: app:1}");
     stable();

@@ -9,6 +9,7 @@ import dev.zlayer.engine.init.Initializer;
 import dev.zlayer.engine.job.JobConfig;
 import dev.zlayer.engine.job.JobExecutor;
 import dev.zlayer.engine.job.JobParts;
+import dev.zlayer.engine.service.ReplicaContainers;
 import dev.zlayer.engine.service.ServiceStatus;
 import dev.zlayer.engine.state.MemoryStateStore;
 import dev.zlayer.engine.state.StateStore;
@@ -30,6 +31,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
@@ -51,6 +53,9 @@ final class EngineFixture implements AutoCloseable {
   final ConcurrentHashMap<ServiceKey, Rotation.Members> rotation = new ConcurrentHashMap<>();
   final ConcurrentHashMap<String, String> secrets = new ConcurrentHashMap<>();
   final List<String> networks = new ArrayList<>();
+
+  /** Services that were given a place in the network of their deployment. */
+  final Set<String> connected = ConcurrentHashMap.newKeySet();
 
   /** What happens before a replica starts. */
   volatile Initializer initializer = (_, _) -> {};
@@ -103,7 +108,7 @@ final class EngineFixture implements AutoCloseable {
                 store,
                 records,
                 runtime,
-                (_, _, service, _) -> container(service),
+                new Containers(),
                 (request, observer) -> initializer.run(request, observer),
                 jobs,
                 cron,
@@ -115,6 +120,22 @@ final class EngineFixture implements AutoCloseable {
                 new Random(2),
                 supervisor),
             DeploymentConfig.DEFAULT);
+  }
+
+  private final class Containers implements ReplicaContainers {
+    @Override
+    public ContainerSpec spec(String deployment, String name, ServiceSpec service, Path directory) {
+      connected.add(name);
+      var labels = new HashMap<>(service.labels());
+      labels.put("connected", "yes");
+      return container(service).withLabels(labels);
+    }
+
+    @Override
+    public ContainerSpec outline(
+        String deployment, String name, ServiceSpec service, Path directory) {
+      return container(service);
+    }
   }
 
   /** Labels are behaviour of the fake runtime; a secret in the environment is resolved. */
