@@ -2,6 +2,8 @@ package dev.zlayer.engine.deployment;
 
 import dev.zlayer.engine.state.EventPage;
 import dev.zlayer.engine.state.StateStore;
+import dev.zlayer.task.Deadline;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
@@ -35,14 +37,14 @@ final class Reporter implements AutoCloseable {
     boolean _ = heard.offer(news);
   }
 
-  void report() {
-    EventPage page = store.events(last, PAGE);
-    while (!page.events().isEmpty()) {
+  /** Reads the store only when it has something new: services change more often than that. */
+  void report() throws InterruptedException {
+    while (store.awaitEvent(last, Deadline.after(Duration.ZERO))) {
+      EventPage page = store.events(last, PAGE);
       last = page.last();
       page.events().stream()
           .filter(this::concerns)
           .forEach(event -> progress.accept(new Progress.Happened(event)));
-      page = store.events(last, PAGE);
     }
     List<Progress> news = new ArrayList<>();
     heard.drainTo(news);

@@ -68,6 +68,27 @@ class StoreReadsTest {
     }
   }
 
+  @Test
+  void waitingReadsEventsOnlyWhenThereAreNewOnes() throws Exception {
+    try (var fixture = new EngineFixture(artifacts)) {
+      fixture.up(services(30, "app:1"));
+      assertThat(fixture.settle().outcome()).isEqualTo(WaitResult.Outcome.STABLE);
+      fixture.stop();
+      fixture.open(counting(fixture.store), fixture.runtime);
+      assertThat(fixture.settle().outcome()).isEqualTo(WaitResult.Outcome.STABLE);
+      reads.clear();
+
+      for (int change = 0; change < 10; change++) {
+        fixture.deployments.wake();
+        assertThat(fixture.look().outcome()).isEqualTo(WaitResult.Outcome.STABLE);
+      }
+
+      // each of them begins with the events since the file was applied
+      assertThat(reads.stream().filter(read -> read.startsWith("events")))
+          .hasSizeLessThanOrEqualTo(10);
+    }
+  }
+
   private static String services(int count, String image) {
     return IntStream.range(0, count)
         .mapToObj(i -> "s%d: {image: %s}".formatted(i, image))
@@ -80,6 +101,9 @@ class StoreReadsTest {
             StateStore.class.getClassLoader(),
             new Class<?>[] {StateStore.class},
             (_, method, arguments) -> {
+              if (method.getName().equals("events")) {
+                reads.add("events " + arguments[0]);
+              }
               if (arguments != null && arguments.length == 2 && arguments[0] instanceof String) {
                 reads.add("%s %s %s".formatted(method.getName(), arguments[0], arguments[1]));
               }
