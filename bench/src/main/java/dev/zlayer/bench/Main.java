@@ -1,6 +1,7 @@
 package dev.zlayer.bench;
 
 import dev.zlayer.bench.work.Arena;
+import dev.zlayer.bench.work.CommitsWork;
 import dev.zlayer.bench.work.DaemonWork;
 import dev.zlayer.bench.work.DiskWork;
 import dev.zlayer.bench.work.EndpointsWork;
@@ -39,6 +40,7 @@ public final class Main {
     WORKS.put("daemon", new DaemonWork());
     WORKS.put("disk", new DiskWork());
     WORKS.put("import", new ImportWork());
+    WORKS.put("commits", new CommitsWork());
     WORKS.put("sleepers", new SleepersWork());
     WORKS.put("endpoints", new EndpointsWork());
     WORKS.put("scale", new ScaleWork());

@@ -44,7 +44,11 @@ public final class Tool {
   }
 
   public static String run(Command command) throws InterruptedException {
-    return Processes.check(command, Deadline.after(LIMIT)).stdout();
+    return run(command, LIMIT);
+  }
+
+  static String run(Command command, Duration limit) throws InterruptedException {
+    return Processes.check(command, Deadline.after(limit)).stdout();
   }
 
   /** Starts a daemon and waits until it answers. */

@@ -12,12 +12,18 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 
 /** The packaged daemon as a process of its own, spoken to over its socket. */
 public final class ZlayerDaemon implements AutoCloseable {
   private static final Duration LIMIT = Duration.ofMinutes(3);
+
+  /** For a thousand containers on a machine that has other things to do. */
+  private static final Duration MANY_LIMIT = Duration.ofMinutes(15);
+
   private static final int LONGEST_ANSWER = 64 << 20;
 
   private final Path program;
@@ -90,9 +96,28 @@ public final class ZlayerDaemon implements AutoCloseable {
 
   /** Runs a command against it. */
   public String run(String... words) throws InterruptedException {
-    var command = new java.util.ArrayList<>(java.util.List.of(program.toString()));
-    command.addAll(java.util.List.of(words));
-    return Tool.run(Command.of(command).withEnv(settings));
+    return Tool.run(command(List.of(words)));
+  }
+
+  /** Applies a file of many containers and waits until all run. */
+  public void up(Path file) throws InterruptedException {
+    String _ = waiting("up", file.toString());
+  }
+
+  /** Removes a deployment of many containers and waits until none is left. */
+  public void down(String deployment) throws InterruptedException {
+    String _ = waiting("down", deployment);
+  }
+
+  private String waiting(String verb, String what) throws InterruptedException {
+    String seconds = MANY_LIMIT.toSeconds() + "s";
+    return Tool.run(command(List.of(verb, what, "--wait", seconds, "-q")), MANY_LIMIT.plus(LIMIT));
+  }
+
+  private Command command(List<String> words) {
+    var command = new ArrayList<>(List.of(program.toString()));
+    command.addAll(words);
+    return Command.of(command).withEnv(settings);
   }
 
   /** Asks for something; an answer that is no success is an error. */
@@ -120,6 +145,12 @@ public final class ZlayerDaemon implements AutoCloseable {
 
   public Path directory() {
     return directory;
+  }
+
+  /** The port of loopback where its name server answers. */
+  public int namePort() throws IOException {
+    Path file = Tool.fleeting(directory).resolve("endpoints/nameserver.json");
+    return (int) (long) JsonText.parse(Files.readAllBytes(file)).at("port").integer().orElseThrow();
   }
 
   /** MiB of the daemon and of the monitors it left beside containers. */

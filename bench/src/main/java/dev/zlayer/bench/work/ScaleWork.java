@@ -1,8 +1,10 @@
 package dev.zlayer.bench.work;
 
+import dev.zlayer.bench.Census;
 import dev.zlayer.bench.Options;
 import dev.zlayer.bench.Report;
 import dev.zlayer.bench.Rounds;
+import dev.zlayer.bench.Samples;
 import dev.zlayer.bench.engine.Engine;
 import dev.zlayer.bench.engine.RestEngine;
 import dev.zlayer.bench.engine.ZlayerDaemon;
@@ -15,12 +17,13 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalDouble;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
  * Whether the agent bears many: idle containers, replicas of one service, services of one file, and
- * the state of years. Each part has a daemon of its own.
+ * the state of years. Each part has a daemon of its own; a size of 0 leaves its part out.
  */
 public final class ScaleWork implements Work {
   private static final int AT_A_TIME = 8;
@@ -38,40 +41,52 @@ public final class ScaleWork implements Work {
     if (!Files.isExecutable(arena.program())) {
       return List.of();
     }
+    Options options = arena.options();
     var tables = new ArrayList<Report.Table>();
-    tables.add(idle(arena));
-    tables.add(services(arena));
-    tables.addAll(new StateScale(arena).measure());
+    int containers = options.size("containers", 1_000, 100);
+    int replicas = options.size("replicas", 1_000, 100);
+    if (containers + replicas > 0) {
+      tables.add(idle(arena, containers, replicas));
+    }
+    int services = options.size("services", 400, 40);
+    if (services > 0) {
+      tables.add(services(arena, services));
+    }
+    int deployments = options.size("deployments", 5_000, 400);
+    if (deployments > 0) {
+      tables.addAll(new StateScale(arena).measure(deployments));
+    }
     return tables;
   }
 
-  private static Report.Table idle(Arena arena) throws Exception {
+  private static Report.Table idle(Arena arena, int containers, int replicas) throws Exception {
     Options options = arena.options();
-    int containers = options.size("containers", 1_000, 100);
-    int replicas = options.size("replicas", 1_000, 100);
     var rows = new ArrayList<Report.Row>();
     try (var daemon = arena.freshDaemon("idle", Map.of())) {
       var engine =
           new RestEngine(daemon, arena.gallery().busybox(), options.controlGroup() + "/idle");
       rows.add(Report.Row.of("no containers", percent(options, daemon), ""));
-      double started = Rounds.millis(() -> all(containers, engine::startSleeper));
-      rows.add(
-          bounded(
-              options,
-              "%d containers".formatted(containers),
-              percent(options, daemon),
-              "started in %.1f s, heap %.0f MiB".formatted(started / 1000, daemon.heap(true))));
-      all(containers, engine::remove);
-
-      Path file = file(arena, "replicas", 1, replicas);
-      double up = Rounds.millis(() -> daemon.run("up", file.toString(), "--wait", "170s", "-q"));
-      rows.add(
-          bounded(
-              options,
-              "one service of %d replicas".formatted(replicas),
-              percent(options, daemon),
-              "up in %.1f s, heap %.0f MiB".formatted(up / 1000, daemon.heap(true))));
-      daemon.run("down", "replicas", "--wait", "170s", "-q");
+      if (containers > 0) {
+        double started = Rounds.millis(() -> all(containers, engine::startSleeper));
+        rows.add(
+            bounded(
+                options,
+                "%d containers".formatted(containers),
+                percent(options, daemon),
+                "started in %.1f s, heap %.0f MiB".formatted(started / 1000, daemon.heap(true))));
+        all(containers, engine::remove);
+      }
+      if (replicas > 0) {
+        Path file = file(arena, "replicas", 1, replicas);
+        double up = Rounds.millis(() -> daemon.up(file));
+        rows.add(
+            bounded(
+                options,
+                "one service of %d replicas".formatted(replicas),
+                percent(options, daemon),
+                "up in %.1f s, heap %.0f MiB".formatted(up / 1000, daemon.heap(true))));
+        daemon.down("replicas");
+      }
     }
     return new Report.Table("CPU of the idle daemon", "% of a core", "no containers", rows);
   }
@@ -99,17 +114,24 @@ public final class ScaleWork implements Work {
   }
 
   /** Beside the same number of sleepers, started by the bare parts with the same configuration. */
-  private static Report.Table services(Arena arena) throws Exception {
-    int services = arena.options().size("services", 400, 40);
+  private static Report.Table services(Arena arena, int services) throws Exception {
     Engine bare = arena.likeFloor();
+    double before = Census.cpuSeconds();
     double floor = Rounds.millis(() -> all(services, bare::startSleeper));
+    double floorCpu = Census.cpuSeconds() - before;
     all(services, bare::remove);
     double up;
+    double cpu;
+    double own;
     try (var daemon = arena.freshDaemon("services", Map.of())) {
       daemon.run("pull", "-q", arena.gallery().busybox().canonical());
       Path file = file(arena, "services", services, 1);
-      up = Rounds.millis(() -> daemon.run("up", file.toString(), "--wait", "170s", "-q"));
-      daemon.run("down", "services", "--wait", "170s", "-q");
+      before = Census.cpuSeconds();
+      double ownBefore = daemon.cpuSeconds();
+      up = Rounds.millis(() -> daemon.up(file));
+      cpu = Census.cpuSeconds() - before;
+      own = daemon.cpuSeconds() - ownBefore;
+      daemon.down("services");
     }
     double ratio = up / floor;
     boolean fine = ratio <= TIMES_BARE || arena.options().effort() == Options.Effort.SMOKE;
@@ -118,12 +140,17 @@ public final class ScaleWork implements Work {
         "s",
         bare.name(),
         List.of(
-            Report.Row.of(bare.name(), floor / 1000, "%d at a time, no agent".formatted(AT_A_TIME)),
-            Report.Row.of(
+            new Report.Row(
+                bare.name(),
+                Samples.of(floor / 1000),
+                OptionalDouble.of(floorCpu),
+                "%d at a time, no agent".formatted(AT_A_TIME)),
+            new Report.Row(
                 "zlayer up",
-                up / 1000,
-                "%s the bar of %.0f times the bare starts"
-                    .formatted(fine ? "meets" : Report.MISSED, TIMES_BARE))));
+                Samples.of(up / 1000),
+                OptionalDouble.of(cpu),
+                "%s the bar of %.0f times the bare starts; %.1f s of cpu in the daemon"
+                    .formatted(fine ? "meets" : Report.MISSED, TIMES_BARE, own))));
   }
 
   /** Something to do to a sleeper. */

@@ -33,9 +33,8 @@ final class StateScale {
     this.arena = arena;
   }
 
-  List<Report.Table> measure() throws Exception {
+  List<Report.Table> measure(int deployments) throws Exception {
     Options options = arena.options();
-    int deployments = options.size("deployments", 5_000, 400);
     int revisions = options.size("revisions", 20, 8);
     int events = options.size("events", 1_000_000, 40_000);
     int jobs = options.size("jobs", 64, 16);

@@ -82,13 +82,11 @@ public final class SeededState {
         command: {args: [/bin/sleep, "3600"]}
         env: {REVISION: "%3$d", LOG_LEVEL: info, DATABASE: "postgres://db:5432/%1$s"}
         labels: {team: platform, tier: web}
-        network_mode: none
       report:
         rtype: job
         image: {name: "%2$s", pull_policy: never}
         command: {args: [/bin/echo, "report %3$d"]}
         env: {REVISION: "%3$d"}
-        network_mode: none
     """
         .formatted(name, image, revision);
   }
