@@ -45,29 +45,33 @@ final class ModuleScan {
     this.plain = new ByteArrayOutputStream(bytes.length);
   }
 
-  /**
-   * A module that can be parsed.
-   *
-   * @param bytes the module without its custom sections, which nothing here uses
-   * @param programBytes heap for the program, at most
-   * @param runBytes heap for each run of it, at most
-   */
-  record Outline(byte[] bytes, long programBytes, long runBytes) {}
-
-  static Outline of(byte[] module) throws InvalidModule {
+  /** The outline of a module that can be parsed. */
+  static ModuleScan of(byte[] module) throws InvalidModule {
     var scan = new ModuleScan(module);
     try {
       scan.sections();
     } catch (IndexOutOfBoundsException e) {
       throw new InvalidModule("the module is malformed: it ends too early", e);
     }
-    return new Outline(
-        scan.plain.toByteArray(),
-        scan.program
-            + LARGEST_BODY * scan.largestBody
-            + scan.largestBody / SMALLEST_BLOCK * VALUE * Math.max(0, scan.mostValues - FREE_VALUES)
-            + module.length,
-        scan.run);
+    return scan;
+  }
+
+  /** The module without its custom sections, which nothing here uses. */
+  byte[] bytes() {
+    return plain.toByteArray();
+  }
+
+  /** Heap for the program, at most. */
+  long programBytes() {
+    return program
+        + LARGEST_BODY * largestBody
+        + largestBody / SMALLEST_BLOCK * VALUE * Math.max(0, mostValues - FREE_VALUES)
+        + bytes.length;
+  }
+
+  /** Heap for each run of it, at most. */
+  long runBytes() {
+    return run;
   }
 
   private void sections() throws InvalidModule {

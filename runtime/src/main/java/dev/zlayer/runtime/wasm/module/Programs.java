@@ -130,7 +130,7 @@ public final class Programs {
   }
 
   private Program make(Digest digest) throws IOException {
-    ModuleScan.Outline outline = ModuleScan.of(modules.read(digest));
+    ModuleScan outline = ModuleScan.of(modules.read(digest));
     take(outline.programBytes());
     boolean made = false;
     try {
