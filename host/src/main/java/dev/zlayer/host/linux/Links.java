@@ -132,9 +132,15 @@ public final class Links {
    * and redirects: a neighbour on the bridge could make itself their router.
    */
   static void refuseRouters() throws IOException {
+    refuseRouters("default");
+  }
+
+  /** The same for one interface: a container on a bridge is no router of the host. */
+  public static void refuseRouters(String name) throws IOException {
     for (String setting : List.of("accept_ra", "accept_redirects")) {
-      Path file = Path.of("/proc/sys/net/ipv6/conf/default", setting);
-      if (Files.exists(file)) { // a kernel without IPv6 has no such routers
+      Path file = Path.of("/proc/sys/net/ipv6/conf", name, setting);
+      // a kernel without IPv6 has no such routers
+      if (Files.exists(file) && !Files.readString(file).strip().equals("0")) {
         Files.writeString(file, "0");
       }
     }

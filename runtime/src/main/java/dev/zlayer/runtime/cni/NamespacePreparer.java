@@ -20,6 +20,7 @@ final class NamespacePreparer {
   private final Namespaces namespaces;
   private final Cni cni;
   private final PreparedNamespaceStore store;
+  private final Rules rules;
   private final ReleaseLoop releases;
   private final Consumer<String> steps;
   private final SecureRandom random = new SecureRandom();
@@ -29,12 +30,14 @@ final class NamespacePreparer {
       Namespaces namespaces,
       Cni cni,
       PreparedNamespaceStore store,
+      Rules rules,
       ReleaseLoop releases,
       Consumer<String> steps) {
     this.config = config;
     this.namespaces = namespaces;
     this.cni = cni;
     this.store = store;
+    this.rules = rules;
     this.releases = releases;
     this.steps = steps;
   }
@@ -53,6 +56,10 @@ final class NamespacePreparer {
           "take down " + slot.id(), () -> leave(PreparedNamespaceStore.Phase.MAKING, slot));
       steps.accept("slot recorded");
       PreparedNamespace made = slot.withResult(connect(slot, network, from));
+      if (made.hostLink().isPresent() && made.ip().isPresent()) {
+        rules.bind(made.hostLink().get(), made.ip().get());
+        steps.accept("address bound");
+      }
       store.ready(made);
       rollback.commit();
       steps.accept("slot ready");
@@ -90,6 +97,7 @@ final class NamespacePreparer {
       steps.accept("plugins added");
       if (network.isPresent()) {
         Links.routeLoopback(network.get().bridge());
+        Links.refuseRouters(network.get().bridge());
       }
       return result;
     } catch (ErrnoException e) {

@@ -67,8 +67,8 @@ public final class Networks implements AutoCloseable {
     this.firewall = new HostFirewall(config);
     List<PreparedNamespaceStore.Found> found = store.load();
     stopOrphans(found);
-    this.releases = new ReleaseLoop(cni, store, addresses, steps);
-    this.slots = new NamespacePreparer(config, namespaces, cni, store, releases, steps);
+    this.releases = new ReleaseLoop(cni, store, addresses, rules, steps);
+    this.slots = new NamespacePreparer(config, namespaces, cni, store, rules, releases, steps);
     try {
       recover(found);
     } catch (IOException | RuntimeException | InterruptedException e) {
@@ -199,8 +199,8 @@ public final class Networks implements AutoCloseable {
         .ifPresent(
             reason ->
                 problems.add(
-                    "containers with NET_RAW can pose as the gateway of their network, since nft"
-                        + " cannot filter bridges: "
+                    "containers with NET_RAW can take addresses of their network that are not"
+                        + " theirs, since nft cannot filter bridges: "
                         + reason));
     return List.copyOf(problems);
   }
@@ -355,6 +355,7 @@ public final class Networks implements AutoCloseable {
   private void recover(List<PreparedNamespaceStore.Found> found)
       throws IOException, InterruptedException {
     var published = new HashMap<PortBinding, InetAddress>();
+    var owners = new HashMap<String, InetAddress>();
     var known = new HashSet<String>();
     var connected = new HashSet<String>();
     for (PreparedNamespaceStore.Found one : found) {
@@ -367,6 +368,7 @@ public final class Networks implements AutoCloseable {
         held.put(one.key(), slot);
         ports.adopt(one.key(), slot.ports());
         slot.ip().ifPresent(ip -> slot.ports().forEach(port -> published.put(port, ip)));
+        slot.hostLink().ifPresent(link -> slot.ip().ifPresent(ip -> owners.put(link, ip)));
       } else {
         if (one.phase() != PreparedNamespaceStore.Phase.LEAVING) {
           store.leave(one.phase(), one.key(), slot);
@@ -374,7 +376,7 @@ public final class Networks implements AutoCloseable {
         releases.add(slot);
       }
     }
-    rules.replace(networks.all(), published);
+    rules.replace(networks.all(), published, owners);
     firewall.admit();
     for (Addresses.Given stray : addresses.strays(connected)) {
       addresses.release(stray);

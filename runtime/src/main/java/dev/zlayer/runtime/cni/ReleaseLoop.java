@@ -55,6 +55,7 @@ final class ReleaseLoop implements AutoCloseable {
   private final Cni cni;
   private final PreparedNamespaceStore store;
   private final Addresses addresses;
+  private final Rules rules;
   private final Consumer<String> steps;
   private final BlockingQueue<Message> inbox = new LinkedBlockingQueue<>();
   private final List<Leaving> leaving = new ArrayList<>();
@@ -62,10 +63,16 @@ final class ReleaseLoop implements AutoCloseable {
   private final Thread thread;
   private volatile String problem = "";
 
-  ReleaseLoop(Cni cni, PreparedNamespaceStore store, Addresses addresses, Consumer<String> steps) {
+  ReleaseLoop(
+      Cni cni,
+      PreparedNamespaceStore store,
+      Addresses addresses,
+      Rules rules,
+      Consumer<String> steps) {
     this.cni = cni;
     this.store = store;
     this.addresses = addresses;
+    this.rules = rules;
     this.steps = steps;
     this.thread = Thread.ofVirtual().name("network-release").start(this::run);
   }
@@ -188,6 +195,7 @@ final class ReleaseLoop implements AutoCloseable {
   private void finish(PreparedNamespace slot) throws IOException, InterruptedException {
     if (slot.hostLink().isPresent()) {
       Links.delete(slot.hostLink().get());
+      rules.unbind(slot.hostLink().get());
     }
     if (!addresses.release(slot)) {
       cni.delete(slot.target().withoutNamespace(), slot.chain(), slot.result());

@@ -26,6 +26,7 @@ import java.util.stream.Collectors;
 /**
  * The nftables table of this agent: masquerading, published ports and the wall between networks.
  * From outside, only what was published reaches a container; a route to its address is not enough.
+ * On a bridge, a container has its own address and no other one of the network.
  *
  * <p>It knows all that should be in the table. A change is one small transaction; when the kernel
  * refuses it, for instance because somebody flushed the rule set, the whole table is written anew
@@ -38,6 +39,8 @@ final class Rules {
   private final KeyedLock<String> lock = new KeyedLock<>();
   private List<NamedNetwork> networks = List.of();
   private Map<PortBinding, InetAddress> published = Map.of();
+  private final Map<String, InetAddress> owners = new HashMap<>();
+  private final Map<String, InetAddress> released = new HashMap<>();
   private volatile Optional<String> unguarded = Optional.empty();
 
   Rules(NetworkConfig config) {
@@ -46,10 +49,20 @@ final class Rules {
     this.timeout = config.pluginTimeout();
   }
 
-  /** Writes the whole table for these networks and ports, whatever was in it. */
-  void replace(List<NamedNetwork> networks, Map<PortBinding, InetAddress> ports)
+  /**
+   * Writes the whole table for these networks and ports, whatever was in it.
+   *
+   * @param addresses of the containers there are, by the ports of bridges that they are connected
+   *     to
+   */
+  void replace(
+      List<NamedNetwork> networks,
+      Map<PortBinding, InetAddress> ports,
+      Map<String, InetAddress> addresses)
       throws InterruptedException {
     try (var _ = lock.lock(table)) {
+      owners.clear();
+      owners.putAll(addresses);
       rewrite(networks, ports);
       this.networks = List.copyOf(networks);
       this.published = Map.copyOf(ports);
@@ -102,6 +115,38 @@ final class Rules {
     ConntrackFlush.servers(Set.copyOf(removed.values()));
   }
 
+  /** From now on whoever is connected to this port of a bridge has this address alone. */
+  void bind(String port, InetAddress address) throws InterruptedException {
+    try (var _ = lock.lock(table)) {
+      owners.put(port, address);
+      if (unguarded.isEmpty()
+          && !run(owners("delete", released) + owners("add", Map.of(port, address))).success()) {
+        guard(networks);
+      }
+      released.clear();
+    }
+  }
+
+  /** The port does not exist any more; its entries are deleted with the next change. */
+  void unbind(String port) throws InterruptedException {
+    try (var _ = lock.lock(table)) {
+      InetAddress address = owners.remove(port);
+      if (address != null) {
+        released.put(port, address);
+      }
+    }
+  }
+
+  private String owners(String verb, Map<String, InetAddress> changed) {
+    var lines = new StringBuilder();
+    changed.forEach(
+        (port, address) ->
+            lines.append(
+                "%1$s element bridge %2$s ports { %3$s }\n%1$s element bridge %2$s owners { %3$s . %4$s }\n"
+                    .formatted(verb, table, quoted(port), address.getHostAddress())));
+    return lines.toString();
+  }
+
   private void change(
       String verb, Map<PortBinding, InetAddress> changed, Map<PortBinding, InetAddress> wanted)
       throws InterruptedException {
@@ -119,29 +164,47 @@ final class Rules {
           "nft exited with %d while writing table %s: %s"
               .formatted(result.code(), table, firstLine(result)));
     }
-    CommandResult guarded = run(gateways(networks));
+    guard(networks);
+  }
+
+  private void guard(List<NamedNetwork> networks) throws InterruptedException {
+    CommandResult guarded = run(bridges(networks) + owners("add", owners));
+    released.clear();
     unguarded = guarded.success() ? Optional.empty() : Optional.of(firstLine(guarded));
   }
 
-  /** Why containers may answer for the gateway of their network, if they may. */
+  /** Why containers may answer for other addresses of their network, if they may. */
   Optional<String> unguarded() {
     return unguarded;
   }
 
-  /** Nobody on a bridge may say that the address of this host were its own. */
-  private String gateways(List<NamedNetwork> networks) {
+  /**
+   * Nobody on a bridge may say that the address of this host or of another container were its own,
+   * by ARP or by what it sends, or be a router of the others.
+   */
+  private String bridges(List<NamedNetwork> networks) {
     return """
     table bridge %1$s
     delete table bridge %1$s
     table bridge %1$s {
       set gateways { type ipv4_addr; %2$s }
+      set subnets { type ipv4_addr; flags interval; %3$s }
+      set ports { type ifname; }
+      set owners { type ifname . ipv4_addr; }
       chain ports {
         type filter hook prerouting priority -300; policy accept;
         arp saddr ip @gateways drop
+        iifname != @ports accept
+        arp saddr ip @subnets iifname . arp saddr ip != @owners drop
+        ip saddr @subnets iifname . ip saddr != @owners drop
+        icmpv6 type { nd-router-advert, nd-redirect } drop
       }
     }
     """
-        .formatted(table, elements(networks, network -> network.gateway().getHostAddress()));
+        .formatted(
+            table,
+            elements(networks, network -> network.gateway().getHostAddress()),
+            elements(networks, network -> network.subnet().toString()));
   }
 
   /** nft marks the place of an error in the lines that follow the one that tells it. */
