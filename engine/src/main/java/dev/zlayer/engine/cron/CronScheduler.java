@@ -7,6 +7,7 @@ import dev.zlayer.engine.job.JobKey;
 import dev.zlayer.engine.job.Trigger;
 import dev.zlayer.engine.job.TriggerRequest;
 import dev.zlayer.engine.state.StateStore;
+import dev.zlayer.engine.state.Suspect;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.spec.RunType;
 import dev.zlayer.task.Owner;
@@ -27,6 +28,8 @@ public final class CronScheduler implements AutoCloseable {
   private final CronView view = new CronView();
   private final Owner<CronTable> owner;
 
+  private final Suspect suspect = new Suspect();
+
   private CronScheduler(
       StateStore store,
       JobExecutor jobs,
@@ -40,7 +43,10 @@ public final class CronScheduler implements AutoCloseable {
             "schedules",
             clock,
             supervisor,
-            (_, _) -> new CronTable(store, jobs, clock, view, this.definitions.now()));
+            (_, deaths) -> {
+              suspect.quarantine(store, CronState.KIND, deaths, clock.instant());
+              return new CronTable(store, jobs, clock, view, this.definitions.now(), suspect);
+            });
   }
 
   /** Goes on with what the store remembers; occurrences that were missed are made up for. */

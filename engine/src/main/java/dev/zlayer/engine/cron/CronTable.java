@@ -11,6 +11,7 @@ import dev.zlayer.engine.state.Change;
 import dev.zlayer.engine.state.Event;
 import dev.zlayer.engine.state.Quarantine;
 import dev.zlayer.engine.state.StateStore;
+import dev.zlayer.engine.state.Suspect;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.error.Blame;
 import dev.zlayer.json.Json;
@@ -36,6 +37,7 @@ final class CronTable implements Owner.State {
   private final JobExecutor jobs;
   private final TimeSource clock;
   private final CronView view;
+  private final Suspect suspect;
   private final NavigableMap<JobKey, CronEntry> entries = new TreeMap<>();
 
   /** Since when the agent is there. */
@@ -46,20 +48,42 @@ final class CronTable implements Owner.State {
       JobExecutor jobs,
       TimeSource clock,
       CronView view,
-      List<JobDefinition> definitions) {
+      List<JobDefinition> definitions,
+      Suspect suspect) {
     this.store = store;
     this.jobs = jobs;
     this.clock = clock;
     this.view = view;
+    this.suspect = suspect;
     this.present = clock.instant();
     List<Change.Write> writes = new ArrayList<>();
     for (JobDefinition definition : definitions) {
-      CronEntry entry = remembered(definition).settled(present);
+      CronEntry entry = settled(definition);
       entries.put(definition.key(), entry);
       writes.add(put(entry.state()));
     }
     store.commit(new Change(writes, List.of()));
     view.publish(entries);
+  }
+
+  /** One that can be read and not be used is put aside as one that cannot be read. */
+  private CronEntry settled(JobDefinition definition) {
+    Instant now = clock.instant();
+    CronEntry entry = remembered(definition);
+    try {
+      return entry.settled(now);
+    } catch (AgentException e) {
+      throw e;
+    } catch (RuntimeException e) {
+      String key = definition.key().toString();
+      store
+          .find(CronState.KIND, key)
+          .ifPresent(
+              stored ->
+                  Quarantine.putFatal(
+                      store, CronState.KIND, new StateStore.Entry(key, stored), e, now));
+      return CronEntry.of(definition, CronState.fresh(definition.key(), "", now)).settled(now);
+    }
   }
 
   private CronEntry remembered(JobDefinition definition) {
@@ -84,7 +108,7 @@ final class CronTable implements Owner.State {
     var changed = new TreeMap<>(entries);
     changed.keySet().removeIf(key -> key.deployment().equals(deployment));
     for (JobDefinition definition : wanted) {
-      CronEntry entry = remembered(definition).settled(clock.instant());
+      CronEntry entry = settled(definition);
       changed.put(definition.key(), entry);
       writes.add(put(entry.state()));
     }
@@ -130,7 +154,8 @@ final class CronTable implements Owner.State {
   private CronEntry guarded(CronEntry entry, Instant now) {
     try {
       boolean due = entry.nextLook().map(look -> !look.isAfter(now)).orElse(false);
-      CronEntry handled = due ? handled(entry, now) : entry;
+      CronEntry handled =
+          due ? suspect.with(entry.job().toString(), () -> handled(entry, now)) : entry;
       Optional<Instant> _ = handled.nextLook();
       Object _ = handled.status();
       return handled;

@@ -4,6 +4,7 @@ import dev.zlayer.container.ExitStatus;
 import dev.zlayer.engine.init.StepReport;
 import dev.zlayer.engine.state.Change;
 import dev.zlayer.engine.state.Quarantine;
+import dev.zlayer.engine.state.Suspect;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.task.Owner;
 import dev.zlayer.task.Saturating;
@@ -32,10 +33,14 @@ final class JobDispatcher implements Owner.State, JobRun.RunCallbacks {
   private final JobStateMachine machine;
   private final Ledger ledger;
   private final ExecutionView view;
+  private final Suspect suspect;
   private final ArtifactStore artifacts;
   private final ResultCollector collector;
   private final Map<ExecutionId, Running> runs = new HashMap<>();
+
+  /** One execution at a time, so that it is known with which one something is wrong. */
   private boolean careful;
+
   private volatile boolean closed;
 
   JobDispatcher(
@@ -43,12 +48,16 @@ final class JobDispatcher implements Owner.State, JobRun.RunCallbacks {
       JobParts parts,
       JobStateMachine machine,
       Ledger ledger,
-      ExecutionView view) {
+      ExecutionView view,
+      Suspect suspect,
+      boolean careful) {
     this.owner = owner;
     this.parts = parts;
     this.machine = machine;
     this.ledger = ledger;
     this.view = view;
+    this.suspect = suspect;
+    this.careful = careful;
     this.artifacts = new ArtifactStore(parts.artifacts());
     this.collector = new ResultCollector(artifacts);
   }
@@ -149,8 +158,14 @@ final class JobDispatcher implements Owner.State, JobRun.RunCallbacks {
   private void tickOneByOne(Instant now) {
     for (Execution execution : ledger.open()) {
       try {
-        machine.tick(execution.id(), now);
-        save();
+        boolean _ =
+            suspect.with(
+                execution.id().text(),
+                () -> {
+                  machine.tick(execution.id(), now);
+                  save();
+                  return true;
+                });
       } catch (RuntimeException e) {
         ledger.forget();
         machine.setAside(execution.id());

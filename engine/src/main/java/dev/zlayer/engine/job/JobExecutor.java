@@ -3,6 +3,7 @@ package dev.zlayer.engine.job;
 import dev.zlayer.container.LogQuery;
 import dev.zlayer.engine.state.Quarantine;
 import dev.zlayer.engine.state.StateStore;
+import dev.zlayer.engine.state.Suspect;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.LogReader;
@@ -12,9 +13,11 @@ import dev.zlayer.task.Watched;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 
 /**
@@ -24,6 +27,7 @@ import java.util.stream.Stream;
 public final class JobExecutor implements AutoCloseable {
   private final JobParts parts;
   private final ExecutionView view = new ExecutionView();
+  private final Suspect suspect = new Suspect();
   private final Watched<List<JobDefinition>> definitions;
   private final Owner<JobDispatcher> loop;
   private volatile boolean closing;
@@ -43,18 +47,25 @@ public final class JobExecutor implements AutoCloseable {
         new Watched<>(Stream.concat(jobs.stream(), singles.definitions().stream()).toList());
     this.loop =
         Owner.of(
-            "jobs", parts.clock(), parts.supervisor(), (owner, _) -> load(owner, parts, config));
+            "jobs",
+            parts.clock(),
+            parts.supervisor(),
+            (owner, deaths) -> load(owner, parts, config, deaths));
   }
 
   /** From what is durable, at the beginning and when the state could not be trusted any more. */
-  private JobDispatcher load(Owner<JobDispatcher> owner, JobParts parts, JobConfig config) {
+  private JobDispatcher load(
+      Owner<JobDispatcher> owner, JobParts parts, JobConfig config, int deaths) {
+    suspect
+        .quarantine(parts.store(), Ledger.EXECUTIONS, deaths, parts.clock().instant())
+        .ifPresent(fatal -> view.publish(new ExecutionId(fatal), Optional.empty()));
     var ledger = new Ledger();
     var machine = new JobStateMachine(config, new ExecutionIds(parts.random()), ledger);
     machine.define(definitions.now());
     List<Execution> stored = stored(parts);
     machine.recover(stored, number(parts.store(), stored));
     stored.forEach(execution -> view.publish(execution.id(), Optional.of(execution)));
-    return new JobDispatcher(owner, parts, machine, ledger, view);
+    return new JobDispatcher(owner, parts, machine, ledger, view, suspect, deaths > 0);
   }
 
   private static List<JobDefinition> of(String deployment, List<JobDefinition> jobs) {
@@ -260,7 +271,30 @@ public final class JobExecutor implements AutoCloseable {
         execution.attempts().get(attempt - 1).finishedAt().isPresent()
             ? Optional.empty()
             : live(execution, attempt, query);
-    return live.orElseGet(() -> kept(id, attempt, query));
+    return live.orElseGet(() -> kept(execution, attempt, query));
+  }
+
+  /**
+   * Removes the larger kept outputs of executions that ended before a time, oldest first; their
+   * results and artifacts stay.
+   *
+   * @param enough asked before each
+   * @return the bytes of disk that this freed
+   */
+  public long reclaimLogs(Instant before, BooleanSupplier enough) {
+    long freed = 0;
+    for (Execution execution : list()) {
+      if (enough.getAsBoolean()) {
+        break;
+      }
+      if (execution.status().finished()
+          && execution.finishedAt().filter(end -> end.isBefore(before)).isPresent()) {
+        for (Attempt attempt : execution.attempts()) {
+          freed += logs.drop(execution.id(), attempt.number());
+        }
+      }
+    }
+    return freed;
   }
 
   private Optional<LogReader> live(Execution execution, int attempt, LogQuery query) {
@@ -272,9 +306,10 @@ public final class JobExecutor implements AutoCloseable {
     }
   }
 
-  private LogReader kept(ExecutionId id, int attempt, LogQuery query) {
+  private LogReader kept(Execution execution, int attempt, LogQuery query) {
+    ExecutionId id = execution.id();
     Optional<byte[]> log = parts.store().find(Ledger.LOGS, Ledger.logKey(id, attempt));
-    return logs.open(id, attempt, log, query);
+    return logs.open(id, execution.attempts().get(attempt - 1), log, query);
   }
 
   /** A kept path as a tar archive. */

@@ -12,6 +12,7 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Optional;
 
@@ -72,9 +73,29 @@ final class JobLogStore {
     }
   }
 
-  /** Reads what was kept; {@code log} is what the record of the end has of it. */
-  KeptLogReader open(ExecutionId id, int attempt, Optional<byte[]> log, LogQuery query) {
+  /** Removes the file with the output of an attempt, if it has one; returns its bytes. */
+  long drop(ExecutionId id, int attempt) {
     Path file = files.path(id, name(attempt));
+    try {
+      long bytes = Files.exists(file) ? Files.size(file) : 0;
+      Files.deleteIfExists(file);
+      return bytes;
+    } catch (NoSuchFileException _) {
+      return 0; // retention was faster
+    } catch (IOException e) {
+      throw new AgentException.Configuration("cannot remove " + file + ": " + e, e);
+    }
+  }
+
+  /** Reads what was kept; {@code log} is what the record of the end has of it. */
+  KeptLogReader open(ExecutionId id, Attempt attempt, Optional<byte[]> log, LogQuery query) {
+    Path file = files.path(id, name(attempt.number()));
+    if (log.isEmpty() && attempt.output().kept() > 0 && !Files.exists(file)) {
+      throw new AgentException.NotFound(
+          "output of attempt %d of execution '%s'".formatted(attempt.number(), id),
+          "its %d bytes were removed because the disk was full, or are damaged"
+              .formatted(attempt.output().kept()));
+    }
     return new KeptLogReader(
         () -> log.isEmpty() && Files.exists(file) ? input(file) : input(log), query);
   }

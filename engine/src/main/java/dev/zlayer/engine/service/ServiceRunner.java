@@ -4,6 +4,7 @@ import dev.zlayer.container.ServiceKey;
 import dev.zlayer.engine.depend.DependencyStatuses;
 import dev.zlayer.engine.state.Quarantine;
 import dev.zlayer.engine.state.StateStore;
+import dev.zlayer.engine.state.Suspect;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.task.KeyedLock;
 import dev.zlayer.task.Owner;
@@ -19,9 +20,6 @@ import java.util.function.UnaryOperator;
 public final class ServiceRunner implements AutoCloseable {
   /** No pause before a restart that is found in the store ends later than this. */
   private static final Duration LONGEST_PAUSE = Duration.ofMinutes(1);
-
-  /** A record that its owner died of so often is put aside. */
-  private static final int DEATHS = 3;
 
   private final ServiceParts parts;
   private final ServiceKey key;
@@ -90,9 +88,8 @@ public final class ServiceRunner implements AutoCloseable {
       return ServiceRecord.fresh(key);
     }
     var entry = new StateStore.Entry(key.toString(), stored.get());
-    if (deaths >= DEATHS) {
-      var reason = new IllegalStateException("its owner died of it %d times".formatted(deaths));
-      Quarantine.putFatal(parts.store(), ServiceCodec.KIND, entry, reason, now);
+    if (deaths >= Suspect.DEATHS) {
+      Quarantine.putFatal(parts.store(), ServiceCodec.KIND, entry, Suspect.reason(deaths), now);
       return ServiceRecord.fresh(key).aimingAt(wanted);
     }
     try {

@@ -13,7 +13,9 @@ import dev.zlayer.engine.job.JobKey;
 import dev.zlayer.engine.job.JobParts;
 import dev.zlayer.engine.job.Jobs;
 import dev.zlayer.engine.job.Trigger;
+import dev.zlayer.engine.state.Change;
 import dev.zlayer.engine.state.MemoryStateStore;
+import dev.zlayer.engine.state.Quarantine;
 import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.task.Supervisor;
@@ -27,6 +29,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
@@ -44,6 +47,7 @@ class CronSchedulerTest {
   private final AtomicInteger refusals = new AtomicInteger();
   private final AtomicInteger faults = new AtomicInteger();
   private final AtomicInteger refused = new AtomicInteger();
+  private final AtomicBoolean fatal = new AtomicBoolean();
   private final StateStore store = failing();
   private JobExecutor jobs;
   private CronScheduler cron;
@@ -62,6 +66,13 @@ class CronSchedulerTest {
             getClass().getClassLoader(),
             new Class<?>[] {StateStore.class},
             (_, method, arguments) -> {
+              if (method.getName().equals("commit")
+                  && fatal.get()
+                  && ((Change) arguments[0])
+                      .events().stream().anyMatch(event -> event.kind().equals("cron.skipped"))
+                  && memory.find(Quarantine.FATAL, CronState.KIND + "/" + REPORT).isEmpty()) {
+                throw new StackOverflowError("injected");
+              }
               if (method.getName().equals("commit")
                   && faults.getAndUpdate(CronSchedulerTest::less) > 0) {
                 throw new IllegalStateException("a fault, says the test");
@@ -203,6 +214,25 @@ class CronSchedulerTest {
   private static CronState state(Instant anchor) {
     CronState fresh = entry("0 1 * * *").state();
     return fresh.ran(anchor, anchor);
+  }
+
+  @Test
+  void aScheduleThatItsOwnerDiesOfIsPutAsideAndReported() {
+    open("overlap: forbid", "");
+    advance(Duration.ofHours(1));
+    reaches(executions(1).getFirst().id(), ExecutionStatus.Running.class);
+    fatal.set(true);
+    clock.advance(Duration.ofHours(1));
+
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(30))
+        .until(() -> memory.find(Quarantine.FATAL, CronState.KIND + "/" + REPORT).isPresent());
+    assertThat(memory.events(0, 100).events())
+        .extracting(numbered -> numbered.event().kind() + " " + numbered.event().subject())
+        .contains("record.quarantined " + CronState.KIND + "/" + REPORT);
+    advance(Duration.ofHours(1));
+    assertThat(supervisor.failure()).isEmpty();
+    assertThat(cron.find(REPORT).orElseThrow().lastSkip().orElseThrow().last()).isEqualTo(hour(3));
   }
 
   @Test

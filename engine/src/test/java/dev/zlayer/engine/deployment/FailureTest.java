@@ -10,11 +10,16 @@ import dev.zlayer.engine.job.Mortal;
 import dev.zlayer.engine.service.ReplicaState;
 import dev.zlayer.engine.service.ReplicaStatus;
 import dev.zlayer.engine.service.ServiceState;
+import dev.zlayer.engine.state.Change;
+import dev.zlayer.engine.state.Quarantine;
+import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.oci.ImageRef;
 import dev.zlayer.task.Supervisor;
 import dev.zlayer.testkit.fake.FakeWorld.ExecResult;
 import dev.zlayer.testkit.fake.FaultyRuntime;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -64,6 +69,52 @@ class FailureTest {
             .orElseThrow();
     assertThat(fresh.restarts()).isEqualTo(1);
     assertThat(fresh.lastError().orElseThrow().exitCode()).hasValue(137);
+  }
+
+  /** Whatever is wrong with the record: after three deaths its owner goes on without it. */
+  @Test
+  void aRecordThatItsOwnerDiesOfIsPutAsideAndReported() throws InterruptedException {
+    fixture.up("web: {image: app:1}\nother: {image: app:1}");
+    fixture.settle();
+    String key = EngineFixture.NAME + "/web";
+    fixture.close();
+    fixture.open(dyingOf(key), fixture.runtime);
+    ContainerId victim = killOne();
+
+    fixture.await(() -> fixture.store.find(Quarantine.FATAL, "service/" + key).isPresent());
+    fixture.await(() -> !fixture.containers("web").contains(victim));
+    fixture.await(() -> fixture.service("web").state() == ServiceState.RUNNING);
+    fixture.await(() -> fixture.service("other").state() == ServiceState.RUNNING);
+    assertThat(fixture.store.events(0, 500).events())
+        .extracting(numbered -> numbered.event().kind() + " " + numbered.event().subject())
+        .contains("record.quarantined service/" + key);
+    assertThat(fixture.supervisor.failure()).isEmpty();
+  }
+
+  /** Fails every write of that record until it was put aside. */
+  private StateStore dyingOf(String key) {
+    return (StateStore)
+        Proxy.newProxyInstance(
+            getClass().getClassLoader(),
+            new Class<?>[] {StateStore.class},
+            (_, method, arguments) -> {
+              if (method.getName().equals("commit")
+                  && ((Change) arguments[0])
+                      .writes().stream()
+                          .anyMatch(
+                              write ->
+                                  write instanceof Change.Put
+                                      && write.kind().equals("service")
+                                      && write.key().equals(key))
+                  && fixture.store.find(Quarantine.FATAL, "service/" + key).isEmpty()) {
+                throw new StackOverflowError("injected");
+              }
+              try {
+                return method.invoke(fixture.store, arguments);
+              } catch (InvocationTargetException e) {
+                throw e.getCause();
+              }
+            });
   }
 
   @Test

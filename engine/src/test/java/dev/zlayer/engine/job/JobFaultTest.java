@@ -123,6 +123,41 @@ class JobFaultTest extends JobFixture {
   }
 
   @Test
+  void anExecutionThatItsOwnerDiesOfIsPutAsideAndReported() throws InterruptedException {
+    var fatal = new AtomicReference<>("none");
+    openOver(
+        change -> {
+          if (change.writes().stream()
+              .anyMatch(write -> write instanceof Change.Put && write.key().equals(fatal.get()))) {
+            throw new StackOverflowError("injected");
+          }
+          return false;
+        });
+    var limited =
+        new Overrides(
+            Optional.empty(),
+            Jobs.behaving(Map.of("endless", "true")).env(),
+            Optional.of(Duration.ofSeconds(5)));
+    ExecutionId bad =
+        executor.trigger(TriggerRequest.of(Jobs.key("one"), new Trigger.Cli()).with(limited));
+    runs(bad);
+    fatal.set(bad.text());
+    clock.advance(Duration.ofSeconds(6));
+
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(30))
+        .until(() -> store.find(Quarantine.FATAL, "job.execution/" + bad).isPresent());
+    assertThat(store.find(Ledger.EXECUTIONS, bad.text())).isEmpty();
+    assertThat(store.events(0, 50).events())
+        .extracting(numbered -> numbered.event().kind() + " " + numbered.event().subject())
+        .contains("record.quarantined job.execution/" + bad);
+    assertThat(ended(trigger("one", ENDING)).status())
+        .isInstanceOf(ExecutionStatus.Completed.class);
+    assertThat(supervisor.failure()).isEmpty();
+    assertThat(executor.find(bad)).isEmpty();
+  }
+
+  @Test
   void aRecordThatCannotBeReadIsPutAsideAndReported() throws InterruptedException {
     store.commit(
         Change.of(
