@@ -3,6 +3,7 @@ package dev.zlayer.daemon;
 import dev.zlayer.daemon.http.Action;
 import dev.zlayer.daemon.http.ApiRequest;
 import dev.zlayer.daemon.http.ApiResponse;
+import dev.zlayer.daemon.http.Repetition;
 import dev.zlayer.daemon.http.Route;
 import dev.zlayer.engine.state.Change;
 import dev.zlayer.engine.state.StateStore;
@@ -21,7 +22,9 @@ import java.util.function.UnaryOperator;
 
 /**
  * Lets a caller that does not know whether its request arrived send it again: the answer to the
- * first request with a key is kept for a day and given once more, also by the next daemon.
+ * first request with a key is kept for a day and given once more, also by the next daemon. What is
+ * made carries a mark of its request, or the answer becomes durable together with it, so that a
+ * kill in between does not make it twice.
  */
 final class IdempotencyKeys {
   static final String HEADER = "Idempotency-Key";
@@ -69,9 +72,17 @@ final class IdempotencyKeys {
         return ApiResponse.json(
             kept.get().at("status").integer().orElse(200L).intValue(), kept.get().at("body"));
       }
+      String request = call.fingerprint();
+      call.repeatableAs(
+          new Repetition(
+              ApiRequest.fingerprint(name),
+              request,
+              clock.instant().minus(KEPT),
+              answer -> record(name, request, answer)));
       ApiResponse answer = action.answer(call);
-      if (answer instanceof ApiResponse.Whole whole && whole.status() < 300) {
-        keep(name, call.fingerprint(), whole);
+      Change done = record(name, request, answer);
+      if (!done.isEmpty()) {
+        store.commit(done.plus(expired()));
       }
       return answer;
     }
@@ -95,23 +106,30 @@ final class IdempotencyKeys {
     }
   }
 
-  private void keep(String name, String request, ApiResponse.Whole answer) {
+  private Change expired() {
     List<Change.Write> writes = new ArrayList<>();
     for (StateStore.Entry old : store.list(KIND, "")) {
       if (read(old.value()).filter(this::current).isEmpty()) {
         writes.add(new Change.Delete(KIND, old.key()));
       }
     }
+    return new Change(writes, List.of());
+  }
+
+  /** Nothing for a request that failed: it is tried again. */
+  private Change record(String name, String request, ApiResponse answer) {
+    if (!(answer instanceof ApiResponse.Whole whole) || whole.status() >= 300) {
+      return new Change(List.of(), List.of());
+    }
     Json kept =
         FORMAT
             .begin()
             .put("time", clock.instant().toString())
             .put(REQUEST, request)
-            .put("status", answer.status())
-            .put("body", JsonText.parse(answer.body()))
+            .put("status", whole.status())
+            .put("body", JsonText.parse(whole.body()))
             .build();
-    writes.add(new Change.Put(KIND, name, JsonText.bytes(kept)));
-    store.commit(new Change(writes, List.of()));
+    return Change.of(new Change.Put(KIND, name, JsonText.bytes(kept)));
   }
 
   private boolean current(Json kept) {

@@ -2,18 +2,26 @@ package dev.zlayer.daemon;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.zlayer.error.AgentException;
 import dev.zlayer.host.http.HttpRequest;
 import dev.zlayer.json.Json;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -95,6 +103,80 @@ class RepeatedRequestsIT {
       Json begun = rest.send(run).expect(201).json();
       assertThat(rest.send(run).expect(201).json()).isEqualTo(begun);
       assertThat(rest.get("/executions").expect(200).json().items()).hasSize(1);
+    }
+  }
+
+  /**
+   * The daemon is killed as soon as there is a record of the container, which is before it has
+   * started and thus before the request is answered.
+   */
+  @Test
+  void aContainerIsMadeOnceAlsoWhenTheDaemonIsKilledBeforeItAnswers() throws Exception {
+    String body =
+        "{\"image\":\"%s\",\"pull\":\"never\",\"network_mode\":\"none\",\"command\":[\"sleep\",\"1000\"]}"
+            .formatted(Node.IMAGE);
+    Path containers = node.configured().config().directories().containers();
+    for (int round = 1; round <= 2; round++) {
+      String key = "once" + round;
+      List<Path> before = directories(containers);
+      try (ChildDaemon daemon = ChildDaemon.start(node)) {
+        try (Rest rest = node.rest()) {
+          if (round == 1) {
+            Node.loadImage(rest);
+          }
+        }
+        Thread caller =
+            Thread.ofVirtual()
+                .start(
+                    () -> {
+                      try (Rest rest = node.rest()) {
+                        rest.send(post("/containers", key, body));
+                      } catch (AgentException | InterruptedException _) {
+                        // the daemon was killed
+                      }
+                    });
+        Awaitility.await()
+            .pollInterval(Duration.ofMillis(2))
+            .atMost(Duration.ofSeconds(30))
+            .until(() -> created(containers, before));
+        daemon.kill();
+        caller.join();
+      }
+      try (ChildDaemon _ = ChildDaemon.start(node);
+          Rest rest = node.rest()) {
+        Json again = rest.send(post("/containers", key, body)).expect(201).json();
+        assertThat(rest.send(post("/containers", key, body)).expect(201).json()).isEqualTo(again);
+        List<Json> all = rest.get("/containers?all=true").expect(200).json().items();
+        assertThat(all).hasSize(round);
+        assertThat(all)
+            .allMatch(container -> container.at("state").string().equals(Optional.of("running")));
+        String other = body.replace("1000", "1001");
+        rest.send(post("/containers", key, other)).expect(409);
+      }
+    }
+  }
+
+  private static List<Path> directories(Path containers) throws IOException {
+    if (!Files.isDirectory(containers)) {
+      return List.of();
+    }
+    try (Stream<Path> all = Files.list(containers)) {
+      return all.toList();
+    }
+  }
+
+  /** Whether one more container is recorded as made. */
+  private static boolean created(Path containers, List<Path> before) throws IOException {
+    return directories(containers).stream()
+        .filter(place -> !before.contains(place))
+        .anyMatch(place -> recorded(place.resolve("record.json")));
+  }
+
+  private static boolean recorded(Path record) {
+    try {
+      return Files.readString(record).contains("\"phase\":\"CREATED\"");
+    } catch (IOException _) {
+      return false;
     }
   }
 

@@ -41,6 +41,7 @@ public final class ApiRequest {
   private final Map<String, String> path;
   private final Caller caller;
   private byte @Nullable [] whole;
+  private @Nullable Repetition repetition;
 
   /** The request below, as far as routes need it. */
   public interface Transport {
@@ -65,6 +66,15 @@ public final class ApiRequest {
 
   public String id() {
     return wire.id();
+  }
+
+  /** How to leave a mark of this request; empty when its caller does not send it again. */
+  public Optional<Repetition> repetition() {
+    return Optional.ofNullable(repetition);
+  }
+
+  public void repeatableAs(Repetition repetition) {
+    this.repetition = repetition;
   }
 
   public Optional<String> remote() {
@@ -199,11 +209,20 @@ public final class ApiRequest {
 
   /** Differs between requests of one route that ask for different things. */
   public String fingerprint() {
+    return fingerprint(new TreeMap<>(path).toString(), wholeBody());
+  }
+
+  /** Of a text alone. */
+  public static String fingerprint(String text) {
+    return fingerprint(text, new byte[0]);
+  }
+
+  private static String fingerprint(String text, byte[] body) {
     try {
       var sha = MessageDigest.getInstance("SHA-256");
-      sha.update(new TreeMap<>(path).toString().getBytes(StandardCharsets.UTF_8));
+      sha.update(text.getBytes(StandardCharsets.UTF_8));
       sha.update((byte) 0);
-      sha.update(wholeBody());
+      sha.update(body);
       return HexFormat.of().formatHex(sha.digest());
     } catch (NoSuchAlgorithmException e) {
       throw new IllegalStateException("every JDK has SHA-256", e);

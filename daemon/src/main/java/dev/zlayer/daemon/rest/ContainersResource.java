@@ -3,12 +3,14 @@ package dev.zlayer.daemon.rest;
 import dev.zlayer.container.ContainerDetails;
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerSpec;
+import dev.zlayer.container.ContainerStatus;
 import dev.zlayer.container.Outcome;
 import dev.zlayer.container.Signal;
 import dev.zlayer.container.TerminalSize;
 import dev.zlayer.container.WaitCondition;
 import dev.zlayer.daemon.http.ApiRequest;
 import dev.zlayer.daemon.http.ApiResponse;
+import dev.zlayer.daemon.http.Repetition;
 import dev.zlayer.daemon.http.Route;
 import dev.zlayer.daemon.rest.view.ContainerView;
 import dev.zlayer.daemon.rest.view.InspectView;
@@ -25,6 +27,7 @@ import dev.zlayer.task.Deadline;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -35,6 +38,11 @@ import java.util.stream.Stream;
 /** Containers and their lives. */
 public final class ContainersResource implements Resource {
   /** One that is to be started and removed at once is not left behind by a crash in between. */
+  /** Labels that tell for which request a container was made. */
+  private static final String REQUEST = "com.zlayer.request";
+
+  private static final String FINGERPRINT = "com.zlayer.request.fingerprint";
+
   private static final Duration START_LIMIT = Duration.ofMinutes(1);
 
   private final ContainerRuntime runtime;
@@ -158,11 +166,38 @@ public final class ContainersResource implements Resource {
 
   private ApiResponse create(ApiRequest call) throws InterruptedException {
     CreateContainer wanted = call.body(CreateContainer.class);
+    Optional<Container> earlier = call.repetition().flatMap(this::madeFor);
+    Container made = earlier.isPresent() ? earlier.get() : make(wanted, call.repetition());
+    if (wanted.start() && made.status() instanceof ContainerStatus.Created) {
+      startOrRemove(made);
+    }
+    return ApiResponse.json(
+        201, ViewJson.of(new Made(made.id().runtimeName(), made.id().service())));
+  }
+
+  /** What a daemon made for the same request that was killed before it could answer. */
+  private Optional<Container> madeFor(Repetition repetition) {
+    Optional<Container> made =
+        runtime.list().stream()
+            .filter(container -> StandaloneContainers.standalone(container.id()))
+            .filter(of -> repetition.key().equals(of.spec().labels().get(REQUEST)))
+            .filter(of -> details(of).anyMatch(at -> at.createdAt().isAfter(repetition.oldest())))
+            .findFirst();
+    if (made.isPresent()
+        && !repetition.fingerprint().equals(made.get().spec().labels().get(FINGERPRINT))) {
+      throw new AgentException.Conflict(
+          "the key of this request was used for another request: choose another key");
+    }
+    return made;
+  }
+
+  private Container make(CreateContainer wanted, Optional<Repetition> repetition)
+      throws InterruptedException {
     String name = wanted.name().orElse("container");
     ContainerSpec translated =
         translator.translate(
             ContainerId.STANDALONE, name, wanted.container(), Path.of(wanted.directory()));
-    ContainerSpec spec = sized(translated, wanted.ttySize());
+    ContainerSpec spec = marked(sized(translated, wanted.ttySize()), repetition);
     runtime
         .images()
         .pull(
@@ -172,23 +207,25 @@ public final class ContainersResource implements Resource {
                 spec.platform(),
                 Optional.empty()),
             _ -> {});
-    Container made =
-        standalone.create(
-            spec,
-            new StandaloneContainers.CreateRequest(
-                wanted.name(),
-                wanted.container().lifecycle().restartPolicy(),
-                Optional.of(wanted.rmAfter()).filter(_ -> wanted.rm()),
-                wanted
-                    .startWithin()
-                    .or(
-                        () ->
-                            Optional.of(START_LIMIT).filter(_ -> wanted.rm() && wanted.start()))));
-    if (wanted.start()) {
-      startOrRemove(made);
+    return standalone.create(
+        spec,
+        new StandaloneContainers.CreateRequest(
+            wanted.name(),
+            wanted.container().lifecycle().restartPolicy(),
+            Optional.of(wanted.rmAfter()).filter(_ -> wanted.rm()),
+            wanted
+                .startWithin()
+                .or(() -> Optional.of(START_LIMIT).filter(_ -> wanted.rm() && wanted.start()))));
+  }
+
+  private static ContainerSpec marked(ContainerSpec spec, Optional<Repetition> repetition) {
+    if (repetition.isEmpty()) {
+      return spec;
     }
-    return ApiResponse.json(
-        201, ViewJson.of(new Made(made.id().runtimeName(), made.id().service())));
+    var labels = new HashMap<>(spec.labels());
+    labels.put(REQUEST, repetition.get().key());
+    labels.put(FINGERPRINT, repetition.get().fingerprint());
+    return spec.withLabels(labels);
   }
 
   private static ContainerSpec sized(ContainerSpec spec, Optional<CreateContainer.TtySize> size) {

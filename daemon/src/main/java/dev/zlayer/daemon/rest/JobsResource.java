@@ -184,7 +184,21 @@ public final class JobsResource implements Resource {
         TriggerRequest.of(key(call), by(call))
             .with(new Overrides(wanted.args(), wanted.env(), wanted.deadline()))
             .withPriority(wanted.priority());
-    return ApiResponse.json(201, ViewJson.of(begun(jobs.trigger(request))));
+    TriggerRequest recorded =
+        call.repetition()
+            .map(
+                repetition ->
+                    request.alongside(
+                        execution ->
+                            repetition
+                                .answered()
+                                .apply(created(new Begun(execution.id(), execution.name())))))
+            .orElse(request);
+    return created(begun(jobs.trigger(recorded)));
+  }
+
+  private static ApiResponse created(Begun begun) {
+    return ApiResponse.json(201, ViewJson.of(begun));
   }
 
   private ApiResponse schedules(ApiRequest call) {

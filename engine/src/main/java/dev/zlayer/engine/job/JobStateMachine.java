@@ -103,7 +103,7 @@ final class JobStateMachine {
       ledger.put(execution);
       ledger.note(new JobEvent("job.pending", execution, now).build());
     }
-    ledger.alongside(request.alongside());
+    ledger.find(asked).map(request.alongside()).ifPresent(ledger::alongside);
     return asked;
   }
 

@@ -3,13 +3,14 @@ package dev.zlayer.engine.job;
 import dev.zlayer.engine.state.Change;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Function;
 
 /**
  * Asks for an execution.
  *
  * @param priority instead of the job's, also for the jobs it needs: they would hold it up
  * @param follows executions that must have ended before, however they end
- * @param alongside becomes durable together with the execution, or not at all
+ * @param alongside what it gives for the execution becomes durable together with it, or not at all
  */
 public record TriggerRequest(
     JobKey job,
@@ -17,7 +18,7 @@ public record TriggerRequest(
     Overrides overrides,
     Optional<Integer> priority,
     List<ExecutionId> follows,
-    Change alongside) {
+    Function<Execution, Change> alongside) {
   private static final Change NOTHING = new Change(List.of(), List.of());
 
   public TriggerRequest {
@@ -25,7 +26,8 @@ public record TriggerRequest(
   }
 
   public static TriggerRequest of(JobKey job, Trigger trigger) {
-    return new TriggerRequest(job, trigger, Overrides.NONE, Optional.empty(), List.of(), NOTHING);
+    return new TriggerRequest(
+        job, trigger, Overrides.NONE, Optional.empty(), List.of(), _ -> NOTHING);
   }
 
   public TriggerRequest with(Overrides overrides) {
@@ -41,6 +43,10 @@ public record TriggerRequest(
   }
 
   public TriggerRequest alongside(Change alongside) {
+    return alongside(_ -> alongside);
+  }
+
+  public TriggerRequest alongside(Function<Execution, Change> alongside) {
     return new TriggerRequest(job, trigger, overrides, priority, follows, alongside);
   }
 }
