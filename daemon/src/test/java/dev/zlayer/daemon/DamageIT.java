@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerSpec;
+import dev.zlayer.host.linux.Mounts;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.json.RecordJson;
@@ -12,10 +13,19 @@ import dev.zlayer.runtime.composite.DispatchRecord;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
@@ -143,6 +153,136 @@ class DamageIT {
       assertThat(rest.get("/info").expect(200).json().at("damages").strings())
           .hasSize(damaged.equals("state.db") ? 1 : 0);
     }
+  }
+
+  /** One whose namespace cannot be read any more keeps its address for itself. */
+  @ParameterizedTest
+  @ValueSource(strings = {"", "{\"version\":99}"})
+  void theAddressOfADamagedNamespaceIsGivenToNobodyElse(String content) throws Exception {
+    Json before;
+    try (ChildDaemon first = ChildDaemon.start(node);
+        Rest rest = node.rest()) {
+      Node.loadImage(rest);
+      create(rest, "sound", "");
+      before = containers(rest).get("sound");
+      first.kill();
+    }
+    Path held = find(node.directory.resolve("run"), "held").getFirst();
+    Path record = find(held, ".json").getFirst();
+    Files.writeString(record, content);
+    try (ChildDaemon _ = ChildDaemon.start(node);
+        Rest rest = node.rest()) {
+      Json after = containers(rest).get("sound");
+      assertThat(after.at("pid")).isEqualTo(before.at("pid"));
+      assertThat(after.at("ip")).isEqualTo(before.at("ip"));
+      create(rest, "fresh", "");
+      assertThat(containers(rest).get("fresh").at("ip")).isNotEqualTo(before.at("ip"));
+      rest.delete("/containers/sound?force=true").expect(204);
+      rest.delete("/containers/fresh?force=true").expect(204);
+      Awaitility.await().until(() -> find(held.resolveSibling("leaving"), ".json").isEmpty());
+      assertThat(find(held, ".json")).isEmpty();
+    }
+    assertThat(Files.readString(node.directory.resolve("daemon.log")))
+        .contains("damaged")
+        .doesNotContain("\tat ");
+  }
+
+  /** All that the agent itself has written about what it runs, at once. */
+  @ParameterizedTest
+  @ValueSource(strings = {"\0{{", "{\"version\":99}"})
+  void whateverIsDamagedNothingIsInvisibleOrCannotBeRemoved(String content) throws Exception {
+    try (ChildDaemon first = ChildDaemon.start(node);
+        Rest rest = node.rest()) {
+      Node.loadImage(rest);
+      create(rest, "bridged", "");
+      create(rest, "mapped", "\"network_mode\":\"none\",\"userns_mode\":\"private\",");
+      String file =
+          """
+          version: v1
+          deployment: shop
+          services:
+            web:
+              image: {name: "%s", pull_policy: never}
+              command: [sleep, "1000"]
+              stop_grace_period: 1s
+              endpoints: [{name: http, protocol: tcp, port: 80}]
+          """
+              .formatted(Node.IMAGE);
+      rest.put("/deployments/shop", file.getBytes(StandardCharsets.UTF_8)).expect(202);
+      Awaitility.await()
+          .atMost(Duration.ofSeconds(30))
+          .until(() -> rest.get("/containers?deployment=shop").json().items().size() == 1);
+      first.kill();
+    }
+    List<Path> files = new ArrayList<>();
+    for (String part : List.of("containers", "snapshots", "network", "dispatch", "run")) {
+      files.addAll(find(node.directory.resolve(part), ".json"));
+    }
+    files.removeIf(file -> file.startsWith(node.directory.resolve("run/oci"))); // the tool's own
+    if (content.contains("version")) {
+      // networks of a later program are not touched: the agent does not start and says why
+      files.removeIf(file -> file.startsWith(node.directory.resolve("network")));
+    } else {
+      files.add(node.directory.resolve("images/index.json"));
+    }
+    for (Path file : files) {
+      Files.writeString(file, content);
+    }
+    assertThat(files).hasSizeGreaterThan(9);
+    try (ChildDaemon _ = ChildDaemon.start(node);
+        Rest rest = node.rest()) {
+      rest.get("/health/ready").expect(200);
+      assertThat(rest.get("/info").expect(200).json().at("damages").strings()).isNotEmpty();
+      List<Json> all = rest.get("/containers?all=true").expect(200).json().items();
+      assertThat(all).hasSizeGreaterThanOrEqualTo(3);
+      for (Json one : all) {
+        if (one.at("state").string().equals(Optional.of("unknown"))) {
+          rest.delete("/containers/" + one.at("id").string().orElseThrow() + "?force=true")
+              .expect(204);
+        }
+      }
+      rest.delete("/deployments/shop").expect(202);
+      Awaitility.await()
+          .atMost(Duration.ofSeconds(60))
+          .until(() -> rest.get("/deployments/shop").status() == 404);
+      assertThat(containers(rest)).isEmpty();
+      try (var left = Files.list(node.directory.resolve("containers"))) {
+        assertThat(left).isEmpty();
+      }
+      Node.loadImage(rest);
+      create(rest, "fresh", "");
+      rest.delete("/containers/fresh?force=true").expect(204);
+    }
+    assertThat(Files.readString(node.directory.resolve("daemon.log"))).doesNotContain("\tat ");
+  }
+
+  /** Files whose names end so, and directories of that name; mounted things are left out. */
+  private static List<Path> find(Path directory, String end) throws IOException {
+    var found = new ArrayList<Path>();
+    var mounts = Mounts.list().stream().map(Mounts.MountPoint::target).collect(Collectors.toSet());
+    Files.walkFileTree(
+        directory,
+        new SimpleFileVisitor<>() {
+          @Override
+          public FileVisitResult preVisitDirectory(Path path, BasicFileAttributes attributes) {
+            if (path.getFileName().toString().equals(end)) {
+              found.add(path);
+            }
+            boolean content = path.endsWith("upper") || path.endsWith("work");
+            return mounts.contains(path) || content
+                ? FileVisitResult.SKIP_SUBTREE
+                : FileVisitResult.CONTINUE;
+          }
+
+          @Override
+          public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) {
+            if (attributes.isRegularFile() && file.getFileName().toString().endsWith(end)) {
+              found.add(file);
+            }
+            return FileVisitResult.CONTINUE;
+          }
+        });
+    return found;
   }
 
   @Test

@@ -58,12 +58,13 @@ final class Addresses {
    *     how far they came
    */
   boolean release(PreparedNamespace slot) throws IOException {
-    if (slot.chain().size() != 1 || slot.network().isEmpty() || slot.ip().isEmpty()) {
+    if (slot.chain().size() > 1 || slot.network().isEmpty() || slot.ip().isEmpty()) {
       return false;
     }
     Path network = directory.resolve(slot.network().get());
-    if (!Path.of(slot.chain().getFirst().at("ipam").at("dataDir").string().orElse(""))
-        .equals(directory)) {
+    if (!slot.chain().isEmpty() // it is when its record was damaged and the address is all there is
+        && !Path.of(slot.chain().getFirst().at("ipam").at("dataDir").string().orElse(""))
+            .equals(directory)) {
       return false;
     }
     String ip = slot.ip().get().getHostAddress();

@@ -359,9 +359,11 @@ public final class Networks implements AutoCloseable {
     var known = new HashSet<String>();
     var connected = new HashSet<String>();
     for (PreparedNamespaceStore.Found one : found) {
-      PreparedNamespace slot = one.slot();
+      boolean bare =
+          one.phase() == PreparedNamespaceStore.Phase.HELD && one.slot().chain().isEmpty();
+      PreparedNamespace slot = bare ? addressed(one.slot()) : one.slot();
       known.add(slot.id());
-      if (!slot.chain().isEmpty()) {
+      if (!slot.chain().isEmpty() || slot.ip().isPresent()) {
         connected.add(slot.id());
       }
       if (one.phase() == PreparedNamespaceStore.Phase.HELD && Namespaces.alive(slot.netns())) {
@@ -382,6 +384,16 @@ public final class Networks implements AutoCloseable {
       addresses.release(stray);
     }
     sweepNamespaces(known);
+  }
+
+  /** With the address that it was given, which must not be given to another while it is used. */
+  private PreparedNamespace addressed(PreparedNamespace slot) throws IOException {
+    for (Addresses.Given given : addresses.given()) {
+      if (given.slot().equals(slot.id())) {
+        return slot.withAddress(given.network(), given.ip());
+      }
+    }
+    return slot;
   }
 
   private void sweepNamespaces(Set<String> known) throws IOException {

@@ -42,6 +42,13 @@ record PreparedNamespace(
     return new PreparedNamespace(id, network, netns, chain, result, ports);
   }
 
+  /** As far as the address itself tells. */
+  PreparedNamespace withAddress(String network, String ip) {
+    Json known =
+        Json.object().put("ips", List.of(Json.object().put("address", ip + "/32").build())).build();
+    return new PreparedNamespace(id, Optional.of(network), netns, chain, known, ports);
+  }
+
   PreparedNamespace withPorts(List<PortBinding> ports) {
     return new PreparedNamespace(id, network, netns, chain, result, ports);
   }

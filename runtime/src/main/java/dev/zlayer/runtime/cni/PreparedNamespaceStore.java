@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.NoSuchElementException;
 import java.util.Optional;
 
 /**
@@ -17,7 +18,10 @@ import java.util.Optional;
  * outlive the kernel, so neither need their records.
  */
 final class PreparedNamespaceStore {
-  /** Held ones are named by their container, all others by their id. */
+  /**
+   * Held ones are named by their container and their id, so that both are known when the content is
+   * damaged; all others by their id. Earlier versions named held ones by their container alone.
+   */
   enum Phase {
     MAKING("making"),
     READY("ready"),
@@ -31,10 +35,17 @@ final class PreparedNamespaceStore {
     }
   }
 
-  /** A slot on disk; {@code key} is the file's name without its end. */
-  record Found(Phase phase, String key, PreparedNamespace slot) {}
+  /**
+   * A slot on disk.
+   *
+   * @param key its container when it is held, otherwise its id
+   * @param damage why its record cannot be read
+   */
+  record Found(Phase phase, String key, PreparedNamespace slot, Optional<String> damage) {}
 
+  private static final System.Logger LOG = System.getLogger(PreparedNamespaceStore.class.getName());
   private static final String SUFFIX = ".json";
+  private static final String SEPARATOR = "@";
   private static final String TEMPORARY = ".tmp";
 
   private final Path directory;
@@ -75,12 +86,14 @@ final class PreparedNamespaceStore {
     if (!slot.ports().isEmpty()) {
       write(file(Phase.READY, slot.id()), slot);
     }
-    move(Phase.READY, slot.id(), Phase.HELD, name);
+    move(Phase.READY, slot.id(), Phase.HELD, name + SEPARATOR + slot.id());
   }
 
   /** From now on it is to be taken down, whatever happens to the agent. */
   void leave(Phase from, String key, PreparedNamespace slot) {
-    move(from, key, Phase.LEAVING, slot.id());
+    String name = key + SEPARATOR + slot.id();
+    boolean both = from == Phase.HELD && Files.exists(file(from, name));
+    move(from, both ? name : key, Phase.LEAVING, slot.id());
   }
 
   /** When nothing of it is left. */
@@ -95,8 +108,8 @@ final class PreparedNamespaceStore {
         for (Path file : files.sorted().toList()) {
           String name = file.getFileName().toString();
           if (name.endsWith(SUFFIX)) {
-            String key = name.substring(0, name.length() - SUFFIX.length());
-            read(file, key).ifPresent(slot -> found.add(new Found(phase, key, slot)));
+            read(phase, file, name.substring(0, name.length() - SUFFIX.length()))
+                .ifPresent(found::add);
           }
         }
       }
@@ -105,16 +118,28 @@ final class PreparedNamespaceStore {
   }
 
   /** Empty when it went on to another phase while we looked. */
-  private Optional<PreparedNamespace> read(Path file, String key) throws IOException {
-    Optional<PreparedNamespace> slot;
+  private Optional<Found> read(Phase phase, Path file, String name) throws IOException {
+    int at = phase == Phase.HELD ? name.lastIndexOf(SEPARATOR) : -1;
+    String key = at < 0 ? name : name.substring(0, at);
+    String id = name.substring(at + 1);
+    String damage = "it is not a record of ours";
     try {
-      slot = PreparedNamespace.parse(JsonText.parse(Files.readAllBytes(file)), file);
+      Optional<PreparedNamespace> slot =
+          PreparedNamespace.parse(JsonText.parse(Files.readAllBytes(file)), file);
+      if (slot.isPresent()) {
+        return Optional.of(new Found(phase, key, slot.get(), Optional.empty()));
+      }
     } catch (NoSuchFileException _) {
       return Optional.empty();
-    } catch (AgentException.InvalidSpec | IllegalArgumentException _) {
-      slot = Optional.empty(); // torn by a power failure, which also ended the namespace
+    } catch (AgentException.InvalidSpec | IllegalArgumentException | NoSuchElementException e) {
+      damage = String.valueOf(e.getMessage());
     }
-    return slot.or(() -> Optional.of(PreparedNamespace.bare(key, namespaces.resolve(key))));
+    LOG.log(
+        System.Logger.Level.ERROR,
+        "the record of a network namespace in %s is damaged: %s".formatted(file, damage));
+    return Optional.of(
+        new Found(
+            phase, key, PreparedNamespace.bare(id, namespaces.resolve(id)), Optional.of(damage)));
   }
 
   private void write(Path file, PreparedNamespace slot) {

@@ -13,16 +13,20 @@ import dev.zlayer.host.process.UserNamespace;
 import dev.zlayer.image.snapshot.Snapshot;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
+import dev.zlayer.json.StoredFormat;
 import dev.zlayer.runtime.lifecycle.ContainerState;
 import dev.zlayer.runtime.oci.config.BundleInput;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.NoSuchElementException;
 import java.util.Optional;
+import java.util.function.UnaryOperator;
 
 /**
  * All that a container with users of its own is given: its user namespace, its root file system and
@@ -33,6 +37,11 @@ import java.util.Optional;
  * owned by this one's users.
  */
 final class UserMounts {
+  /** Version 1 was the list alone. */
+  static final StoredFormat FORMAT =
+      StoredFormat.unmarked("the list of mounts", UnaryOperator.identity());
+
+  private static final String LIST = "mounts";
   private static final String ROOT = "root";
   private static final String USERS = "users";
   private static final String SHARED_MEMORY = "shm";
@@ -56,7 +65,7 @@ final class UserMounts {
   }
 
   /** One mount: where it is, of what, and whose the owners on the disk are. */
-  private record Entry(String name, Path source, boolean own) {
+  record Entry(String name, Path source, boolean own) {
     Json json() {
       return Json.object()
           .put("name", name)
@@ -131,8 +140,7 @@ final class UserMounts {
     for (Entry entry : entries) {
       makePlace(entry);
     }
-    Json list = Json.of(entries.stream().map(Entry::json).toList());
-    AtomicFile.writeRelaxed(state.directory().userMounts(), JsonText.bytes(list));
+    AtomicFile.writeRelaxed(state.directory().userMounts(), JsonText.bytes(json(entries)));
     return planned;
   }
 
@@ -234,9 +242,24 @@ final class UserMounts {
   }
 
   private List<Entry> entries() throws IOException {
-    return JsonText.parse(Files.readAllBytes(state.directory().userMounts())).items().stream()
-        .map(Entry::of)
-        .toList();
+    return read(state.directory().userMounts());
+  }
+
+  static Json json(List<Entry> entries) {
+    return FORMAT.begin().put(LIST, entries.stream().map(Entry::json).toList()).build();
+  }
+
+  static List<Entry> read(Path file) throws IOException {
+    try {
+      Json stored = JsonText.parse(Files.readAllBytes(file));
+      Json marked = stored instanceof Json.Arr ? Json.object().put(LIST, stored).build() : stored;
+      return FORMAT.upgrade(marked, file).at(LIST).items().stream().map(Entry::of).toList();
+    } catch (AgentException.InvalidSpec | InvalidPathException | NoSuchElementException e) {
+      throw new IOException(
+          "%s is damaged: %s; remove the container and create it again"
+              .formatted(file, e.getMessage()),
+          e);
+    }
   }
 
   private static boolean exists(Entry entry) {

@@ -66,7 +66,7 @@ public final class NetworkLeaks {
   /** The names of the containers that hold a slot. */
   public List<String> holders() throws IOException {
     return fileNames(config.attachments().resolve("held")).stream()
-        .map(name -> name.replaceFirst("\\.json$", ""))
+        .map(name -> name.replaceFirst("(@.*)?\\.json$", ""))
         .toList();
   }
 

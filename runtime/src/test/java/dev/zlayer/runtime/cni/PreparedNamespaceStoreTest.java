@@ -2,6 +2,7 @@ package dev.zlayer.runtime.cni;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.tuple;
 
 import dev.zlayer.container.ContainerDetails.PortBinding;
 import dev.zlayer.container.NetworkSpec.Protocol;
@@ -51,23 +52,59 @@ class PreparedNamespaceStoreTest {
   @Test
   void aSlotIsInOnePhaseAtATimeAndKeepsAllItsFacts() throws IOException {
     store.begin(slot);
-    assertThat(store.load()).containsExactly(new Found(Phase.MAKING, "id", slot));
+    assertThat(store.load()).containsExactly(found(Phase.MAKING, "id", slot));
 
     PreparedNamespace ready = slot.withResult(RESULT);
     store.ready(ready);
-    assertThat(store.load()).containsExactly(new Found(Phase.READY, "id", ready));
+    assertThat(store.load()).containsExactly(found(Phase.READY, "id", ready));
 
     PreparedNamespace mine =
         ready.withPorts(
             List.of(new PortBinding(InetAddress.ofLiteral("127.0.0.1"), 80, 81, Protocol.UDP)));
     store.hold(mine, "web.1");
-    assertThat(store.load()).containsExactly(new Found(Phase.HELD, "web.1", mine));
+    assertThat(store.load()).containsExactly(found(Phase.HELD, "web.1", mine));
 
     store.leave(Phase.HELD, "web.1", mine);
-    assertThat(store.load()).containsExactly(new Found(Phase.LEAVING, "id", mine));
+    assertThat(store.load()).containsExactly(found(Phase.LEAVING, "id", mine));
 
     store.forget(mine);
     assertThat(store.load()).isEmpty();
+  }
+
+  private static Found found(Phase phase, String key, PreparedNamespace slot) {
+    return new Found(phase, key, slot, Optional.empty());
+  }
+
+  @Test
+  void aHeldOneIsKnownByItsContainerAndItsIdWhateverItsRecordSays() throws IOException {
+    store.begin(slot);
+    store.ready(slot);
+    store.hold(slot, "web.1");
+    Path record = config.attachments().resolve("held/web.1@id.json");
+    for (String content : List.of("", "\0{{", "[]", "{\"id\":7}", "{\"version\":9}")) {
+      Files.writeString(record, content);
+      Found damaged = store.load().getFirst();
+      assertThat(damaged.key()).isEqualTo("web.1");
+      assertThat(damaged.slot())
+          .isEqualTo(PreparedNamespace.bare("id", config.namespaces().resolve("id")));
+      assertThat(damaged.damage()).isPresent();
+    }
+    store.leave(Phase.HELD, "web.1", store.load().getFirst().slot());
+    assertThat(store.load())
+        .extracting(Found::phase, Found::key)
+        .containsExactly(tuple(Phase.LEAVING, "id"));
+  }
+
+  @Test
+  void whatEarlierVersionsHeldIsFoundByItsContainerAlone() throws IOException {
+    store.begin(slot);
+    store.ready(slot);
+    Files.move(
+        config.attachments().resolve("ready/id.json"),
+        config.attachments().resolve("held/web.1.json"));
+    assertThat(store.load()).containsExactly(found(Phase.HELD, "web.1", slot));
+    store.leave(Phase.HELD, "web.1", slot);
+    assertThat(store.load()).containsExactly(found(Phase.LEAVING, "id", slot));
   }
 
   @Test
