@@ -26,6 +26,11 @@ public interface LogReader extends AutoCloseable {
     return false;
   }
 
+  /** Whether output before the first record is known to be missing; asked before it is read. */
+  default boolean incomplete() {
+    return false;
+  }
+
   @Override
   void close();
 }

@@ -228,15 +228,16 @@ public final class Agent implements AutoCloseable {
         parts.start(
             "the standalone containers",
             () -> StandaloneContainers.open(runtime, telling, clock, Pauses.REAL, supervisor, log));
-    ImageCollector _ =
+    DiskCollector _ =
         parts.start(
-            "the collector of images",
+            "the collector of images and logs",
             () ->
-                ImageCollector.start(
+                DiskCollector.start(
                     images.images(),
+                    new KeptLogs(jobs, runtime),
                     telling,
-                    new ImageCollector.Watermarks(config.imageGcHigh(), config.imageGcLow()),
-                    ImageCollector.diskOf(dirs.images()),
+                    new DiskCollector.Watermarks(config.imageGcHigh(), config.imageGcLow()),
+                    DiskCollector.diskOf(dirs.images()),
                     clock,
                     Pauses.REAL,
                     log));

@@ -3,6 +3,7 @@ package dev.zlayer.daemon;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.zlayer.host.http.HttpResponse;
+import dev.zlayer.host.http.WebSocket;
 import dev.zlayer.json.Json;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
@@ -107,6 +108,11 @@ class LogsIT {
         .noneMatch(line -> line.at("gap").bool().orElse(false));
     byte[] frames = rest.bytes(logs + "?format=frames");
     assertThat(frames[12] & 8).isEqualTo(8);
+    assertThat(rest.get(logs + "?format=raw").headers().first("Zlayer-Gap")).contains("true");
+    assertThat(rest.get(logs + "?format=raw&tail=2").headers().first("Zlayer-Gap")).isEmpty();
+    try (WebSocket socket = rest.socket(logs.replace("/logs", "/attach/ws?logs=true"))) {
+      assertThat(socket.receive().toString()).contains("gap");
+    }
     rest.delete("/deployments/much").expect(202);
     Awaitility.await()
         .atMost(Duration.ofSeconds(30))

@@ -2,10 +2,15 @@ package dev.zlayer.daemon;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.http.HttpResponse;
 import dev.zlayer.host.linux.Mounts;
 import dev.zlayer.json.Json;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
@@ -21,6 +26,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What {@code logs.destination: memory} promises: the disk never has the output. */
 @Timeout(90)
@@ -130,6 +137,45 @@ class MemoryLogsIT {
     }
   }
 
+  /** Who reads too slowly is never given what comes after a gap as if it were the next. */
+  @ParameterizedTest
+  @ValueSource(strings = {"", "&format=raw"})
+  void aSlowFollowerIsToldWhatItMissed(String format) throws Exception {
+    try (ChildDaemon _ = ChildDaemon.start(node);
+        Rest rest = node.rest()) {
+      Node.loadImage(rest);
+      up(rest, "until [ -e /go ]; do sleep 0.05; done; seq 1000000; exec sleep 1000", "");
+      String logs = logs(rest);
+      try (HttpResponse response = rest.open(logs + "?follow=true" + format);
+          var reader =
+              new BufferedReader(new InputStreamReader(response.body(), StandardCharsets.UTF_8))) {
+        rest.post(logs.replace("/logs", "/exec"), "{\"command\":[\"touch\",\"/go\"]}").expect(200);
+        Awaitility.await()
+            .atMost(Duration.ofSeconds(60))
+            .untilAsserted(
+                () -> assertThat(rest.get(logs + "?tail=1").text()).contains("\"1000000\""));
+        if (format.isEmpty()) {
+          String line = reader.readLine();
+          while (!line.contains("\"gap\":true")) {
+            line = reader.readLine();
+          }
+        } else {
+          int next = 1;
+          try {
+            for (String line = reader.readLine(); line != null; line = reader.readLine()) {
+              if (Integer.parseInt(line) != next++) {
+                throw new AssertionError("after " + (next - 2) + " came " + line);
+              }
+            }
+            throw new AssertionError("the answer ended as if it were whole");
+          } catch (IOException | AgentException _) {
+            assertThat(next).isGreaterThan(1);
+          }
+        }
+      }
+    }
+  }
+
   /** What is kept of replicas that failed would be on disk, so nothing is. */
   @Test
   void ofAReplicaThatFailedNoOutputIsKeptOnDisk() throws Exception {
@@ -169,7 +215,7 @@ class MemoryLogsIT {
 
           @Override
           public FileVisitResult visitFile(Path file, BasicFileAttributes attributes)
-              throws java.io.IOException {
+              throws IOException {
             if (attributes.isRegularFile()
                 && !mounts.contains(file)
                 && new String(Files.readAllBytes(file), StandardCharsets.ISO_8859_1)

@@ -31,7 +31,7 @@ class LayersTest {
           "dev.zlayer.cli.TrainingLoop",
           "dev.zlayer.cli.terminal.KeyboardLoop",
           "dev.zlayer.cli.terminal.OutputWatchLoop",
-          "dev.zlayer.daemon.ImageCollector",
+          "dev.zlayer.daemon.DiskCollector",
           "dev.zlayer.daemon.rest.stream.WebSocketStream",
           "dev.zlayer.host.file.DirectoryPollLoop",
           "dev.zlayer.host.file.DirectoryWatchLoop",

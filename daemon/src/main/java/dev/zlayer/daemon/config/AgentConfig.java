@@ -84,7 +84,9 @@ public record AgentConfig(
     @Doc("The directory of registries.json: mirrors, certificates, plain HTTP.")
         @Default("/etc/zlayer")
         String configDir,
-    @Doc("Remove unused images when the disk is fuller than this, in percent; 0 for never.")
+    @Doc(
+            "Remove unused images, then kept logs, when the disk is fuller than this, in percent; 0"
+                + " for never.")
         @Default("85")
         @Range(min = 0, max = 100)
         int imageGcHigh,

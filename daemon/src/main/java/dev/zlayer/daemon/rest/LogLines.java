@@ -23,6 +23,7 @@ import java.time.Instant;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 
 /** Output over the wire: which part is asked for, and how lines are written. */
@@ -38,6 +39,7 @@ final class LogLines {
       @Doc("True when output before it is missing, or may be, since the log was rotated.")
           Optional<Boolean> gap) {}
 
+  private static final String GAP_HEADER = "Zlayer-Gap";
   private static final int BUFFER = 64 << 10;
   private static final int STDERR = 1;
   private static final int PARTIAL = 2;
@@ -56,8 +58,10 @@ final class LogLines {
         .withFlag("stderr", "Include standard error (default: true).")
         .with(
             "format",
-            "raw for the bytes alone; frames for binary records: seconds (8 bytes), nanoseconds"
-                + " (4), flags (1: stderr 1, partial 2, problem 4, gap 8), length (4), content.")
+            "raw for the bytes alone, with the header Zlayer-Gap: true when output before them is"
+                + " missing, and broken off where later output is; frames for binary records:"
+                + " seconds (8 bytes), nanoseconds (4), flags (1: stderr 1, partial 2, problem 4,"
+                + " gap 8), length (4), content.")
         .streams(Line.class, "Lines, long or unfinished ones in parts.");
   }
 
@@ -76,22 +80,11 @@ final class LogLines {
       ApiRequest call, Supplier<Redaction> redaction, Supplier<LogReader> open) {
     var reader = new RedactingLogReader(open.get(), redaction);
     if (call.query("format").filter("raw"::equals).isPresent()) {
+      boolean incomplete = reader.incomplete();
       return new ApiResponse.Bytes(
           "application/octet-stream",
-          Map.of(),
-          out -> {
-            var buffered = new BufferedOutputStream(out, BUFFER);
-            pass(
-                reader,
-                buffered::flush,
-                line -> {
-                  buffered.write(line.bytes());
-                  if (!line.partial()) {
-                    buffered.write('\n');
-                  }
-                });
-            buffered.flush();
-          });
+          incomplete ? Map.of(GAP_HEADER, "true") : Map.of(),
+          out -> raw(reader, incomplete, out));
     }
     if (call.query("format").filter("frames"::equals).isPresent()) {
       return new ApiResponse.Bytes(
@@ -102,6 +95,30 @@ final class LogLines {
           out.flush();
           pass(reader, out::flush, line -> out.add(json(line, reader.gap())));
         });
+  }
+
+  /**
+   * Bytes have no place for a mark. What is missing before them is said by a header; what is lost
+   * later, since the caller reads too slowly, breaks the answer off.
+   */
+  private static void raw(LogReader reader, boolean incomplete, OutputStream to)
+      throws IOException, InterruptedException {
+    var out = new BufferedOutputStream(to, BUFFER);
+    var announced = new AtomicBoolean(incomplete);
+    pass(
+        reader,
+        out::flush,
+        line -> {
+          if (reader.gap() && !announced.getAndSet(false)) {
+            out.flush();
+            throw new IOException("output was dropped by log rotation before it was read");
+          }
+          out.write(line.bytes());
+          if (!line.partial()) {
+            out.write('\n');
+          }
+        });
+    out.flush();
   }
 
   /** For callers that want every byte fast; what fails on the way is the last frame. */

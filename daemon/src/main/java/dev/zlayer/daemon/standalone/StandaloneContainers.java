@@ -289,6 +289,11 @@ public final class StandaloneContainers implements AutoCloseable {
       }
 
       @Override
+      public boolean incomplete() {
+        return reader.incomplete();
+      }
+
+      @Override
       public void close() {
         reader.close();
         if (open.getAndSet(false)) {

@@ -83,6 +83,11 @@ public final class RedactingLogReader implements LogReader {
   }
 
   @Override
+  public boolean incomplete() {
+    return source.incomplete();
+  }
+
+  @Override
   public void close() {
     source.close();
   }

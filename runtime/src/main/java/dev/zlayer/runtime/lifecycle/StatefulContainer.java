@@ -8,7 +8,9 @@ import dev.zlayer.container.Outcome;
 import dev.zlayer.container.WaitCondition;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Container;
+import dev.zlayer.port.LogPruning;
 import dev.zlayer.task.Deadline;
+import java.io.IOException;
 import java.net.InetAddress;
 import java.nio.file.Path;
 import java.util.List;
@@ -17,7 +19,7 @@ import java.util.OptionalLong;
 
 /** The part of a handle that only looks at the cell; see {@link Container}. */
 public abstract class StatefulContainer<R extends Record & LifecycleRecord<R>>
-    implements Container {
+    implements Container, LogPruning {
   private final String runtime;
   private final RecordedState<R> state;
 
@@ -104,6 +106,19 @@ public abstract class StatefulContainer<R extends Record & LifecycleRecord<R>>
   public List<ContainerDetails.PortBinding> ports() {
     requirePresent();
     return List.of();
+  }
+
+  @Override
+  public final long pruneLogs() {
+    if (spec().logs().inMemory()) {
+      return 0;
+    }
+    try {
+      return state.logs().prune();
+    } catch (IOException e) {
+      throw new AgentException.Internal(
+          "old logs of %s cannot be removed: %s".formatted(id(), e.getMessage()), e);
+    }
   }
 
   protected final void requirePresent() {

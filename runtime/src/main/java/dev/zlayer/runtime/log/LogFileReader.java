@@ -61,6 +61,7 @@ public final class LogFileReader implements LogReader {
   private boolean gapAhead;
 
   private boolean gap;
+  private boolean incomplete;
   private boolean finished;
   private volatile boolean closed;
 
@@ -134,6 +135,11 @@ public final class LogFileReader implements LogReader {
   @Override
   public boolean gap() {
     return gap;
+  }
+
+  @Override
+  public boolean incomplete() {
+    return incomplete;
   }
 
   @Override
@@ -310,6 +316,7 @@ public final class LogFileReader implements LogReader {
       from = begin.values().stream().reduce(to, (a, b) -> b.before(a) ? b : a);
     }
     gapAhead = !all.isEmpty() && all.getFirst().afterGap() && from.equals(search.start());
+    incomplete = gapAhead;
     begin(from);
   }
 

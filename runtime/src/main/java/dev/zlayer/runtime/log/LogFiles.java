@@ -143,6 +143,25 @@ public final class LogFiles {
     trim(generations, key.get());
   }
 
+  /** Deletes what was rotated, whatever its size and age; returns how many bytes that were. */
+  public long prune() throws IOException {
+    Optional<Object> key = key(current());
+    List<Generation> generations = generations();
+    if (key.isEmpty()
+        || generations.stream().noneMatch(generation -> generation.key().equals(key.get()))) {
+      return 0; // which of them is written now is not known
+    }
+    long freed = 0;
+    for (Generation generation : generations) {
+      if (generation.key().equals(key.get())) {
+        break;
+      }
+      Files.deleteIfExists(generation.path());
+      freed += generation.size();
+    }
+    return freed;
+  }
+
   /** The query without output that is too old to be kept. */
   LogQuery retained(LogQuery query, Instant now) {
     Optional<Instant> oldest = spec.retention().map(now::minus);

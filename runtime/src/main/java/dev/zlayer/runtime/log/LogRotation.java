@@ -5,6 +5,7 @@ import dev.zlayer.host.file.DirectoryWatchLoop;
 import dev.zlayer.task.KeyedLock;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardWatchEventKinds;
 import java.util.List;
@@ -43,6 +44,8 @@ public final class LogRotation implements AutoCloseable {
   private void settle(LogFiles files) {
     try (var _ = locks.lock(files.directory())) {
       files.settle();
+    } catch (NoSuchFileException _) {
+      // the container is being removed, or it rotated once more and we are called again
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt(); // what is not settled now is at the next start
     } catch (IOException e) {

@@ -84,6 +84,7 @@ public final class Interaction {
           }
           case Channel.Frame.Word(Json word) -> {
             word.at("discarded").integer().ifPresent(this::discarded);
+            word.at("gap").bool().filter(gap -> gap).ifPresent(_ -> gap());
             Optional<End> end = end(word);
             if (end.isPresent()) {
               return end.get();
@@ -106,6 +107,12 @@ public final class Interaction {
             "zlayer: %d bytes of output were read too slowly and are not shown; read them with"
                 + " 'zlayer logs'%n",
             bytes);
+  }
+
+  private void gap() {
+    session
+        .err()
+        .println("zlayer: output before this point is missing or may be: the log was rotated");
   }
 
   private static Optional<End> end(Json word) {

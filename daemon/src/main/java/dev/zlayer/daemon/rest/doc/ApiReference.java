@@ -39,7 +39,8 @@ public final class ApiReference {
       input, 1 output, 2 errors. Text frames are JSON: `{"resize":{"columns":80,"rows":24}}`,
       `{"signal":"INT"}` (attach only) and `{"close_stdin":true}` to the agent; `{"exit":{"code":0}}` or
       `{"error":{...}}` from it, and `{"discarded":4096}` when so many bytes of an attached container's output
-      were read too slowly (over 4 MiB behind; the log has them, and `attach/ws?logs=true` reads it). Leaving ends a process of `exec` and leaves one of `attach` running.
+      were read too slowly (over 4 MiB behind; the log has them, and `attach/ws?logs=true` reads it);
+      with `logs=true` `{"gap":true}` before output where rotation of the log dropped some. Leaving ends a process of `exec` and leaves one of `attach` running.
 
       """;
 

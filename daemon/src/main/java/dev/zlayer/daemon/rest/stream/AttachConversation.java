@@ -72,6 +72,9 @@ final class AttachConversation implements Conversation {
       throws IOException, InterruptedException {
     for (var line = reader.next(); line.isPresent(); line = reader.next()) {
       LogRecord record = line.get();
+      if (reader.gap()) {
+        ear.gap();
+      }
       byte stream =
           record.stream() == LogRecord.Stream.STDOUT
               ? WebSocketStream.STDOUT

@@ -14,6 +14,9 @@ interface Conversation extends AutoCloseable {
 
     /** So many bytes of output were discarded since they were not read in time. */
     default void discarded(long bytes) throws IOException, InterruptedException {}
+
+    /** Output before what comes next is missing, or may be, since the log was rotated. */
+    default void gap() throws IOException, InterruptedException {}
   }
 
   /** Sends all output, from several threads if need be; returns when there is no more. */

@@ -82,6 +82,11 @@ public final class WebSocketStream implements Session.Listener, AutoCloseable {
             public void discarded(long bytes) throws IOException, InterruptedException {
               say(session, Json.object().put("discarded", bytes).build());
             }
+
+            @Override
+            public void gap() throws IOException, InterruptedException {
+              say(session, Json.object().put("gap", true).build());
+            }
           });
       ExitStatus exit = opened.await();
       var facts = Json.object().put("reason", exit.text());

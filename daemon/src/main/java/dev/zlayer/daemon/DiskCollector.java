@@ -14,15 +14,18 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Map;
+import java.util.function.BooleanSupplier;
 import java.util.function.IntSupplier;
 
 /**
- * Removes unused images when the disk is fuller than the high watermark, until it is below the low
- * one. Says so by an event before it begins, and by another with what came of it.
+ * Removes unused images, and then kept logs, when the disk is fuller than the high watermark, until
+ * it is below the low one. Says so by an event before it begins with either, and by another with
+ * what came of it.
  */
-final class ImageCollector implements AutoCloseable {
+final class DiskCollector implements AutoCloseable {
   /** Percent of the disk; a high watermark of 0 means never. */
   record Watermarks(int high, int low) {
     Watermarks {
@@ -33,8 +36,17 @@ final class ImageCollector implements AutoCloseable {
     }
   }
 
+  /** What can remove kept logs. */
+  @FunctionalInterface
+  interface Logs {
+    /** Removes what ended before a time until there is enough space; returns the bytes. */
+    long reclaim(Instant before, BooleanSupplier enough);
+  }
+
   static final String STARTED = "images.gc_started";
   static final String FINISHED = "images.gc_finished";
+  static final String LOGS_STARTED = "logs.gc_started";
+  static final String LOGS_FINISHED = "logs.gc_finished";
 
   private static final Duration BETWEEN = Duration.ofMinutes(1);
 
@@ -45,14 +57,16 @@ final class ImageCollector implements AutoCloseable {
   private static final Duration IDLE = Duration.ofMinutes(10);
 
   private final LocalImages images;
+  private final Logs logs;
   private final StateStore store;
   private final Watermarks watermarks;
   private final IntSupplier usedPercent;
   private final InstantSource clock;
   private final Thread thread;
 
-  private ImageCollector(
+  private DiskCollector(
       LocalImages images,
+      Logs logs,
       StateStore store,
       Watermarks watermarks,
       IntSupplier usedPercent,
@@ -60,22 +74,24 @@ final class ImageCollector implements AutoCloseable {
       Pauses pauses,
       Log log) {
     this.images = images;
+    this.logs = logs;
     this.store = store;
     this.watermarks = watermarks;
     this.usedPercent = usedPercent;
     this.clock = clock;
-    this.thread = Thread.ofVirtual().name("image-gc").unstarted(() -> run(pauses, log));
+    this.thread = Thread.ofVirtual().name("disk-gc").unstarted(() -> run(pauses, log));
   }
 
-  static ImageCollector start(
+  static DiskCollector start(
       LocalImages images,
+      Logs logs,
       StateStore store,
       Watermarks watermarks,
       IntSupplier usedPercent,
       InstantSource clock,
       Pauses pauses,
       Log log) {
-    var loop = new ImageCollector(images, store, watermarks, usedPercent, clock, pauses, log);
+    var loop = new DiskCollector(images, logs, store, watermarks, usedPercent, clock, pauses, log);
     if (watermarks.high() > 0) {
       loop.thread.start();
     }
@@ -105,7 +121,7 @@ final class ImageCollector implements AutoCloseable {
         try {
           useless = check();
         } catch (AgentException e) {
-          log.error("unused images could not be removed", e, Map.of());
+          log.error("unused images or kept logs could not be removed", e, Map.of());
         }
         pauses.pause(useless ? AFTER_NOTHING : BETWEEN);
       }
@@ -120,26 +136,48 @@ final class ImageCollector implements AutoCloseable {
     if (used < watermarks.high()) {
       return false;
     }
-    tell(
-        STARTED,
-        Json.object()
-            .put("used_percent", used)
-            .put("high_percent", watermarks.high())
-            .put("low_percent", watermarks.low()));
-    ImageRemoval removal =
-        images.reclaim(
-            clock.instant().minus(IDLE), () -> usedPercent.getAsInt() <= watermarks.low());
+    tell(STARTED, "images", watermarksAt(used));
+    ImageRemoval removal = images.reclaim(clock.instant().minus(IDLE), this::enough);
     tell(
         FINISHED,
+        "images",
         Json.object()
             .put("used_percent", usedPercent.getAsInt())
             .put("removed", removal.untagged())
             .put("reclaimed_bytes", removal.reclaimedBytes()));
-    return removal.reclaimedBytes() == 0;
+    return removal.reclaimedBytes() + logs() == 0;
   }
 
-  private void tell(String kind, Json.Builder detail) {
-    store.commit(Change.of(new Event(clock.instant(), kind, "images", detail.build())));
+  /** The bytes of output that were removed, since images were not enough. */
+  private long logs() {
+    int used = usedPercent.getAsInt();
+    if (used <= watermarks.low()) {
+      return 0;
+    }
+    tell(LOGS_STARTED, "logs", watermarksAt(used));
+    long reclaimed = logs.reclaim(clock.instant().minus(IDLE), this::enough);
+    tell(
+        LOGS_FINISHED,
+        "logs",
+        Json.object()
+            .put("used_percent", usedPercent.getAsInt())
+            .put("reclaimed_bytes", reclaimed));
+    return reclaimed;
+  }
+
+  private boolean enough() {
+    return usedPercent.getAsInt() <= watermarks.low();
+  }
+
+  private Json.Builder watermarksAt(int used) {
+    return Json.object()
+        .put("used_percent", used)
+        .put("high_percent", watermarks.high())
+        .put("low_percent", watermarks.low());
+  }
+
+  private void tell(String kind, String subject, Json.Builder detail) {
+    store.commit(Change.of(new Event(clock.instant(), kind, subject, detail.build())));
   }
 
   @Override
