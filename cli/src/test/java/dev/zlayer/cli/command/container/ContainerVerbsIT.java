@@ -255,12 +255,18 @@ class ContainerVerbsIT {
     ok("run", "-d", "--name", "clean", "bb:1", "sh", "-c", look + "; sleep 300");
     Awaitility.await().until(() -> ok("logs", "clean").contains("end"));
 
-    for (String seen : List.of(ok("logs", "clean"), ok("exec", "clean", "sh", "-c", look))) {
+    String first = ok("logs", "clean");
+    String further = ok("exec", "clean", "sh", "-c", look);
+    for (String seen : List.of(first, further)) {
       assertThat(seen)
           .doesNotContain("ZLAYER_")
           .containsPattern("(?m)^fds 0 1 2 3$")
-          .contains("oom 0\n", "files 1024 %d\n".formatted(mostFiles(agent)));
+          .contains("oom 0\n");
     }
+    long most = mostFiles(agent);
+    assertThat(first).contains("files 1024 %d\n".formatted(most));
+    // runc exec before 1.1.13 sets the limits while Go starts, which may raise the soft one
+    assertThat(further).containsPattern("files (1024|%1$d) %1$d\n".formatted(most));
     List<ProcessHandle> monitors =
         ProcessHandle.allProcesses()
             .filter(process -> process.info().command().orElse("").endsWith("/conmon"))
