@@ -10,6 +10,9 @@ import java.util.Set;
 
 /** Finds processes by a variable in the environment they were started with. */
 public final class Environments {
+  /** Processes that this agent starts have less; those of containers have what they like. */
+  private static final int LARGEST = 64 << 10;
+
   private Environments() {}
 
   /** Processes in whose environment the variable has one of the values. */
@@ -21,12 +24,18 @@ public final class Environments {
 
   private static boolean matches(long pid, String start, Set<String> values) {
     try {
-      byte[] environment = Files.readAllBytes(Path.of("/proc", Long.toString(pid), "environ"));
+      byte[] environment = read(Path.of("/proc", Long.toString(pid), "environ"));
       return Arrays.stream(new String(environment, StandardCharsets.UTF_8).split("\0", -1))
           .anyMatch(
               entry -> entry.startsWith(start) && values.contains(entry.substring(start.length())));
     } catch (IOException _) {
       return false; // it ended, or is not ours to look into
+    }
+  }
+
+  private static byte[] read(Path file) throws IOException {
+    try (var in = Files.newInputStream(file)) {
+      return in.readNBytes(LARGEST);
     }
   }
 }

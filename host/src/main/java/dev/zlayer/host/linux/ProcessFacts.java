@@ -27,6 +27,9 @@ public record ProcessFacts(
   /** The unit of times under /proc is fixed to this on all machines we know. */
   private static final int TICKS_PER_SECOND = 100;
 
+  /** Of a command line: thousands of processes with long ones must not exhaust the memory. */
+  static final int SHOWN_BYTES = 4096;
+
   /** Empty when there is no such process. */
   public static Optional<ProcessFacts> find(long pid) throws IOException {
     Path directory = Path.of("/proc", Long.toString(pid));
@@ -35,13 +38,20 @@ public record ProcessFacts(
           parse(
               Files.readString(directory.resolve("stat"), StandardCharsets.ISO_8859_1),
               Files.readAllLines(directory.resolve("status"), StandardCharsets.ISO_8859_1),
-              Files.readAllBytes(directory.resolve("cmdline")),
+              arguments(directory),
               bootTime()));
     } catch (IOException e) {
       if (!Files.exists(directory)) {
         return Optional.empty();
       }
       throw e;
+    }
+  }
+
+  /** One byte more than is shown, however long a process of a container has made them. */
+  private static byte[] arguments(Path directory) throws IOException {
+    try (var in = Files.newInputStream(directory.resolve("cmdline"))) {
+      return in.readNBytes(SHOWN_BYTES + 1);
     }
   }
 
@@ -68,7 +78,12 @@ public record ProcessFacts(
   }
 
   private static String command(String name, byte[] arguments) {
-    String text = new String(arguments, StandardCharsets.UTF_8).replace('\0', ' ').strip();
-    return text.isEmpty() ? "[" + name + "]" : text;
+    int length = Math.min(arguments.length, SHOWN_BYTES);
+    String text =
+        new String(arguments, 0, length, StandardCharsets.UTF_8).replace('\0', ' ').strip();
+    if (text.isEmpty()) {
+      return "[" + name + "]";
+    }
+    return length < arguments.length ? text + "..." : text;
   }
 }

@@ -34,6 +34,20 @@ class ProcessFactsTest {
   }
 
   @Test
+  void aLongCommandLineIsCut() throws Exception {
+    Process process =
+        new ProcessBuilder("sh", "-c", "read x", "y".repeat(100_000), "z".repeat(100_000)).start();
+    try {
+      assertThat(ProcessFacts.find(process.pid()).orElseThrow().command())
+          .startsWith("sh -c read x yyy")
+          .endsWith("yyy...")
+          .hasSize(ProcessFacts.SHOWN_BYTES + 3);
+    } finally {
+      process.destroyForcibly().waitFor();
+    }
+  }
+
+  @Test
   void knowsThisProcessAndNoOther() throws Exception {
     long pid = ProcessHandle.current().pid();
     ProcessFacts facts = ProcessFacts.find(pid).orElseThrow();

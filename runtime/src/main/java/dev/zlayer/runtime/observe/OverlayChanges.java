@@ -1,6 +1,7 @@
 package dev.zlayer.runtime.observe;
 
 import dev.zlayer.container.FileChange;
+import dev.zlayer.error.AgentException;
 import dev.zlayer.host.linux.ErrnoException;
 import dev.zlayer.host.linux.FileKind;
 import dev.zlayer.host.linux.FileStat;
@@ -25,9 +26,16 @@ import java.util.Set;
 public final class OverlayChanges implements AutoCloseable {
   private static final String OPAQUE = "trusted.overlay.opaque";
 
+  /** A list is made as a whole, and it is the container that decides how long it gets. */
+  private static final long LARGEST = 16L << 20;
+
+  /** What an entry takes beside its name. */
+  private static final int ENTRY = 100;
+
   private final RootedDirectory upper;
   private final List<RootedDirectory> lowers = new ArrayList<>();
   private final List<FileChange> changes = new ArrayList<>();
+  private long size;
 
   private OverlayChanges(RootedDirectory upper) {
     this.upper = upper;
@@ -120,12 +128,12 @@ public final class OverlayChanges implements AutoCloseable {
   /** A directory was deleted and made anew: what it had and has not any more is deleted. */
   private void hidden(String path, OpenDirectory anew) throws IOException, InterruptedException {
     Set<String> present = new HashSet<>();
-    anew.visit(present::add);
+    anew.visit(name -> present.add(counted(name)));
     Set<String> gone = new HashSet<>();
     for (RootedDirectory lower : lowers) {
       Optional<OpenDirectory> directory = find(lower, path);
       if (directory.isPresent()) {
-        directory.get().visit(gone::add);
+        directory.get().visit(name -> gone.add(counted(name)));
       }
     }
     for (String name : gone) {
@@ -199,6 +207,16 @@ public final class OverlayChanges implements AutoCloseable {
   }
 
   private void add(String path, FileChange.Kind kind) {
-    changes.add(new FileChange("/" + InnerPath.readable(path), kind));
+    changes.add(new FileChange("/" + InnerPath.readable(counted(path)), kind));
+  }
+
+  private String counted(String name) {
+    size += name.length() + ENTRY;
+    if (size > LARGEST) {
+      throw new AgentException.Unsupported(
+          "changes: %d and more paths are too many to list; list them inside with 'zlayer exec'"
+              .formatted(changes.size()));
+    }
+    return name;
   }
 }

@@ -4,8 +4,10 @@ import static dev.zlayer.container.FileChange.Kind.ADDED;
 import static dev.zlayer.container.FileChange.Kind.DELETED;
 import static dev.zlayer.container.FileChange.Kind.MODIFIED;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.zlayer.container.FileChange;
+import dev.zlayer.error.AgentException;
 import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.Processes;
 import dev.zlayer.task.Deadline;
@@ -66,6 +68,18 @@ class OverlayChangesIT {
     assertThat(changes())
         .hasSize(1501)
         .contains(new FileChange("/kept" + "/d".repeat(1500), ADDED));
+  }
+
+  @Test
+  void aListThatWouldFillTheMemoryIsRefused() throws Exception {
+    String name = "d".repeat(200);
+    sh(
+        "cd merged/kept; i=0; while [ $i -lt 19 ]; do mkdir %1$s; cd %1$s; i=$((i + 1)); done;"
+                .formatted(name)
+            + " while [ $i -lt 5000 ]; do : >$i; i=$((i + 1)); done");
+    assertThatThrownBy(this::changes)
+        .isInstanceOf(AgentException.Unsupported.class)
+        .hasMessageContaining("too many to list");
   }
 
   @Test

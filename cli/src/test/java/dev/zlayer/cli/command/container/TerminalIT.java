@@ -163,6 +163,29 @@ class TerminalIT {
   }
 
   @Test
+  void logsOnATerminalAreEscapedUnlessTheyAreAskedForRaw() throws Exception {
+    String evil = "\033[31mred\033[0m \033[2Jwiped \033]0;title\007 \u009b2J";
+    String written = "\\033[31mred\\033[0m \\033[2Jwiped \\033]0;title\\007 \\302\\2332J\\n";
+    daemon.ok("run", "--name", "evil", "--network", "none", "bb:1", "printf", written);
+    try {
+      try (var person = at("logs", "evil")) {
+        assertThat(person.exitCode()).as(person.screen()).isZero();
+        person.awaitText("title");
+        assertThat(person.screen())
+            .contains("\033[31mred\033[0m", "\\x1b[2Jwiped", "\\x1b]0;title\\x07")
+            .doesNotContain("\033[2J", "\033]", "\007", "\u009b");
+      }
+      try (var person = at("logs", "--raw", "evil")) {
+        assertThat(person.exitCode()).as(person.screen()).isZero();
+        person.awaitText("\033[2Jwiped");
+      }
+      assertThat(daemon.ok("logs", "evil")).isEqualTo(evil + "\n"); // a pipe gets all as it is
+    } finally {
+      daemon.ok("rm", "-f", "evil");
+    }
+  }
+
+  @Test
   void aFirstProcessThatHeedsNoInterruptIsToldHowToEnd() throws Exception {
     try (var person =
         at(
