@@ -12,6 +12,8 @@ import dev.zlayer.container.Mount;
 import dev.zlayer.container.NetworkSpec;
 import dev.zlayer.container.ProcessSpec;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
 import dev.zlayer.oci.ImageRef;
 import dev.zlayer.port.Archivable;
 import dev.zlayer.port.Container;
@@ -25,7 +27,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -302,6 +306,30 @@ class EscapesIT extends OnStage {
       assertThatThrownBy(() -> fixture.run(spec.withProcess(spec.process().withUser(user))))
           .as(user)
           .isInstanceOf(AgentException.InvalidSpec.class);
+    }
+  }
+
+  /** CRI-O 2024: annotations that the OCI runtime takes for its own settings. */
+  @Test
+  void labelsAreNoSettingsOfTheOciRuntime() throws Exception {
+    Map<String, String> settings =
+        Map.of(
+            "run.oci.handler", "no-such-handler",
+            "run.oci.seccomp.receiver", "/no/such/socket",
+            "org.systemd.property.TasksMax", "1",
+            "org.criu.config", "/no/such/file");
+    var labels = new HashMap<>(settings);
+    labels.put("org.example.team", "blue");
+    Container container = running(RuntimeFixture.spec("sleep", "60").withLabels(labels));
+    try (var files = Files.walk(fixture.dirs.container(container.id().runtimeName()).path())) {
+      Path config = files.filter(file -> file.endsWith("config.json")).findFirst().orElseThrow();
+      Json annotations = JsonText.parse(Files.readAllBytes(config)).at("annotations");
+      assertThat(annotations.members().keySet())
+          .contains("org.example.team")
+          .doesNotContainAnyElementsOf(settings.keySet());
+      assertThat(container.inspect().spec().labels()).containsAllEntriesOf(settings);
+    } finally {
+      container.remove(true);
     }
   }
 

@@ -18,6 +18,10 @@ public final class BundleConfig {
   private static final List<String> HOOK_ENVIRONMENT =
       List.of("PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
 
+  /** Annotations that crun, runc and CRIU read: handlers, hooks, filters, properties of units. */
+  private static final List<String> RUNTIME_SETTINGS =
+      List.of("run.oci.", "org.systemd.property.", "org.criu.");
+
   private BundleConfig() {}
 
   /** A terminal's size in the words of OCI. */
@@ -39,11 +43,21 @@ public final class BundleConfig {
     config.put("hostname", input.hostname());
     config.put("mounts", MountsSection.of(input));
     config.put("linux", LinuxSection.of(input));
-    config.put("annotations", new TreeMap<>(input.spec().labels()));
+    config.put("annotations", annotations(input.spec().labels()));
     if (!input.extra().hooks().isEmpty()) {
       config.put("hooks", hooks(input.extra().hooks()));
     }
     return config.build();
+  }
+
+  /**
+   * Labels say something about a container and change nothing of it, so those that an OCI runtime
+   * would take for its own settings stay labels of the agent.
+   */
+  private static Map<String, String> annotations(Map<String, String> labels) {
+    var annotations = new TreeMap<>(labels);
+    annotations.keySet().removeIf(name -> RUNTIME_SETTINGS.stream().anyMatch(name::startsWith));
+    return annotations;
   }
 
   /**
