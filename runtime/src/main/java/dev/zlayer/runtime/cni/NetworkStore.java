@@ -123,7 +123,7 @@ final class NetworkStore {
                 new AgentException.Network(
                     "no range is free for network '%s': all of %s is used by networks or routes;"
                             .formatted(name, range)
-                        + " remove a network or configure another range"));
+                        + " remove a deployment or network, or set network_range to a larger one"));
   }
 
   private Path file(String name) {
