@@ -10,16 +10,15 @@ import java.net.DatagramSocket;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 
 /**
- * Asks the daemon's name server for the address of a service, as a container of its deployment
- * would: from an address of its network.
+ * Asks the daemon's name server for the address of a container, from an address of the default
+ * network, as another container there would.
  */
 public final class NameQuestion implements AutoCloseable {
-  private static final String DEPLOYMENT = "names";
+  private static final String CONTAINER = "names";
   private static final int LIMIT_MILLIS = 10_000;
   private static final int LARGEST = 1_500;
   private static final int FOUND = 0;
@@ -35,46 +34,40 @@ public final class NameQuestion implements AutoCloseable {
     this.question = question;
   }
 
-  /** Deploys a service that has an address. */
-  public static NameQuestion open(
-      ZlayerDaemon daemon, Path directory, String image, String controlGroup) throws Exception {
-    Path file =
-        Files.writeString(
-            directory,
-            """
-            version: v1
-            deployment: %s
-            services:
-              web:
-                image: {name: "%s"}
-                command: {args: [/bin/sleep, "3600"]}
-                cgroup_parent: %s
-            """
-                .formatted(DEPLOYMENT, image, controlGroup));
-    daemon.run("up", file.toString(), "--wait", "60s", "-q");
+  /** Starts a container that has an address. */
+  public static NameQuestion open(ZlayerDaemon daemon, String image, String controlGroup)
+      throws IOException, InterruptedException {
+    daemon.run(
+        "run",
+        "-d",
+        "--name",
+        CONTAINER,
+        "--cgroup-parent",
+        controlGroup,
+        image,
+        "/bin/sleep",
+        "3600");
     InetAddress own =
         JsonText.parse(daemon.ask("GET", "/networks", Json.Null.INSTANCE)).items().stream()
-            .filter(network -> network.at("name").string().orElse("").endsWith(DEPLOYMENT))
+            .filter(network -> network.at("name").string().equals(Optional.of("default")))
             .map(network -> InetAddress.ofLiteral(network.at("gateway").string().orElseThrow()))
             .findFirst()
             .orElseThrow();
     var socket = new DatagramSocket(new InetSocketAddress(own, 0));
     socket.setSoTimeout(LIMIT_MILLIS);
     socket.connect(new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), daemon.namePort()));
-    return new NameQuestion(daemon, socket, question("web", DEPLOYMENT, "zlayer", "internal"));
+    return new NameQuestion(daemon, socket, question(CONTAINER));
   }
 
   /** One question for an address, as RFC 1035 has it. */
-  private static byte[] question(String... labels) throws IOException {
+  private static byte[] question(String name) throws IOException {
     var bytes = new ByteArrayOutputStream();
     var out = new DataOutputStream(bytes);
     for (int word : List.of(0, 0x0100, 1, 0, 0, 0)) {
       out.writeShort(word);
     }
-    for (String label : labels) {
-      out.writeByte(label.length());
-      out.write(label.getBytes(StandardCharsets.US_ASCII));
-    }
+    out.writeByte(name.length());
+    out.write(name.getBytes(StandardCharsets.US_ASCII));
     out.writeByte(0);
     out.writeShort(1);
     out.writeShort(1);
@@ -99,6 +92,6 @@ public final class NameQuestion implements AutoCloseable {
   @Override
   public void close() throws InterruptedException {
     socket.close();
-    daemon.run("down", DEPLOYMENT, "--wait", "60s", "-q");
+    daemon.run("rm", "-f", CONTAINER);
   }
 }

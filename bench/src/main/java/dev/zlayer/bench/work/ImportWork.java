@@ -47,12 +47,14 @@ public final class ImportWork implements Work {
     try (var names =
         NameQuestion.open(
             daemon,
-            arena.directory("names.zlayer.yml"),
             arena.gallery().busybox().canonical(),
             arena.options().controlGroup() + "/names")) {
       ask(daemon, names, () -> false); // warms both
       Answers idle = ask(daemon, names, () -> false);
       Answers busy = whileImporting(daemon, names, archives);
+      for (int number = 0; number < ARCHIVES; number++) {
+        daemon.run("image", "rm", "-f", name(number));
+      }
       String meanwhile = " while %d archives of %d files are imported".formatted(ARCHIVES, files);
       boolean judged = files == FILES;
       return List.of(
@@ -61,9 +63,6 @@ public final class ImportWork implements Work {
     } finally {
       for (Path archive : archives) {
         Files.delete(archive);
-      }
-      for (int number = 0; number < ARCHIVES; number++) {
-        daemon.run("image", "rm", "-f", name(number));
       }
     }
   }
