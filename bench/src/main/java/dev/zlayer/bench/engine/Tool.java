@@ -56,7 +56,7 @@ public final class Tool {
     Process process = Processes.start(command, log.toFile());
     try {
       Awaitility.await(command.program())
-          .atMost(Duration.ofSeconds(60))
+          .atMost(LIMIT)
           .pollInterval(Duration.ofMillis(50))
           .until(() -> answers(process, question, log));
     } catch (RuntimeException e) {

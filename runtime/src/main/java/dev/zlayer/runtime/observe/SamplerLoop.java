@@ -6,14 +6,17 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Samples all containers again and again on one thread: often while somebody looks, seldom
- * otherwise, so that watching costs next to nothing when nobody does.
+ * Samples containers again and again on one thread: often those that somebody asks for, the others
+ * seldom, and the more seldom the more there are, so that idle ones cost next to nothing.
  */
 public final class SamplerLoop implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger(SamplerLoop.class.getName());
 
   /** So long after a question the next one is expected. */
   private static final Duration INTEREST = Duration.ofSeconds(30);
+
+  /** A reading costs a quarter of a millisecond: what nobody asks for takes 0.25 % of a core. */
+  private static final Duration EACH = Duration.ofMillis(100);
 
   private final StatsSampler sampler;
   private final InstantSource clock;
@@ -42,33 +45,32 @@ public final class SamplerLoop implements AutoCloseable {
   }
 
   private void run() {
+    Duration since = Duration.ofDays(1); // since all were sampled: at first at once
     try {
       do {
-        try {
-          sampler.sampleAll();
-        } catch (RuntimeException e) {
-          LOG.log(System.Logger.Level.WARNING, "a reading failed", e);
-        }
-      } while (pause());
+        boolean all = since.compareTo(seldom) >= 0 && since.compareTo(pace()) >= 0;
+        since = all ? Duration.ZERO : since.plus(often);
+        sample(all);
+      } while (!stop.tryAcquire(often.toNanos(), TimeUnit.NANOSECONDS));
     } catch (InterruptedException _) {
       // the end
     }
   }
 
-  /** Looks every {@code often} whether somebody is interested; false at the end. */
-  private boolean pause() throws InterruptedException {
-    Duration slept = Duration.ZERO;
-    do {
-      if (stop.tryAcquire(often.toNanos(), TimeUnit.NANOSECONDS)) {
-        return false;
+  private void sample(boolean all) {
+    try {
+      if (all) {
+        sampler.sampleAll();
+      } else {
+        sampler.sampleAsked(clock.instant().minus(INTEREST));
       }
-      slept = slept.plus(often);
-    } while (slept.compareTo(seldom) < 0 && !interest());
-    return true;
+    } catch (RuntimeException e) {
+      LOG.log(System.Logger.Level.WARNING, "a reading failed", e);
+    }
   }
 
-  private boolean interest() {
-    return Duration.between(sampler.asked(), clock.instant()).compareTo(INTEREST) <= 0;
+  private Duration pace() {
+    return EACH.multipliedBy(sampler.size());
   }
 
   @Override

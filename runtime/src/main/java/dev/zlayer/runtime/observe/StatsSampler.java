@@ -17,7 +17,8 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Keeps the last readings of all running containers, so that a question is answered at once and
- * with a rate. {@link SamplerLoop} calls {@link #sampleAll}; any thread may ask.
+ * with a rate. {@link SamplerLoop} calls {@link #sampleAll} and {@link #sampleAsked}; any thread
+ * may ask.
  */
 public final class StatsSampler {
   /** A kept reading this young is as good as a new one. */
@@ -30,7 +31,11 @@ public final class StatsSampler {
 
   private final InstantSource clock;
   private final Map<ContainerId, Watched> watched = new ConcurrentHashMap<>();
-  private volatile Instant asked = Instant.EPOCH;
+
+  /** When somebody asked for one of them for the last time. */
+  private final Map<ContainerId, Instant> asked = new ConcurrentHashMap<>();
+
+  private volatile Instant askedForAll = Instant.EPOCH;
 
   public StatsSampler(InstantSource clock) {
     this.clock = clock;
@@ -50,6 +55,7 @@ public final class StatsSampler {
   /** A container ended. */
   public void remove(ContainerId id) {
     watched.remove(id);
+    asked.remove(id);
   }
 
   /**
@@ -58,8 +64,10 @@ public final class StatsSampler {
    * @throws AgentException.Conflict the container does not run
    */
   public StatsSample sampleOf(ContainerId id) {
-    asked = clock.instant();
     Watched entry = watched.get(id);
+    if (entry != null) {
+      asked.put(id, clock.instant());
+    }
     Optional<StatsSample> kept = entry == null ? Optional.empty() : entry.last();
     if (kept.isEmpty() || old(kept.get())) {
       kept = sample(id);
@@ -70,7 +78,7 @@ public final class StatsSampler {
 
   /** The last samples of all, without reading anything. */
   public Map<ContainerId, StatsSample> all() {
-    asked = clock.instant();
+    askedForAll = clock.instant();
     var samples =
         new TreeMap<ContainerId, StatsSample>(Comparator.comparing(ContainerId::toString));
     watched.forEach((id, entry) -> entry.last().ifPresent(last -> samples.put(id, last)));
@@ -82,9 +90,24 @@ public final class StatsSampler {
     watched.keySet().forEach(this::sample);
   }
 
-  /** When somebody asked for the last time. */
-  Instant asked() {
-    return asked;
+  /** Takes a reading of the containers that somebody has asked for since. */
+  void sampleAsked(Instant since) {
+    if (!askedForAll.isBefore(since)) {
+      sampleAll();
+      return;
+    }
+    asked.forEach(
+        (id, at) -> {
+          if (!at.isBefore(since)) {
+            Optional<StatsSample> _ = sample(id);
+          } else {
+            asked.remove(id, at);
+          }
+        });
+  }
+
+  int size() {
+    return watched.size();
   }
 
   private boolean old(StatsSample sample) {
@@ -103,6 +126,7 @@ public final class StatsSampler {
       return Optional.of(sample);
     } catch (NoSuchFileException _) {
       watched.remove(id, entry);
+      asked.remove(id);
       return Optional.empty();
     } catch (IOException e) {
       throw new AgentException.Internal(

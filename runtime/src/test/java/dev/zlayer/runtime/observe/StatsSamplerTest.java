@@ -75,6 +75,45 @@ class StatsSamplerTest {
   }
 
   @Test
+  void onlyContainersThatSomebodyAskedForAreReadOften() {
+    ContainerId other = ContainerId.of("shop", "web", 2);
+    sampler.watch(BOX, this::read);
+    sampler.watch(other, this::read);
+    sampler.sampleAsked(now);
+    assertThat(reads).as("nobody asked").hasValue(0);
+
+    sampler.sampleOf(other);
+    reads.set(0);
+    sampler.sampleAsked(now);
+    assertThat(reads).as("one was asked for").hasValue(1);
+
+    sampler.all();
+    reads.set(0);
+    sampler.sampleAsked(now);
+    assertThat(reads).as("all were asked for").hasValue(2);
+
+    pass(Duration.ofMinutes(1), 0);
+    reads.set(0);
+    sampler.sampleAsked(now.minusSeconds(30));
+    assertThat(reads).as("interest ends").hasValue(0);
+  }
+
+  /** The time that idle containers cost must not grow with their number. */
+  @Test
+  void theMoreContainersNobodyAsksForTheMoreSeldomAllAreRead() {
+    for (int replica = 1; replica <= 1_000; replica++) {
+      sampler.watch(ContainerId.of("shop", "web", replica), this::read);
+    }
+    try (var _ =
+        SamplerLoop.start(sampler, () -> now, Duration.ofMillis(1), Duration.ofMillis(5))) {
+      await().untilAsserted(() -> assertThat(reads).hasValue(1_000));
+      await()
+          .during(Duration.ofMillis(300))
+          .untilAsserted(() -> assertThat(reads).as("in 60 short periods").hasValue(1_000));
+    }
+  }
+
+  @Test
   void theLoopSamplesOftenWhileSomebodyAsks() {
     var real = new StatsSampler(InstantSource.system());
     real.add(BOX, this::read);
