@@ -58,7 +58,8 @@ public final class OverlayMount {
   }
 
   /**
-   * The same with other owners than on the disk, which takes kernel 5.19.
+   * The same with other owners than on the disk. Kernels that have no such mounts, or take none as
+   * a layer while it is attached nowhere (6.1), refuse it with EINVAL.
    *
    * @param upper has the parent of {@code work}
    */
