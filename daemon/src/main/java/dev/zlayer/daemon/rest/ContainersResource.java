@@ -37,12 +37,12 @@ import java.util.stream.Stream;
 
 /** Containers and their lives. */
 public final class ContainersResource implements Resource {
-  /** One that is to be started and removed at once is not left behind by a crash in between. */
   /** Labels that tell for which request a container was made. */
   private static final String REQUEST = "com.zlayer.request";
 
   private static final String FINGERPRINT = "com.zlayer.request.fingerprint";
 
+  /** One that is to be started and removed at once is not left behind by a crash in between. */
   private static final Duration START_LIMIT = Duration.ofMinutes(1);
 
   private final ContainerRuntime runtime;
