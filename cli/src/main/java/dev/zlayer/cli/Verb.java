@@ -8,14 +8,17 @@ import dev.zlayer.cli.command.SpecCommand;
 import dev.zlayer.cli.command.ValidateCommand;
 import dev.zlayer.cli.command.VersionCommand;
 import dev.zlayer.cli.command.container.AttachCommand;
+import dev.zlayer.cli.command.container.CommitCommand;
 import dev.zlayer.cli.command.container.ContainerCommand;
 import dev.zlayer.cli.command.container.CopyCommand;
 import dev.zlayer.cli.command.container.EventsCommand;
 import dev.zlayer.cli.command.container.ExecCommand;
+import dev.zlayer.cli.command.container.ExportCommand;
 import dev.zlayer.cli.command.container.InspectCommand;
 import dev.zlayer.cli.command.container.KillCommand;
 import dev.zlayer.cli.command.container.LogsCommand;
 import dev.zlayer.cli.command.container.PauseCommand;
+import dev.zlayer.cli.command.container.PortCommand;
 import dev.zlayer.cli.command.container.PsCommand;
 import dev.zlayer.cli.command.container.RemoveCommand;
 import dev.zlayer.cli.command.container.RenameCommand;
@@ -40,7 +43,9 @@ import dev.zlayer.cli.command.image.ImageCommand;
 import dev.zlayer.cli.command.image.PullCommand;
 import dev.zlayer.cli.command.job.CronCommand;
 import dev.zlayer.cli.command.job.JobCommand;
+import dev.zlayer.cli.command.run.CreateCommand;
 import dev.zlayer.cli.command.run.RunCommand;
+import dev.zlayer.cli.command.run.UpdateCommand;
 import dev.zlayer.cli.command.store.NetworkCommand;
 import dev.zlayer.cli.command.store.SecretCommand;
 import dev.zlayer.cli.command.store.TokenCommand;
@@ -67,6 +72,7 @@ enum Verb {
   LOGS(Heading.CONTAINER),
   EXEC(Heading.CONTAINER),
   RUN(Heading.CONTAINER),
+  CREATE(Heading.CONTAINER),
   START(Heading.CONTAINER),
   STOP(Heading.CONTAINER),
   RESTART(Heading.CONTAINER),
@@ -77,9 +83,13 @@ enum Verb {
   ATTACH(Heading.CONTAINER),
   CP(Heading.CONTAINER),
   INSPECT(Heading.CONTAINER),
+  PORT(Heading.CONTAINER),
   STATS(Heading.CONTAINER),
   TOP(Heading.CONTAINER),
   RENAME(Heading.CONTAINER),
+  UPDATE(Heading.CONTAINER),
+  EXPORT(Heading.CONTAINER),
+  COMMIT(Heading.CONTAINER),
   RM(Heading.CONTAINER),
   CONTAINER(Heading.CONTAINER),
   JOB(Heading.JOB),
@@ -158,7 +168,7 @@ enum Verb {
     Object command = command(session);
     CommandLine line = command instanceof CommandLine whole ? whole : new CommandLine(command);
     // what follows the image or the container belongs to the program that runs there
-    line.setStopAtPositional(this == RUN || this == EXEC);
+    line.setStopAtPositional(this == RUN || this == CREATE || this == EXEC);
     return line;
   }
 
@@ -178,6 +188,11 @@ enum Verb {
       case LOGS -> new LogsCommand(session);
       case EXEC -> new ExecCommand(session);
       case RUN -> new RunCommand(session);
+      case CREATE -> new CreateCommand(session);
+      case UPDATE -> new UpdateCommand(session);
+      case PORT -> new PortCommand(session);
+      case EXPORT -> new ExportCommand(session);
+      case COMMIT -> new CommitCommand(session);
       case START -> new StartCommand(session);
       case STOP -> new StopCommand(session);
       case RESTART -> new RestartCommand(session);

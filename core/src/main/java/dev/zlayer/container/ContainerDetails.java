@@ -5,6 +5,7 @@ import java.net.InetAddress;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 /**
@@ -29,6 +30,22 @@ public record ContainerDetails(
   public ContainerDetails {
     command = List.copyOf(command);
     ports = List.copyOf(ports);
+  }
+
+  public ContainerDetails withLabels(Map<String, String> labels) {
+    return new ContainerDetails(
+        id,
+        name,
+        runtime,
+        spec.withLabels(labels),
+        imageDigest,
+        command,
+        status,
+        createdAt,
+        restarts,
+        ip,
+        ports,
+        rootFileSystem);
   }
 
   /** A port as it is really published. */

@@ -1,6 +1,7 @@
 package dev.zlayer.image;
 
 import dev.zlayer.error.AgentException;
+import dev.zlayer.image.archive.ConfigChange;
 import dev.zlayer.image.archive.LoadArchive;
 import dev.zlayer.image.archive.NewImage;
 import dev.zlayer.image.archive.SaveArchive;
@@ -103,13 +104,19 @@ record ImageFiles(ImageLayout layout, ImagesConfig config) {
     }
   }
 
-  ImageRecord importRoot(InputStream tar, ImageRef as) throws InterruptedException {
+  ImageRecord importRoot(InputStream tar, ImageRef as, List<ConfigChange> changes)
+      throws InterruptedException {
     return loading(
         lease -> {
           var archive = new PushbackInputStream(tar, ModuleFile.MAGIC.length);
           byte[] magic = archive.readNBytes(ModuleFile.MAGIC.length);
           archive.unread(magic);
           if (Arrays.equals(magic, ModuleFile.MAGIC)) {
+            if (!changes.isEmpty()) {
+              throw new AgentException.InvalidSpec(
+                  "change '%s': a WebAssembly module has no configuration to change"
+                      .formatted(changes.getFirst()));
+            }
             Descriptor module =
                 BlockingPool.STREAMS.call(
                     () -> NewImage.ofModule(layout.content(), lease, archive));
@@ -123,8 +130,23 @@ record ImageFiles(ImageLayout layout, ImagesConfig config) {
                           lease,
                           archive,
                           config.platform(),
+                          changes,
                           config.clock().instant(),
                           config.layerLimits().bytes()));
+          return adopt(manifest, List.of(as), lease);
+        });
+  }
+
+  /** Makes an image of another one and a layer over it. */
+  ImageRecord commit(
+      ImageRecord base, NewImage.LayerWriter layer, NewImage.Commit commit, ImageRef as)
+      throws InterruptedException {
+    return loading(
+        lease -> {
+          base.blobs().forEach(lease::add);
+          Manifest.Image image = layout.manifest(base.manifest());
+          Descriptor manifest =
+              NewImage.over(layout.content(), lease, image, layer, commit, config.clock().instant());
           return adopt(manifest, List.of(as), lease);
         });
   }

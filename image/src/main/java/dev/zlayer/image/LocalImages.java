@@ -1,6 +1,8 @@
 package dev.zlayer.image;
 
 import dev.zlayer.error.AgentException;
+import dev.zlayer.image.archive.ConfigChange;
+import dev.zlayer.image.archive.NewImage;
 import dev.zlayer.image.layer.Decompression;
 import dev.zlayer.image.manifest.ImageConfig;
 import dev.zlayer.image.manifest.InvalidImageException;
@@ -9,6 +11,7 @@ import dev.zlayer.image.registry.Registry;
 import dev.zlayer.image.store.ImageRecord;
 import dev.zlayer.image.store.IndexState;
 import dev.zlayer.image.store.Leases;
+import dev.zlayer.oci.Digest;
 import dev.zlayer.oci.ImageRef;
 import dev.zlayer.port.Capabilities.ArtifactKind;
 import dev.zlayer.port.ImageArchives;
@@ -89,10 +92,7 @@ public final class LocalImages implements Images, ImageArchives {
 
   @Override
   public void tag(ImageRef source, ImageRef target) {
-    if (target.digest().isPresent()) {
-      throw new AgentException.InvalidSpec(
-          "'%s' cannot be given to an image: a digest names its content already".formatted(target));
-    }
+    requireTag(target);
     layout
         .index()
         .update(
@@ -137,7 +137,31 @@ public final class LocalImages implements Images, ImageArchives {
 
   @Override
   public ImageInfo importRoot(InputStream tar, ImageRef as) throws InterruptedException {
-    return views.info(files.importRoot(tar, as));
+    return importRoot(tar, as, List.of());
+  }
+
+  /** The same with changes of how it is run. */
+  public ImageInfo importRoot(InputStream tar, ImageRef as, List<ConfigChange> changes)
+      throws InterruptedException {
+    requireTag(as);
+    return views.info(files.importRoot(tar, as, changes));
+  }
+
+  /**
+   * Makes an image of another one and a layer over it.
+   *
+   * @throws AgentException.NotFound the image below is not here any more
+   */
+  public ImageInfo commit(
+      Digest base, NewImage.LayerWriter layer, NewImage.Commit commit, ImageRef as)
+      throws InterruptedException {
+    requireTag(as);
+    ImageRecord below = layout.index().state().images().get(base);
+    if (below == null) {
+      throw new AgentException.NotFound(
+          "image " + base, "it was removed since the container was created; pull it again");
+    }
+    return views.info(files.commit(below, layer, commit, as));
   }
 
   /**
@@ -214,6 +238,13 @@ public final class LocalImages implements Images, ImageArchives {
     } catch (IOException e) {
       throw new AgentException.Configuration(
           "the module of image '%s' cannot be read: %s".formatted(reference, e.getMessage()), e);
+    }
+  }
+
+  private static void requireTag(ImageRef name) {
+    if (name.digest().isPresent()) {
+      throw new AgentException.InvalidSpec(
+          "'%s' cannot be given to an image: a digest names its content already".formatted(name));
     }
   }
 

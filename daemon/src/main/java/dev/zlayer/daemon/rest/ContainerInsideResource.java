@@ -19,6 +19,7 @@ import dev.zlayer.json.JsonText;
 import dev.zlayer.port.Archivable;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.ContainerRuntime;
+import dev.zlayer.port.Exportable;
 import dev.zlayer.port.ProcessListing;
 import dev.zlayer.spec.form.Default;
 import dev.zlayer.spec.form.Doc;
@@ -108,6 +109,9 @@ public final class ContainerInsideResource implements Resource {
             .withRequired("path", "File or directory in the container.")
             .with("max_size", "Size limit of the copy, e.g. 10Gi (default: 100Gi).")
             .givesType(ApiRequest.TAR, "The file or directory."),
+        Route.get("/containers/{ref}/export", "Export its root file system.", this::export)
+            .with("max_size", "Size limit of the archive, e.g. 10Gi (default: 100Gi).")
+            .givesType(ApiRequest.TAR, "Its files, without volumes and other mounts."),
         Route.head("/containers/{ref}/archive", "Show what is at a path.", this::stat)
             .withRequired("path", "File or directory in the container.")
             .givesType(ApiRequest.TAR, "Facts as base64 JSON in " + STAT + "."),
@@ -237,6 +241,15 @@ public final class ContainerInsideResource implements Resource {
         ApiRequest.TAR,
         Map.of(STAT, header(files.stat(path))),
         out -> files.copyOut(path, new LimitedOutput(out, limit, "raise max_size")));
+  }
+
+  private ApiResponse export(ApiRequest call) {
+    Exportable root = OptionalInterfaces.of(container(call), Exportable.class, "exported");
+    ByteSize limit = call.query("max_size").map(ByteSize::parse).orElse(LimitedOutput.DEFAULT);
+    return new ApiResponse.Bytes(
+        ApiRequest.TAR,
+        Map.of(),
+        out -> root.export(new LimitedOutput(out, limit, "raise max_size")));
   }
 
   private ApiResponse stat(ApiRequest call) {

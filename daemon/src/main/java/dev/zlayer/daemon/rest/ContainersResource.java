@@ -55,6 +55,9 @@ public final class ContainersResource implements Resource {
   /** Whether there was something to remove. */
   record Removed(boolean removed) {}
 
+  /** What took effect only partly. */
+  record Updated(List<String> warnings) {}
+
   /** What was made. */
   record Made(String id, String name) {}
 
@@ -128,6 +131,9 @@ public final class ContainersResource implements Resource {
         Route.post("/containers/{ref}/rename", "Rename a container.", this::rename)
             .withRequired("name", "The new name.")
             .givesNothing(),
+        Route.post("/containers/{ref}/update", "Change limits and restart policy.", this::update)
+            .takes(UpdateContainer.class)
+            .gives(Updated.class),
         Route.post(
                 "/containers/{ref}/release",
                 "End the delay of rm_after once its output was read.",
@@ -150,18 +156,25 @@ public final class ContainersResource implements Resource {
                 .filter(container -> all || container.status().alive())
                 .filter(of -> deployment.map(of.id().deployment()::equals).orElse(true))
                 .filter(of -> service.map(of.id().service()::equals).orElse(true))
-                .flatMap(ContainersResource::details)
+                .flatMap(this::details)
                 .sorted(Comparator.comparing(ContainerDetails::createdAt).reversed())
                 .map(one -> ContainerView.of(one, Optional.ofNullable(known.get(one.id()))))
                 .toList()));
   }
 
-  private static Stream<ContainerDetails> details(Container container) {
+  private Stream<ContainerDetails> details(Container container) {
     try {
-      return Stream.of(container.inspect());
+      return Stream.of(current(container.inspect()));
     } catch (AgentException.NotFound _) {
       return Stream.empty(); // removed while we looked
     }
+  }
+
+  /** With the restart policy that it has now. */
+  private ContainerDetails current(ContainerDetails details) {
+    return StandaloneContainers.standalone(details.id())
+        ? details.withLabels(standalone.labels(details))
+        : details;
   }
 
   private ApiResponse create(ApiRequest call) throws InterruptedException {
@@ -250,7 +263,7 @@ public final class ContainersResource implements Resource {
   }
 
   private ApiResponse inspect(ApiRequest call) {
-    ContainerDetails details = container(call).inspect();
+    ContainerDetails details = current(container(call).inspect());
     return ApiResponse.json(
         ViewJson.of(
             InspectView.of(details, Optional.ofNullable(replicas.get().get(details.id())))));
@@ -345,6 +358,24 @@ public final class ContainersResource implements Resource {
   private ApiResponse rename(ApiRequest call) throws InterruptedException {
     standalone.rename(container(call), call.required("name"));
     return ApiResponse.done();
+  }
+
+  private ApiResponse update(ApiRequest call) throws InterruptedException {
+    Container container = container(call);
+    ContainerId id = container.id();
+    if (!StandaloneContainers.standalone(id)) {
+      throw new AgentException.Conflict(
+          "container %s is as the file of '%s' says: change that and apply it with 'zlayer up'"
+              .formatted(id, id.deployment()));
+    }
+    UpdateContainer wanted = call.body(UpdateContainer.class);
+    return ApiResponse.json(
+        ViewJson.of(
+            new Updated(
+                standalone.update(
+                    container,
+                    wanted.limits(container.spec().resources()),
+                    wanted.restartPolicy()))));
   }
 
   private ApiResponse release(ApiRequest call) {

@@ -1,23 +1,30 @@
 package dev.zlayer.daemon.rest;
 
+import dev.zlayer.container.ContainerStatus;
 import dev.zlayer.daemon.http.ApiRequest;
 import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.daemon.http.Route;
 import dev.zlayer.daemon.rest.view.ImageView;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.image.ImageStore;
+import dev.zlayer.image.archive.ConfigChange;
+import dev.zlayer.image.archive.NewImage;
 import dev.zlayer.image.store.Finding;
 import dev.zlayer.image.store.Fsck;
 import dev.zlayer.json.Json;
+import dev.zlayer.oci.Digest;
 import dev.zlayer.oci.ImageRef;
 import dev.zlayer.oci.Platform;
 import dev.zlayer.oci.PullPolicy;
+import dev.zlayer.port.Container;
 import dev.zlayer.port.ContainerRuntime;
+import dev.zlayer.port.Exportable;
 import dev.zlayer.port.ImageArchives;
 import dev.zlayer.port.ImageDetails;
 import dev.zlayer.port.ImageInfo;
 import dev.zlayer.port.ImageRemoval;
 import dev.zlayer.port.Images;
+import dev.zlayer.port.Pausable;
 import dev.zlayer.port.PruneFilter;
 import dev.zlayer.port.PullRequest;
 import dev.zlayer.port.RegistryAuth;
@@ -63,6 +70,19 @@ public final class ImagesResource implements Resource {
   @Doc("A further name for an image.")
   public record Tag(
       @Doc("The image.") ImageRef source, @Doc("Its further name.") ImageRef target) {}
+
+  @Doc("An image from a container: its image and what was changed in it, without volumes.")
+  public record Commit(
+      @Doc("The container.") String container,
+      @Doc("Name of the image.") ImageRef ref,
+      @Doc("Who made it.") Optional<String> author,
+      @Doc("What was changed.") Optional<String> message,
+      @Doc(
+              "Dockerfile instructions: CMD, ENTRYPOINT, ENV, EXPOSE, LABEL, STOPSIGNAL, USER,"
+                  + " VOLUME, WORKDIR.")
+          List<String> changes,
+      @Doc("Do not pause the container while its files are read.") @Default("false")
+          boolean live) {}
 
   @Doc("Which unused images go.")
   public record Prune(
@@ -140,7 +160,11 @@ public final class ImagesResource implements Resource {
             .givesType(ApiRequest.TAR, "For docker load and OCI tools alike."),
         Route.post("/images/import", "Import a root file system as an image.", this::importRoot)
             .withRequired("ref", "Image reference.")
+            .with("change", "Dockerfile instruction such as CMD [\"sh\"]; may be repeated.")
             .takes(ApiRequest.TAR, "The root file system.")
+            .gives(ImageView.class),
+        Route.post("/images/commit", "Create an image from a container's changes.", this::commit)
+            .takes(Commit.class)
             .gives(ImageView.class),
         Route.post("/images/check", "Check the image store.", this::check)
             .withFlag("repair", "Repair what is damaged.")
@@ -232,7 +256,48 @@ public final class ImagesResource implements Resource {
 
   private ApiResponse importRoot(ApiRequest call) throws InterruptedException {
     return ApiResponse.json(
-        ViewJson.of(ImageView.of(archives().importRoot(call.body(), ref(call)))));
+        ViewJson.of(
+            ImageView.of(
+                store
+                    .images()
+                    .importRoot(
+                        call.body(),
+                        ref(call),
+                        call.queries("change").stream().map(ConfigChange::parse).toList()))));
+  }
+
+  private ApiResponse commit(ApiRequest call) throws InterruptedException {
+    Commit wanted = call.body(Commit.class);
+    var commit =
+        new NewImage.Commit(
+            wanted.author(),
+            wanted.message(),
+            wanted.changes().stream().map(ConfigChange::parse).toList());
+    Container container = new ContainerLookup(runtime).find(wanted.container());
+    Exportable files = OptionalInterfaces.of(container, Exportable.class, "committed");
+    Digest base =
+        container
+            .inspect()
+            .imageDigest()
+            .orElseThrow(
+                () ->
+                    new AgentException.Unsupported(
+                        "commit: the image of container %s is not known"
+                            .formatted(container.id())));
+    boolean pause = !wanted.live() && container.status() instanceof ContainerStatus.Running;
+    if (pause) {
+      OptionalInterfaces.of(container, Pausable.class, "paused; commit it live").pause();
+    }
+    try {
+      return ApiResponse.json(
+          ViewJson.of(
+              ImageView.of(
+                  store.images().commit(base, files::exportChanges, commit, wanted.ref()))));
+    } finally {
+      if (pause) {
+        OptionalInterfaces.of(container, Pausable.class, "paused").unpause();
+      }
+    }
   }
 
   private ApiResponse check(ApiRequest call) throws InterruptedException {

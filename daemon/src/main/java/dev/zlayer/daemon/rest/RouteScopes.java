@@ -72,6 +72,7 @@ public final class RouteScopes {
       POST /containers/{ref}/pause
       POST /containers/{ref}/unpause
       POST /containers/{ref}/rename
+      POST /containers/{ref}/update
       POST /containers/{ref}/release
       POST /containers/{ref}/wait
       GET /containers/{ref}/logs
@@ -82,6 +83,7 @@ public final class RouteScopes {
       GET /containers/{ref}/changes
       GET /containers/{ref}/ports
       GET /containers/{ref}/archive
+      GET /containers/{ref}/export
       HEAD /containers/{ref}/archive
       PUT /containers/{ref}/archive
       GET /containers/{ref}/stats
@@ -114,12 +116,18 @@ public final class RouteScopes {
       POST /images/load
       GET /images/save
       POST /images/import
+      POST /images/commit
       POST /images/check
       GET /volumes
+      POST /volumes
       GET /volumes/{name}
       DELETE /volumes/{name}
       POST /volumes/prune
       GET /networks
+      POST /networks
+      GET /networks/{name}
+      POST /networks/{name}/connect
+      POST /networks/{name}/disconnect
       DELETE /networks/{name}
       GET /tokens
       POST /tokens

@@ -3,11 +3,16 @@ package dev.zlayer.daemon.rest;
 import dev.zlayer.daemon.http.ApiRequest;
 import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.daemon.http.Route;
+import dev.zlayer.daemon.standalone.StandaloneContainers;
 import dev.zlayer.engine.volume.VolumeInfo;
 import dev.zlayer.engine.volume.VolumeStore;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.port.Container;
+import dev.zlayer.port.ContainerRuntime;
+import dev.zlayer.runtime.cni.Attachment;
 import dev.zlayer.runtime.cni.NamedNetwork;
 import dev.zlayer.runtime.cni.Networks;
+import dev.zlayer.spec.form.Doc;
 import java.net.InetAddress;
 import java.nio.file.Path;
 import java.time.Instant;
@@ -19,6 +24,7 @@ import java.util.stream.Stream;
 public final class StorageResource implements Resource {
   private final VolumeStore volumes;
   private final Optional<Networks> networks;
+  private final ContainerRuntime runtime;
 
   /**
    * A volume.
@@ -53,9 +59,25 @@ public final class StorageResource implements Resource {
   record NetworkView(
       String name, String bridge, String subnet, InetAddress gateway, List<String> containers) {}
 
-  public StorageResource(VolumeStore volumes, Optional<Networks> networks) {
+  /** A network with those on it. */
+  record NetworkDetails(
+      String name, String bridge, String subnet, InetAddress gateway, List<Member> containers) {}
+
+  /** A container on a network. */
+  record Member(String id, String name, Optional<InetAddress> ip) {}
+
+  @Doc("A volume.")
+  public record CreateVolume(@Doc("Its name.") String name) {}
+
+  @Doc("A network.")
+  public record CreateNetwork(
+      @Doc("1 to 64 lower-case letters, digits, '-' or '_'.") String name) {}
+
+  public StorageResource(
+      VolumeStore volumes, Optional<Networks> networks, ContainerRuntime runtime) {
     this.volumes = volumes;
     this.networks = networks;
+    this.runtime = runtime;
   }
 
   @Override
@@ -69,6 +91,9 @@ public final class StorageResource implements Resource {
         Route.view("/volumes", "List volumes.", this::list)
             .withFlag("size", "Include sizes, as far as they can be computed in a few seconds.")
             .givesMany(VolumeView.class),
+        Route.post("/volumes", "Create a volume; no effect if it exists.", this::createVolume)
+            .takes(CreateVolume.class)
+            .creates(VolumeView.class),
         Route.view("/volumes/{name}", "Show a volume with its size.", this::inspect)
             .gives(VolumeView.class),
         Route.delete("/volumes/{name}", "Remove a volume that no container mounts.", this::remove)
@@ -78,6 +103,23 @@ public final class StorageResource implements Resource {
             .freeing()
             .givesMany(VolumeView.class),
         Route.view("/networks", "List networks.", _ -> networks()).givesMany(NetworkView.class),
+        Route.post("/networks", "Create a network.", this::createNetwork)
+            .takes(CreateNetwork.class)
+            .creates(NetworkView.class),
+        Route.view("/networks/{name}", "Show a network with its containers.", this::network)
+            .gives(NetworkDetails.class),
+        Route.post(
+                "/networks/{name}/connect",
+                "Refused: a container keeps the network that it was created on.",
+                call -> keepsItsNetwork(call, "connected to", "--network " + call.path("name")))
+            .withRequired("container", "The container.")
+            .givesNothing(),
+        Route.post(
+                "/networks/{name}/disconnect",
+                "Refused: a container keeps the network that it was created on.",
+                call -> keepsItsNetwork(call, "disconnected from", "--network none"))
+            .withRequired("container", "The container.")
+            .givesNothing(),
         Route.delete(
                 "/networks/{name}", "Remove a network without containers.", this::removeNetwork)
             .freeing()
@@ -94,6 +136,65 @@ public final class StorageResource implements Resource {
 
   private ApiResponse inspect(ApiRequest call) {
     return ApiResponse.json(ViewJson.of(VolumeView.of(volumes.inspect(call.path("name")))));
+  }
+
+  private ApiResponse createVolume(ApiRequest call) {
+    String name = call.body(CreateVolume.class).name();
+    return ApiResponse.json(201, ViewJson.of(VolumeView.of(volumes.create(name))));
+  }
+
+  private ApiResponse createNetwork(ApiRequest call) throws InterruptedException {
+    String name = call.body(CreateNetwork.class).name();
+    Networks all =
+        networks.orElseThrow(
+            () ->
+                new AgentException.Unsupported(
+                    "network '%s': this node has no networks of its own".formatted(name)));
+    return ApiResponse.json(201, ViewJson.of(view(all, all.create(name))));
+  }
+
+  private ApiResponse network(ApiRequest call) {
+    NetworkView found = found(call.path("name"));
+    List<Member> members =
+        found.containers().stream()
+            .map(
+                id ->
+                    new Member(
+                        id, name(id), networks.orElseThrow().find(id).flatMap(Attachment::ip)))
+            .toList();
+    return ApiResponse.json(
+        ViewJson.of(
+            new NetworkDetails(
+                found.name(), found.bridge(), found.subnet(), found.gateway(), members)));
+  }
+
+  private NetworkView found(String name) {
+    return networks.stream()
+        .flatMap(StorageResource::views)
+        .filter(network -> network.name().equals(name))
+        .findFirst()
+        .orElseThrow(
+            () ->
+                new AgentException.NotFound(
+                    "network '" + name + "'", "'zlayer network ls' shows those there are"));
+  }
+
+  private String name(String id) {
+    return runtime.list().stream()
+        .filter(container -> container.id().runtimeName().equals(id))
+        .findFirst()
+        .map(container -> StandaloneContainers.name(container.inspect()))
+        .orElse(id);
+  }
+
+  /** Its interface, its address and its names are made with it. */
+  private ApiResponse keepsItsNetwork(ApiRequest call, String done, String instead) {
+    NetworkView network = found(call.path("name"));
+    Container container = new ContainerLookup(runtime).find(call.required("container"));
+    throw new AgentException.Unsupported(
+        "container '%s' cannot be %s network '%s': a container keeps the network that it was created on; create it again with %s"
+            .formatted(
+                StandaloneContainers.name(container.inspect()), done, network.name(), instead));
   }
 
   private ApiResponse remove(ApiRequest call) {

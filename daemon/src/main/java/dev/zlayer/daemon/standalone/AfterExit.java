@@ -10,6 +10,7 @@ import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * What happens when a container's process has ended, or was never started. Written on the
@@ -29,6 +30,10 @@ record AfterExit(
   private static final String DELAY = "com.zlayer.restart.delay";
   private static final String REMOVE = "com.zlayer.remove";
   private static final String START_WITHIN = "com.zlayer.start-within";
+
+  /** All that rules are written on. */
+  static final Set<String> LABELS = Set.of(RESTART, MOST, DELAY, REMOVE, START_WITHIN);
+
   private static final Duration FIRST = Duration.ofMillis(100);
   private static final Duration LONGEST = Duration.ofMinutes(1);
 
@@ -51,6 +56,11 @@ record AfterExit(
         policy.flatMap(RestartPolicySpec::delay).orElse(FIRST),
         remove,
         startWithin);
+  }
+
+  /** The same with another policy. */
+  AfterExit with(RestartPolicySpec policy) {
+    return of(Optional.of(policy), remove, startWithin);
   }
 
   static AfterExit read(Map<String, String> labels) {

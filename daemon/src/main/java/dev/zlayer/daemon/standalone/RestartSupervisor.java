@@ -18,7 +18,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Watches one container, tells its end and does what its labels say then. Ends itself when there is
+ * Watches one container, tells its end and does what its rules say then. Ends itself when there is
  * nothing more to do; a new one is made when the container is started again.
  */
 final class RestartSupervisor implements Owner.State {
@@ -56,13 +56,14 @@ final class RestartSupervisor implements Owner.State {
       Container container,
       Optional<Duration> lease,
       CountDownLatch released,
+      AfterExit rules,
       Book book,
       Pauses pauses,
       Log log) {
     this.lease = lease;
     this.released = released;
     this.container = container;
-    this.rules = AfterExit.read(container.spec().labels());
+    this.rules = rules;
     this.book = book;
     this.pauses = pauses;
     this.log = log;
@@ -87,6 +88,7 @@ final class RestartSupervisor implements Owner.State {
   static Handle start(
       Container container,
       Optional<Duration> lease,
+      AfterExit rules,
       Book book,
       Pauses pauses,
       TimeSource time,
@@ -100,7 +102,7 @@ final class RestartSupervisor implements Owner.State {
                   time,
                   supervisor,
                   (Owner<RestartSupervisor> _, int _) ->
-                      new RestartSupervisor(container, lease, released, book, pauses, log))
+                      new RestartSupervisor(container, lease, released, rules, book, pauses, log))
               .start();
       return new Handle(owner, released);
     } catch (InterruptedException e) {

@@ -5,8 +5,8 @@ import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.container.ContainerStatus;
 import dev.zlayer.container.LogQuery;
-import dev.zlayer.container.LogRecord;
 import dev.zlayer.container.Outcome;
+import dev.zlayer.container.Resources;
 import dev.zlayer.daemon.log.Log;
 import dev.zlayer.engine.state.Change;
 import dev.zlayer.engine.state.Event;
@@ -17,6 +17,7 @@ import dev.zlayer.port.Container;
 import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.port.LogReader;
 import dev.zlayer.port.Renamable;
+import dev.zlayer.port.Updatable;
 import dev.zlayer.spec.service.RestartPolicySpec;
 import dev.zlayer.task.KeyedLock;
 import dev.zlayer.task.Pauses;
@@ -34,7 +35,6 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.regex.Pattern;
 
 /** Makes, starts, stops and keeps containers that belong to no deployment. */
@@ -56,7 +56,8 @@ public final class StandaloneContainers implements AutoCloseable {
   private final KeyedLock<ContainerId> locks = new KeyedLock<>();
   private final KeyedLock<String> names = new KeyedLock<>();
   private final Map<ContainerId, RestartSupervisor.Handle> keepers = new ConcurrentHashMap<>();
-  private final Map<ContainerId, Integer> readers = new ConcurrentHashMap<>();
+  private final OutputReaders readers = new OutputReaders();
+  private final RestartRules rules;
   private volatile boolean closing;
 
   /**
@@ -82,6 +83,7 @@ public final class StandaloneContainers implements AutoCloseable {
     this.supervisor = supervisor;
     this.runtime = runtime;
     this.store = store;
+    this.rules = new RestartRules(store);
     this.clock = clock;
     this.pauses = pauses;
     this.log = log;
@@ -112,8 +114,7 @@ public final class StandaloneContainers implements AutoCloseable {
   private void adopt(Container container) {
     ContainerStatus status = container.status();
     boolean ended = status instanceof ContainerStatus.Exited;
-    boolean always =
-        AfterExit.read(container.spec().labels()).restart() == RestartPolicySpec.Kind.ALWAYS;
+    boolean always = rules(container).restart() == RestartPolicySpec.Kind.ALWAYS;
     if (ended && always) {
       store.commit(Change.of(new Change.Delete(STOPPED, container.id().path())));
     }
@@ -148,7 +149,7 @@ public final class StandaloneContainers implements AutoCloseable {
     try (var _ = names.lock(name)) {
       requireFree(name);
       ContainerId id = freeId(name);
-      store.commit(Change.of(new Change.Delete(STOPPED, id.path())));
+      store.commit(Change.of(new Change.Delete(STOPPED, id.path()), rules.forgotten(id)));
       Container container = runtime.create(id, spec.withLabels(labels));
       tell("container.created", container, Json.object().put("image", spec.image()).build());
       keep(container);
@@ -228,6 +229,50 @@ public final class StandaloneContainers implements AutoCloseable {
     }
   }
 
+  /** Changes limits at once, for later starts too, and what happens after its exit. */
+  public List<String> update(
+      Container container, Optional<Resources> limits, Optional<RestartPolicySpec> restart)
+      throws InterruptedException {
+    try (var _ = locks.lock(container.id())) {
+      List<String> warnings = List.of();
+      if (limits.isPresent()) {
+        if (!(container instanceof Updatable updatable)) {
+          throw new AgentException.Unsupported(
+              "the limits of container %s cannot be changed by its runtime"
+                  .formatted(container.id()));
+        }
+        warnings = updatable.update(limits.get());
+      }
+      if (restart.isPresent()) {
+        boolean kept = supervised(container);
+        rules.change(container.id(), container.spec().labels(), restart.get());
+        if (kept) {
+          drop(container.id());
+          keep(container);
+        }
+      }
+      tell("container.updated", container, Json.object().build());
+      return warnings;
+    }
+  }
+
+  /** Whether its exit, past or to come, is still to be acted upon. */
+  private boolean supervised(Container container) {
+    return container.status().alive()
+        || container.status() instanceof ContainerStatus.Exited
+            && !stoppedByHand(container.id())
+            && rules(container).restart() != RestartPolicySpec.Kind.NO;
+  }
+
+  private AfterExit rules(Container container) {
+    return rules.of(container.id(), container.spec().labels());
+  }
+
+  /** Its labels, with those of the restart policy as they are now. */
+  public Map<String, String> labels(ContainerDetails details) {
+    return rules.labels(details.id(), details.spec().labels());
+  }
+
   public void start(Container container) throws InterruptedException {
     try (var _ = locks.lock(container.id())) {
       store.commit(Change.of(new Change.Delete(STOPPED, container.id().path())));
@@ -269,38 +314,7 @@ public final class StandaloneContainers implements AutoCloseable {
 
   /** Output of a container, which is not removed after its exit before this is closed. */
   public LogReader logs(Container container, LogQuery query) {
-    LogReader reader = container.logs(query);
-    readers.merge(container.id(), 1, Integer::sum);
-    var open = new AtomicBoolean(true);
-    return new LogReader() {
-      @Override
-      public Optional<LogRecord> next() throws InterruptedException {
-        return reader.next();
-      }
-
-      @Override
-      public Optional<LogRecord> next(Runnable waiting) throws InterruptedException {
-        return reader.next(waiting);
-      }
-
-      @Override
-      public boolean gap() {
-        return reader.gap();
-      }
-
-      @Override
-      public boolean incomplete() {
-        return reader.incomplete();
-      }
-
-      @Override
-      public void close() {
-        reader.close();
-        if (open.getAndSet(false)) {
-          readers.computeIfPresent(container.id(), (_, count) -> count > 1 ? count - 1 : null);
-        }
-      }
-    };
+    return readers.open(container, query);
   }
 
   private boolean stoppedByHand(ContainerId id) {
@@ -311,9 +325,7 @@ public final class StandaloneContainers implements AutoCloseable {
     Optional<Duration> lease = Optional.empty();
     if (container.status() instanceof ContainerStatus.Created) {
       lease =
-          AfterExit.read(container.spec().labels())
-              .startWithin()
-              .map(limit -> left(container.inspect().createdAt(), limit));
+          rules(container).startWithin().map(limit -> left(container.inspect().createdAt(), limit));
       if (lease.isEmpty()) {
         return; // it may wait to be started for ever
       }
@@ -321,7 +333,14 @@ public final class StandaloneContainers implements AutoCloseable {
     keepers.put(
         container.id(),
         RestartSupervisor.start(
-            container, lease, new PendingChanges(container), pauses, clock, supervisor, log));
+            container,
+            lease,
+            rules(container),
+            new PendingChanges(container),
+            pauses,
+            clock,
+            supervisor,
+            log));
   }
 
   private Duration left(Instant begin, Duration limit) {
@@ -344,7 +363,7 @@ public final class StandaloneContainers implements AutoCloseable {
 
     @Override
     public boolean read() {
-      return readers.containsKey(container.id());
+      return readers.reading(container.id());
     }
 
     @Override
@@ -394,7 +413,10 @@ public final class StandaloneContainers implements AutoCloseable {
   private void forget(Container container) {
     String key = container.id().path();
     store.commit(
-        Change.of(new Change.Delete(STOPPED, key), new Change.Delete(TOLD, key))
+        Change.of(
+                new Change.Delete(STOPPED, key),
+                new Change.Delete(TOLD, key),
+                rules.forgotten(container.id()))
             .plus(Change.of(event("container.removed", container, Json.object().build()))));
   }
 

@@ -69,6 +69,23 @@ public final class VolumeStore implements DeploymentVolumes {
     }
   }
 
+  /** Makes an empty volume, which its first container fills; one that exists stays as it is. */
+  public VolumeInfo create(String name) {
+    if (!NAME.matcher(name).matches()) {
+      throw new AgentException.InvalidSpec(
+          "'%s' is not a volume name: use up to 63 letters, digits, dots and hyphens"
+              .formatted(name));
+    }
+    synchronized (removing) {
+      try {
+        Files.createDirectories(directory.resolve(name));
+      } catch (IOException e) {
+        throw failed("cannot create volume " + name, e);
+      }
+      return known(name);
+    }
+  }
+
   /** All of them by name, without sizes. */
   public List<VolumeInfo> list() {
     Map<String, Set<String>> users = users();

@@ -2,7 +2,9 @@ package dev.zlayer.image.archive;
 
 import dev.zlayer.image.layer.Decompression;
 import dev.zlayer.image.manifest.Descriptor;
+import dev.zlayer.image.manifest.ImageConfig;
 import dev.zlayer.image.manifest.InvalidImageException;
+import dev.zlayer.image.manifest.Manifest;
 import dev.zlayer.image.manifest.MediaTypes;
 import dev.zlayer.image.store.BlobWriter;
 import dev.zlayer.image.store.DiskContentStore;
@@ -15,9 +17,14 @@ import dev.zlayer.oci.Digest;
 import dev.zlayer.oci.Platform;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.HexFormat;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 
 /** Writes configurations and manifests for content that came without. */
 public final class NewImage {
@@ -31,13 +38,92 @@ public final class NewImage {
       Leases.Lease lease,
       InputStream tar,
       Platform platform,
+      List<ConfigChange> changes,
       Instant now,
       long limit)
       throws IOException {
     Stored layer = take(content, lease, tar);
-    Json config = config(diffId(content, layer.digest(), limit), platform, now);
+    Json config = config(diffId(content, layer.digest(), limit), platform, changes, now);
     Descriptor packed = layer(content, layer.digest(), layer.size());
     return manifest(content, lease, put(content, lease, config), List.of(packed));
+  }
+
+  /** Writes a layer, uncompressed. */
+  @FunctionalInterface
+  public interface LayerWriter {
+    void write(OutputStream tar) throws IOException, InterruptedException;
+  }
+
+  /** What is said about a new layer over an image. */
+  public record Commit(
+      Optional<String> author, Optional<String> message, List<ConfigChange> changes) {
+    public Commit {
+      changes = List.copyOf(changes);
+    }
+  }
+
+  /** Makes an image of another one and a layer over it. */
+  public static Descriptor over(
+      DiskContentStore content,
+      Leases.Lease lease,
+      Manifest.Image base,
+      LayerWriter writer,
+      Commit commit,
+      Instant now)
+      throws IOException, InterruptedException {
+    Stored layer = write(content, lease, writer);
+    var layers = new ArrayList<>(base.layers());
+    layers.add(Descriptor.of(MediaTypes.OCI_LAYER, layer.digest(), layer.size()));
+    Json before = JsonText.parse(content.bytes(base.config().digest(), ImageConfig.MAX_BYTES));
+    Json config = committed(before, layer.digest(), commit, now);
+    return manifest(content, lease, put(content, lease, config), layers);
+  }
+
+  private static Stored write(DiskContentStore content, Leases.Lease lease, LayerWriter layer)
+      throws IOException, InterruptedException {
+    try (BlobWriter writer = content.writer("sha256")) {
+      layer.write(
+          new OutputStream() {
+            @Override
+            public void write(int one) throws IOException {
+              writer.write(new byte[] {(byte) one}, 0, 1);
+            }
+
+            @Override
+            public void write(byte[] bytes, int from, int length) throws IOException {
+              writer.write(bytes, from, length);
+            }
+          });
+      return writer.commit(lease);
+    }
+  }
+
+  private static Json committed(Json before, Digest diffId, Commit commit, Instant now) {
+    var config = new LinkedHashMap<>(before.members());
+    config.put("created", Json.of(now));
+    commit.author().ifPresent(author -> config.put("author", Json.of(author)));
+    config.put("config", run(before.at("config").members(), commit.changes()));
+    var diffIds = new ArrayList<>(before.at("rootfs").at("diff_ids").items());
+    diffIds.add(Json.of(diffId));
+    config.put("rootfs", Json.object().put("type", "layers").put("diff_ids", diffIds).build());
+    var history = new ArrayList<>(before.at("history").items());
+    history.add(
+        Json.object()
+            .put("created", now)
+            .put("created_by", "zlayer commit")
+            .putIf("author", commit.author())
+            .putIf("comment", commit.message())
+            .build());
+    config.put("history", Json.of(history));
+    return new Json.Obj(config);
+  }
+
+  private static Json run(Map<String, Json> config, List<ConfigChange> changes) {
+    Map<String, Json> changed = config;
+    for (ConfigChange change : changes) {
+      changed = change.apply(changed);
+    }
+    return new Json.Obj(changed);
   }
 
   /** Makes an image of a WebAssembly module: the module is the only layer, as it is. */
@@ -71,7 +157,8 @@ public final class NewImage {
     }
   }
 
-  private static Json config(Digest diffId, Platform platform, Instant now) {
+  private static Json config(
+      Digest diffId, Platform platform, List<ConfigChange> changes, Instant now) {
     Json history =
         Json.object().put("created", now).put("created_by", "zlayer image import").build();
     return Json.object()
@@ -79,7 +166,7 @@ public final class NewImage {
         .put("architecture", platform.architecture())
         .put("os", platform.os())
         .putIf("variant", platform.variant())
-        .put("config", Json.object().build())
+        .put("config", run(Map.of(), changes))
         .put("rootfs", Json.object().put("type", "layers").put("diff_ids", List.of(diffId)).build())
         .put("history", List.of(history))
         .build();

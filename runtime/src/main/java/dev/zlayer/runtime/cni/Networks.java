@@ -219,6 +219,19 @@ public final class Networks implements AutoCloseable {
         .toList();
   }
 
+  /** Records a network before its first use. */
+  public NamedNetwork create(String name) throws InterruptedException {
+    if (networks.find(name).isPresent()) {
+      throw new AgentException.Conflict("network '%s' exists already".formatted(name));
+    }
+    if (name.startsWith(DeploymentBridges.PREFIX)) {
+      throw new AgentException.InvalidSpec(
+          "network name '%s': names that begin with '%s' are those of deployments"
+              .formatted(name, DeploymentBridges.PREFIX));
+    }
+    return network(name);
+  }
+
   /** The network of that name; it is recorded now if it is new. */
   public NamedNetwork network(String name) throws InterruptedException {
     boolean known = networks.find(name).isPresent();

@@ -121,7 +121,7 @@ public final class OverlayChanges implements AutoCloseable {
     return kept;
   }
 
-  private static boolean opaque(OpenDirectory directory) throws IOException {
+  static boolean opaque(OpenDirectory directory) throws IOException {
     return directory.attributes(OpenDirectory.SELF).containsKey(OPAQUE);
   }
 

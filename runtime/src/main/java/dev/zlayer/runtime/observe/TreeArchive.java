@@ -30,10 +30,20 @@ final class TreeArchive {
   /** More parts between holes than any honest file has; what follows is copied with its holes. */
   private static final int MAX_PARTS = 100_000;
 
+  private static final String WHITEOUT = ".wh.";
+  private static final String OPAQUE = ".wh..wh..opq";
+
   private record Inode(long device, long number) {}
+
+  /** What the files are: a tree as it is, or what overlayfs keeps of changes, as a layer. */
+  enum Form {
+    FILES,
+    LAYER
+  }
 
   private final TarWriter tar;
   private final Optional<IdRange> ids;
+  private final Form form;
 
   /** The first name of every inode with several. */
   private final Map<Inode, String> links = new HashMap<>();
@@ -42,13 +52,19 @@ final class TreeArchive {
 
   /** With owners as they are on the host, or, with {@code ids}, as the container calls them. */
   TreeArchive(TarWriter tar, Optional<IdRange> ids) {
+    this(tar, ids, Form.FILES);
+  }
+
+  TreeArchive(TarWriter tar, Optional<IdRange> ids, Form form) {
     this.tar = tar;
     this.ids = ids;
+    this.form = form;
   }
 
   /** Adds a directory that is open already, and what is in it. */
   void addContent(OpenDirectory directory, String as) throws IOException, InterruptedException {
     begin(directory, OpenDirectory.SELF, directory.stat(OpenDirectory.SELF), as + "/", "");
+    hidden(directory, as.isEmpty() ? "" : as + "/");
     if (!directory.kernelFileSystem()) {
       below(directory, as.isEmpty() ? "" : as + "/");
     }
@@ -83,6 +99,7 @@ final class TreeArchive {
           @Override
           public boolean enter(OpenDirectory entered, TreeWalk.Place at) throws IOException {
             begin(entered, OpenDirectory.SELF, at.stat(), prefix + at.path() + "/", "");
+            hidden(entered, prefix + at.path() + "/");
             return !entered.kernelFileSystem();
           }
         });
@@ -90,6 +107,11 @@ final class TreeArchive {
 
   private void entry(OpenDirectory parent, String name, FileStat stat, String as)
       throws IOException, InterruptedException {
+    if (form == Form.LAYER && stat.whiteout()) {
+      int last = as.lastIndexOf('/') + 1;
+      mark(as.substring(0, last) + WHITEOUT + as.substring(last), stat);
+      return;
+    }
     try {
       switch (stat.kind()) {
         case FILE -> file(parent, name, as);
@@ -103,6 +125,19 @@ final class TreeArchive {
         throw e;
       }
     }
+  }
+
+  /** A layer says by a file of its own that a directory hides what layers below have in it. */
+  private void hidden(OpenDirectory directory, String as) throws IOException {
+    if (form == Form.LAYER && OverlayChanges.opaque(directory)) {
+      mark(as + OPAQUE, directory.stat(OpenDirectory.SELF));
+    }
+  }
+
+  private void mark(String name, FileStat stat) throws IOException {
+    var modified = new TarMember.TarTime(stat.modifiedSeconds(), stat.modifiedNanos());
+    tar.begin(
+        new TarMember(TarKind.FILE, name, "", 0, 0, 0, 0, modified, modified, 0, 0, Map.of()));
   }
 
   private void file(OpenDirectory parent, String name, String as)

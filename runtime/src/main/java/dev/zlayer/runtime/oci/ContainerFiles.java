@@ -6,8 +6,10 @@ import dev.zlayer.image.snapshot.Snapshot;
 import dev.zlayer.json.Json;
 import dev.zlayer.runtime.lifecycle.ContainerState;
 import dev.zlayer.runtime.observe.OverlayChanges;
+import dev.zlayer.runtime.observe.RootExport;
 import dev.zlayer.runtime.observe.RootFiles;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -42,7 +44,25 @@ final class ContainerFiles {
     }
   }
 
-  List<FileChange> changes() {
+  /** The whole root, without what is mounted in it. */
+  void export(OutputStream tar) throws InterruptedException {
+    try {
+      RootExport.whole(root(), state.record().ids(), tar);
+    } catch (IOException e) {
+      throw cannotRead(e);
+    }
+  }
+
+  /** What was written over the image, as a layer. */
+  void exportChanges(OutputStream layer) throws InterruptedException {
+    try {
+      RootExport.layer(overlay().upper(), layer);
+    } catch (IOException e) {
+      throw cannotRead(e);
+    }
+  }
+
+  private Snapshot overlay() {
     Snapshot snapshot =
         context
             .roots()
@@ -51,6 +71,11 @@ final class ContainerFiles {
     if (snapshot.upper().equals(snapshot.root())) {
       throw new AgentException.Unsupported("changes: not available without overlayfs");
     }
+    return snapshot;
+  }
+
+  List<FileChange> changes() {
+    Snapshot snapshot = overlay();
     List<Path> lowers = snapshot.layers().reversed().stream().map(context.layers()::path).toList();
     try {
       return OverlayChanges.list(snapshot.upper(), lowers);
@@ -65,12 +90,17 @@ final class ContainerFiles {
   private RootFiles stopped() throws IOException, InterruptedException {
     Json config = new Bundles(context).config(state);
     boolean readOnly = config.at("root").at("readonly").bool().orElse(false);
+    return RootFiles.stopped(root(), readOnly, binds(config), state.record().ids());
+  }
+
+  /** Where it is mounted, which is done now if it is not. */
+  private Path root() throws IOException, InterruptedException {
     Optional<UserMounts> users = UserMounts.of(context, state);
     if (users.isPresent()) {
       users.get().mount(false);
+      return users.get().root();
     }
-    Path root = users.isPresent() ? users.get().root() : context.roots().mount(state.name());
-    return RootFiles.stopped(root, readOnly, binds(config), state.record().ids());
+    return context.roots().mount(state.name());
   }
 
   private static List<RootFiles.Bind> binds(Json config) {

@@ -20,6 +20,7 @@ import dev.zlayer.port.Archivable;
 import dev.zlayer.port.Attachable;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.ExecSession;
+import dev.zlayer.port.Exportable;
 import dev.zlayer.port.LogReader;
 import dev.zlayer.port.Pausable;
 import dev.zlayer.port.ProcessListing;
@@ -49,6 +50,7 @@ import java.util.Optional;
 final class OciContainer extends MonitoredContainer
     implements Archivable,
         Attachable,
+        Exportable,
         Pausable,
         ProcessListing,
         Renamable,
@@ -262,6 +264,18 @@ final class OciContainer extends MonitoredContainer
   @Override
   public void fill(String directory, InputStream tar) throws InterruptedException {
     new ContainerFiles(context, state).files().fill(directory, tar);
+  }
+
+  @Override
+  public void export(OutputStream tar) throws InterruptedException {
+    requirePresent();
+    new ContainerFiles(context, state).export(tar);
+  }
+
+  @Override
+  public void exportChanges(OutputStream layer) throws InterruptedException {
+    requirePresent();
+    new ContainerFiles(context, state).exportChanges(layer);
   }
 
   @Override

@@ -21,6 +21,7 @@ import dev.zlayer.port.Attachable;
 import dev.zlayer.port.Capabilities;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.ContainerRuntime;
+import dev.zlayer.port.Exportable;
 import dev.zlayer.port.ImageDetails;
 import dev.zlayer.port.Images;
 import dev.zlayer.port.Pausable;
@@ -70,6 +71,7 @@ public final class OciRuntime implements ContainerRuntime, AutoCloseable {
             Set.of(
                 Archivable.class,
                 Attachable.class,
+                Exportable.class,
                 Pausable.class,
                 ProcessListing.class,
                 Renamable.class,

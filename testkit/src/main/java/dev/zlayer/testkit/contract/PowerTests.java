@@ -10,6 +10,7 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Archivable;
 import dev.zlayer.port.Attachable;
 import dev.zlayer.port.Container;
+import dev.zlayer.port.Exportable;
 import dev.zlayer.port.Pausable;
 import dev.zlayer.port.ProcessListing;
 import dev.zlayer.port.Renamable;
@@ -27,6 +28,7 @@ interface PowerTests extends Harness {
           Renamable.class,
           Archivable.class,
           Attachable.class,
+          Exportable.class,
           ProcessListing.class,
           VolumeSyncing.class);
 

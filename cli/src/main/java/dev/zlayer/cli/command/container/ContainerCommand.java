@@ -8,8 +8,9 @@ public final class ContainerCommand {
   private ContainerCommand() {}
 
   public static Group group() {
-    return new Group("container", "List containers and remove stopped ones")
+    return new Group("container", "List containers, their changed files, and remove stopped ones")
         .with("ls", PsCommand::new)
+        .with("diff", ChangesCommand::new)
         .with("prune", ContainerPruneCommand::new);
   }
 }

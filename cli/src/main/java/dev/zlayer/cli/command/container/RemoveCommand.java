@@ -18,6 +18,11 @@ public final class RemoveCommand extends EachCommand {
       description = "Remove running containers too")
   private boolean force;
 
+  @Option(
+      names = {"-v", "--volumes"},
+      description = "Remove its anonymous volumes too, which is always done; named ones stay")
+  private boolean volumes;
+
   public RemoveCommand(Session session) {
     super(session);
   }

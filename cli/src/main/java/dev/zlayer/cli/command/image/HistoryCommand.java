@@ -35,17 +35,17 @@ public final class HistoryCommand extends AnswerCommand {
   }
 
   private Table table(Json steps) {
-    var table = new Table("CREATED", "LAYER", "CREATED BY");
+    var table = new Table("CREATED", "LAYER", "CREATED BY", "COMMENT");
     Instant now = Instant.now();
     for (Json step : steps.items()) {
-      String by = text(step, "created_by");
       table.row(
           step.at("created")
               .string()
               .map(then -> HumanUnits.age(Instant.parse(then), now))
               .orElse("-"),
           step.at("empty_layer").bool().orElse(false) ? "no" : "yes",
-          shorten(by.equals("-") ? text(step, "comment") : by));
+          shorten(text(step, "created_by")),
+          shorten(text(step, "comment")));
     }
     return table;
   }

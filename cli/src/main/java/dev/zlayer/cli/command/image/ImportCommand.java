@@ -8,14 +8,29 @@ import dev.zlayer.json.Json;
 import dev.zlayer.oci.ImageRef;
 import java.io.IOException;
 import java.io.InputStream;
+import java.util.List;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 @Command(
     name = "import",
     description = "Create a single-layer image from a tar archive of a root file system",
-    footer = {"", "Example:  tar -C rootfs -c . | zlayer image import - base:1"})
+    footer = {
+      "",
+      "Examples:",
+      "  tar -C rootfs -c . | zlayer image import - base:1",
+      "  zlayer image import --change 'CMD [\"sh\"]' rootfs.tar base:1"
+    })
 public final class ImportCommand extends AnswerCommand {
+  @Option(
+      names = {"-c", "--change"},
+      paramLabel = "INSTRUCTION",
+      description =
+          "Apply a Dockerfile instruction: CMD, ENTRYPOINT, ENV, EXPOSE, LABEL, STOPSIGNAL, USER,"
+              + " VOLUME or WORKDIR; may be repeated")
+  private List<String> changes = List.of();
+
   @Parameters(index = "0", paramLabel = "FILE", description = "Tar archive; - reads standard input")
   private String file = "-";
 
@@ -34,7 +49,7 @@ public final class ImportCommand extends AnswerCommand {
           client.upload(
               "POST",
               "/images/import",
-              Query.of("ref", as.familiar()),
+              Query.of("ref", as.familiar()).all("change", changes),
               DaemonClient.TAR,
               tar::transferTo);
       show(image, () -> as.familiar() + " " + text(image, "digest") + "\n");

@@ -108,7 +108,8 @@ final class ProcessFlags {
     body.putIf("restart_policy", Optional.ofNullable(restart).map(ProcessFlags::policy));
   }
 
-  private static Json policy(String text) {
+  /** A restart policy as the daemon reads it. */
+  static Json policy(String text) {
     String[] parts = text.split(":", 2);
     String kind =
         switch (parts[0]) {

@@ -102,7 +102,7 @@ final class ResourceFlags {
     }
   }
 
-  private static Optional<String> size(String option, @Nullable String text) {
+  static Optional<String> size(String option, @Nullable String text) {
     return Optional.ofNullable(text).map(size -> DockerSize.parse(option, size) + "B");
   }
 

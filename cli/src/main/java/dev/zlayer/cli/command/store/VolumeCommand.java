@@ -7,7 +7,8 @@ public final class VolumeCommand {
   private VolumeCommand() {}
 
   public static Group group() {
-    return new Group("volume", "List, inspect and remove volumes")
+    return new Group("volume", "Create, list, inspect and remove volumes")
+        .with("create", VolumeCreateCommand::new)
         .with("ls", VolumeListCommand::new)
         .with("inspect", VolumeInspectCommand::new)
         .with("rm", VolumeRemoveCommand::new)

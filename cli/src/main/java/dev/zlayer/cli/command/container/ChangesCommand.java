@@ -1,0 +1,45 @@
+package dev.zlayer.cli.command.container;
+
+import dev.zlayer.cli.Session;
+import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.client.Target;
+import dev.zlayer.cli.command.AnswerCommand;
+import dev.zlayer.json.Json;
+import java.util.stream.Collectors;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Parameters;
+
+@Command(
+    name = "diff",
+    description = "List files that a container added (A), changed (C) or deleted (D)",
+    footer = {"", "Compared with its image; volumes are not part of it."})
+public final class ChangesCommand extends AnswerCommand {
+  @Parameters(
+      paramLabel = "CONTAINER",
+      description = "Container as deployment/service[/replica], name or id")
+  private String name = "";
+
+  public ChangesCommand(Session session) {
+    super(session);
+  }
+
+  @Override
+  protected int run(DaemonClient client) throws InterruptedException {
+    Json changes = client.get(Target.parse(name).path() + "/changes");
+    show(
+        changes,
+        () ->
+            changes.items().stream()
+                .map(change -> letter(text(change, "kind")) + " " + text(change, "path") + "\n")
+                .collect(Collectors.joining()));
+    return 0;
+  }
+
+  private static String letter(String kind) {
+    return switch (kind) {
+      case "added" -> "A";
+      case "deleted" -> "D";
+      default -> "C";
+    };
+  }
+}
