@@ -104,6 +104,7 @@ public final class ContainersResource implements Resource {
             .withFlag(
                 "force",
                 "Kill it if it is running; a container that does not exist is not an error.")
+            .withFlag("volumes", "Its anonymous volumes too, which are removed in any case.")
             .gives(Removed.class)
             .givesNothing(),
         Route.post(
@@ -158,7 +159,7 @@ public final class ContainersResource implements Resource {
                 .filter(of -> service.map(of.id().service()::equals).orElse(true))
                 .flatMap(this::details)
                 .sorted(Comparator.comparing(ContainerDetails::createdAt).reversed())
-                .map(one -> ContainerView.of(one, Optional.ofNullable(known.get(one.id()))))
+                .map(one -> ContainerView.of(one, replica(one, known)))
                 .toList()));
   }
 
@@ -168,6 +169,17 @@ public final class ContainersResource implements Resource {
     } catch (AgentException.NotFound _) {
       return Stream.empty(); // removed while we looked
     }
+  }
+
+  private Optional<ContainerView.Replica> replica(
+      ContainerDetails details, Map<ContainerId, ContainerView.Replica> known) {
+    return standalone
+        .health(details.id())
+        .map(
+            health ->
+                new ContainerView.Replica(
+                    Optional.of(health.state()), List.of(), details.restarts()))
+        .or(() -> Optional.ofNullable(known.get(details.id())));
   }
 
   /** With the restart policy that it has now. */
@@ -228,7 +240,8 @@ public final class ContainersResource implements Resource {
             Optional.of(wanted.rmAfter()).filter(_ -> wanted.rm()),
             wanted
                 .startWithin()
-                .or(() -> Optional.of(START_LIMIT).filter(_ -> wanted.rm() && wanted.start()))));
+                .or(() -> Optional.of(START_LIMIT).filter(_ -> wanted.rm() && wanted.start())),
+            Optional.of(wanted.container())));
   }
 
   private static ContainerSpec marked(ContainerSpec spec, Optional<Repetition> repetition) {
@@ -266,7 +279,8 @@ public final class ContainersResource implements Resource {
     ContainerDetails details = current(container(call).inspect());
     return ApiResponse.json(
         ViewJson.of(
-            InspectView.of(details, Optional.ofNullable(replicas.get().get(details.id())))));
+            InspectView.of(
+                details, replica(details, replicas.get()), standalone.health(details.id()))));
   }
 
   private ApiResponse remove(ApiRequest call) throws InterruptedException {

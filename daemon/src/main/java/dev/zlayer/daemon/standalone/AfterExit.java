@@ -103,11 +103,13 @@ record AfterExit(
               case ON_FAILURE -> !exit.success();
               case NO -> false;
             };
-    if (again) {
-      Duration first = delay.isZero() ? FIRST : delay;
-      Duration most = first.compareTo(LONGEST) > 0 ? first : LONGEST;
-      return new Step.Restart(new Backoff(first, most, 2).delay(failures));
-    }
-    return remove.<Step>map(Step.Remove::new).orElseGet(Step.Leave::new);
+    return again ? again(failures) : remove.<Step>map(Step.Remove::new).orElseGet(Step.Leave::new);
+  }
+
+  /** Another run, whatever the policy; later the more often it failed. */
+  Step again(int failures) {
+    Duration first = delay.isZero() ? FIRST : delay;
+    Duration longest = first.compareTo(LONGEST) > 0 ? first : LONGEST;
+    return new Step.Restart(new Backoff(first, longest, 2).delay(failures));
   }
 }

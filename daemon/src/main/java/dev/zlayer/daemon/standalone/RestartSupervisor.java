@@ -47,6 +47,9 @@ final class RestartSupervisor implements Owner.State {
 
     void ended(Outcome outcome);
 
+    /** Whether its last run was ended because it was unhealthy; asked once for each. */
+    boolean unhealthy();
+
     void restarted();
 
     void removed();
@@ -161,7 +164,9 @@ final class RestartSupervisor implements Owner.State {
     Outcome outcome = container.await(WaitCondition.NOT_RUNNING, Deadline.none());
     book.ended(outcome);
     failures = lasted(outcome) ? 0 : failures;
-    switch (rules.next(outcome.status(), book.stoppedByHand(), failures)) {
+    boolean stopped = book.stoppedByHand();
+    boolean again = book.unhealthy() && !stopped;
+    switch (again ? rules.again(failures) : rules.next(outcome.status(), stopped, failures)) {
       case AfterExit.Step.Leave() -> {
         return false;
       }

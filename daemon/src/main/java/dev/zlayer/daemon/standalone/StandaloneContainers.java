@@ -8,8 +8,9 @@ import dev.zlayer.container.LogQuery;
 import dev.zlayer.container.Outcome;
 import dev.zlayer.container.Resources;
 import dev.zlayer.daemon.log.Log;
+import dev.zlayer.engine.health.HealthState;
+import dev.zlayer.engine.health.HealthStatus;
 import dev.zlayer.engine.state.Change;
-import dev.zlayer.engine.state.Event;
 import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
@@ -18,6 +19,7 @@ import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.port.LogReader;
 import dev.zlayer.port.Renamable;
 import dev.zlayer.port.Updatable;
+import dev.zlayer.spec.ServiceSpec;
 import dev.zlayer.spec.service.RestartPolicySpec;
 import dev.zlayer.task.KeyedLock;
 import dev.zlayer.task.Pauses;
@@ -26,13 +28,12 @@ import dev.zlayer.task.TimeSource;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.regex.Pattern;
@@ -41,9 +42,6 @@ import java.util.regex.Pattern;
 public final class StandaloneContainers implements AutoCloseable {
   /** Containers that a person stopped; {@code unless_stopped} and the keepers ask for it. */
   private static final String STOPPED = "standalone.stopped";
-
-  /** Which end of a container was told last, so that each is told once, whoever sees it. */
-  private static final String TOLD = "standalone.told";
 
   private static final Pattern NAME = Pattern.compile("[a-zA-Z0-9][a-zA-Z0-9_.-]{0,127}");
 
@@ -58,6 +56,8 @@ public final class StandaloneContainers implements AutoCloseable {
   private final Map<ContainerId, RestartSupervisor.Handle> keepers = new ConcurrentHashMap<>();
   private final OutputReaders readers = new OutputReaders();
   private final RestartRules rules;
+  private final HealthChecks checks;
+  private final ContainerEvents events;
   private volatile boolean closing;
 
   /**
@@ -66,12 +66,14 @@ public final class StandaloneContainers implements AutoCloseable {
    * @param remove so long after its end it is removed
    * @param startWithin so long after it was made it is removed unless it was started, so that
    *     nothing remains of a caller that vanished in between
+   * @param checked whose health is checked as it says there
    */
   public record CreateRequest(
       Optional<String> name,
       Optional<RestartPolicySpec> restart,
       Optional<Duration> remove,
-      Optional<Duration> startWithin) {}
+      Optional<Duration> startWithin,
+      Optional<ServiceSpec> checked) {}
 
   private StandaloneContainers(
       ContainerRuntime runtime,
@@ -84,9 +86,11 @@ public final class StandaloneContainers implements AutoCloseable {
     this.runtime = runtime;
     this.store = store;
     this.rules = new RestartRules(store);
+    this.events = new ContainerEvents(store, clock);
     this.clock = clock;
     this.pauses = pauses;
     this.log = log;
+    this.checks = new HealthChecks(clock, supervisor, this::healthChanged);
   }
 
   /** Goes on with what is there: watches what runs, starts what has to run, removes what has to. */
@@ -121,6 +125,9 @@ public final class StandaloneContainers implements AutoCloseable {
     if (ended || status.alive() || status instanceof ContainerStatus.Created) {
       keep(container);
     }
+    if (status.alive()) {
+      checks.begin(container);
+    }
   }
 
   /**
@@ -146,12 +153,17 @@ public final class StandaloneContainers implements AutoCloseable {
     var labels = new HashMap<>(spec.labels());
     labels.putAll(
         AfterExit.of(request.restart(), request.remove(), request.startWithin()).labels());
+    request
+        .checked()
+        .flatMap(ContainerHealth::of)
+        .ifPresent(health -> labels.putAll(health.labels()));
     try (var _ = names.lock(name)) {
       requireFree(name);
       ContainerId id = freeId(name);
       store.commit(Change.of(new Change.Delete(STOPPED, id.path()), rules.forgotten(id)));
       Container container = runtime.create(id, spec.withLabels(labels));
-      tell("container.created", container, Json.object().put("image", spec.image()).build());
+      events.record(
+          "container.created", container, Json.object().put("image", spec.image()).build());
       keep(container);
       return container;
     }
@@ -171,7 +183,7 @@ public final class StandaloneContainers implements AutoCloseable {
       }
       String before = name(container.inspect());
       renamable.rename(name);
-      tell(
+      events.record(
           "container.renamed",
           container,
           Json.object().put("from", before).put("to", name).build());
@@ -247,21 +259,22 @@ public final class StandaloneContainers implements AutoCloseable {
         boolean kept = supervised(container);
         rules.change(container.id(), container.spec().labels(), restart.get());
         if (kept) {
-          drop(container.id());
+          unsupervised(container.id());
           keep(container);
         }
       }
-      tell("container.updated", container, Json.object().build());
+      events.record("container.updated", container, Json.object().build());
       return warnings;
     }
   }
 
   /** Whether its exit, past or to come, is still to be acted upon. */
   private boolean supervised(Container container) {
-    return container.status().alive()
-        || container.status() instanceof ContainerStatus.Exited
+    boolean ended =
+        container.status() instanceof ContainerStatus.Exited
             && !stoppedByHand(container.id())
             && rules(container).restart() != RestartPolicySpec.Kind.NO;
+    return ended || container.status().alive();
   }
 
   private AfterExit rules(Container container) {
@@ -277,22 +290,20 @@ public final class StandaloneContainers implements AutoCloseable {
     try (var _ = locks.lock(container.id())) {
       store.commit(Change.of(new Change.Delete(STOPPED, container.id().path())));
       drop(container.id());
-      tellEnd(container);
+      events.recordExit(container);
       container.start();
-      tell("container.started", container, Json.object().build());
+      events.record("container.started", container, Json.object().build());
       keep(container);
+      checks.begin(container);
     }
   }
 
   /** Ends it as a person wants it: it is not restarted until somebody starts it. */
   public Optional<Outcome> stop(Container container, Duration grace) throws InterruptedException {
     try (var _ = locks.lock(container.id())) {
-      store.commit(
-          Change.of(
-              new Change.Put(
-                  STOPPED, container.id().path(), "true".getBytes(StandardCharsets.UTF_8))));
+      markStopped(container);
       Optional<Outcome> outcome = container.stop(grace);
-      tell(
+      events.record(
           "container.stopped",
           container,
           Json.object().putIf("ended", outcome.map(end -> end.status().text())).build());
@@ -306,7 +317,7 @@ public final class StandaloneContainers implements AutoCloseable {
     }
     try (var _ = locks.lock(container.id())) {
       drop(container.id());
-      tellEnd(container);
+      events.recordExit(container);
       container.remove(force);
       forget(container);
     }
@@ -368,12 +379,19 @@ public final class StandaloneContainers implements AutoCloseable {
 
     @Override
     public void ended(Outcome outcome) {
-      tellEnd(container, outcome);
+      checks.end(container.id());
+      events.recordExit(container, outcome);
+    }
+
+    @Override
+    public boolean unhealthy() {
+      return checks.takeUnhealthy(container.id());
     }
 
     @Override
     public void restarted() {
-      tell("container.restarted", container, Json.object().build());
+      events.record("container.restarted", container, Json.object().build());
+      checks.begin(container);
     }
 
     @Override
@@ -383,56 +401,57 @@ public final class StandaloneContainers implements AutoCloseable {
     }
   }
 
-  /** For an end that its keeper has not told: it was stopped before it could, or there was none. */
-  private void tellEnd(Container container) {
-    if (standalone(container.id())
-        && container.status() instanceof ContainerStatus.Exited(Outcome outcome)) {
-      tellEnd(container, outcome);
-    }
-  }
-
-  private void tellEnd(Container container, Outcome outcome) {
-    String key = container.id().path();
-    byte[] which = outcome.toString().getBytes(StandardCharsets.UTF_8);
-    if (outcome.startedAt().isPresent()
-        && !store.find(TOLD, key).filter(told -> Arrays.equals(told, which)).isPresent()) {
-      Json detail =
-          Json.object().putIf("code", code(outcome)).put("ended", outcome.status().text()).build();
-      store.commit(
-          Change.of(new Change.Put(TOLD, key, which))
-              .plus(Change.of(event("container.exited", container, detail))));
-    }
-  }
-
-  private static Optional<Integer> code(Outcome outcome) {
-    OptionalInt code = outcome.status().exitCode();
-    return code.isPresent() ? Optional.of(code.getAsInt()) : Optional.empty();
-  }
-
-  /** It is gone: what was noted of it goes with the telling. */
   private void forget(Container container) {
-    String key = container.id().path();
+    events.recordRemoval(
+        container,
+        new Change.Delete(STOPPED, container.id().path()),
+        rules.forgotten(container.id()));
+  }
+
+  /** What is known of the health of a container that runs and is checked. */
+  public Optional<HealthStatus> health(ContainerId id) {
+    return checks.find(id);
+  }
+
+  /** It is called by the checks, so it takes no lock: whoever has one may wait for them. */
+  private void healthChanged(Container container, ContainerHealth rules, HealthStatus now)
+      throws InterruptedException {
+    events.record(
+        "container." + now.state().name().toLowerCase(Locale.ROOT),
+        container,
+        Json.object().put("check", now.output()).build());
+    if (now.state() == HealthState.UNHEALTHY) {
+      switch (rules.action()) {
+        case RESTART -> {
+          checks.noteUnhealthy(container.id()); // its supervisor starts it again
+          Optional<Outcome> _ = container.stop(container.spec().stop().grace());
+        }
+        case STOP -> {
+          markStopped(container);
+          Optional<Outcome> _ = container.stop(container.spec().stop().grace());
+        }
+        case NONE -> {}
+      }
+    }
+  }
+
+  private void markStopped(Container container) {
     store.commit(
         Change.of(
-                new Change.Delete(STOPPED, key),
-                new Change.Delete(TOLD, key),
-                rules.forgotten(container.id()))
-            .plus(Change.of(event("container.removed", container, Json.object().build()))));
+            new Change.Put(
+                STOPPED, container.id().path(), "true".getBytes(StandardCharsets.UTF_8))));
   }
 
   private void drop(ContainerId id) {
+    checks.end(id);
+    unsupervised(id);
+  }
+
+  private void unsupervised(ContainerId id) {
     RestartSupervisor.Handle keeper = keepers.remove(id);
     if (keeper != null) {
       keeper.close();
     }
-  }
-
-  private void tell(String kind, Container container, Json detail) {
-    store.commit(Change.of(event(kind, container, detail)));
-  }
-
-  private Event event(String kind, Container container, Json detail) {
-    return new Event(clock.instant(), kind, container.id().toString(), detail);
   }
 
   private static String anyName() {
@@ -444,6 +463,7 @@ public final class StandaloneContainers implements AutoCloseable {
   @Override
   public void close() {
     closing = true;
+    checks.close();
     List.copyOf(keepers.values()).forEach(RestartSupervisor.Handle::close);
   }
 }

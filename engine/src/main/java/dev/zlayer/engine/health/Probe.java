@@ -1,5 +1,6 @@
 package dev.zlayer.engine.health;
 
+import dev.zlayer.json.StoredName;
 import dev.zlayer.spec.ServiceSpec;
 import dev.zlayer.spec.network.EndpointSpec;
 import dev.zlayer.spec.service.HealthCheck;
@@ -12,12 +13,15 @@ import java.util.Optional;
 /** What is tried to learn whether a replica works. */
 public sealed interface Probe {
   /** A running process is enough. */
+  @StoredName("alive")
   record Alive() implements Probe {}
 
   /** A port of the container accepts connections. */
+  @StoredName("tcp")
   record Tcp(int port) implements Probe {}
 
   /** A request to the container is answered as expected; the host of the address is ignored. */
+  @StoredName("http")
   record Http(String url, ExpectedStatus expect, Map<String, String> headers) implements Probe {
     public Http {
       headers = Map.copyOf(headers);
@@ -25,6 +29,7 @@ public sealed interface Probe {
   }
 
   /** A command inside the container ends with 0. */
+  @StoredName("command")
   record Command(List<String> words) implements Probe {
     public Command {
       words = List.copyOf(words);

@@ -75,8 +75,9 @@ public final class Prober {
 
   private static ProbeResult run(Probe.Command command, Container container, Duration timeout)
       throws InterruptedException {
-    try (var session = container.exec(ExecSpec.of(command.words().toArray(String[]::new)));
-        var scope = new TaskScope("health command")) {
+    // the session is closed first: that ends the process, and so those who read its output
+    try (var scope = new TaskScope("health command");
+        var session = container.exec(ExecSpec.of(command.words().toArray(String[]::new)))) {
       TaskScope.Task<String> out = scope.fork(() -> beginning(session.stdout()));
       TaskScope.Task<String> err = scope.fork(() -> beginning(session.stderr()));
       ExitStatus exit = session.await(Deadline.after(timeout));

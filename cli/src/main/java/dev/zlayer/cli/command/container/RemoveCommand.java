@@ -29,7 +29,7 @@ public final class RemoveCommand extends EachCommand {
 
   @Override
   Json one(DaemonClient client, Target target) throws InterruptedException {
-    return client.delete(target.path(), Query.NONE.flag("force", force));
+    return client.delete(target.path(), Query.NONE.flag("force", force).flag("volumes", volumes));
   }
 
   @Override

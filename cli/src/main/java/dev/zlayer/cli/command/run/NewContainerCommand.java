@@ -77,6 +77,7 @@ abstract class NewContainerCommand extends ClientCommand implements OptionHints 
   @Mixin private NetworkFlags network = new NetworkFlags();
   @Mixin private StorageFlags storage = new StorageFlags();
   @Mixin private SecurityFlags security = new SecurityFlags();
+  @Mixin private HealthFlags health = new HealthFlags();
 
   @Parameters(index = "0", paramLabel = "IMAGE", description = "Image reference")
   private String image = "";
@@ -134,6 +135,7 @@ abstract class NewContainerCommand extends ClientCommand implements OptionHints 
     network.into(body);
     storage.into(body, session);
     security.into(body);
+    health.into(body);
     return body;
   }
 

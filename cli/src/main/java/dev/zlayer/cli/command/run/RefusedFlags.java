@@ -17,17 +17,6 @@ final class RefusedFlags {
           Map.entry("--dns-search", "use fully qualified names"),
           Map.entry("--dns-option", "omit it"),
           Map.entry("--domainname", "use --hostname with the whole name"),
-          Map.entry("--health-cmd", "write a service with 'health' and deploy it with 'zlayer up'"),
-          Map.entry(
-              "--health-interval", "write a service with 'health' and deploy it with 'zlayer up'"),
-          Map.entry(
-              "--health-timeout", "write a service with 'health' and deploy it with 'zlayer up'"),
-          Map.entry(
-              "--health-retries", "write a service with 'health' and deploy it with 'zlayer up'"),
-          Map.entry(
-              "--health-start-period",
-              "write a service with 'health' and deploy it with 'zlayer up'"),
-          Map.entry("--no-healthcheck", "omit it; single containers are not checked"),
           Map.entry("--log-driver", "omit it; output is kept and rotated"),
           Map.entry("--log-opt", "write a service with 'logs' and deploy it with 'zlayer up'"),
           Map.entry(

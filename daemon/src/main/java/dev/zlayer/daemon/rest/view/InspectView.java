@@ -10,8 +10,11 @@ import dev.zlayer.container.ProcessSpec;
 import dev.zlayer.container.Resources;
 import dev.zlayer.container.SecuritySpec;
 import dev.zlayer.container.StopSpec;
+import dev.zlayer.engine.health.HealthState;
+import dev.zlayer.engine.health.HealthStatus;
 import dev.zlayer.oci.Platform;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 
@@ -27,7 +30,23 @@ public record InspectView(
     Optional<GpuRequest> gpu,
     LogSpec logs,
     StopSpec stop,
+    Optional<HealthView> healthCheck,
     Optional<Path> rootFileSystem) {
+  /**
+   * The checks of a single container while it runs.
+   *
+   * @param failures in a row that count
+   * @param output of the last check
+   * @param since when its state changed
+   */
+  public record HealthView(
+      HealthState state, int failures, String output, Instant since, Instant next) {
+    static HealthView of(HealthStatus status) {
+      return new HealthView(
+          status.state(), status.failures(), status.output(), status.since(), status.next());
+    }
+  }
+
   /**
    * What runs inside.
    *
@@ -57,7 +76,10 @@ public record InspectView(
     }
   }
 
-  public static InspectView of(ContainerDetails details, Optional<ContainerView.Replica> replica) {
+  public static InspectView of(
+      ContainerDetails details,
+      Optional<ContainerView.Replica> replica,
+      Optional<HealthStatus> health) {
     ContainerSpec spec = details.spec();
     return new InspectView(
         ContainerView.of(details, replica),
@@ -70,6 +92,7 @@ public record InspectView(
         spec.gpu(),
         spec.logs(),
         spec.stop(),
+        health.map(HealthView::of),
         details.rootFileSystem());
   }
 }

@@ -1,0 +1,70 @@
+package dev.zlayer.daemon.standalone;
+
+import dev.zlayer.container.ContainerStatus;
+import dev.zlayer.container.Outcome;
+import dev.zlayer.engine.state.Change;
+import dev.zlayer.engine.state.Event;
+import dev.zlayer.engine.state.StateStore;
+import dev.zlayer.json.Json;
+import dev.zlayer.port.Container;
+import java.nio.charset.StandardCharsets;
+import java.time.InstantSource;
+import java.util.Arrays;
+import java.util.Optional;
+import java.util.OptionalInt;
+
+/** Records what happens to single containers; each exit once, whoever sees it. */
+final class ContainerEvents {
+  /** Which exit of a container was recorded last. */
+  private static final String TOLD = "standalone.told";
+
+  private final StateStore store;
+  private final InstantSource clock;
+
+  ContainerEvents(StateStore store, InstantSource clock) {
+    this.store = store;
+    this.clock = clock;
+  }
+
+  void record(String kind, Container container, Json detail) {
+    store.commit(Change.of(event(kind, container, detail)));
+  }
+
+  /** For an exit that its supervisor has not recorded: it was ended before, or there was none. */
+  void recordExit(Container container) {
+    if (StandaloneContainers.standalone(container.id())
+        && container.status() instanceof ContainerStatus.Exited(Outcome outcome)) {
+      recordExit(container, outcome);
+    }
+  }
+
+  void recordExit(Container container, Outcome outcome) {
+    String key = container.id().path();
+    byte[] which = outcome.toString().getBytes(StandardCharsets.UTF_8);
+    if (outcome.startedAt().isPresent()
+        && !store.find(TOLD, key).filter(told -> Arrays.equals(told, which)).isPresent()) {
+      Json detail =
+          Json.object().putIf("code", code(outcome)).put("ended", outcome.status().text()).build();
+      store.commit(
+          Change.of(new Change.Put(TOLD, key, which))
+              .plus(Change.of(event("container.exited", container, detail))));
+    }
+  }
+
+  /** It was removed: what was noted of it goes in the same commit. */
+  void recordRemoval(Container container, Change.Delete... noted) {
+    store.commit(
+        Change.of(noted)
+            .plus(Change.of(new Change.Delete(TOLD, container.id().path())))
+            .plus(Change.of(event("container.removed", container, Json.object().build()))));
+  }
+
+  private static Optional<Integer> code(Outcome outcome) {
+    OptionalInt code = outcome.status().exitCode();
+    return code.isPresent() ? Optional.of(code.getAsInt()) : Optional.empty();
+  }
+
+  private Event event(String kind, Container container, Json detail) {
+    return new Event(clock.instant(), kind, container.id().toString(), detail);
+  }
+}
