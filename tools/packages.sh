@@ -6,7 +6,7 @@
 RUN_PACKAGES='runc:runc crun:crun conmon:conmon /usr/lib/cni/bridge:containernetworking-plugins
   catatonit:catatonit nft:nftables conntrack:conntrack'
 TEST_PACKAGES='dockerd:docker.io docker-registry:docker-registry htpasswd:apache2-utils skopeo:skopeo umoci:umoci
-  busybox:busybox-static zstd:zstd openssl:openssl ip:iproute2 iptables:iptables nsenter:util-linux setfattr:attr setcap:libcap2-bin
+  busybox:busybox-static zsh:zsh fish:fish zstd:zstd openssl:openssl ip:iproute2 iptables:iptables nsenter:util-linux setfattr:attr setcap:libcap2-bin
   gcc:gcc /usr/include/errno.h:libc6-dev wat2wasm:wabt clang:clang wasm-ld:lld /usr/lib/wasm32-wasi/libc.a:wasi-libc
   /usr/lib/llvm-14/lib/clang/14.0.6/lib/wasi/libclang_rt.builtins-wasm32.a:libclang-rt-dev-wasm32'
 VM_PACKAGES='qemu-system-x86_64:qemu-system-x86 mmdebstrap:mmdebstrap mke2fs:e2fsprogs'

@@ -57,6 +57,9 @@ public final class Cli {
     if (words.getFirst().matches("-v|-V|--version")) {
       words = List.of("version");
     }
+    if (words.getFirst().equals(Completion.WORD)) {
+      return new Completion(session).run(words.subList(1, words.size()));
+    }
     Optional<Verb> verb = Verb.find(words.getFirst());
     if (verb.isEmpty()) {
       return unknown(words.getFirst(), words.getFirst(), verbs(), "'zlayer --help' lists all");

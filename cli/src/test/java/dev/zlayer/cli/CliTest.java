@@ -96,7 +96,7 @@ class CliTest {
         "logs --tail x web       | --tail 'x' is not a number",
         "events --tail x         | --tail 'x' is not a number",
         "spec foo                | FORM 'foo' is not one of schema, reference",
-        "completions fish        | SHELL 'fish' is not one of bash, zsh",
+        "completions tcsh        | SHELL 'tcsh' is not one of bash, zsh, fish",
         "secret set token s3cret | a secret value cannot be an argument, other users could see"
             + " it; use standard input or --file",
       })
@@ -267,10 +267,10 @@ class CliTest {
 
   @Test
   void completionScriptsAreSoundShell() throws Exception {
-    for (String shell : new String[] {"bash", "zsh"}) {
+    for (String shell : new String[] {"bash", "zsh", "fish"}) {
       var result = run("completions", shell);
       assertThat(result.code()).isZero();
-      assertThat(result.out()).contains("version");
+      assertThat(result.out()).contains("__complete");
     }
     var script = run("completions", "bash").out().getBytes(StandardCharsets.UTF_8);
     var checked =
@@ -278,5 +278,24 @@ class CliTest {
             Command.of("bash", "-n").withInput(script), Deadline.after(Duration.ofSeconds(20)));
     assertThat(checked.stderr()).isEmpty();
     assertThat(checked.code()).isZero();
+  }
+
+  @Test
+  void verbsAndOptionsAreCompletedWithoutADaemon() {
+    assertThat(run("__complete", "st").out()).isEqualTo("start\nstats\nstatus\nstop\n");
+    assertThat(run("__complete", "volume", "").out().lines()).contains("create", "ls", "rm");
+    assertThat(run("__complete", "logs", "--ti").out()).isEqualTo("--timestamps\n");
+    assertThat(run("__complete", "image", "prune", "--o").out()).contains("--older-than");
+    assertThat(run("__complete", "completions", "").out()).isEqualTo("bash\nfish\nzsh\n");
+    for (String typed : new String[] {"nosuch x", "run image --", "job nosuch x"}) {
+      var words = new java.util.ArrayList<>(java.util.List.of("__complete"));
+      words.addAll(java.util.List.of(typed.split(" ")));
+      var nothing = run(words.toArray(String[]::new));
+      assertThat(nothing.out() + nothing.err()).as(typed).isEmpty();
+      assertThat(nothing.code()).isZero();
+    }
+    var alone = run("__complete", "logs", "");
+    assertThat(alone.out() + alone.err()).as("nobody to ask").isEmpty();
+    assertThat(alone.code()).isZero();
   }
 }

@@ -35,6 +35,8 @@ public enum Fact {
   HTPASSWD("install apache2-utils"),
   OPENSSL("install openssl"),
   ZSTD("install zstd"),
+  ZSH("install zsh"),
+  FISH("install fish"),
   WABT("install wabt"),
   WASI_CLANG("install clang, lld, wasi-libc and libclang-rt-dev-wasm32");
 
@@ -96,6 +98,8 @@ public enum Fact {
       case HTPASSWD -> program("htpasswd");
       case OPENSSL -> program("openssl");
       case ZSTD -> program("zstd");
+      case ZSH -> program("zsh");
+      case FISH -> program("fish");
       case WABT -> program("wat2wasm");
       case WASI_CLANG ->
           program("clang")

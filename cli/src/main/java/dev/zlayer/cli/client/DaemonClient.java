@@ -72,6 +72,12 @@ public final class DaemonClient implements AutoCloseable {
     return json(request("GET", path, query, JSON));
   }
 
+  /** For those who would rather have no answer than wait. */
+  public Json get(String path, Query query, Deadline deadline) throws InterruptedException {
+    HttpResponse response = checked(request("GET", path, query, JSON), deadline);
+    return JsonText.parse(response.text(LARGEST_ANSWER));
+  }
+
   public Json delete(String path, Query query) throws InterruptedException {
     return json(request("DELETE", path, query, JSON));
   }
