@@ -5,6 +5,7 @@ import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.client.Target;
 import dev.zlayer.json.Json;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -39,7 +40,12 @@ public final class StopCommand extends EachCommand {
       StopTimeout.refuse(grace, target.text());
       return client.post("/deployments/" + Query.segment(target.text()) + "/stop", WAIT);
     }
-    return client.post(
-        target.path() + "/stop", Query.NONE.andIf("grace", StopTimeout.parse(grace)));
+    Optional<String> time = StopTimeout.parse(grace);
+    return new StopCountdown(session)
+        .during(
+            client,
+            target,
+            time,
+            () -> client.post(target.path() + "/stop", Query.NONE.andIf("grace", time)));
   }
 }

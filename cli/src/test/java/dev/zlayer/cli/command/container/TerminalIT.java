@@ -134,6 +134,24 @@ class TerminalIT {
   }
 
   @Test
+  void aStopThatTakesLongCountsDown() throws Exception {
+    daemon.ok("run", "-d", "--name", "deaf", "--network", "none", "bb:1", "sleep", "1000");
+    try (var person = at("stop", "-t", "4s", "deaf")) {
+      person.awaitText("deaf is stopping; killed in 2 s");
+      person.awaitText("killed in 1 s");
+      assertThat(person.exitCode()).isZero();
+      assertThat(person.screen().strip()).endsWith("deaf");
+    }
+    daemon.ok("rm", "deaf");
+    daemon.ok("run", "-d", "--name", "quick", "--network", "none", "bb:1", "sleep", "1000");
+    try (var person = at("stop", "-t", "0s", "quick")) {
+      assertThat(person.exitCode()).isZero();
+      assertThat(person.screen()).doesNotContain("stopping");
+    }
+    daemon.ok("rm", "quick");
+  }
+
+  @Test
   void aLiveViewShowsEachChangeAtOnce() throws Exception {
     Files.writeString(
         directory.resolve("slow.yml"),
