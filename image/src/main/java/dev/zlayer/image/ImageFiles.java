@@ -146,7 +146,8 @@ record ImageFiles(ImageLayout layout, ImagesConfig config) {
           base.blobs().forEach(lease::add);
           Manifest.Image image = layout.manifest(base.manifest());
           Descriptor manifest =
-              NewImage.over(layout.content(), lease, image, layer, commit, config.clock().instant());
+              NewImage.over(
+                  layout.content(), lease, image, layer, commit, config.clock().instant());
           return adopt(manifest, List.of(as), lease);
         });
   }

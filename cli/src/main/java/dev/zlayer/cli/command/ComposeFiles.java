@@ -8,10 +8,8 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.stream.Collectors;
 
 /** Compose files on the disk: finds them, and converts them with the files that they name. */
@@ -31,23 +29,19 @@ final class ComposeFiles {
   static ComposeFile.Converted convert(
       Session session,
       String file,
-      byte[] content,
+      List<byte[]> contents,
       Path directory,
       Optional<String> name,
-      Set<String> profiles) {
-    var all = new HashSet<>(profiles);
-    session
-        .variable("COMPOSE_PROFILES")
-        .ifPresent(listed -> all.addAll(List.of(listed.split(","))));
+      SourceFlags flags) {
     Path last = directory.toAbsolutePath().normalize().getFileName();
     return ComposeFile.convert(
         file,
-        content,
+        contents,
         new ComposeFile.Surroundings(
             last == null ? "compose" : last.toString(),
             name.or(() -> session.variable("COMPOSE_PROJECT_NAME")),
-            all,
-            session.env(),
+            flags.profiles(session),
+            flags.variables(session, directory),
             path -> read(directory.resolve(path))));
   }
 

@@ -14,10 +14,10 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
@@ -54,11 +54,7 @@ public final class ConvertCommand implements Callable<Integer> {
       description = "Name of the deployment (default: the project's)")
   private @Nullable String name;
 
-  @Option(
-      names = "--profile",
-      paramLabel = "NAME",
-      description = "Include services of this profile; may be repeated")
-  private List<String> profiles = List.of();
+  @Mixin private SourceFlags sources = new SourceFlags();
 
   @Option(names = "--strict", description = "Fail if something cannot be converted")
   private boolean strict;
@@ -69,23 +65,26 @@ public final class ConvertCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    String source =
-        Optional.ofNullable(file)
-            .or(() -> ComposeFiles.in(session.directory()))
-            .orElseThrow(
-                () ->
-                    new AgentException.NotFound(
-                        "Compose file",
-                        "there is no %s in %s, name one"
-                            .formatted(ComposeFiles.NAMES.getFirst(), session.directory())));
+    List<String> named = new ArrayList<>(Optional.ofNullable(file).map(List::of).orElse(List.of()));
+    named.addAll(sources.files());
+    if (named.isEmpty()) {
+      named.add(
+          ComposeFiles.in(session.directory())
+              .orElseThrow(
+                  () ->
+                      new AgentException.NotFound(
+                          "Compose file",
+                          "there is no %s in %s, name one"
+                              .formatted(ComposeFiles.NAMES.getFirst(), session.directory()))));
+    }
     ComposeFile.Converted converted =
         ComposeFiles.convert(
             session,
-            source,
-            DeploymentFiles.read(session, source),
-            DeploymentFiles.directoryOf(session, source),
+            String.join(" + ", named),
+            named.stream().map(one -> DeploymentFiles.read(session, one)).toList(),
+            DeploymentFiles.directoryOf(session, named.getFirst()),
             Optional.ofNullable(name),
-            Set.copyOf(profiles));
+            sources);
     List<Problem> problems = new ArrayList<>(converted.unsupported());
     problems.addAll(refused(converted));
     converted.warnings().forEach(warning -> session.err().println("warning: " + warning));

@@ -5,16 +5,16 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.spec.compose.ComposeFile;
 import dev.zlayer.spec.problem.Problem;
 import dev.zlayer.spec.read.JobReader;
-import dev.zlayer.spec.read.SpecReader;
 import dev.zlayer.spec.read.SpecResult;
+import dev.zlayer.spec.source.SourceFiles;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -36,33 +36,58 @@ public final class DeploymentFiles {
   public record Loaded(String name, byte[] content, Path directory) {}
 
   /**
-   * Reads and checks a file, so that its problems are told with their positions before anybody is
-   * asked.
+   * Reads and checks files, so that their problems are reported with their positions before anybody
+   * is asked.
    *
+   * @param file named beside those of the flags
    * @throws AgentException.InvalidSpec with every problem, one per line
    */
-  public static Loaded load(Session session, Optional<String> file) {
-    String name = file.orElseGet(() -> onlyOneIn(session.directory()));
-    byte[] content = read(session, name);
-    if (ComposeFile.recognised(content)) {
-      Path directory = directoryOf(session, name);
-      content =
-          ComposeFiles.complete(
-              ComposeFiles.convert(session, name, content, directory, Optional.empty(), Set.of()),
-              session);
-    }
-    return checked(session, name, content);
-  }
-
-  private static Loaded checked(Session session, String name, byte[] content) {
-    return switch (SpecReader.read(name, content)) {
+  public static Loaded load(Session session, Optional<String> file, SourceFlags flags) {
+    List<String> names = names(session, file.map(List::of).orElse(List.of()), flags);
+    SourceFiles.Resolved resolved = resolve(session, sources(session, names), flags);
+    return switch (resolved.check()) {
       case SpecResult.Invalid(var problems) ->
           throw new AgentException.InvalidSpec(
               problems.stream().map(Problem::toString).collect(Collectors.joining("\n"))
                   + "\nnothing was changed");
       case SpecResult.Valid valid ->
-          new Loaded(valid.spec().deployment(), content, directoryOf(session, name));
+          new Loaded(
+              valid.spec().deployment(), resolved.text(), directoryOf(session, names.getFirst()));
     };
+  }
+
+  /** Those that make one deployment, or the only one of the directory. */
+  static List<String> names(Session session, List<String> named, SourceFlags flags) {
+    var all = new ArrayList<>(named);
+    all.addAll(flags.files());
+    return all.isEmpty() ? List.of(onlyOneIn(session.directory())) : all;
+  }
+
+  /** Each is read once: standard input cannot be read again. */
+  static List<SourceFiles.Source> sources(Session session, List<String> names) {
+    return names.stream().map(name -> new SourceFiles.Source(name, read(session, name))).toList();
+  }
+
+  /** One file for the daemon: merged, converted, with its variables. The first says which kind. */
+  static SourceFiles.Resolved resolve(
+      Session session, List<SourceFiles.Source> sources, SourceFlags flags) {
+    Path directory = directoryOf(session, sources.getFirst().name());
+    if (!ComposeFile.recognised(sources.getFirst().content())) {
+      return SourceFiles.resolve(
+          sources, flags.variables(session, directory), flags.profiles(session));
+    }
+    String name = sources.stream().map(SourceFiles.Source::name).collect(Collectors.joining(" + "));
+    byte[] converted =
+        ComposeFiles.complete(
+            ComposeFiles.convert(
+                session,
+                name,
+                sources.stream().map(SourceFiles.Source::content).toList(),
+                directory,
+                Optional.empty(),
+                flags),
+            session);
+    return new SourceFiles.Resolved(name, converted, Optional.empty());
   }
 
   /**

@@ -11,15 +11,16 @@ import dev.zlayer.spec.compose.ComposeFile;
 import dev.zlayer.spec.problem.Problem;
 import dev.zlayer.spec.read.SpecReader;
 import dev.zlayer.spec.read.SpecResult;
+import dev.zlayer.spec.source.SourceFiles;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
@@ -42,6 +43,8 @@ public final class ValidateCommand implements Callable<Integer> {
       description = "Print problems only")
   private boolean quiet;
 
+  @Mixin private SourceFlags sources = new SourceFlags();
+
   @Parameters(
       paramLabel = "FILE",
       arity = "0..*",
@@ -54,13 +57,12 @@ public final class ValidateCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    List<String> names =
-        files.isEmpty() ? List.of(DeploymentFiles.onlyOneIn(session.directory())) : files;
     Map<String, SpecResult> results = new LinkedHashMap<>();
     int code = 0;
-    for (String name : names) {
+    for (List<String> names : deployments()) {
+      String name = String.join(" + ", names);
       try {
-        SpecResult result = result(name);
+        SpecResult result = result(name, names);
         results.put(name, result);
         if (!json) {
           print(name, result);
@@ -81,19 +83,29 @@ public final class ValidateCommand implements Callable<Integer> {
     return code;
   }
 
-  private SpecResult result(String name) {
-    byte[] content = DeploymentFiles.read(session, name);
-    if (!ComposeFile.recognised(content)) {
-      return SpecReader.read(name, content);
+  /** The files of each: those of --file are one, every other is its own. */
+  private List<List<String>> deployments() {
+    var all = new ArrayList<List<String>>();
+    files.forEach(file -> all.add(List.of(file)));
+    if (files.isEmpty() || !sources.files().isEmpty()) {
+      all.add(DeploymentFiles.names(session, List.of(), sources));
+    }
+    return all;
+  }
+
+  private SpecResult result(String name, List<String> names) {
+    List<SourceFiles.Source> read = DeploymentFiles.sources(session, names);
+    if (!ComposeFile.recognised(read.getFirst().content())) {
+      return DeploymentFiles.resolve(session, read, sources).check();
     }
     var converted =
         ComposeFiles.convert(
             session,
             name,
-            content,
-            DeploymentFiles.directoryOf(session, name),
+            read.stream().map(SourceFiles.Source::content).toList(),
+            DeploymentFiles.directoryOf(session, names.getFirst()),
             Optional.empty(),
-            Set.of());
+            sources);
     if (!converted.unsupported().isEmpty()) {
       return new SpecResult.Invalid(converted.unsupported());
     }

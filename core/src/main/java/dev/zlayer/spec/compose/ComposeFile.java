@@ -91,17 +91,30 @@ public final class ComposeFile {
    * cannot be read at all.
    */
   public static Converted convert(String file, byte[] content, Surroundings surroundings) {
+    return convert(file, List.of(content), surroundings);
+  }
+
+  /** Of several files, merged by the rules of {@code extends}: later ones win, lists are joined. */
+  public static Converted convert(String file, List<byte[]> contents, Surroundings surroundings) {
     var problems = new Problems(file);
-    YamlNode node =
-        YamlReader.read(content, problems)
-            .orElseThrow(() -> new AgentException.InvalidSpec(lines(problems)));
-    if (!(node instanceof YamlNode.Mapping root)) {
-      throw new AgentException.InvalidSpec(file + ": a Compose file is a mapping");
+    YamlNode.Mapping root = mapping(file, contents.getFirst(), problems);
+    for (byte[] over : contents.subList(1, contents.size())) {
+      root = Extension.merged(root, mapping(file, over, problems));
     }
     var warnings = new Problems(file);
     var compose = new ComposeFile(root, surroundings, problems, warnings);
     String text = compose.text();
     return new Converted(compose.deployment, text, problems.sorted(), warnings.sorted());
+  }
+
+  private static YamlNode.Mapping mapping(String file, byte[] content, Problems problems) {
+    YamlNode node =
+        YamlReader.read(content, problems)
+            .orElseThrow(() -> new AgentException.InvalidSpec(lines(problems)));
+    if (node instanceof YamlNode.Mapping mapping) {
+      return mapping;
+    }
+    throw new AgentException.InvalidSpec(file + ": a Compose file is a mapping");
   }
 
   private static String lines(Problems problems) {

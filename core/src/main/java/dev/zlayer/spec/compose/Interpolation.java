@@ -4,16 +4,21 @@ import dev.zlayer.error.AgentException;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.regex.Pattern;
 
 /**
- * Variables in the texts of a Compose file: {@code $NAME}, {@code ${NAME:-default}}, {@code $$}.
+ * Variables in the texts of a file: {@code $NAME}, {@code ${NAME:-default}}, {@code $$} in a
+ * Compose file; in a deployment file only those with braces.
  */
-final class Interpolation {
+public final class Interpolation {
   private static final int DEEPEST = 20;
+
+  /** What the agent resolves itself. */
+  private static final Pattern REFERENCE = Pattern.compile("[ES]:[A-Za-z_@].*");
 
   private final Map<String, String> variables;
 
-  Interpolation(Map<String, String> variables) {
+  public Interpolation(Map<String, String> variables) {
     this.variables = Map.copyOf(variables);
   }
 
@@ -58,6 +63,43 @@ final class Interpolation {
       }
     }
     return out.toString();
+  }
+
+  /**
+   * Replaces variables in braces; two dollar signs before a brace stand for one. References to
+   * secrets and to variables of the agent stay for the agent. A variable that is not set needs a
+   * default.
+   */
+  public String braced(String text) {
+    var out = new StringBuilder();
+    int at = 0;
+    while (at < text.length()) {
+      int begin = text.indexOf("${", at);
+      if (begin < 0) {
+        break;
+      }
+      int end = closing(text, begin + 2);
+      String inner = text.substring(begin + 2, end);
+      boolean escaped = begin > at && text.charAt(begin - 1) == '$';
+      boolean reference = REFERENCE.matcher(inner).matches();
+      out.append(text, at, escaped && !reference ? begin - 1 : begin);
+      if (escaped || reference) {
+        out.append("${").append(inner).append('}');
+      } else {
+        requireSet(inner);
+        out.append(value(inner, 0));
+      }
+      at = end + 1;
+    }
+    return out.append(text.substring(at)).toString();
+  }
+
+  private void requireSet(String name) {
+    if (nameEnd(name, 0) == name.length() && find(name).isEmpty()) {
+      throw new AgentException.InvalidSpec(
+          "variable %s is not set; write ${%s:-DEFAULT}, or $${%s} for the text itself"
+              .formatted(name, name, name));
+    }
   }
 
   private static int closing(String text, int from) {
@@ -117,7 +159,7 @@ final class Interpolation {
   }
 
   /** The variables of a file of lines {@code NAME=value}; a name alone takes the value of here. */
-  static Map<String, String> lines(String text, Map<String, String> here) {
+  public static Map<String, String> lines(String text, Map<String, String> here) {
     var found = new LinkedHashMap<String, String>();
     for (String raw : text.lines().toList()) {
       String line = raw.strip();

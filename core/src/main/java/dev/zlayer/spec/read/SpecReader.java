@@ -29,6 +29,11 @@ public final class SpecReader {
         : check(fileName, root.get(), problems);
   }
 
+  /** For a tree that was made of several files, or with variables replaced. */
+  public static SpecResult read(String fileName, YamlNode root) {
+    return check(fileName, root, new Problems(fileName));
+  }
+
   /** The second and the third pass. */
   static SpecResult check(String fileName, YamlNode root, Problems problems) {
     var warnings = new Problems(fileName);

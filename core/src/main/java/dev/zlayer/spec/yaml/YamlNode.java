@@ -44,6 +44,11 @@ public sealed interface YamlNode {
       return new Scalar(position, text, ScalarKind.TEXT);
     }
 
+    /** The same place with another text, which is read as if it had been written so. */
+    public Scalar replaced(String text) {
+      return text.isEmpty() ? quoted(position, text) : plain(position, text);
+    }
+
     private static ScalarKind kindOf(String text) {
       if (NULL.matcher(text).matches()) {
         return ScalarKind.NULL;

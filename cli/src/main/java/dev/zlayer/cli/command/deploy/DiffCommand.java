@@ -5,12 +5,14 @@ import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.command.AnswerCommand;
 import dev.zlayer.cli.command.DeploymentFiles;
+import dev.zlayer.cli.command.SourceFlags;
 import dev.zlayer.cli.print.DiffText;
 import dev.zlayer.cli.print.Style;
 import dev.zlayer.json.Json;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
@@ -21,6 +23,8 @@ import picocli.CommandLine.Parameters;
 public final class DiffCommand extends AnswerCommand {
   @Option(names = "--exit-code", description = "Exit with 1 if something would change")
   private boolean asCode;
+
+  @Mixin private SourceFlags sources = new SourceFlags();
 
   @Parameters(
       paramLabel = "FILE",
@@ -34,7 +38,7 @@ public final class DiffCommand extends AnswerCommand {
 
   @Override
   protected int run(DaemonClient client) throws InterruptedException {
-    var deployment = DeploymentFiles.load(session, Optional.ofNullable(file));
+    var deployment = DeploymentFiles.load(session, Optional.ofNullable(file), sources);
     Json diff = fetch(client, deployment);
     boolean changes = DiffText.changes(diff);
     show(diff, () -> DiffText.of(diff, Style.of(session.colours())));

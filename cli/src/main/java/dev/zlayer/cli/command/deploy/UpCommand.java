@@ -5,6 +5,7 @@ import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.command.AnswerCommand;
 import dev.zlayer.cli.command.DeploymentFiles;
+import dev.zlayer.cli.command.SourceFlags;
 import dev.zlayer.cli.command.daemon.BackgroundDaemon;
 import dev.zlayer.cli.print.DiffText;
 import dev.zlayer.cli.print.Style;
@@ -13,6 +14,7 @@ import dev.zlayer.json.Json;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
@@ -26,6 +28,7 @@ import picocli.CommandLine.Parameters;
       "  zlayer up shop.zlayer.yml --wait 5m",
       "  zlayer up - --no-wait < shop.zlayer.yml",
       "  zlayer up --dry-run                what would change",
+      "  zlayer up -f shop.zlayer.yml -f prod.yml --profile debug",
       "",
       "Starts a daemon in the background if none is running. ^C stops watching; the deployment",
       "continues. Exits with 0 when everything is ready, 3 if a service fails (its last",
@@ -49,6 +52,8 @@ public final class UpCommand extends AnswerCommand {
       description = "Print errors only")
   private boolean quiet;
 
+  @Mixin private SourceFlags sources = new SourceFlags();
+
   @Parameters(
       paramLabel = "FILE",
       arity = "0..1",
@@ -61,7 +66,7 @@ public final class UpCommand extends AnswerCommand {
 
   @Override
   protected int run(DaemonClient client) throws InterruptedException {
-    var deployment = DeploymentFiles.load(session, Optional.ofNullable(file));
+    var deployment = DeploymentFiles.load(session, Optional.ofNullable(file), sources);
     String limit = Durations.print(Durations.parse(wait)).replace(" ", "");
     BackgroundDaemon.of(session).ensure(client, this::tell);
     if (dryRun) {
