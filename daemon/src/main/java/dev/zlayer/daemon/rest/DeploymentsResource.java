@@ -420,30 +420,23 @@ public final class DeploymentsResource implements Resource {
   }
 
   private ApiResponse stopAll(ApiRequest call) {
-    String name = call.path("name");
-    deployments.stop(name);
-    return stopped(call, deadline -> deployments.awaitStopped(name, deadline));
+    deployments.stop(call.path("name"));
+    return stopped(call, Optional.empty());
   }
 
   private ApiResponse stop(ApiRequest call) {
-    ServiceKey service = key(call);
-    deployments.stop(service);
-    return stopped(call, deadline -> deployments.awaitStopped(service, deadline));
+    deployments.stop(key(call));
+    return stopped(call, Optional.of(call.path("service")));
   }
 
-  /** Waits for the end of a stop. */
-  private interface Stopping {
-    void await(Deadline deadline) throws InterruptedException;
-  }
-
-  private static ApiResponse stopped(ApiRequest call, Stopping stopping) {
+  private ApiResponse stopped(ApiRequest call, Optional<String> service) {
     Optional<Duration> wait = call.duration("wait");
     if (wait.isEmpty()) {
       return ApiResponse.done();
     }
     return new ApiResponse.Later(
         () -> {
-          stopping.await(Deadline.after(wait.get()));
+          deployments.awaitStopped(call.path("name"), service, Deadline.after(wait.get()));
           return ApiResponse.done();
         });
   }

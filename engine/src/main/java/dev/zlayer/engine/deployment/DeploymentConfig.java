@@ -10,7 +10,7 @@ package dev.zlayer.engine.deployment;
 public record DeploymentConfig(int starts, int revisions, int cores) {
   public static final DeploymentConfig DEFAULT = new DeploymentConfig(4, 20, 1);
 
-  /** A start waits for the kernel and the disk half of its time, so each core takes several. */
+  /** A start waits for other processes and for the disk, so each core takes several. */
   private static final int STARTS_PER_CORE = 4;
 
   /** Beyond this they only wait for each other in the kernel. */

@@ -1,6 +1,7 @@
 package dev.zlayer.engine.deployment;
 
 import dev.zlayer.error.AgentException;
+import dev.zlayer.oci.PullPolicy;
 import dev.zlayer.spec.DeploymentSpec;
 import dev.zlayer.spec.problem.Problem;
 import dev.zlayer.spec.read.SpecReader;
@@ -43,5 +44,12 @@ final class DeploymentFile {
 
   private static String text(List<Problem> problems) {
     return problems.stream().map(Problem::toString).collect(Collectors.joining("\n"));
+  }
+
+  /** An image that is to be the newest may have changed though the file has not. */
+  static boolean asksForNewest(DeploymentSpec spec) {
+    return spec.services().values().stream()
+        .map(service -> service.image().pullPolicy())
+        .anyMatch(policy -> policy == PullPolicy.ALWAYS || policy == PullPolicy.NEWER);
   }
 }

@@ -12,7 +12,6 @@ import dev.zlayer.engine.state.Change;
 import dev.zlayer.engine.state.Event;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
-import dev.zlayer.oci.PullPolicy;
 import dev.zlayer.spec.DeploymentSpec;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.KeyedLock;
@@ -154,7 +153,7 @@ public final class Deployments implements AutoCloseable {
         newest
             .filter(old -> old.file().equals(file) && old.directory().equals(directory))
             .isPresent();
-    if (same && reason.isEmpty() && !asksForNewest(spec)) {
+    if (same && reason.isEmpty() && !DeploymentFile.asksForNewest(spec)) {
       known.orElseThrow().want(before, newest.orElseThrow(), spec, lastEvent() + 1);
       return newest.orElseThrow();
     }
@@ -166,13 +165,6 @@ public final class Deployments implements AutoCloseable {
     live.put(name, deployment);
     deployment.want(record, revision, spec, event);
     return revision;
-  }
-
-  /** An image that is to be the newest may have changed though the file has not. */
-  private static boolean asksForNewest(DeploymentSpec spec) {
-    return spec.services().values().stream()
-        .map(service -> service.image().pullPolicy())
-        .anyMatch(policy -> policy == PullPolicy.ALWAYS || policy == PullPolicy.NEWER);
   }
 
   /** What {@link #up} would change of what runs; throws what it would throw. */
@@ -397,27 +389,18 @@ public final class Deployments implements AutoCloseable {
   }
 
   /**
-   * Blocks until the service has no replica any more; also returns when it is gone or wanted again.
-   *
-   * @throws AgentException.Timeout it still has some at the deadline
+   * Blocks until the service, or all of the deployment, has no replica any more, was removed or is
+   * wanted again; throws {@link AgentException.Timeout} at the deadline.
    */
-  public void awaitStopped(ServiceKey service, Deadline deadline) throws InterruptedException {
+  public void awaitStopped(String name, Optional<String> service, Deadline deadline)
+      throws InterruptedException {
     while (true) {
       long seen = changes.now();
-      Optional<ServiceRunner> runner =
-          Optional.ofNullable(live.get(service.deployment()))
-              .map(deployment -> deployment.services().get(service.service()));
-      if (runner.isEmpty() || !runner.get().stopping()) {
+      LiveDeployment deployment = live.get(name);
+      if (deployment == null || !deployment.stopping(service)) {
         return;
       }
-      long _ = changes.await(now -> now > seen, deadline, "stopping " + service);
-    }
-  }
-
-  /** The same for all services of a deployment. */
-  public void awaitStopped(String name, Deadline deadline) throws InterruptedException {
-    for (String service : deployment(name).services().keySet()) {
-      awaitStopped(new ServiceKey(name, service), deadline);
+      long _ = changes.await(now -> now > seen, deadline, "waiting until it has stopped");
     }
   }
 

@@ -94,6 +94,13 @@ final class LiveDeployment implements ServiceParts.Listener, AutoCloseable {
     return services;
   }
 
+  /** Whether that service, or any, was told to stop and has replicas left. */
+  boolean stopping(Optional<String> service) {
+    return services.entrySet().stream()
+        .filter(entry -> service.map(entry.getKey()::equals).orElse(true))
+        .anyMatch(entry -> entry.getValue().stopping());
+  }
+
   Map<String, DependencyJob.Handle> gates() {
     return gates;
   }
