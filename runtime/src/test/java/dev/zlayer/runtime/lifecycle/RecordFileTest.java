@@ -128,7 +128,7 @@ class RecordFileTest {
   }
 
   @ParameterizedTest
-  @ValueSource(ints = {1, 2, 3})
+  @ValueSource(ints = {1, 2, 3, 4})
   void recordsOfEveryVersionAreRead(int version) throws Exception {
     try (var frozen = getClass().getResourceAsStream("/life/record-v" + version + ".json")) {
       Files.write(path, frozen.readAllBytes());
@@ -138,12 +138,12 @@ class RecordFileTest {
 
   @Test
   void aLaterVersionIsRefused() throws Exception {
-    Files.writeString(path, "{\"version\":4,\"new\":true}\n{}\n");
+    Files.writeString(path, "{\"version\":5,\"new\":true}\n{}\n");
 
     assertThatThrownBy(this::read)
         .isInstanceOf(IOException.class)
         .hasMessageStartingWith(
-            "the record of a container in %s has version 4 and this program reads versions up to 3:"
+            "the record of a container in %s has version 5 and this program reads versions up to 4:"
                 .formatted(path));
   }
 
