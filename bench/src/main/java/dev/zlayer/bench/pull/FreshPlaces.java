@@ -15,7 +15,8 @@ import java.nio.file.Path;
  * for inodes where many were deleted in the last minutes.
  */
 public final class FreshPlaces {
-  private static final long SIZE = 4L << 30;
+  /** Room for some 500,000 files: a default file system has an inode for each 16 KiB. */
+  private static final long SIZE = 8L << 30;
 
   private final Path parent;
   private int count;
