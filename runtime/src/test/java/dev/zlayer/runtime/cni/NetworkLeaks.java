@@ -67,6 +67,7 @@ public final class NetworkLeaks {
   public List<String> holders() throws IOException {
     return fileNames(config.attachments().resolve("held")).stream()
         .map(name -> name.replaceFirst("(@.*)?\\.json$", ""))
+        .sorted()
         .toList();
   }
 
