@@ -26,7 +26,7 @@ public interface LogReader extends AutoCloseable {
     return false;
   }
 
-  /** Whether output before the first record is known to be missing; asked before it is read. */
+  /** Whether output is known to be missing before or between records that are there by now. */
   default boolean incomplete() {
     return false;
   }

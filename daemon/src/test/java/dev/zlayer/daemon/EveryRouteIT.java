@@ -225,6 +225,11 @@ class EveryRouteIT {
         assertThat(talk.receive()).isNotNull();
       }
     }
+    assertThat(rest.post("/containers/one/update", "{\"pids_limit\":50}").expect(200).text())
+        .isNotEmpty();
+    assertThat(rest.get("/containers/one/export").expect(200).text()).contains("inside");
+    rest.post("/images/commit", "{\"container\":\"one\",\"ref\":\"localhost/committed:1\"}")
+        .expect(200);
     rest.post("/containers/one/release").expect(204);
     rest.post("/containers/one/rename?name=two").expect(204);
     rest.post("/containers/two/rename?name=two").expect(409);
@@ -277,11 +282,19 @@ class EveryRouteIT {
     assertThat(get("/volumes").items()).hasSize(1);
     rest.delete("/volumes/goods").expect(204);
     assertThat(rest.post("/volumes/prune").expect(200).json().items()).isEmpty();
+    rest.post("/volumes", "{\"name\":\"made\"}").expect(201);
+    rest.delete("/volumes/made").expect(204);
+    rest.post("/networks", "{\"name\":\"made\"}").expect(201);
+    assertThat(get("/networks/made").at("name").string()).contains("made");
+    rest.delete("/networks/made").expect(204);
     rest.post(
             "/containers",
             "{\"name\":\"net\",\"image\":\"%s\",\"pull\":\"never\",\"command\":[\"true\"],\"network_mode\":\"bridge:own\"}"
                 .formatted(Node.IMAGE))
         .expect(201);
+    for (String refused : List.of("connect", "disconnect")) {
+      rest.post("/networks/own/" + refused + "?container=net").expect(501);
+    }
     rest.delete("/containers/net?force=true").expect(204);
     assertThat(rest.get("/networks").expect(200).text()).contains("\"own\"");
     rest.delete("/networks/own").expect(204);
@@ -326,7 +339,9 @@ class EveryRouteIT {
                     .keySet()
                     .forEach(
                         verb -> {
-                          if (!answered(figures, verb.toUpperCase(Locale.ROOT), path)) {
+                          boolean refuses =
+                              verbs.at(verb).at("summary").string().orElse("").startsWith("Refuse");
+                          if (!refuses && !answered(figures, verb.toUpperCase(Locale.ROOT), path)) {
                             left.add(verb + " " + path);
                           }
                         }));

@@ -54,7 +54,7 @@ class S3StorageIT {
 
   @AfterEach
   void nothingIsLeft() throws Exception {
-    assertThat(rest.delete("/deployments/stored").status()).isIn(200, 202, 204, 404);
+    assertThat(rest.delete("/deployments/stored?wait=30s").status()).isIn(200, 404);
     Awaitility.await()
         .untilAsserted(() -> assertThat(rest.get("/containers?all=true").json().items()).isEmpty());
     assertThat(server.unfinishedUploads(BUCKET)).isZero();

@@ -23,7 +23,6 @@ import java.time.Instant;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 
 /** Output over the wire: which part is asked for, and how lines are written. */
@@ -58,10 +57,10 @@ final class LogLines {
         .withFlag("stderr", "Include standard error (default: true).")
         .with(
             "format",
-            "raw for the bytes alone, with the header Zlayer-Gap: true when output before them is"
-                + " missing, and broken off where later output is; frames for binary records:"
-                + " seconds (8 bytes), nanoseconds (4), flags (1: stderr 1, partial 2, problem 4,"
-                + " gap 8), length (4), content.")
+            "raw for the bytes alone, with the header Zlayer-Gap: true when output is missing"
+                + " before or between them, else broken off where output is lost later; frames for"
+                + " binary records: seconds (8 bytes), nanoseconds (4), flags (1: stderr 1, partial"
+                + " 2, problem 4, gap 8), length (4), content.")
         .streams(Line.class, "Lines, long or unfinished ones in parts.");
   }
 
@@ -98,18 +97,17 @@ final class LogLines {
   }
 
   /**
-   * Bytes have no place for a mark. What is missing before them is said by a header; what is lost
-   * later, since the caller reads too slowly, breaks the answer off.
+   * Bytes have no place for a mark. That some are missing is said by a header; what is lost later,
+   * since the caller reads too slowly, breaks off an answer that promised all of them.
    */
   private static void raw(LogReader reader, boolean incomplete, OutputStream to)
       throws IOException, InterruptedException {
     var out = new BufferedOutputStream(to, BUFFER);
-    var announced = new AtomicBoolean(incomplete);
     pass(
         reader,
         out::flush,
         line -> {
-          if (reader.gap() && !announced.getAndSet(false)) {
+          if (reader.gap() && !incomplete) {
             out.flush();
             throw new IOException("output was dropped by log rotation before it was read");
           }

@@ -316,7 +316,7 @@ public final class LogFileReader implements LogReader {
       from = begin.values().stream().reduce(to, (a, b) -> b.before(a) ? b : a);
     }
     gapAhead = !all.isEmpty() && all.getFirst().afterGap() && from.equals(search.start());
-    incomplete = gapAhead;
+    incomplete = gapAhead || all.stream().skip(from.part() + 1L).anyMatch(LogPart::afterGap);
     begin(from);
   }
 
