@@ -4,6 +4,7 @@ import dev.zlayer.cli.Session;
 import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.cli.client.Target;
 import dev.zlayer.cli.command.AnswerCommand;
+import dev.zlayer.cli.print.TerminalText;
 import dev.zlayer.json.Json;
 import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
@@ -30,13 +31,18 @@ public final class ChangesCommand extends AnswerCommand {
         changes,
         () ->
             changes.items().stream()
-                .map(change -> letter(text(change, "kind")) + " " + text(change, "path") + "\n")
+                .map(change -> kind(change) + " " + path(change) + "\n")
                 .collect(Collectors.joining()));
     return 0;
   }
 
-  private static String letter(String kind) {
-    return switch (kind) {
+  /** The container chose it, so it may hold anything. */
+  private static String path(Json change) {
+    return TerminalText.escapeLine(text(change, "path"));
+  }
+
+  private static String kind(Json change) {
+    return switch (text(change, "kind")) {
       case "added" -> "A";
       case "deleted" -> "D";
       default -> "C";

@@ -212,14 +212,16 @@ class DockerVerbsIT {
         "-c",
         "echo new > /made; mkdir /dir; echo deep > /dir/file; ln /made /dir/same;"
             + " rm -rf /etc; mkdir /etc; echo only > /etc/only; echo v > /kept/in-volume;"
-            + " touch /done; sleep 1000");
+            + " touch \"$(printf '/odd\\033[31m\\nA forged')\"; touch /done; sleep 1000");
     Awaitility.await()
         .atMost(LIMIT)
         .untilAsserted(() -> assertThat(cli.run("exec", "work", "ls", "/done").code()).isZero());
 
     assertThat(ok("container", "diff", "work").lines())
         .contains("A /made", "A /dir", "A /dir/file", "C /etc", "A /etc/only", "D /etc/passwd")
-        .noneMatch(line -> line.contains("in-volume"));
+        .contains("A /odd\\u001b[31m\\u000aA forged")
+        .doesNotContain("A forged")
+        .noneMatch(line -> line.contains("in-volume") || line.contains("\033"));
     assertThat(
             ok(
                 "commit",
