@@ -9,6 +9,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Stream;
@@ -36,17 +37,20 @@ public final class ControlGroup {
     String stat = read("memory", "memory.stat");
     String used = read("memory", oldMemory ? "memory.usage_in_bytes" : "memory.current");
     long cache = CgroupText.keyed(stat, oldMemory ? "total_inactive_file" : "inactive_file");
-    String limit = read("memory", oldMemory ? "memory.limit_in_bytes" : "memory.max");
     String kills = read("memory", oldMemory ? "memory.oom_control" : "memory.events");
     return new CgroupUsage(
         cpuNanos(),
         Math.max(0, CgroupText.number(used) - cache),
-        CgroupText.limit(limit),
+        limit("memory", oldMemory ? "memory.limit_in_bytes" : "memory.max"),
         pids(),
-        CgroupText.limit(read("pids", "pids.max")),
+        limit("pids", "pids.max"),
         blockBytes("Read", "rbytes"),
         blockBytes("Write", "wbytes"),
         CgroupText.keyed(kills, "oom_kill"));
+  }
+
+  public boolean exists() throws IOException {
+    return Files.isDirectory(directory("memory"));
   }
 
   /** How often the kernel killed for want of memory; tells an OOM kill from any other. */
@@ -168,6 +172,12 @@ public final class ControlGroup {
   }
 
   /** Nothing when this kernel has no such file. */
+  /** Its own, or that of the group below it in which crun puts the processes on cgroup v2. */
+  private OptionalLong limit(String controller, String file) throws IOException {
+    OptionalLong own = CgroupText.limit(read(controller, file));
+    return own.isPresent() ? own : CgroupText.limit(read(controller, "container/" + file));
+  }
+
   private String read(String controller, String file) throws IOException {
     Path group = directory(controller);
     try {

@@ -75,6 +75,20 @@ class ControlGroupTest {
   }
 
   @Test
+  void theLimitsOfTheGroupThatCrunMakesBelowCount() throws Exception {
+    file("zlayer/box/memory.max", "max\n");
+    file("zlayer/box/pids.current", "1\n");
+    file("zlayer/box/pids.max", "max\n");
+    file("zlayer/box/container/memory.max", "65536\n");
+    file("zlayer/box/container/pids.max", "77\n");
+    var groups = new Cgroups(new CgroupMounts(Optional.of(place("")), Map.of()));
+
+    CgroupUsage usage = groups.of(List.of("0::/zlayer/box")).usage();
+    assertThat(usage.memoryLimit()).hasValue(65536);
+    assertThat(usage.pidsLimit()).hasValue(77);
+  }
+
+  @Test
   void filesThatAKernelDoesNotHaveCountAsZero() throws Exception {
     file("pids/box/pids.current", "1\n");
     CgroupUsage usage = versionOne().at("/box").usage();

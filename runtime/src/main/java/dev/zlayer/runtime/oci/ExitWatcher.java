@@ -5,12 +5,15 @@ import dev.zlayer.container.Outcome;
 import dev.zlayer.container.Signal;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.DirectoryWatchLoop;
+import dev.zlayer.host.linux.ControlGroup;
+import dev.zlayer.host.linux.KernelLog;
 import dev.zlayer.runtime.lifecycle.ContainerRecord;
 import dev.zlayer.runtime.lifecycle.ContainerState;
 import dev.zlayer.runtime.lifecycle.ExitNotes;
 import dev.zlayer.runtime.observe.StatsSource;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.time.Instant;
 import java.util.OptionalInt;
 
 /** Learns how a run ended from what its monitor noted, and from nothing else. */
@@ -74,11 +77,25 @@ final class ExitWatcher {
     return ownCode ? new ExitStatus.Code(code) : ExitNotes.status(code);
   }
 
+  /** By the counters of its group, or by the kernel's log where systemd has removed the group. */
   private boolean killedForMemory(ContainerState state) {
+    ControlGroup group = context.group(state);
     try {
-      return context.group(state).outOfMemoryKills() > 0;
+      if (group.outOfMemoryKills() > 0) {
+        return true;
+      }
+      if (group.exists()) {
+        return false;
+      }
     } catch (IOException _) {
-      return false; // the group is gone, so only the monitor can tell
+      // it is being removed
+    }
+    try {
+      return KernelLog.outOfMemory(
+          context.cgroup(state).directory(), state.record().startedAt().orElse(Instant.EPOCH));
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+      return false;
     }
   }
 
