@@ -171,13 +171,13 @@ public final class ControlGroup {
         () -> new NoSuchFileException("no control group with the controller " + controller));
   }
 
-  /** Nothing when this kernel has no such file. */
   /** Its own, or that of the group below it in which crun puts the processes on cgroup v2. */
   private OptionalLong limit(String controller, String file) throws IOException {
     OptionalLong own = CgroupText.limit(read(controller, file));
     return own.isPresent() ? own : CgroupText.limit(read(controller, "container/" + file));
   }
 
+  /** Nothing when this kernel has no such file. */
   private String read(String controller, String file) throws IOException {
     Path group = directory(controller);
     try {
