@@ -31,10 +31,7 @@ final class DockerVerbs {
       Map.of(
           "build", "zlayer builds no images; build with another tool and use 'zlayer image load'",
           "buildx", "zlayer builds no images; build with another tool and use 'zlayer image load'",
-          "push", "zlayer pushes no images; use 'zlayer image save' and another tool",
           "search", "zlayer does not search registries; 'zlayer pull IMAGE' fetches an image",
-          "login", "put credentials into ~/.docker/config.json, see docs/images.md",
-          "logout", "remove credentials from ~/.docker/config.json, see docs/images.md",
           "swarm", "zlayer runs on single nodes; 'zlayer up' applies a deployment file",
           "plugin", "zlayer has no plugins");
 

@@ -97,6 +97,15 @@ public final class Locations {
     return System.getProperty("user.name", "").equals("root");
   }
 
+  /** Where Docker and its relatives keep the credentials of this user. */
+  public static Path dockerConfig(Session session) {
+    return session
+        .variable("DOCKER_CONFIG")
+        .map(session::resolve)
+        .orElseGet(() -> home(session).resolve(".docker"))
+        .resolve("config.json");
+  }
+
   private static Path home(Session session) {
     return Path.of(session.variable("HOME").orElseGet(() -> System.getProperty("user.home", "/")));
   }

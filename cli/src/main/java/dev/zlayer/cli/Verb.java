@@ -40,7 +40,10 @@ import dev.zlayer.cli.command.deploy.ScaleCommand;
 import dev.zlayer.cli.command.deploy.StatusCommand;
 import dev.zlayer.cli.command.deploy.UpCommand;
 import dev.zlayer.cli.command.image.ImageCommand;
+import dev.zlayer.cli.command.image.LoginCommand;
+import dev.zlayer.cli.command.image.LogoutCommand;
 import dev.zlayer.cli.command.image.PullCommand;
+import dev.zlayer.cli.command.image.PushCommand;
 import dev.zlayer.cli.command.job.CronCommand;
 import dev.zlayer.cli.command.job.JobCommand;
 import dev.zlayer.cli.command.run.CreateCommand;
@@ -95,6 +98,9 @@ enum Verb {
   JOB(Heading.JOB),
   CRON(Heading.JOB),
   PULL(Heading.IMAGE),
+  PUSH(Heading.IMAGE),
+  LOGIN(Heading.IMAGE),
+  LOGOUT(Heading.IMAGE),
   IMAGE(Heading.IMAGE),
   VOLUME(Heading.STORE),
   SECRET(Heading.STORE),
@@ -208,6 +214,9 @@ enum Verb {
       case RENAME -> new RenameCommand(session);
       case RM -> new RemoveCommand(session);
       case PULL -> new PullCommand(session);
+      case PUSH -> new PushCommand(session);
+      case LOGIN -> new LoginCommand(session);
+      case LOGOUT -> new LogoutCommand(session);
       case SERVE -> ServeCommand.of(session);
       case EVENTS -> new EventsCommand(session);
       case INFO -> new InfoCommand(session);

@@ -2,11 +2,11 @@ package dev.zlayer.daemon;
 
 import dev.zlayer.daemon.config.AgentConfig;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.credential.DockerConfig;
 import dev.zlayer.host.file.DataDir;
 import dev.zlayer.host.http.HttpAddress;
 import dev.zlayer.host.linux.Machine;
 import dev.zlayer.image.ImagesConfig;
-import dev.zlayer.image.registry.DockerConfig;
 import dev.zlayer.image.registry.ForwardProxies;
 import dev.zlayer.image.registry.RegistriesConfig;
 import dev.zlayer.oci.Platform;
@@ -37,6 +37,7 @@ final class Settings {
         config
             .dockerConfig()
             .map(Path::of)
+            .or(() -> variable(env, "DOCKER_CONFIG").map(dir -> Path.of(dir, "config.json")))
             .orElseGet(
                 () -> Path.of(System.getProperty("user.home", "/root"), ".docker", "config.json"));
     return ImagesConfig.of(Platform.of("linux", Machine.architecture()), clock)
@@ -47,7 +48,7 @@ final class Settings {
                 config.httpProxy().or(() -> variable(env, "HTTP_PROXY")),
                 config.httpsProxy().or(() -> variable(env, "HTTPS_PROXY")),
                 config.noProxy().or(() -> variable(env, "NO_PROXY"))))
-        .withCredentials(new DockerConfig(dockerConfig));
+        .withCredentials(new DockerConfig(dockerConfig)::find);
   }
 
   /** Programs write these variables in both ways; the small letters are older. */

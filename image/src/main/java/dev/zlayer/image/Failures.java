@@ -29,6 +29,42 @@ final class Failures {
     }
   }
 
+  /** Runs a push; a registry that does not take the image is outside of this node. */
+  static <T> T pushing(String image, Path store, Work<T> work) throws InterruptedException {
+    Throwable failure;
+    try {
+      return work.run();
+    } catch (IOException e) {
+      failure = e;
+    } catch (TaskScope.TaskFailed e) {
+      failure = unwrapped(e);
+    }
+    if (failure instanceof AgentException own) {
+      throw own;
+    }
+    if (failure instanceof InterruptedException || Thread.interrupted()) {
+      throw new InterruptedException("interrupted while pushing " + image);
+    }
+    String text = "cannot push image '%s': ".formatted(image);
+    throw failure instanceof RegistryException
+        ? new AgentException.Network(text + failure.getMessage(), failure)
+        : new AgentException.Configuration(
+            text + text(failure instanceof IOException e ? explained(e, store) : failure), failure);
+  }
+
+  /** Credentials that are not accepted are the caller's to mend. */
+  static void login(String host, Work<?> work) throws InterruptedException {
+    try {
+      work.run();
+    } catch (IOException e) {
+      String text = "cannot log in to %s: %s".formatted(host, e.getMessage());
+      throw e instanceof RegistryException known
+              && known.problem() == RegistryException.Problem.DENIED
+          ? new AgentException.InvalidSpec(text, e)
+          : new AgentException.Network(text, e);
+    }
+  }
+
   /** The text of a failure for an answer that is not an exception. */
   static String text(Throwable thrown) {
     return String.valueOf(thrown.getMessage());

@@ -104,7 +104,7 @@ record ImageFiles(ImageLayout layout, ImagesConfig config) {
     }
   }
 
-  ImageRecord importRoot(InputStream tar, ImageRef as, List<ConfigChange> changes)
+  ImageRecord importRoot(InputStream tar, Optional<ImageRef> as, List<ConfigChange> changes)
       throws InterruptedException {
     return loading(
         lease -> {
@@ -120,7 +120,7 @@ record ImageFiles(ImageLayout layout, ImagesConfig config) {
             Descriptor module =
                 BlockingPool.STREAMS.call(
                     () -> NewImage.ofModule(layout.content(), lease, archive));
-            return adopt(module, List.of(as), lease);
+            return adopt(module, as.stream().toList(), lease);
           }
           Descriptor manifest =
               BlockingPool.STREAMS.call(
@@ -133,13 +133,13 @@ record ImageFiles(ImageLayout layout, ImagesConfig config) {
                           changes,
                           config.clock().instant(),
                           config.layerLimits().bytes()));
-          return adopt(manifest, List.of(as), lease);
+          return adopt(manifest, as.stream().toList(), lease);
         });
   }
 
   /** Makes an image of another one and a layer over it. */
   ImageRecord commit(
-      ImageRecord base, NewImage.LayerWriter layer, NewImage.Commit commit, ImageRef as)
+      ImageRecord base, NewImage.LayerWriter layer, NewImage.Commit commit, Optional<ImageRef> as)
       throws InterruptedException {
     return loading(
         lease -> {
@@ -148,7 +148,7 @@ record ImageFiles(ImageLayout layout, ImagesConfig config) {
           Descriptor manifest =
               NewImage.over(
                   layout.content(), lease, image, layer, commit, config.clock().instant());
-          return adopt(manifest, List.of(as), lease);
+          return adopt(manifest, as.stream().toList(), lease);
         });
   }
 

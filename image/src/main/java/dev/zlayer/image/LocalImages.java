@@ -23,6 +23,9 @@ import dev.zlayer.port.PlatformAnswer;
 import dev.zlayer.port.PruneFilter;
 import dev.zlayer.port.PullEvent;
 import dev.zlayer.port.PullRequest;
+import dev.zlayer.port.PushEvent;
+import dev.zlayer.port.PushRequest;
+import dev.zlayer.port.PushResult;
 import dev.zlayer.port.RegistryAuth;
 import java.io.IOException;
 import java.io.InputStream;
@@ -39,6 +42,8 @@ import java.util.function.Consumer;
 public final class LocalImages implements Images, ImageArchives {
   private final ImageLayout layout;
   private final Puller puller;
+  private final Pusher pusher;
+  private final Registry registry;
   private final PlatformLookup platforms;
   private final ImageViews views;
   private final Removal removal;
@@ -48,7 +53,9 @@ public final class LocalImages implements Images, ImageArchives {
   LocalImages(ImageLayout layout, Registry registry, ImagesConfig config) {
     this.layout = layout;
     this.clock = config.clock();
+    this.registry = registry;
     this.puller = new Puller(layout, registry, config);
+    this.pusher = new Pusher(layout, registry, config.parallelLayers());
     this.platforms = new PlatformLookup(layout, registry);
     this.views = new ImageViews(layout);
     this.removal = new Removal(layout, config.clock());
@@ -61,6 +68,47 @@ public final class LocalImages implements Images, ImageArchives {
     ImageRecord image =
         Failures.pulling(request.image().toString(), store(), () -> puller.pull(request, progress));
     return views.info(image);
+  }
+
+  /**
+   * Brings an image to the registry of its name. Blocks; reports progress from any thread.
+   *
+   * @throws AgentException.NotFound there is no such image here
+   * @throws AgentException.Network the registry did not take it, or could not be reached
+   */
+  public PushResult push(PushRequest request, Consumer<PushEvent> progress)
+      throws InterruptedException {
+    return Failures.pushing(
+        request.image().familiar(), store(), () -> pusher.push(request, progress));
+  }
+
+  /**
+   * What a registry has for a name, without fetching it.
+   *
+   * @throws AgentException.PullFailed it has nothing, or does not let us
+   * @throws AgentException.Network it could not be reached
+   */
+  public RemoteImage remote(ImageRef image, Optional<RegistryAuth> auth)
+      throws InterruptedException {
+    return Failures.pulling(
+        image.toString(),
+        store(),
+        () -> RemoteImage.of(registry.repository(image, auth, _ -> {}), image));
+  }
+
+  /**
+   * Asks a registry whether it accepts credentials.
+   *
+   * @throws AgentException.InvalidSpec it does not
+   * @throws AgentException.Network it cannot be asked
+   */
+  public void login(String host, RegistryAuth auth) throws InterruptedException {
+    Failures.login(
+        host,
+        () -> {
+          registry.login(host, auth);
+          return true;
+        });
   }
 
   @Override
@@ -143,7 +191,13 @@ public final class LocalImages implements Images, ImageArchives {
   /** The same with changes of how it is run. */
   public ImageInfo importRoot(InputStream tar, ImageRef as, List<ConfigChange> changes)
       throws InterruptedException {
-    requireTag(as);
+    return importRoot(tar, Optional.of(as), changes);
+  }
+
+  /** The same, with a name or without one. */
+  public ImageInfo importRoot(InputStream tar, Optional<ImageRef> as, List<ConfigChange> changes)
+      throws InterruptedException {
+    as.ifPresent(LocalImages::requireTag);
     return views.info(files.importRoot(tar, as, changes));
   }
 
@@ -153,9 +207,9 @@ public final class LocalImages implements Images, ImageArchives {
    * @throws AgentException.NotFound the image below is not here any more
    */
   public ImageInfo commit(
-      Digest base, NewImage.LayerWriter layer, NewImage.Commit commit, ImageRef as)
+      Digest base, NewImage.LayerWriter layer, NewImage.Commit commit, Optional<ImageRef> as)
       throws InterruptedException {
-    requireTag(as);
+    as.ifPresent(LocalImages::requireTag);
     ImageRecord below = layout.index().state().images().get(base);
     if (below == null) {
       throw new AgentException.NotFound(

@@ -27,6 +27,8 @@ import dev.zlayer.port.Images;
 import dev.zlayer.port.Pausable;
 import dev.zlayer.port.PruneFilter;
 import dev.zlayer.port.PullRequest;
+import dev.zlayer.port.PushRequest;
+import dev.zlayer.port.PushResult;
 import dev.zlayer.port.RegistryAuth;
 import dev.zlayer.spec.form.Default;
 import dev.zlayer.spec.form.Doc;
@@ -45,6 +47,11 @@ public final class ImagesResource implements Resource {
       @Doc("Reference: [host[:port]/]name[:tag][@digest].") ImageRef ref,
       @Doc("When to ask the registry.") @Default("newer") PullPolicy policy,
       @Doc("Which one of several, as os/architecture.") Optional<String> platform,
+      @Doc("Credentials instead of the configured ones.") Optional<Auth> auth) {}
+
+  @Doc("What to push, to the registry that its name says.")
+  public record Push(
+      @Doc("Reference with a tag: [host[:port]/]name[:tag].") ImageRef ref,
       @Doc("Credentials instead of the configured ones.") Optional<Auth> auth) {}
 
   @Doc("Credentials for the image's registry.")
@@ -66,6 +73,10 @@ public final class ImagesResource implements Resource {
       return "Auth";
     }
   }
+
+  @Doc("Credentials to be checked.")
+  public record Login(
+      @Doc("Registry: host[:port].") String host, @Doc("The credentials.") Auth auth) {}
 
   @Doc("A further name for an image.")
   public record Tag(
@@ -134,6 +145,12 @@ public final class ImagesResource implements Resource {
         Route.post("/images/pull", "Pull an image.", this::pull)
             .takes(Pull.class)
             .streams(PullLines.Line.class, "Progress, and at last the image as type result."),
+        Route.post("/images/push", "Push an image to its registry.", this::push)
+            .takes(Push.class)
+            .streams(PushLines.Line.class, "Progress, and at last the digest as type result."),
+        Route.post("/registries/login", "Check credentials with their registry.", this::login)
+            .takes(Login.class)
+            .givesNothing(),
         Route.view("/images/inspect", "Show an image with its configuration.", this::inspect)
             .withRequired("ref", "Image reference.")
             .gives(ImageView.Details.class),
@@ -194,6 +211,28 @@ public final class ImagesResource implements Resource {
           ViewJson.of(ImageView.of(image)).members().forEach(line::put);
           out.line(line.build());
         });
+  }
+
+  private ApiResponse push(ApiRequest call) {
+    Push wanted = call.body(Push.class);
+    var request = new PushRequest(wanted.ref(), wanted.auth().map(Auth::credentials));
+    return new ApiResponse.Lines(
+        out -> {
+          PushResult result = store.images().push(request, event -> PushLines.write(event, out));
+          out.line(
+              Json.object()
+                  .put("type", "result")
+                  .put("digest", result.digest())
+                  .put("size", result.size())
+                  .build());
+        });
+  }
+
+  private ApiResponse login(ApiRequest call) throws InterruptedException {
+    Login wanted = call.body(Login.class);
+    String host = ImageRef.parse(wanted.host() + "/any").host(); // its grammar, and one spelling
+    store.images().login(host, wanted.auth().credentials());
+    return ApiResponse.done();
   }
 
   private ApiResponse inspect(ApiRequest call) {
@@ -292,7 +331,9 @@ public final class ImagesResource implements Resource {
       return ApiResponse.json(
           ViewJson.of(
               ImageView.of(
-                  store.images().commit(base, files::exportChanges, commit, wanted.ref()))));
+                  store
+                      .images()
+                      .commit(base, files::exportChanges, commit, Optional.of(wanted.ref())))));
     } finally {
       if (pause) {
         OptionalInterfaces.of(container, Pausable.class, "paused").unpause();

@@ -108,6 +108,8 @@ public final class RouteScopes {
       DELETE /jobs/-/{job}
       GET /images
       POST /images/pull
+      POST /images/push
+      POST /registries/login
       GET /images/inspect
       GET /images/history
       POST /images/tag

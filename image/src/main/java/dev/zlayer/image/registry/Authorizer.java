@@ -19,7 +19,7 @@ final class Authorizer {
   private static final int MAX_GRANTS = 256;
   private static final Duration BASIC_LIFE = Duration.ofHours(1);
 
-  private record Key(URI origin, String repository, Optional<RegistryAuth> auth) {}
+  private record Key(URI origin, String repository, Scope scope, Optional<RegistryAuth> auth) {}
 
   private final Transport transport;
   private final TokenService tokens;
@@ -52,8 +52,18 @@ final class Authorizer {
    */
   RegistryResponse send(Endpoint endpoint, Optional<RegistryAuth> explicit, Transport.Ask ask)
       throws IOException, InterruptedException {
+    return send(endpoint, explicit, Scope.PULL, ask);
+  }
+
+  /** The same for more than pulling; without credentials when it goes to another origin. */
+  RegistryResponse send(
+      Endpoint endpoint, Optional<RegistryAuth> explicit, Scope scope, Transport.Ask ask)
+      throws IOException, InterruptedException {
+    if (!Hosts.sameOrigin(ask.uri(), endpoint.origin())) {
+      return transport.send(ask, endpoint.host());
+    }
     Optional<RegistryAuth> own = endpoint.mirror() ? Optional.empty() : explicit;
-    var key = new Key(endpoint.origin(), endpoint.repository(), own);
+    var key = new Key(endpoint.origin(), endpoint.repository(), scope, own);
     RegistryResponse first =
         transport.send(ask.withAuthorization(remembered(key)), endpoint.host());
     if (!first.challenged()) {
@@ -67,7 +77,7 @@ final class Authorizer {
                 .formatted(endpoint.name(), first.uri().getAuthority()));
       }
       auth = own.isPresent() ? own : credentials.find(endpoint.host());
-      BearerToken grant = grant(endpoint, first, auth);
+      BearerToken grant = grant(endpoint, first, scope, auth);
       first.body().drain();
       remember(key, grant);
     }
@@ -81,7 +91,8 @@ final class Authorizer {
     return second;
   }
 
-  private BearerToken grant(Endpoint endpoint, RegistryResponse answer, Optional<RegistryAuth> auth)
+  private BearerToken grant(
+      Endpoint endpoint, RegistryResponse answer, Scope scope, Optional<RegistryAuth> auth)
       throws IOException, InterruptedException {
     Challenge challenge =
         Challenge.best(answer.headers().allValues("WWW-Authenticate"))
@@ -89,7 +100,7 @@ final class Authorizer {
                 () ->
                     denied(endpoint.name() + " wants credentials in a way that is not supported"));
     if (challenge.scheme().equals("bearer")) {
-      return tokens.token(endpoint, challenge, auth);
+      return tokens.token(endpoint, challenge, scope, auth);
     }
     if (auth.orElse(null) instanceof RegistryAuth.Basic basic) {
       return new BearerToken(TokenService.basic(basic), clock.instant().plus(BASIC_LIFE));
@@ -99,6 +110,10 @@ final class Authorizer {
 
   /** Says which registry, and as whom we came. */
   static String denial(Endpoint endpoint, Optional<RegistryAuth> auth) {
+    if (endpoint.repository().isEmpty()) {
+      return "%s does not accept these credentials: wrong user name or password"
+          .formatted(endpoint.name());
+    }
     return switch (auth.orElse(null)) {
       case null ->
           "%s wants credentials for %s and none are configured: log in, or the image does not exist"

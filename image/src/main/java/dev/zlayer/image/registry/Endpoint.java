@@ -36,10 +36,18 @@ record Endpoint(String host, URI origin, String repository, String query, boolea
     return result;
   }
 
-  private static Endpoint itself(ImageRef image, RegistriesConfig config) {
-    String authority = image.host().equals(ImageRef.DEFAULT_HOST) ? HUB : image.host();
-    URI origin = URI.create(scheme(image.host(), config) + "://" + authority);
-    return new Endpoint(image.host(), origin, image.path(), "", false);
+  static Endpoint itself(ImageRef image, RegistriesConfig config) {
+    return new Endpoint(image.host(), origin(image.host(), config), image.path(), "", false);
+  }
+
+  /** A registry as such, without a repository. */
+  static Endpoint of(String host, RegistriesConfig config) {
+    return new Endpoint(host, origin(host, config), "", "", false);
+  }
+
+  private static URI origin(String host, RegistriesConfig config) {
+    String authority = host.equals(ImageRef.DEFAULT_HOST) ? HUB : host;
+    return URI.create(scheme(host, config) + "://" + authority);
   }
 
   private static String scheme(String authority, RegistriesConfig config) {
@@ -81,6 +89,15 @@ record Endpoint(String host, URI origin, String repository, String query, boolea
 
   URI blob(String digest) {
     return URI.create(origin + "/v2/" + repository + "/blobs/" + digest + query);
+  }
+
+  /** Answers whoever may use the registry. */
+  URI base() {
+    return URI.create(origin + "/v2/");
+  }
+
+  URI uploads(String parameters) {
+    return URI.create(origin + "/v2/" + repository + "/blobs/uploads/" + parameters);
   }
 
   boolean plain() {

@@ -3,8 +3,10 @@ package dev.zlayer.image.registry;
 import dev.zlayer.oci.ImageRef;
 import dev.zlayer.port.RegistryAuth;
 import dev.zlayer.task.Backoff;
+import java.io.IOException;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
@@ -55,6 +57,35 @@ public final class Registry implements AutoCloseable {
   public Repository repository(
       ImageRef image, Optional<RegistryAuth> auth, Consumer<String> notices) {
     return new Repository(image, auth, this, notices);
+  }
+
+  /**
+   * The repository of an image, to be written to.
+   *
+   * @param auth instead of the configured credentials for the image's registry
+   */
+  public PushRepository pushTo(
+      ImageRef image, Optional<RegistryAuth> auth, Consumer<String> notices)
+      throws RegistryException {
+    return new PushRepository(image, auth, this, notices);
+  }
+
+  /** Asks a registry whether it accepts the credentials; throws when it does not. */
+  public void login(String host, RegistryAuth auth) throws IOException, InterruptedException {
+    Endpoint endpoint = Endpoint.of(host, config);
+    Transport.Ask ask = Transport.Ask.of("GET", endpoint.base(), Map.of());
+    retries.call(
+        _ -> {},
+        () -> {
+          try (RegistryResponse answer =
+              authorizer.send(endpoint, Optional.of(auth), Scope.LOGIN, ask)) {
+            if (!answer.ok()) {
+              throw answer.failure(endpoint.name(), "its API", authorizer.now());
+            }
+            answer.body().drain();
+            return true;
+          }
+        });
   }
 
   RegistriesConfig config() {

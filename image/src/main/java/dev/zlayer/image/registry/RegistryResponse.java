@@ -23,6 +23,24 @@ record RegistryResponse(URI uri, int status, HttpHeaders headers, Body body)
     return status == 200;
   }
 
+  boolean created() {
+    return status == 201;
+  }
+
+  /** An upload has begun or got further. */
+  boolean accepted() {
+    return status == 202;
+  }
+
+  /** Done without content, as the state of an upload is told. */
+  boolean empty() {
+    return status == 204;
+  }
+
+  boolean absent() {
+    return status == 404;
+  }
+
   boolean partial() {
     return status == 206;
   }

@@ -11,8 +11,10 @@ import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.ArrayList;
 import java.util.Base64;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Matcher;
@@ -20,12 +22,12 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
- * Exchanges credentials for a token that is good for pulling from one repository.
+ * Exchanges credentials for a token that is good for one repository.
  *
  * <p>The registry names the service, so the service is only trusted as far as the registry is: it
  * is spoken to over https, or over plain http when the registry itself is spoken to that way on the
  * same host; and it gets the credentials of that registry alone. Whatever scope the registry
- * proposes, only pulling is asked for.
+ * proposes, only what is about to be done is asked for.
  */
 final class TokenService {
   private static final int MAX_ANSWER = 64 << 10;
@@ -43,30 +45,34 @@ final class TokenService {
     this.clock = clock;
   }
 
-  BearerToken token(Endpoint endpoint, Challenge challenge, Optional<RegistryAuth> auth)
+  BearerToken token(
+      Endpoint endpoint, Challenge challenge, Scope scope, Optional<RegistryAuth> auth)
       throws IOException, InterruptedException {
     URI realm = realm(endpoint, challenge.parameters().getOrDefault("realm", ""));
     Map<String, String> query = new LinkedHashMap<>();
     Optional.ofNullable(challenge.parameters().get("service"))
         .ifPresent(service -> query.put("service", service));
-    query.put("scope", scope(endpoint, challenge));
+    List<String> scopes = scope.words(repository(endpoint, challenge));
     Transport.Ask ask =
         switch (auth.orElse(null)) {
-          case null -> get(realm, query);
+          case null -> get(realm, query, scopes);
           case RegistryAuth.Basic basic -> {
             query.put("account", basic.user());
-            yield get(realm, query).withAuthorization(Optional.of(basic(basic)));
+            yield get(realm, query, scopes).withAuthorization(Optional.of(basic(basic)));
           }
           case RegistryAuth.Token(var identity) -> {
             query.put("grant_type", "refresh_token");
             query.put("refresh_token", identity);
             query.put("client_id", "zlayer");
+            if (!scopes.isEmpty()) {
+              query.put("scope", String.join(" ", scopes));
+            }
             yield new Transport.Ask(
                 "POST",
                 realm,
                 Map.of("Content-Type", "application/x-www-form-urlencoded"),
                 Optional.empty(),
-                encode(query));
+                Payload.of(encode(query)));
           }
         };
     try (RegistryResponse answer = transport.send(ask, endpoint.host())) {
@@ -114,17 +120,18 @@ final class TokenService {
         || (Hosts.loopback(realm.getAuthority()) && Hosts.loopback(origin.getAuthority()));
   }
 
-  private static String scope(Endpoint endpoint, Challenge challenge) {
+  private static String repository(Endpoint endpoint, Challenge challenge) {
     Matcher proposed = SCOPE.matcher(challenge.parameters().getOrDefault("scope", ""));
-    return proposed.matches()
-        ? proposed.group(1) + ":pull"
-        : "repository:" + endpoint.repository() + ":pull";
+    return proposed.matches() ? proposed.group(1) : "repository:" + endpoint.repository();
   }
 
-  private static Transport.Ask get(URI realm, Map<String, String> query) {
-    String text = realm.toString();
-    String separator = text.contains("?") ? "&" : "?";
-    return Transport.Ask.of("GET", URI.create(text + separator + encode(query)), Map.of());
+  private static Transport.Ask get(URI realm, Map<String, String> query, List<String> scopes) {
+    String separator = realm.toString().contains("?") ? "&" : "?";
+    var words = new ArrayList<String>();
+    scopes.forEach(scope -> words.add(encode(Map.of("scope", scope))));
+    words.add(encode(query));
+    return Transport.Ask.of(
+        "GET", URI.create(realm + separator + String.join("&", words)), Map.of());
   }
 
   private static String encode(Map<String, String> query) {

@@ -22,7 +22,11 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
@@ -65,13 +69,17 @@ final class Transport implements AutoCloseable {
       URI uri,
       Map<String, String> headers,
       Optional<String> authorization,
-      String form) {
+      Payload payload) {
     static Ask of(String method, URI uri, Map<String, String> headers) {
-      return new Ask(method, uri, headers, Optional.empty(), "");
+      return new Ask(method, uri, headers, Optional.empty(), Payload.NONE);
     }
 
     Ask withAuthorization(Optional<String> value) {
-      return new Ask(method, uri, headers, value, form);
+      return new Ask(method, uri, headers, value, payload);
+    }
+
+    Ask withPayload(Payload bytes) {
+      return new Ask(method, uri, headers, authorization, bytes);
     }
   }
 
@@ -94,44 +102,44 @@ final class Transport implements AutoCloseable {
   private static Ask redirect(Ask from, RegistryResponse answer) throws RegistryException {
     String location =
         answer.header("Location").orElseThrow(() -> unsound(from.uri(), "to nowhere"));
-    URI target;
-    try {
-      target = from.uri().resolve(location);
-    } catch (IllegalArgumentException _) {
-      throw unsound(from.uri(), "to '%s'".formatted(RegistryResponse.printable(location)));
-    }
-    boolean http = Hosts.plain(target) || "https".equalsIgnoreCase(target.getScheme());
-    if (!http || target.getHost() == null || target.getRawUserInfo() != null) {
-      throw unsound(from.uri(), "to '%s'".formatted(RegistryResponse.printable(location)));
-    }
-    if (Hosts.plain(target) && !Hosts.plain(from.uri())) {
-      throw unsound(from.uri(), "from https to plain http");
-    }
-    if (!LocalTargets.mayRefer(from.uri().getHost(), target.getHost())) {
-      throw unsound(
-          from.uri(),
-          "to '%s', which is this machine".formatted(RegistryResponse.printable(location)));
-    }
+    URI target = target(from.uri(), location);
     boolean mayKnow = Hosts.sameOrigin(from.uri(), target);
     return new Ask(
         from.method(),
         target,
         from.headers(),
         mayKnow ? from.authorization() : Optional.empty(),
-        mayKnow ? from.form() : "");
+        mayKnow ? from.payload() : Payload.NONE);
+  }
+
+  /** Where an answer refers to; refused unless it is safe to go there. */
+  static URI target(URI from, String location) throws RegistryException {
+    URI target;
+    try {
+      target = from.resolve(location);
+    } catch (IllegalArgumentException _) {
+      throw unsound(from, "to '%s'".formatted(RegistryResponse.printable(location)));
+    }
+    boolean http = Hosts.plain(target) || "https".equalsIgnoreCase(target.getScheme());
+    if (!http || target.getHost() == null || target.getRawUserInfo() != null) {
+      throw unsound(from, "to '%s'".formatted(RegistryResponse.printable(location)));
+    }
+    if (Hosts.plain(target) && !Hosts.plain(from)) {
+      throw unsound(from, "from https to plain http");
+    }
+    if (!LocalTargets.mayRefer(from.getHost(), target.getHost())) {
+      throw unsound(
+          from, "to '%s', which is this machine".formatted(RegistryResponse.printable(location)));
+    }
+    return target;
   }
 
   private RegistryResponse exchange(Ask ask, String host)
       throws RegistryException, InterruptedException {
     HttpRequest.Builder request =
         HttpRequest.newBuilder(ask.uri())
-            .timeout(timeouts.answer())
             .header("User-Agent", AGENT)
-            .method(
-                ask.method(),
-                ask.form().isEmpty()
-                    ? HttpRequest.BodyPublishers.noBody()
-                    : HttpRequest.BodyPublishers.ofString(ask.form()));
+            .method(ask.method(), ask.payload().publisher());
     ask.headers().forEach(request::header);
     ask.authorization().ifPresent(value -> request.header("Authorization", value));
     Optional<ForwardProxies.Server> proxy = proxies.of(ask.uri());
@@ -139,8 +147,7 @@ final class Transport implements AutoCloseable {
         .flatMap(ForwardProxies.Server::authorization)
         .ifPresent(value -> request.header("Proxy-Authorization", value));
     try {
-      HttpResponse<Body> response =
-          client(host).send(request.build(), _ -> new Body(timeouts.stall()));
+      HttpResponse<Body> response = exchange(request, host, ask.payload());
       if (proxy.isPresent() && response.statusCode() == PROXY_DENIES) {
         response.body().close();
         throw new RegistryException(
@@ -152,6 +159,35 @@ final class Transport implements AutoCloseable {
           ask.uri(), response.statusCode(), response.headers(), response.body());
     } catch (IOException e) {
       throw translate(e, ask.uri(), proxy);
+    }
+  }
+
+  /** An upload may take as long as it gets further. */
+  private HttpResponse<Body> exchange(HttpRequest.Builder request, String host, Payload payload)
+      throws IOException, InterruptedException {
+    if (payload.small()) {
+      return client(host)
+          .send(request.timeout(timeouts.answer()).build(), _ -> new Body(timeouts.stall()));
+    }
+    CompletableFuture<HttpResponse<Body>> answer =
+        client(host).sendAsync(request.build(), _ -> new Body(timeouts.stall()));
+    long before = -1;
+    try {
+      while (true) {
+        try {
+          return answer.get(timeouts.answer().toNanos(), TimeUnit.NANOSECONDS);
+        } catch (TimeoutException _) {
+          long sent = payload.sent();
+          if (sent == before) {
+            throw new HttpTimeoutException("nothing moves");
+          }
+          before = sent;
+        } catch (ExecutionException e) {
+          throw e.getCause() instanceof IOException known ? known : new IOException(e.getCause());
+        }
+      }
+    } finally {
+      answer.cancel(true); // nothing when it is there
     }
   }
 

@@ -17,7 +17,13 @@ public final class FlakyProxy implements AutoCloseable {
     /** An answer has another byte. */
     CHANGE,
     /** A request gets no further, and no answer. */
-    HOLD
+    HOLD,
+    /** The connection breaks in the middle of a request. */
+    BREAK;
+
+    boolean ofRequests() {
+      return this == HOLD || this == BREAK;
+    }
   }
 
   private static final int AFTER = 1 << 20;
@@ -71,10 +77,10 @@ public final class FlakyProxy implements AutoCloseable {
       long total = 0;
       for (int count = in.read(bytes); count >= 0; count = in.read(bytes)) {
         total += count;
-        if (answer != (fault == Fault.HOLD) && total > AFTER && left.getAndDecrement() > 0) {
+        if (answer != fault.ofRequests() && total > AFTER && left.getAndDecrement() > 0) {
           faults.incrementAndGet();
           switch (fault) {
-            case CUT -> {
+            case CUT, BREAK -> {
               return;
             }
             case CHANGE -> bytes[0] ^= 1;

@@ -10,8 +10,10 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.oci.Digest;
+import dev.zlayer.oci.ImageRef;
 import dev.zlayer.port.PullEvent;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Optional;
 
@@ -27,9 +29,10 @@ public final class Pulling {
 
   /** The image as the daemon has it then. */
   public Json pull(String image, Json request, boolean silent) throws InterruptedException {
+    Json body = withCredentials(image, request);
     try (JsonLines lines =
             client.stream(
-                "POST", "/images/pull", Query.NONE, DaemonClient.JSON, JsonText.bytes(request));
+                "POST", "/images/pull", Query.NONE, DaemonClient.JSON, JsonText.bytes(body));
         var view =
             PullView.of(text -> TerminalText.writeRaw(session.err(), text), session.terminal())) {
       boolean told = silent;
@@ -47,6 +50,17 @@ public final class Pulling {
       }
     }
     throw new AgentException.Network("the daemon did not report the result of pulling " + image);
+  }
+
+  /** Those of the user, unless others are given. */
+  private Json withCredentials(String image, Json request) throws InterruptedException {
+    if (!request.at("auth").isNull()) {
+      return request;
+    }
+    var members = new LinkedHashMap<>(request.members());
+    RegistryCredentials.of(session, ImageRef.parse(image))
+        .ifPresent(auth -> members.put("auth", auth));
+    return new Json.Obj(members);
   }
 
   /** A line as the event it was made from; lines of a newer daemon are passed over. */

@@ -1,9 +1,10 @@
-package dev.zlayer.image.registry;
+package dev.zlayer.host.credential;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.zlayer.error.AgentException;
+import dev.zlayer.json.JsonText;
 import dev.zlayer.port.RegistryAuth;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -85,6 +86,68 @@ class DockerConfigTest {
         .isInstanceOf(AgentException.Configuration.class)
         .hasMessageContaining("docker-credential-all")
         .hasMessageContaining("locked");
+  }
+
+  @Test
+  void storesAndErasesBesideWhatOthersWrote() throws Exception {
+    Files.writeString(
+        file,
+        """
+        {"psFormat": "table", "auths": {"https://a.example/v1/": {"auth": "YW5uOng="}, "b.example": {}}}
+        """);
+    Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-r--r--"));
+    assertThat(config.store("a.example", new RegistryAuth.Basic("bob", "p:w")))
+        .isEqualTo(file.toString());
+    config.store("docker.io", new RegistryAuth.Token("id"));
+    assertThat(find("a.example")).contains(new RegistryAuth.Basic("bob", "p:w"));
+    assertThat(find("docker.io")).contains(new RegistryAuth.Token("id"));
+    var json = JsonText.parse(Files.readString(file));
+    assertThat(json.at("psFormat").string()).contains("table");
+    assertThat(json.at("auths").members())
+        .containsOnlyKeys("b.example", "a.example", "https://index.docker.io/v1/");
+    assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(file)))
+        .isEqualTo("rw-------");
+    assertThat(config.erase("a.example")).isTrue();
+    assertThat(config.erase("a.example")).isFalse();
+    assertThat(find("a.example")).isEmpty();
+    assertThat(find("docker.io")).isPresent();
+  }
+
+  @Test
+  void aFileThatIsAbsentIsMadeForItsOwnerAlone() throws Exception {
+    Path made = temp.resolve("home/.docker/config.json");
+    new DockerConfig(made).store("a.example", new RegistryAuth.Basic("ann", "x"));
+    assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(made.getParent())))
+        .isEqualTo("rwx------");
+    assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(made)))
+        .isEqualTo("rw-------");
+  }
+
+  @Test
+  void helpersKeepTheSecretsOfTheirHosts() throws Exception {
+    Files.writeString(file, "{\"credHelpers\": {\"one.example\": \"one\"}}");
+    helper(
+        "one",
+        """
+        case $1 in
+          store) cat > "$0.kept";;
+          erase) read host; [ "$host" = one.example ] && rm "$0.kept";;
+          get) [ -f "$0.kept" ] || { echo "credentials not found in native keychain"; exit 1; }
+               cat "$0.kept";;
+        esac
+        """);
+    assertThat(config.store("one.example", new RegistryAuth.Basic("ann", "secret")))
+        .isEqualTo("docker-credential-one");
+    assertThat(Files.readString(file)).doesNotContain("secret");
+    assertThat(find("one.example")).contains(new RegistryAuth.Basic("ann", "secret"));
+    assertThat(config.erase("one.example")).isTrue();
+    assertThat(find("one.example")).isEmpty();
+
+    helper("one", "echo locked; exit 1");
+    assertThatThrownBy(() -> config.store("one.example", new RegistryAuth.Basic("ann", "secret")))
+        .isInstanceOf(AgentException.Configuration.class)
+        .hasMessageContaining("locked")
+        .hasMessageNotContaining("secret");
   }
 
   @Test
