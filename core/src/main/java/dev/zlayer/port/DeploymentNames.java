@@ -30,8 +30,12 @@ public interface DeploymentNames {
   /** Knows the containers without a deployment. */
   @FunctionalInterface
   interface Containers {
-    /** Addresses of the containers of that name on a network; the name is in lower case. */
-    List<InetAddress> find(String network, String name);
+    /**
+     * Addresses of the containers of that name on a network; the name is in lower case.
+     *
+     * @param client who asks; one that is on several networks finds the names of all of them
+     */
+    List<InetAddress> find(String network, Optional<InetAddress> client, String name);
   }
 
   /**

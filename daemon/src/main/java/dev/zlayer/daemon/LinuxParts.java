@@ -1,18 +1,13 @@
 package dev.zlayer.daemon;
 
-import dev.zlayer.container.ContainerDetails;
-import dev.zlayer.container.ContainerId;
-import dev.zlayer.container.NetworkSpec;
 import dev.zlayer.daemon.config.AgentConfig;
 import dev.zlayer.daemon.log.Log;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.DataDir;
 import dev.zlayer.host.probe.HostFacts;
 import dev.zlayer.image.ImageStore;
-import dev.zlayer.port.Container;
 import dev.zlayer.proxy.Proxy;
 import dev.zlayer.runtime.cni.DeploymentBridges;
-import dev.zlayer.runtime.cni.NamedNetwork;
 import dev.zlayer.runtime.cni.Networks;
 import dev.zlayer.runtime.lifecycle.Identities;
 import dev.zlayer.runtime.oci.Faults;
@@ -20,12 +15,10 @@ import dev.zlayer.runtime.oci.OciRuntime;
 import dev.zlayer.runtime.oci.OciSettings;
 import dev.zlayer.task.Pauses;
 import java.io.IOException;
-import java.net.InetAddress;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.InstantSource;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Stream;
@@ -101,32 +94,8 @@ record LinuxParts(Networks networks, Proxy proxy, DeploymentBridges bridges, Oci
                         InstantSource.system(),
                         Faults.NONE,
                         identities)));
-    proxy.containers((network, name) -> addresses(oci, network, name));
+    var names = new ContainerNames(networks.members(), oci);
+    proxy.containers(names::find);
     return new LinuxParts(networks, proxy, new DeploymentBridges(networks, proxy), oci);
-  }
-
-  /** Containers without a deployment are found by their names. */
-  private static List<InetAddress> addresses(OciRuntime oci, String network, String name) {
-    return oci.list().stream()
-        .filter(container -> container.id().deployment().equals(ContainerId.STANDALONE))
-        .filter(container -> container.status().alive() && on(container, network))
-        .flatMap(container -> address(container, name).stream())
-        .toList();
-  }
-
-  private static boolean on(Container container, String network) {
-    return container.spec().network().mode() instanceof NetworkSpec.Mode.Bridge(var named)
-        && named.orElse(NamedNetwork.DEFAULT).equals(network);
-  }
-
-  private static Optional<InetAddress> address(Container container, String name) {
-    try {
-      ContainerDetails details = container.inspect();
-      boolean meant =
-          container.id().service().equalsIgnoreCase(name) || details.name().equalsIgnoreCase(name);
-      return details.ip().filter(_ -> meant);
-    } catch (AgentException.NotFound _) {
-      return Optional.empty(); // removed meanwhile
-    }
   }
 }

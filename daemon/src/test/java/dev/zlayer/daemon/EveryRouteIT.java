@@ -5,11 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.zlayer.host.http.HttpRequest;
 import dev.zlayer.host.http.WebSocket;
 import dev.zlayer.json.Json;
+import dev.zlayer.oci.ImageRef;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
 import dev.zlayer.testkit.image.ImageMaker;
 import dev.zlayer.testkit.image.TarEntry;
 import dev.zlayer.testkit.image.TarWriter;
+import dev.zlayer.testkit.registry.LocalRegistry;
+import dev.zlayer.testkit.registry.LocalRegistry.Options;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -29,7 +32,15 @@ import org.junit.jupiter.api.Timeout;
  */
 @Timeout(180)
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
-@Requires({Fact.ROOT, Fact.OVERLAYFS, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX})
+@Requires({
+  Fact.ROOT,
+  Fact.OVERLAYFS,
+  Fact.RUNC,
+  Fact.CONMON,
+  Fact.CNI,
+  Fact.DOCKER_REGISTRY,
+  Fact.BUSYBOX
+})
 class EveryRouteIT {
   private static final String SHOP =
       """
@@ -256,6 +267,7 @@ class EveryRouteIT {
     assertThat(refused.at("kind").string()).as("before the first line").contains("Network");
     rest.post("/images/pull", "{\"ref\":\"localhost/other:1\",\"policy\":\"if_not_present\"}")
         .expect(200);
+    push("localhost/other:1");
     rest.post("/images/tag", "{\"source\":\"localhost/other:1\",\"target\":\"localhost/other:2\"}")
         .expect(204);
     assertThat(rest.get("/images").expect(200).text()).contains("localhost/other:2");
@@ -292,9 +304,11 @@ class EveryRouteIT {
             "{\"name\":\"net\",\"image\":\"%s\",\"pull\":\"never\",\"command\":[\"true\"],\"network_mode\":\"bridge:own\"}"
                 .formatted(Node.IMAGE))
         .expect(201);
-    for (String refused : List.of("connect", "disconnect")) {
-      rest.post("/networks/own/" + refused + "?container=net").expect(501);
-    }
+    rest.post("/networks/default/connect?container=net", "{\"aliases\":[\"a\"]}").expect(204);
+    assertThat(rest.get("/networks/default").expect(200).text()).contains("\"a\"");
+    rest.post("/networks/default/connect?container=net").expect(409);
+    rest.post("/networks/default/disconnect?container=net").expect(204);
+    rest.post("/networks/default/disconnect?container=net").expect(404);
     rest.delete("/containers/net?force=true").expect(204);
     assertThat(rest.get("/networks").expect(200).text()).contains("\"own\"");
     rest.delete("/networks/own").expect(204);
@@ -355,5 +369,25 @@ class EveryRouteIT {
             .lines()
             .filter(line -> line.contains("method=\"" + method + "\"") && line.contains(route))
             .anyMatch(line -> line.matches(".*status=\"(2\\d\\d|101)\".*"));
+  }
+
+  private static void push(String image) throws Exception {
+    String auth = "{\"user\":\"ann\",\"password\":\"secret\"}";
+    try (var registry = LocalRegistry.start(Options.DEFAULT.withLogin("ann", "secret"))) {
+      String login = "{\"host\":\"%s\",\"auth\":%s}";
+      rest.post("/registries/login", login.formatted(registry.host(), auth)).expect(204);
+      rest.post("/registries/login", login.formatted("127.0.0.1:1", auth)).expect(502);
+      ImageRef target = registry.ref("pushed:1");
+      rest.post("/images/push", "{\"ref\":\"%s\"}".formatted(target)).expect(404);
+      rest.post("/images/tag", "{\"source\":\"%s\",\"target\":\"%s\"}".formatted(image, target))
+          .expect(204);
+      assertThat(
+              rest.post("/images/push", "{\"ref\":\"%s\",\"auth\":%s}".formatted(target, auth))
+                  .expect(200)
+                  .text())
+          .contains("\"step\":\"pushed\"")
+          .contains("\"type\":\"result\"");
+      rest.delete("/images?ref=" + target).expect(200);
+    }
   }
 }

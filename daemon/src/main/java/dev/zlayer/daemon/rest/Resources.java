@@ -65,7 +65,7 @@ public record Resources(
     all.add(new ExecutionsResource(jobs, () -> secrets.redaction(), clock));
     all.add(new ImagesResource(runtime, images));
     all.add(new SecretsResource(secrets, () -> deployments.secretsChanged()));
-    all.add(new StorageResource(volumes, networks, runtime));
+    all.add(new StorageResource(volumes, networks, runtime, clock));
     all.add(new EventsResource(store));
     all.add(new TokensResource(tokens, clock));
     all.add(new AuditResource(audit, clock));

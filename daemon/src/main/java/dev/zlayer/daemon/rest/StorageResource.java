@@ -1,5 +1,6 @@
 package dev.zlayer.daemon.rest;
 
+import dev.zlayer.container.ContainerId;
 import dev.zlayer.daemon.http.ApiRequest;
 import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.daemon.http.Route;
@@ -7,16 +8,22 @@ import dev.zlayer.daemon.standalone.StandaloneContainers;
 import dev.zlayer.engine.volume.VolumeInfo;
 import dev.zlayer.engine.volume.VolumeStore;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.port.Connectable;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.ContainerRuntime;
-import dev.zlayer.runtime.cni.Attachment;
+import dev.zlayer.runtime.cni.ContainerNetworks;
 import dev.zlayer.runtime.cni.NamedNetwork;
+import dev.zlayer.runtime.cni.NetworkOptions;
 import dev.zlayer.runtime.cni.Networks;
+import dev.zlayer.runtime.cni.Subnet;
+import dev.zlayer.spec.form.Default;
 import dev.zlayer.spec.form.Doc;
 import java.net.InetAddress;
 import java.nio.file.Path;
 import java.time.Instant;
+import java.time.InstantSource;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Stream;
 
@@ -25,6 +32,7 @@ public final class StorageResource implements Resource {
   private final VolumeStore volumes;
   private final Optional<Networks> networks;
   private final ContainerRuntime runtime;
+  private final InstantSource clock;
 
   /**
    * A volume.
@@ -64,17 +72,49 @@ public final class StorageResource implements Resource {
       String name, String bridge, String subnet, InetAddress gateway, List<Member> containers) {}
 
   /** A container on a network. */
-  record Member(String id, String name, Optional<InetAddress> ip) {}
+  record Member(String id, String name, Optional<InetAddress> ip, List<String> aliases) {}
 
   @Doc("A volume.")
   public record CreateVolume(@Doc("Its name.") String name) {}
 
   @Doc("A network.")
   public record CreateNetwork(
-      @Doc("1 to 64 lower-case letters, digits, '-' or '_'.") String name) {}
+      @Doc("1 to 64 lower-case letters, digits, '-' or '_'.") String name,
+      @Doc("IPv4 network such as 10.1.0.0/24; an unused one when absent.") Optional<String> subnet,
+      @Doc("This host's address in it; the first one when absent.") Optional<String> gateway,
+      @Doc("The part of the subnet that addresses are given from.") Optional<String> ipRange,
+      @Doc("Containers on it get no way out.") @Default("false") boolean internal,
+      @Doc("Labels.") Map<String, String> labels) {
+    NetworkOptions options(Instant now) {
+      return new NetworkOptions(
+          subnet.map(Subnet::parse),
+          gateway.map(text -> address("gateway", text)),
+          ipRange.map(Subnet::parse),
+          internal,
+          labels,
+          Optional.of(now));
+    }
+  }
+
+  @Doc("How a container is connected.")
+  public record Connect(
+      @Doc("Further names of the container on this network.") List<String> aliases,
+      @Doc("A fixed address; a free one when absent.") Optional<String> ip) {}
+
+  private static InetAddress address(String what, String text) {
+    try {
+      return InetAddress.ofLiteral(text);
+    } catch (IllegalArgumentException e) {
+      throw new AgentException.InvalidSpec("%s '%s' is not an address".formatted(what, text), e);
+    }
+  }
 
   public StorageResource(
-      VolumeStore volumes, Optional<Networks> networks, ContainerRuntime runtime) {
+      VolumeStore volumes,
+      Optional<Networks> networks,
+      ContainerRuntime runtime,
+      InstantSource clock) {
+    this.clock = clock;
     this.volumes = volumes;
     this.networks = networks;
     this.runtime = runtime;
@@ -110,14 +150,15 @@ public final class StorageResource implements Resource {
             .gives(NetworkDetails.class),
         Route.post(
                 "/networks/{name}/connect",
-                "Refused: a container keeps the network that it was created on.",
-                call -> keepsItsNetwork(call, "connected to", "--network " + call.path("name")))
+                "Connect a container, running or not, to one more network.",
+                this::connect)
             .withRequired("container", "The container.")
+            .takes(Connect.class)
             .givesNothing(),
         Route.post(
                 "/networks/{name}/disconnect",
-                "Refused: a container keeps the network that it was created on.",
-                call -> keepsItsNetwork(call, "disconnected from", "--network none"))
+                "Disconnect a container from a network.",
+                this::disconnect)
             .withRequired("container", "The container.")
             .givesNothing(),
         Route.delete(
@@ -144,13 +185,15 @@ public final class StorageResource implements Resource {
   }
 
   private ApiResponse createNetwork(ApiRequest call) throws InterruptedException {
-    String name = call.body(CreateNetwork.class).name();
+    CreateNetwork wanted = call.body(CreateNetwork.class);
+    String name = wanted.name();
     Networks all =
         networks.orElseThrow(
             () ->
                 new AgentException.Unsupported(
                     "network '%s': this node has no networks of its own".formatted(name)));
-    return ApiResponse.json(201, ViewJson.of(view(all, all.create(name))));
+    return ApiResponse.json(
+        201, ViewJson.of(view(all, all.create(name, wanted.options(clock.instant())))));
   }
 
   private ApiResponse network(ApiRequest call) {
@@ -160,12 +203,21 @@ public final class StorageResource implements Resource {
             .map(
                 id ->
                     new Member(
-                        id, name(id), networks.orElseThrow().find(id).flatMap(Attachment::ip)))
+                        id,
+                        name(id),
+                        member(id, found.name()).flatMap(one -> one.ip()),
+                        member(id, found.name()).map(one -> one.aliases()).orElse(List.of())))
             .toList();
     return ApiResponse.json(
         ViewJson.of(
             new NetworkDetails(
                 found.name(), found.bridge(), found.subnet(), found.gateway(), members)));
+  }
+
+  private Optional<ContainerNetworks.Member> member(String id, String network) {
+    return networks.orElseThrow().members().memberships(id).stream()
+        .filter(one -> one.network().equals(network))
+        .findFirst();
   }
 
   private NetworkView found(String name) {
@@ -187,14 +239,32 @@ public final class StorageResource implements Resource {
         .orElse(id);
   }
 
-  /** Its interface, its address and its names are made with it. */
-  private ApiResponse keepsItsNetwork(ApiRequest call, String done, String instead) {
+  private ApiResponse connect(ApiRequest call) throws InterruptedException {
     NetworkView network = found(call.path("name"));
+    Container container = movable(call);
+    Connect wanted = call.body(Connect.class);
+    OptionalInterfaces.of(container, Connectable.class, "connected to networks")
+        .connect(network.name(), wanted.aliases(), wanted.ip().map(text -> address("ip", text)));
+    return ApiResponse.done();
+  }
+
+  private ApiResponse disconnect(ApiRequest call) throws InterruptedException {
+    NetworkView network = found(call.path("name"));
+    OptionalInterfaces.of(movable(call), Connectable.class, "disconnected from networks")
+        .disconnect(network.name());
+    return ApiResponse.done();
+  }
+
+  /** The engine decides about the networks of its own containers. */
+  private Container movable(ApiRequest call) {
     Container container = new ContainerLookup(runtime).find(call.required("container"));
-    throw new AgentException.Unsupported(
-        "container '%s' cannot be %s network '%s': a container keeps the network that it was created on; create it again with %s"
-            .formatted(
-                StandaloneContainers.name(container.inspect()), done, network.name(), instead));
+    if (!container.id().deployment().equals(ContainerId.STANDALONE)) {
+      throw new AgentException.InvalidSpec(
+          "container '%s' belongs to deployment '%s', whose file says which network it is on"
+              .formatted(
+                  StandaloneContainers.name(container.inspect()), container.id().deployment()));
+    }
+    return container;
   }
 
   private ApiResponse remove(ApiRequest call) {
@@ -221,22 +291,11 @@ public final class StorageResource implements Resource {
   }
 
   private static NetworkView view(Networks networks, NamedNetwork network) {
-    List<String> containers =
-        networks.attached().stream()
-            .filter(
-                name ->
-                    networks
-                        .find(name)
-                        .flatMap(attachment -> attachment.ip())
-                        .filter(network.subnet()::contains)
-                        .isPresent())
-            .sorted()
-            .toList();
     return new NetworkView(
         network.name(),
         network.bridge(),
         network.subnet().toString(),
-        network.subnet().host(1),
-        containers);
+        network.gateway(),
+        networks.users(network.name()));
   }
 }

@@ -31,7 +31,7 @@ import java.util.regex.Pattern;
  * volume or none.
  */
 public final class VolumeStore implements DeploymentVolumes {
-  private static final Pattern NAME = Pattern.compile("[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}");
+  private static final Pattern NAME = Pattern.compile("[a-zA-Z0-9][a-zA-Z0-9_.-]{0,199}");
 
   /** Not a name that a volume can have. */
   private static final String GOING = ".removing-";
@@ -73,7 +73,7 @@ public final class VolumeStore implements DeploymentVolumes {
   public VolumeInfo create(String name) {
     if (!NAME.matcher(name).matches()) {
       throw new AgentException.InvalidSpec(
-          "'%s' is not a volume name: use up to 63 letters, digits, dots and hyphens"
+          "'%s' is not a volume name: use up to 200 letters, digits, dots and hyphens"
               .formatted(name));
     }
     synchronized (removing) {

@@ -40,6 +40,11 @@ final class Answers {
 
   /** Empty when other servers have to be asked. */
   Optional<Message> answer(Message query, String deployment) {
+    return answer(query, deployment, Optional.empty());
+  }
+
+  /** The same for one who is known by an address. */
+  Optional<Message> answer(Message query, String deployment, Optional<InetAddress> client) {
     Record question = query.getQuestion();
     Header header = query.getHeader();
     if (question == null
@@ -49,7 +54,7 @@ final class Answers {
       return Optional.of(reply(query, Rcode.NOTIMP));
     }
     String name = question.getName().toString(true);
-    return switch (directory.find(deployment, name)) {
+    return switch (directory.find(deployment, client, name)) {
       case Directory.Finding.Foreign() -> Optional.empty();
       case Directory.Finding.Unknown() -> Optional.of(without(query, Rcode.NXDOMAIN));
       case Directory.Finding.Found(var addresses) ->

@@ -40,7 +40,7 @@ final class Directory {
   private final Map<String, Range> ranges = new ConcurrentHashMap<>();
   private final Map<String, Map<String, List<Member>>> services = new ConcurrentHashMap<>();
 
-  private volatile DeploymentNames.Containers containers = (_, _) -> List.of();
+  private volatile DeploymentNames.Containers containers = (_, _, _) -> List.of();
 
   void containers(DeploymentNames.Containers containers) {
     this.containers = containers;
@@ -76,11 +76,15 @@ final class Directory {
         .findFirst();
   }
 
-  /** {@code name} without the dot at its end. */
   Finding find(String deployment, String name) {
+    return find(deployment, Optional.empty(), name);
+  }
+
+  /** {@code name} without the dot at its end. */
+  Finding find(String deployment, Optional<InetAddress> client, String name) {
     String text = lower(name);
     if (deployment.startsWith(DeploymentNames.NETWORK)) {
-      return inNetwork(deployment, text);
+      return inNetwork(deployment, client, text);
     }
     if (text.equals(DeploymentNames.DOMAIN)) {
       return UNKNOWN;
@@ -98,10 +102,10 @@ final class Directory {
   }
 
   /** Containers without a deployment, on a network that people named. */
-  private Finding inNetwork(String key, String name) {
+  private Finding inNetwork(String key, Optional<InetAddress> client, String name) {
     List<InetAddress> found =
         name.indexOf('.') < 0
-            ? containers.find(key.substring(DeploymentNames.NETWORK.length()), name)
+            ? containers.find(key.substring(DeploymentNames.NETWORK.length()), client, name)
             : List.of();
     return found.isEmpty()
         ? reverse(key, name).orElse(FOREIGN)

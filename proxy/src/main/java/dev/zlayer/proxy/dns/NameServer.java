@@ -284,7 +284,7 @@ public final class NameServer implements AutoCloseable {
     Optional<String> deployment = directory.deployment(from);
     return deployment.isEmpty()
         ? Optional.of(Answers.reply(query, Rcode.REFUSED))
-        : answers.answer(query, deployment.get());
+        : answers.answer(query, deployment.get(), Optional.of(from));
   }
 
   private static void close(java.io.Closeable one) {

@@ -7,12 +7,17 @@ import dev.zlayer.port.DeploymentNames;
 import java.net.InetAddress;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
 /** A bridge with a range of addresses of its own. */
-public record NamedNetwork(String name, String bridge, Subnet subnet) {
+public record NamedNetwork(String name, String bridge, Subnet subnet, NetworkOptions options) {
+  public NamedNetwork(String name, String bridge, Subnet subnet) {
+    this(name, bridge, subnet, NetworkOptions.NONE);
+  }
+
   /** The one a container is on when it names none. */
   public static final String DEFAULT = "default";
 
@@ -34,7 +39,7 @@ public record NamedNetwork(String name, String bridge, Subnet subnet) {
 
   /** The machine's own address in it. */
   public InetAddress gateway() {
-    return subnet.host(1);
+    return options.gateway().orElseGet(() -> subnet.host(1));
   }
 
   /** Whether it is the network of a deployment, which the engine opens and closes. */
@@ -51,6 +56,17 @@ public record NamedNetwork(String name, String bridge, Subnet subnet) {
    * {@link Rules}, which costs a tenth of what the plugins take for it.
    */
   List<Json> chain(Path addresses, boolean firewall) {
+    return chain(addresses, firewall, true, Optional.empty());
+  }
+
+  /**
+   * The same for one of several interfaces.
+   *
+   * @param outward whether what is in no network of the container is sent here
+   * @param address a fixed one
+   */
+  List<Json> chain(
+      Path addresses, boolean firewall, boolean outward, Optional<InetAddress> address) {
     var chain = new ArrayList<Json>();
     chain.add(
         Json.object()
@@ -66,13 +82,36 @@ public record NamedNetwork(String name, String bridge, Subnet subnet) {
                 Json.object()
                     .put("type", "host-local")
                     .put("dataDir", addresses.toString())
-                    .put("ranges", List.of(List.of(Map.of("subnet", subnet.toString()))))
-                    .put("routes", List.of(Map.of("dst", "0.0.0.0/0")))
+                    .put("ranges", List.of(List.of(range(address))))
+                    .put(
+                        "routes",
+                        outward && !options.internal()
+                            ? List.of(Map.of("dst", "0.0.0.0/0"))
+                            : List.of())
                     .build())
+            .putIf(
+                "args",
+                address.map(ip -> Map.of("cni", Map.of("ips", List.of(ip.getHostAddress())))))
             .build());
     if (firewall) {
       chain.add(Json.object().put("name", name).put("type", "firewall").build());
     }
     return List.copyOf(chain);
+  }
+
+  /** A fixed address may be anywhere in the subnet. */
+  private Map<String, String> range(Optional<InetAddress> address) {
+    var range = new LinkedHashMap<String, String>();
+    range.put("subnet", subnet.toString());
+    options.gateway().ifPresent(ip -> range.put("gateway", ip.getHostAddress()));
+    if (address.isEmpty() && options.range().isPresent()) {
+      Subnet part = options.range().get();
+      boolean first = part.host(0).equals(subnet.host(0));
+      boolean last = part.last().equals(subnet.last());
+      int end = part.size() - 1;
+      range.put("rangeStart", part.host(first ? 1 : 0).getHostAddress());
+      range.put("rangeEnd", part.host(last ? end - 1 : end).getHostAddress());
+    }
+    return range;
   }
 }

@@ -9,9 +9,11 @@ import dev.zlayer.json.JsonText;
 import dev.zlayer.json.StoredFormat;
 import dev.zlayer.task.KeyedLock;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -71,8 +73,13 @@ final class NetworkStore {
     return Optional.ofNullable(networks.get(name));
   }
 
-  /** Records a network with a free bridge name and a range that nothing else on this host uses. */
   NamedNetwork create(String name) throws InterruptedException {
+    return create(name, NetworkOptions.NONE);
+  }
+
+  /** Records a network with a free bridge name and a range that nothing else on this host uses. */
+  NamedNetwork create(String name, NetworkOptions options) throws InterruptedException {
+    options.check(name);
     if (!NAME.matcher(name).matches()) {
       throw new AgentException.InvalidSpec(
           "network name '%s' must be 1 to 64 lower-case letters, digits, '-' or '_'"
@@ -83,7 +90,8 @@ final class NetworkStore {
       if (existing != null) {
         return existing;
       }
-      var network = new NamedNetwork(name, freeBridge(), freeSubnet(name));
+      Subnet subnet = options.subnet().isPresent() ? unused(name, options) : freeSubnet(name);
+      var network = new NamedNetwork(name, freeBridge(), subnet, options);
       AtomicFile.write(file(name), JsonText.bytes(json(network)));
       networks.put(name, network);
       return network;
@@ -108,13 +116,29 @@ final class NetworkStore {
         .orElseThrow(() -> new AgentException.Network("all bridges of this agent are taken"));
   }
 
-  private Subnet freeSubnet(String name) throws IOException {
+  private Subnet unused(String name, NetworkOptions options) throws IOException {
+    Subnet wanted = options.subnet().orElseThrow();
+    Optional<Subnet> other = taken().stream().filter(wanted::overlaps).findFirst();
+    if (other.isPresent()) {
+      throw new AgentException.InvalidSpec(
+          "network '%s': subnet %s overlaps %s, which this host uses already; choose another one"
+              .formatted(name, wanted, other.get()));
+    }
+    return wanted;
+  }
+
+  private List<Subnet> taken() throws IOException {
     var taken = new ArrayList<Subnet>();
     networks.values().forEach(network -> taken.add(network.subnet()));
     Routes.ipv4().stream()
         .filter(route -> route.prefixLength() > 0)
         .map(route -> new Subnet(route.destination(), route.prefixLength()))
         .forEach(taken::add);
+    return taken;
+  }
+
+  private Subnet freeSubnet(String name) throws IOException {
+    List<Subnet> taken = taken();
     int size = name.equals(NamedNetwork.DEFAULT) ? Subnet.DEFAULT_NETWORK : Subnet.NAMED_NETWORK;
     return range
         .free(size, taken)
@@ -136,7 +160,35 @@ final class NetworkStore {
         .put("name", network.name())
         .put("bridge", network.bridge())
         .put("subnet", network.subnet().toString())
+        .putIf("options", options(network.options()))
         .build();
+  }
+
+  private static Optional<Json> options(NetworkOptions options) {
+    if (options.equals(NetworkOptions.NONE)) {
+      return Optional.empty();
+    }
+    return Optional.of(
+        Json.object()
+            .putIf("subnet", options.subnet().map(Subnet::toString))
+            .putIf("gateway", options.gateway().map(InetAddress::getHostAddress))
+            .putIf("range", options.range().map(Subnet::toString))
+            .put("internal", options.internal())
+            .put("labels", options.labels())
+            .putIf("created", options.created().map(Instant::toString))
+            .build());
+  }
+
+  private static NetworkOptions options(Json json) {
+    return json.isNull()
+        ? NetworkOptions.NONE
+        : new NetworkOptions(
+            json.at("subnet").string().map(Subnet::parse),
+            json.at("gateway").string().map(InetAddress::ofLiteral),
+            json.at("range").string().map(Subnet::parse),
+            json.at("internal").bool().orElse(false),
+            json.at("labels").stringMap(),
+            json.at("created").string().map(Instant::parse));
   }
 
   static NamedNetwork read(Path file) throws IOException {
@@ -145,7 +197,8 @@ final class NetworkStore {
       return new NamedNetwork(
           json.at("name").string().orElseThrow(),
           json.at("bridge").string().orElseThrow(),
-          Subnet.parse(json.at("subnet").string().orElseThrow()));
+          Subnet.parse(json.at("subnet").string().orElseThrow()),
+          options(json.at("options")));
     } catch (AgentException.InvalidSpec | java.util.NoSuchElementException e) {
       throw new AgentException.Configuration(
           "%s does not describe a network: restore or delete it".formatted(file), e);

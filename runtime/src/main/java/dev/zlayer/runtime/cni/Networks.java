@@ -26,6 +26,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * Connects containers. Containers of one network reach each other, the host and what lies behind
@@ -53,6 +54,8 @@ public final class Networks implements AutoCloseable {
   private final KeyedLock<String> names = new KeyedLock<>();
   private final Map<String, PreparedNamespace> held = new ConcurrentHashMap<>();
   private final NamespacePools pools;
+  private final Connections connections;
+  private final ContainerNetworks members;
   private volatile DeploymentNames serving = DeploymentNames.NONE;
 
   private Networks(NetworkConfig config, Consumer<String> steps)
@@ -65,8 +68,12 @@ public final class Networks implements AutoCloseable {
     this.addresses = new Addresses(config.addresses());
     this.rules = new Rules(config);
     this.firewall = new HostFirewall(config);
+    this.connections = new Connections(config, cni, addresses, rules, steps);
+    this.members =
+        new ContainerNetworks(
+            held, names, connections, store, networks, cni, addresses, rules, steps);
     List<PreparedNamespaceStore.Found> found = store.load();
-    stopOrphans(found);
+    stopOrphans(found, connections.unfinished());
     this.releases = new ReleaseLoop(cni, store, addresses, rules, steps);
     this.slots = new NamespacePreparer(config, namespaces, cni, store, rules, releases, steps);
     try {
@@ -122,22 +129,31 @@ public final class Networks implements AutoCloseable {
       }
       List<PortBinding> bindings = ports.reserve(runtimeName, spec.ports());
       rollback.add("free ports", () -> ports.release(runtimeName));
-      PreparedNamespace slot = obtain(wanted, from).withPorts(bindings);
+      Optional<String> first = wanted.filter(_ -> connections.of(runtimeName).usual());
+      PreparedNamespace slot = obtain(first, from).withPorts(bindings);
       hold(runtimeName, slot);
       rollback.add("detach", () -> leave(runtimeName, slot));
       steps.accept("slot held");
-      if (slot.ip().isPresent()) {
-        rules.publish(bindings, slot.ip().get());
+      connections.renew(runtimeName, slot, members::existing);
+      Optional<InetAddress> ip = members.address(runtimeName, slot);
+      if (ip.isPresent()) {
+        rules.publish(bindings, ip.get());
         steps.accept("ports published");
       }
       held.put(runtimeName, slot);
       rollback.commit();
-      return slot.attachment();
+      return members.attachment(runtimeName, slot);
     }
   }
 
   public Optional<Attachment> find(String runtimeName) {
-    return Optional.ofNullable(held.get(runtimeName)).map(PreparedNamespace::attachment);
+    return Optional.ofNullable(held.get(runtimeName))
+        .map(slot -> members.attachment(runtimeName, slot));
+  }
+
+  /** Which networks containers are on, and how that is changed. */
+  public ContainerNetworks members() {
+    return members;
   }
 
   /** The names of all that are attached, in order. */
@@ -152,10 +168,13 @@ public final class Networks implements AutoCloseable {
   public void detach(String runtimeName) throws InterruptedException {
     try (var _ = names.lock(runtimeName)) {
       PreparedNamespace slot = held.get(runtimeName);
+      if (slot != null) {
+        rules.unpublish(slot.ports());
+      }
+      connections.removeAll(runtimeName);
       if (slot == null) {
         return;
       }
-      rules.unpublish(slot.ports());
       steps.accept("ports unpublished");
       leave(runtimeName, slot);
       held.remove(runtimeName);
@@ -212,15 +231,23 @@ public final class Networks implements AutoCloseable {
 
   /** The names of those attached to a network, in order. */
   public List<String> users(String network) {
-    return held.entrySet().stream()
-        .filter(entry -> entry.getValue().network().equals(Optional.of(network)))
-        .map(Map.Entry::getKey)
+    return Stream.concat(
+            held.entrySet().stream()
+                .filter(entry -> entry.getValue().network().equals(Optional.of(network)))
+                .map(Map.Entry::getKey),
+            connections.users(network).stream())
+        .distinct()
         .sorted()
         .toList();
   }
 
   /** Records a network before its first use. */
   public NamedNetwork create(String name) throws InterruptedException {
+    return create(name, NetworkOptions.NONE);
+  }
+
+  /** The same with addresses that are asked for. */
+  public NamedNetwork create(String name, NetworkOptions options) throws InterruptedException {
     if (networks.find(name).isPresent()) {
       throw new AgentException.Conflict("network '%s' exists already".formatted(name));
     }
@@ -229,13 +256,17 @@ public final class Networks implements AutoCloseable {
           "network name '%s': names that begin with '%s' are those of deployments"
               .formatted(name, DeploymentBridges.PREFIX));
     }
-    return network(name);
+    return network(name, options);
   }
 
   /** The network of that name; it is recorded now if it is new. */
   public NamedNetwork network(String name) throws InterruptedException {
+    return network(name, NetworkOptions.NONE);
+  }
+
+  private NamedNetwork network(String name, NetworkOptions options) throws InterruptedException {
     boolean known = networks.find(name).isPresent();
-    NamedNetwork network = networks.create(name);
+    NamedNetwork network = networks.create(name, options);
     rules.include(networks::all);
     if (!known) {
       firewall.admit(); // Docker or ufw may have started since
@@ -290,6 +321,7 @@ public final class Networks implements AutoCloseable {
       var known = new HashSet<String>();
       store.load().forEach(found -> known.add(found.slot().id()));
       List<Addresses.Given> given = addresses.given();
+      known.addAll(connections.ids());
       store.load().forEach(found -> known.add(found.slot().id()));
       return given.stream()
           .filter(one -> !known.contains(one.slot()))
@@ -347,8 +379,9 @@ public final class Networks implements AutoCloseable {
   }
 
   /** A plugin that outlived its agent could still take an address for a slot we undo. */
-  private static void stopOrphans(List<PreparedNamespaceStore.Found> found) {
-    var ids = new HashSet<String>();
+  private static void stopOrphans(
+      List<PreparedNamespaceStore.Found> found, Set<String> unfinished) {
+    var ids = new HashSet<String>(unfinished);
     for (PreparedNamespaceStore.Found one : found) {
       if (one.phase() == PreparedNamespaceStore.Phase.MAKING
           || one.phase() == PreparedNamespaceStore.Phase.LEAVING) {
@@ -382,7 +415,6 @@ public final class Networks implements AutoCloseable {
       if (one.phase() == PreparedNamespaceStore.Phase.HELD && Namespaces.alive(slot.netns())) {
         held.put(one.key(), slot);
         ports.adopt(one.key(), slot.ports());
-        slot.ip().ifPresent(ip -> slot.ports().forEach(port -> published.put(port, ip)));
         slot.hostLink().ifPresent(link -> slot.ip().ifPresent(ip -> owners.put(link, ip)));
       } else {
         if (one.phase() != PreparedNamespaceStore.Phase.LEAVING) {
@@ -390,6 +422,18 @@ public final class Networks implements AutoCloseable {
         }
         releases.add(slot);
       }
+    }
+    connections.recover(held, owners, connected);
+    for (String container : List.copyOf(held.keySet())) {
+      PreparedNamespace slot = members.namespace(container);
+      if (slot.network().isPresent() && !connections.of(container).usual()) {
+        slot.hostLink().ifPresent(owners::remove);
+        members.leaveUsual(container, slot); // an earlier agent was in the middle of it
+      }
+      members
+          .address(container, members.namespace(container))
+          .ifPresent(
+              ip -> members.namespace(container).ports().forEach(port -> published.put(port, ip)));
     }
     rules.replace(networks.all(), published, owners);
     firewall.admit();

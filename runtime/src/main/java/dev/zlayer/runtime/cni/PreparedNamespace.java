@@ -53,6 +53,19 @@ record PreparedNamespace(
     return new PreparedNamespace(id, network, netns, chain, result, ports);
   }
 
+  /** The same namespace with loopback only. */
+  PreparedNamespace withoutNetwork() {
+    return new PreparedNamespace(id, Optional.empty(), netns, List.of(), Json.Null.INSTANCE, ports);
+  }
+
+  /** The interface's own address, as hexadecimal pairs. */
+  Optional<String> mac() {
+    return result.at("interfaces").items().stream()
+        .filter(link -> !link.at("sandbox").string().orElse("").isEmpty())
+        .flatMap(link -> link.at("mac").string().stream())
+        .findFirst();
+  }
+
   Cni.Target target() {
     return new Cni.Target(id, netns.toString(), INTERFACE);
   }

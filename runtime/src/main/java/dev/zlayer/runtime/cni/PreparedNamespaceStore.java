@@ -89,6 +89,11 @@ final class PreparedNamespaceStore {
     move(Phase.READY, slot.id(), Phase.HELD, name + SEPARATOR + slot.id());
   }
 
+  /** What is held by a container has changed. */
+  void update(PreparedNamespace slot, String name) {
+    write(file(Phase.HELD, name + SEPARATOR + slot.id()), slot);
+  }
+
   /** From now on it is to be taken down, whatever happens to the agent. */
   void leave(Phase from, String key, PreparedNamespace slot) {
     String name = key + SEPARATOR + slot.id();

@@ -63,6 +63,15 @@ public record Subnet(int address, int prefixLength) {
     return InetAddress.ofLiteral(print(address + number));
   }
 
+  /** How many addresses it has. */
+  int size() {
+    return 1 << (32 - prefixLength);
+  }
+
+  InetAddress last() {
+    return host(size() - 1);
+  }
+
   /** The first part of this range, of the given size, that overlaps none of those taken. */
   Optional<Subnet> free(int partLength, List<Subnet> taken) {
     Predicate<Subnet> untouched = part -> taken.stream().noneMatch(part::overlaps);

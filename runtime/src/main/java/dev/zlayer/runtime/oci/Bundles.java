@@ -11,6 +11,8 @@ import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.port.ImageDetails;
 import dev.zlayer.runtime.cni.Attachment;
+import dev.zlayer.runtime.cni.ContainerNetworks;
+import dev.zlayer.runtime.cni.NamedNetwork;
 import dev.zlayer.runtime.lifecycle.ContainerRecord;
 import dev.zlayer.runtime.lifecycle.ContainerState;
 import dev.zlayer.runtime.oci.config.BundleConfig;
@@ -141,6 +143,46 @@ final class Bundles {
         state.directory().etc("hosts"),
         EtcFiles.hosts(
             network, network.hostname().orElse(state.name()), attached.ip(), attached.gateway()));
+  }
+
+  /**
+   * Writes the names and name servers of a container whose networks have changed. The files stay
+   * the same ones, which a running container has mounted.
+   */
+  void renamed(ContainerState state) {
+    NetworkSpec network = state.record().spec().network();
+    Optional<Attachment> attached = context.networks().find(state.name());
+    Optional<String> named =
+        context.networks().members().memberships(state.name()).stream()
+            .map(ContainerNetworks.Member::network)
+            .filter(name -> !name.equals(NamedNetwork.DEFAULT))
+            .findFirst();
+    var now =
+        new NetworkSpec(
+            new NetworkSpec.Mode.Bridge(named),
+            network.hostname(),
+            network.ports(),
+            network.dns(),
+            network.dnsSearch(),
+            network.hosts());
+    Map<String, String> texts =
+        EtcFiles.texts(
+            now,
+            network.hostname().orElse(state.name()),
+            attached.flatMap(Attachment::ip),
+            attached.flatMap(Attachment::gateway),
+            hostResolvConf(now),
+            context.settings().nameServers().own());
+    try {
+      for (String name : List.of("hosts", "resolv.conf")) {
+        Files.writeString(state.directory().etc(name), texts.getOrDefault("/etc/" + name, ""));
+      }
+    } catch (IOException e) {
+      throw new AgentException.Internal(
+          "cannot write the names of container %s: %s"
+              .formatted(state.record().id(), e.getMessage()),
+          e);
+    }
   }
 
   void limits(ContainerState state, Json limits) throws IOException {

@@ -18,6 +18,7 @@ import dev.zlayer.image.snapshot.Snapshot;
 import dev.zlayer.json.Json;
 import dev.zlayer.port.Archivable;
 import dev.zlayer.port.Attachable;
+import dev.zlayer.port.Connectable;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.ExecSession;
 import dev.zlayer.port.Exportable;
@@ -50,6 +51,7 @@ import java.util.Optional;
 final class OciContainer extends MonitoredContainer
     implements Archivable,
         Attachable,
+        Connectable,
         Exportable,
         Pausable,
         ProcessListing,
@@ -166,6 +168,25 @@ final class OciContainer extends MonitoredContainer
   public List<ContainerDetails.PortBinding> ports() {
     requirePresent();
     return context.networks().find(state.name()).map(Attachment::ports).orElse(List.of());
+  }
+
+  @Override
+  public void connect(String network, List<String> aliases, Optional<InetAddress> address)
+      throws InterruptedException {
+    try (var _ = context.locks().lock(state.name())) {
+      requirePresent();
+      context.networks().members().connect(state.name(), network, aliases, address);
+      new Bundles(context).renamed(state);
+    }
+  }
+
+  @Override
+  public void disconnect(String network) throws InterruptedException {
+    try (var _ = context.locks().lock(state.name())) {
+      requirePresent();
+      context.networks().members().disconnect(state.name(), network);
+      new Bundles(context).renamed(state);
+    }
   }
 
   @Override

@@ -19,6 +19,7 @@ import dev.zlayer.oci.Platform;
 import dev.zlayer.port.Archivable;
 import dev.zlayer.port.Attachable;
 import dev.zlayer.port.Capabilities;
+import dev.zlayer.port.Connectable;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.port.Exportable;
@@ -74,6 +75,7 @@ public final class OciRuntime implements ContainerRuntime, AutoCloseable {
                 Exportable.class,
                 Pausable.class,
                 ProcessListing.class,
+                Connectable.class,
                 Renamable.class,
                 Updatable.class,
                 VolumeSyncing.class));

@@ -6,6 +6,7 @@ import dev.zlayer.container.NetworkSpec.Protocol;
 import dev.zlayer.task.Deadline;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 
@@ -38,6 +39,12 @@ final class CrashingAgent {
           "victim",
           NetworkSpec.DEFAULT.withPorts(
               new Port(OptionalInt.empty(), 80, Protocol.TCP, Optional.empty())));
+      if (arguments[4].contains("connection")) {
+        networks.create("extra");
+        networks.members().connect("victim", "extra", List.of("more"), Optional.empty());
+        networks.members().disconnect("victim", "extra");
+        networks.members().disconnect("victim", NamedNetwork.DEFAULT);
+      }
       networks.detach("victim");
       networks.settle(Deadline.after(Duration.ofSeconds(10)));
     }

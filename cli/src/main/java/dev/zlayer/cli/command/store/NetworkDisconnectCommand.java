@@ -5,8 +5,7 @@ import picocli.CommandLine.Command;
 
 @Command(
     name = "disconnect",
-    description = "Refused: a container keeps the network that it was created on",
-    footer = {"", "Create the container again with '--network none'."})
+    description = "Disconnect a container from a network, also while it runs")
 public final class NetworkDisconnectCommand extends NetworkMoveCommand {
   public NetworkDisconnectCommand(Session session) {
     super(session, "/disconnect");

@@ -5,6 +5,7 @@ import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.client.Target;
 import dev.zlayer.cli.command.ClientCommand;
+import dev.zlayer.json.Json;
 import picocli.CommandLine.Parameters;
 
 /** A verb about one network and one container. */
@@ -26,8 +27,14 @@ abstract class NetworkMoveCommand extends ClientCommand {
   protected int run(DaemonClient client) throws InterruptedException {
     client.post(
         "/networks/" + Query.segment(network) + action,
-        Query.of("container", String.join(":", Target.parse(container).parts())));
+        Query.of("container", String.join(":", Target.parse(container).parts())),
+        body());
     print(container);
     return 0;
+  }
+
+  /** How, where there is a choice. */
+  Json body() {
+    return Json.object().build();
   }
 }

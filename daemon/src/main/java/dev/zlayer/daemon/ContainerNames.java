@@ -1,0 +1,59 @@
+package dev.zlayer.daemon;
+
+import dev.zlayer.container.ContainerId;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.port.Container;
+import dev.zlayer.port.ContainerRuntime;
+import dev.zlayer.runtime.cni.ContainerNetworks;
+import java.net.InetAddress;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * The names of containers without a deployment: on each network that a container is on, its name
+ * and the aliases that it has there.
+ */
+record ContainerNames(ContainerNetworks networks, ContainerRuntime runtime) {
+  List<InetAddress> find(String network, Optional<InetAddress> client, String name) {
+    Set<String> asked = new LinkedHashSet<>(List.of(network));
+    client.ifPresent(address -> asked.addAll(networks.networksOf(address)));
+    for (String one : asked) {
+      List<InetAddress> found = on(one, name);
+      if (!found.isEmpty()) {
+        return found;
+      }
+    }
+    return List.of();
+  }
+
+  private List<InetAddress> on(String network, String name) {
+    return runtime.list().stream()
+        .filter(container -> container.id().deployment().equals(ContainerId.STANDALONE))
+        .filter(container -> container.status().alive())
+        .flatMap(container -> address(container, network, name).stream())
+        .distinct()
+        .toList();
+  }
+
+  private Optional<InetAddress> address(Container container, String network, String name) {
+    try {
+      Optional<ContainerNetworks.Member> member =
+          networks.memberships(container.id().runtimeName()).stream()
+              .filter(one -> one.network().equals(network))
+              .findFirst();
+      return member
+          .filter(one -> means(container, one, name))
+          .flatMap(ContainerNetworks.Member::ip);
+    } catch (AgentException.NotFound _) {
+      return Optional.empty(); // removed meanwhile
+    }
+  }
+
+  private static boolean means(Container container, ContainerNetworks.Member member, String name) {
+    return member.aliases().stream().anyMatch(name::equalsIgnoreCase)
+        || container.id().service().equalsIgnoreCase(name)
+        || container.inspect().name().equalsIgnoreCase(name);
+  }
+}

@@ -1,0 +1,229 @@
+package dev.zlayer.runtime.cni;
+
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.linux.Links;
+import dev.zlayer.task.KeyedLock;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Consumer;
+
+/**
+ * Which networks each container is on. The first one comes with its namespace; others are added to
+ * and removed from it while it runs.
+ */
+public final class ContainerNetworks {
+  private final Map<String, PreparedNamespace> held;
+  private final KeyedLock<String> names;
+  private final Connections connections;
+  private final PreparedNamespaceStore store;
+  private final NetworkStore networks;
+  private final Cni cni;
+  private final Addresses addresses;
+  private final Rules rules;
+  private final Consumer<String> steps;
+
+  ContainerNetworks(
+      Map<String, PreparedNamespace> held,
+      KeyedLock<String> names,
+      Connections connections,
+      PreparedNamespaceStore store,
+      NetworkStore networks,
+      Cni cni,
+      Addresses addresses,
+      Rules rules,
+      Consumer<String> steps) {
+    this.held = held;
+    this.names = names;
+    this.connections = connections;
+    this.store = store;
+    this.networks = networks;
+    this.cni = cni;
+    this.addresses = addresses;
+    this.rules = rules;
+    this.steps = steps;
+  }
+
+  /** The address of the network it was created on, else of the first one it is connected to. */
+  Optional<InetAddress> address(String runtimeName, PreparedNamespace slot) {
+    return first(runtimeName, slot).ip();
+  }
+
+  Attachment attachment(String runtimeName, PreparedNamespace slot) {
+    PreparedNamespace first = first(runtimeName, slot);
+    return new Attachment(slot.netns(), first.ip(), first.gateway(), slot.ports());
+  }
+
+  private PreparedNamespace first(String runtimeName, PreparedNamespace slot) {
+    List<Connection> others = connections.of(runtimeName).others();
+    return slot.network().isPresent() || others.isEmpty() ? slot : others.getFirst().made();
+  }
+
+  /** One network that a container is on. */
+  public record Member(
+      String network,
+      Optional<InetAddress> ip,
+      Optional<InetAddress> gateway,
+      Optional<String> mac,
+      List<String> aliases) {
+    static Member of(PreparedNamespace made, List<String> aliases) {
+      return new Member(
+          made.network().orElseThrow(), made.ip(), made.gateway(), made.mac(), aliases);
+    }
+  }
+
+  /** All networks that a container is on, the one it was created on first. */
+  public List<Member> memberships(String runtimeName) {
+    PreparedNamespace slot = held.get(runtimeName);
+    if (slot == null) {
+      return List.of();
+    }
+    ConnectionStore.Connected connected = connections.of(runtimeName);
+    var members = new ArrayList<Member>();
+    if (slot.network().isPresent()) {
+      members.add(Member.of(slot, connected.aliases()));
+    }
+    connected.others().stream()
+        .filter(Connection::finished)
+        .forEach(other -> members.add(Member.of(other.made(), other.aliases())));
+    return List.copyOf(members);
+  }
+
+  /** Gives a container further names on the network that it was created on. */
+  public void alias(String runtimeName, List<String> aliases) throws InterruptedException {
+    try (var _ = names.lock(runtimeName)) {
+      ConnectionStore.Connected connected = connections.of(runtimeName);
+      connections.save(runtimeName, connected.withUsual(connected.usual(), aliases));
+    }
+  }
+
+  /**
+   * Connects a container, running or not, to one more network.
+   *
+   * @param aliases further names there
+   * @param address a fixed address, else a free one
+   */
+  public Member connect(
+      String runtimeName, String network, List<String> aliases, Optional<InetAddress> address)
+      throws InterruptedException {
+    NamedNetwork target = existing(network);
+    try (var _ = names.lock(runtimeName)) {
+      PreparedNamespace slot = namespace(runtimeName);
+      if (memberships(runtimeName).stream().anyMatch(one -> one.network().equals(network))) {
+        throw new AgentException.Conflict(
+            "container '%s' is connected to network '%s' already".formatted(runtimeName, network));
+      }
+      if (address.isPresent() && !target.subnet().contains(address.get())) {
+        throw new AgentException.InvalidSpec(
+            "address %s is not in subnet %s of network '%s'"
+                .formatted(address.get().getHostAddress(), target.subnet(), network));
+      }
+      boolean published = address(runtimeName, slot).isPresent();
+      Connection made = connections.connect(runtimeName, slot, target, aliases, address);
+      if (!published && made.made().ip().isPresent()) {
+        rules.publish(slot.ports(), made.made().ip().get());
+      }
+      return Member.of(made.made(), made.aliases());
+    }
+  }
+
+  /** Takes a container off a network; its published ports move to the next one it is on. */
+  public void disconnect(String runtimeName, String network) throws InterruptedException {
+    try (var _ = names.lock(runtimeName)) {
+      PreparedNamespace slot = namespace(runtimeName);
+      boolean first = first(runtimeName, slot).network().equals(Optional.of(network));
+      if (memberships(runtimeName).stream().noneMatch(one -> one.network().equals(network))) {
+        throw new AgentException.NotFound(
+            "connection of container '%s' to network '%s'".formatted(runtimeName, network),
+            "it is not connected");
+      }
+      if (first) {
+        rules.unpublish(slot.ports());
+      }
+      if (slot.network().equals(Optional.of(network))) {
+        leaveUsual(runtimeName, slot);
+      } else {
+        connections.remove(runtimeName, connection(runtimeName, network));
+      }
+      List<Connection> left = connections.of(runtimeName).others();
+      PreparedNamespace now = namespace(runtimeName);
+      if (first && now.network().isEmpty() && !left.isEmpty()) {
+        Connection next = left.getFirst();
+        Connection made = connections.reroute(runtimeName, now, next, existing(next.network()));
+        made.made().ip().ifPresent(ip -> publishAgain(now, ip));
+      }
+    }
+  }
+
+  private void publishAgain(PreparedNamespace slot, InetAddress ip) {
+    try {
+      rules.publish(slot.ports(), ip);
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt(); // recorded: the next agent writes the rules anew
+    }
+  }
+
+  private Connection connection(String runtimeName, String network) {
+    return connections.of(runtimeName).others().stream()
+        .filter(other -> other.network().equals(network))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  /** Removes the interface that the namespace was made with; the namespace stays. */
+  void leaveUsual(String runtimeName, PreparedNamespace slot) throws InterruptedException {
+    connections.save(runtimeName, connections.of(runtimeName).withUsual(false, List.of()));
+    steps.accept("disconnection recorded");
+    removeCable(slot);
+    PreparedNamespace bare = slot.withoutNetwork();
+    store.update(bare, runtimeName);
+    held.put(runtimeName, bare);
+  }
+
+  private void removeCable(PreparedNamespace slot) throws InterruptedException {
+    try {
+      if (slot.hostLink().isPresent()) {
+        Links.delete(slot.hostLink().get());
+        rules.unbind(slot.hostLink().get());
+      }
+      if (!addresses.release(slot)) {
+        cni.delete(slot.target(), slot.chain(), slot.result());
+      }
+    } catch (IOException e) {
+      throw new AgentException.Network(
+          "cannot remove the interface of %s: %s".formatted(slot.id(), e.getMessage()), e);
+    }
+  }
+
+  PreparedNamespace namespace(String runtimeName) {
+    PreparedNamespace slot = held.get(runtimeName);
+    if (slot == null) {
+      throw new AgentException.InvalidSpec(
+          "container '%s' has no network namespace of its own: create it on a bridge network"
+              .formatted(runtimeName));
+    }
+    return slot;
+  }
+
+  NamedNetwork existing(String name) {
+    return networks
+        .find(name)
+        .orElseThrow(
+            () ->
+                new AgentException.NotFound(
+                    "network '" + name + "'", "'zlayer network ls' shows those there are"));
+  }
+
+  /** The networks of the container that has an address, that of the address first. */
+  public List<String> networksOf(InetAddress address) {
+    return held.keySet().stream()
+        .map(this::memberships)
+        .filter(members -> members.stream().anyMatch(one -> one.ip().equals(Optional.of(address))))
+        .findFirst()
+        .map(members -> members.stream().map(Member::network).toList())
+        .orElse(List.of());
+  }
+}
