@@ -28,4 +28,32 @@ public final class Statuses {
       case AgentException.Configuration _, AgentException.Internal _ -> 500;
     };
   }
+
+  /** The status that clients of the Docker Engine know for {@code error}. */
+  public static int docker(AgentException error) {
+    return switch (error) {
+      case AgentException.NotFound _ -> 404;
+      case AgentException.InvalidSpec _,
+          AgentException.Unsupported _,
+          AgentException.StartFailed _,
+          AgentException.WrongPlatform _,
+          AgentException.RouteToPeer _ ->
+          400;
+      case AgentException.Conflict _ -> 409;
+      case AgentException.Busy _, AgentException.Unavailable _ -> 503;
+      case AgentException.CreateFailed _,
+          AgentException.InitActionFailed _,
+          AgentException.UnexpectedExit _,
+          AgentException.HealthCheckFailed _,
+          AgentException.PullFailed _,
+          AgentException.Network _,
+          AgentException.Timeout _,
+          AgentException.DependencyTimeout _,
+          AgentException.WslGpuUnavailable _,
+          AgentException.GpuSharingUnavailable _,
+          AgentException.Configuration _,
+          AgentException.Internal _ ->
+          500;
+    };
+  }
 }

@@ -4,7 +4,11 @@ import dev.zlayer.daemon.access.AuditLog;
 import dev.zlayer.daemon.access.TokenStore;
 import dev.zlayer.daemon.config.AgentConfig;
 import dev.zlayer.daemon.config.Configured;
+import dev.zlayer.daemon.docker.DockerEngineApi;
+import dev.zlayer.daemon.docker.DockerResources;
+import dev.zlayer.daemon.docker.ExecRegistry;
 import dev.zlayer.daemon.http.Action;
+import dev.zlayer.daemon.http.HttpApi;
 import dev.zlayer.daemon.http.HttpListener;
 import dev.zlayer.daemon.http.Route;
 import dev.zlayer.daemon.http.Router;
@@ -24,10 +28,16 @@ import java.util.Optional;
 
 /** An agent with its listeners open. */
 public final class Daemon implements AutoCloseable {
+  /** Members may use the socket for clients of Docker. */
+  private static final String DOCKER_GROUP = "zlayer";
+
+  private static final String VERSION = Version.CURRENT.version();
+
   private final Agent agent;
   private final IdempotencyKeys idempotency;
   private final TokenStore tokens;
   private final AuditLog audit;
+  private final ExecRegistry execs;
   private final HttpListener listener;
   private final Parts parts;
 
@@ -46,10 +56,18 @@ public final class Daemon implements AutoCloseable {
             () -> AuditLog.open(agent.store(), InstantSource.system(), config.auditRecords(), log));
     var access = new HttpListener.Access(tokens, RouteScopes::of, audit);
     var router = new Router(routes(resources(configured, env)));
+    this.execs = parts.start("the processes of Docker clients", ExecRegistry::new);
     this.listener =
         parts.start(
             "the HTTP listener",
-            () -> HttpListener.open(sockets(config), tcp, router, access, agent.metrics(), log));
+            () ->
+                HttpListener.open(
+                    sockets(config, new DockerEngineApi(dockerRoutes(), VERSION)),
+                    tcp,
+                    router,
+                    access,
+                    agent.metrics(),
+                    log));
   }
 
   /** Returns when it serves; see {@link Agent#open}. */
@@ -109,7 +127,25 @@ public final class Daemon implements AutoCloseable {
     return resources;
   }
 
-  private static List<HttpListener.UnixSocket> sockets(AgentConfig config) {
+  private List<Route> dockerRoutes() {
+    return routes(
+        new DockerResources(
+                VERSION,
+                agent.config(),
+                agent.runtime(),
+                agent.standalone(),
+                agent.deployments(),
+                agent.images(),
+                agent.volumes(),
+                agent.networks(),
+                agent.store(),
+                () -> agent.secrets().redaction(),
+                execs,
+                InstantSource.system())
+            .all());
+  }
+
+  private static List<HttpListener.UnixSocket> sockets(AgentConfig config, HttpApi docker) {
     var sockets = new ArrayList<HttpListener.UnixSocket>();
     sockets.add(new HttpListener.UnixSocket(config.socketPath(), config.socketGroup(), false));
     config
@@ -119,7 +155,21 @@ public final class Daemon implements AutoCloseable {
                 sockets.add(
                     new HttpListener.UnixSocket(
                         java.nio.file.Path.of(path), config.socketGroup(), true)));
+    config
+        .dockerSocketPath()
+        .ifPresent(
+            path ->
+                sockets.add(
+                    new HttpListener.UnixSocket(
+                        path, dockerGroup(config, path), false, Optional.of(docker))));
     return sockets;
+  }
+
+  /** The group that was made for this socket, where somebody made it. */
+  private static Optional<String> dockerGroup(AgentConfig config, java.nio.file.Path socket) {
+    return config
+        .dockerSocketGroup()
+        .or(() -> Optional.of(DOCKER_GROUP).filter(name -> HttpListener.groupExists(socket, name)));
   }
 
   public Agent agent() {

@@ -38,6 +38,11 @@ final class OpenNode implements AutoCloseable {
     return rest;
   }
 
+  /** Where clients of Docker reach it. */
+  java.nio.file.Path dockerSocket() {
+    return node.configured().config().dockerSocketPath().orElseThrow();
+  }
+
   /**
    * Runs a script in a container and returns its id.
    *

@@ -27,6 +27,24 @@ public record AgentConfig(
     @Doc("Whose members may use the socket besides its owner.") Optional<String> socketGroup,
     @Doc("A further socket that only reads: statuses, logs and events.")
         Optional<String> readOnlySocket,
+    @Doc(
+            "The socket that speaks the API of the Docker Engine; docker.sock in run_dir when"
+                + " absent, off for none.")
+        Optional<String> dockerSocket,
+    @Doc(
+            "Whose members may use that socket besides its owner; the group zlayer where there is"
+                + " one when absent.")
+        Optional<String> dockerSocketGroup,
+    @Doc(
+            "What containers made through that socket may have besides the usual, separated by"
+                + " commas: privileged, host_mounts, host_namespaces; none for nothing of it.")
+        @Default("privileged,host_mounts,host_namespaces")
+        @Text(
+            pattern =
+                "none|(privileged|host_mounts|host_namespaces)"
+                    + "(,(privileged|host_mounts|host_namespaces))*",
+            write = "none, or some of privileged,host_mounts,host_namespaces")
+        String dockerAllow,
     @Doc("Address and port for other machines; needs token_file or tls_client_ca.")
         @Text(pattern = "[^\\s]+:[0-9]{1,5}", write = "an address and a port, 127.0.0.1:7878")
         Optional<String> listen,
@@ -116,6 +134,13 @@ public record AgentConfig(
     return runDir
         .map(run -> new DataDir(data, Path.of(run).toAbsolutePath()))
         .orElseGet(() -> DataDir.of(data));
+  }
+
+  /** Where the API of the Docker Engine is served, unless it is switched off. */
+  public Optional<Path> dockerSocketPath() {
+    return dockerSocket.filter("off"::equals).isPresent()
+        ? Optional.empty()
+        : Optional.of(dockerSocket.map(Path::of).orElseGet(() -> directories().dockerSocket()));
   }
 
   public Path socketPath() {

@@ -12,7 +12,7 @@ public final class AccessDenied extends RuntimeException {
     this.title = title;
   }
 
-  int status() {
+  public int status() {
     return status;
   }
 

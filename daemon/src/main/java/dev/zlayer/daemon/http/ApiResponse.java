@@ -3,6 +3,7 @@ package dev.zlayer.daemon.http;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
@@ -30,6 +31,21 @@ public sealed interface ApiResponse {
 
   /** The connection becomes a WebSocket. */
   record Socket(Session.Listener endpoint) implements ApiResponse {}
+
+  /**
+   * The connection becomes a stream of bytes in both directions; with {@code Upgrade} in the
+   * request the status is 101, else 200.
+   */
+  record Hijack(String type, Conversation conversation) implements ApiResponse {}
+
+  /** Speaks on a connection that was taken over; it is closed when this returns. */
+  @FunctionalInterface
+  interface Conversation {
+    void run(InputStream in, OutputStream out) throws IOException, InterruptedException;
+
+    /** Instead of {@link #run} when the caller was gone before it began. */
+    default void abandon() {}
+  }
 
   /** Makes an answer, which may take long. */
   @FunctionalInterface

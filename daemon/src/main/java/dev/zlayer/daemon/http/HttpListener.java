@@ -2,7 +2,6 @@ package dev.zlayer.daemon.http;
 
 import dev.zlayer.daemon.log.Log;
 import dev.zlayer.error.AgentException;
-import dev.zlayer.json.JsonText;
 import java.io.IOException;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
@@ -22,11 +21,15 @@ import java.util.Set;
 import java.util.function.Function;
 import org.eclipse.jetty.http.HttpCompliance;
 import org.eclipse.jetty.http.HttpHeader;
+import org.eclipse.jetty.http.UriCompliance;
 import org.eclipse.jetty.server.Connector;
 import org.eclipse.jetty.server.HttpConfiguration;
 import org.eclipse.jetty.server.HttpConnectionFactory;
+import org.eclipse.jetty.server.Request;
+import org.eclipse.jetty.server.Response;
 import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.unixdomain.server.UnixDomainServerConnector;
+import org.eclipse.jetty.util.Callback;
 import org.eclipse.jetty.util.VirtualThreads;
 import org.eclipse.jetty.util.thread.QueuedThreadPool;
 import org.eclipse.jetty.websocket.server.ServerWebSocketContainer;
@@ -37,6 +40,14 @@ public final class HttpListener implements AutoCloseable {
   static final int BACKLOG = Integer.MAX_VALUE;
 
   private static final int LARGEST_HEADERS = 32 << 10;
+
+  /** Names with slashes may be sent encoded, and a name may begin with a slash. */
+  private static final UriCompliance LENIENT_PATHS =
+      UriCompliance.DEFAULT.with(
+          "lenient",
+          UriCompliance.Violation.AMBIGUOUS_PATH_SEPARATOR,
+          UriCompliance.Violation.AMBIGUOUS_EMPTY_SEGMENT);
+
   private static final int FRAMES = 1 << 20;
   private static final Duration IDLE = Duration.ofSeconds(60);
   private static final Duration GRACE = Duration.ofSeconds(2);
@@ -44,8 +55,18 @@ public final class HttpListener implements AutoCloseable {
   private final Server server;
   private final List<UnixSocket> sockets;
 
-  /** A socket file, who may use it, and whether only for looking. */
-  public record UnixSocket(Path path, Optional<String> group, boolean readOnly) {}
+  /**
+   * A socket file, who may use it, and whether only for looking.
+   *
+   * @param api what is served there; the agent's own API when absent
+   */
+  public record UnixSocket(
+      Path path, Optional<String> group, boolean readOnly, Optional<HttpApi> api) {
+    /** With the agent's own API. */
+    public UnixSocket(Path path, Optional<String> group, boolean readOnly) {
+      this(path, group, readOnly, Optional.empty());
+    }
+  }
 
   /** What decides on callers and keeps what they do. */
   public record Access(Tokens tokens, Function<Route, DeploymentScope> scopes, AuditSink audit) {
@@ -76,14 +97,26 @@ public final class HttpListener implements AutoCloseable {
     threads.setVirtualThreadsExecutor(VirtualThreads.getNamedVirtualThreadsExecutor("http-"));
     var server = new Server(threads);
     var rules = new HashMap<String, AccessControl.Rules>();
+    HttpApi rest = new RestApi(router);
+    var others = new HashMap<String, HttpApi>();
     for (UnixSocket socket : sockets) {
+      HttpConfiguration http = http();
+      boolean lenient = socket.api().filter(HttpApi::lenient).isPresent();
+      if (lenient) {
+        http.setUriCompliance(LENIENT_PATHS);
+      }
       var connector =
-          new UnixDomainServerConnector(server, 1, 1, new HttpConnectionFactory(http()));
+          new UnixDomainServerConnector(
+              server,
+              1,
+              1,
+              lenient ? new BlankHostConnections(http) : new HttpConnectionFactory(http));
       connector.setUnixDomainPath(socket.path());
       connector.setIdleTimeout(IDLE.toMillis());
       connector.setAcceptQueueSize(BACKLOG);
       connector.setName("unix:" + socket.path());
       server.addConnector(connector);
+      socket.api().ifPresent(api -> others.put(connector.getName(), api));
       rules.put(
           connector.getName(),
           new AccessControl.Rules(
@@ -95,14 +128,18 @@ public final class HttpListener implements AutoCloseable {
           server.addConnector(connector);
           rules.put(connector.getName(), settings.rules());
         });
+    Function<Request, HttpApi> apis =
+        request ->
+            others.getOrDefault(request.getConnectionMetaData().getConnector().getName(), rest);
     server.setHandler(
         new RequestHandler(
-            router,
+            apis,
             new AccessControl(rules, access.tokens(), access.scopes()),
             access.audit(),
             observer,
             log));
-    server.setErrorHandler(HttpListener::refused);
+    server.setErrorHandler(
+        (request, response, callback) -> refused(apis.apply(request), request, response, callback));
     ServerWebSocketContainer webSockets = ServerWebSocketContainer.ensure(server);
     webSockets.setIdleTimeout(Duration.ZERO);
     webSockets.setMaxBinaryMessageSize(FRAMES);
@@ -171,6 +208,17 @@ public final class HttpListener implements AutoCloseable {
     Files.setPosixFilePermissions(socket.path(), PosixFilePermissions.fromString("rw-rw----"));
   }
 
+  /** Whether the machine has a group of that name. */
+  public static boolean groupExists(Path socket, String name) {
+    try {
+      GroupPrincipal _ =
+          socket.getFileSystem().getUserPrincipalLookupService().lookupPrincipalByGroupName(name);
+      return true;
+    } catch (IOException | UnsupportedOperationException _) {
+      return false;
+    }
+  }
+
   private static GroupPrincipal group(Path socket, String name) throws IOException {
     try {
       return socket
@@ -186,19 +234,18 @@ public final class HttpListener implements AutoCloseable {
 
   /** Requests that the server itself refuses look like those that we refuse. */
   private static boolean refused(
-      org.eclipse.jetty.server.Request request,
-      org.eclipse.jetty.server.Response response,
-      org.eclipse.jetty.util.Callback callback) {
+      HttpApi api, Request request, Response response, Callback callback) {
     String id = RequestIds.of(request);
     int status = response.getStatus();
     Object reason =
         request.getAttribute(org.eclipse.jetty.server.handler.ErrorHandler.ERROR_MESSAGE);
-    var problem =
-        ProblemDocument.of(
+    ApiResponse.Whole problem =
+        api.problem(
             AccessDenied.byServer(
-                status, reason == null ? "the request was refused" : reason.toString()));
-    response.getHeaders().put(HttpHeader.CONTENT_TYPE, ProblemDocument.TYPE);
-    response.write(true, ByteBuffer.wrap(JsonText.bytes(problem.json(id))), callback);
+                status, reason == null ? "the request was refused" : reason.toString()),
+            id);
+    response.getHeaders().put(HttpHeader.CONTENT_TYPE, problem.type());
+    response.write(true, ByteBuffer.wrap(problem.body()), callback);
     return true;
   }
 

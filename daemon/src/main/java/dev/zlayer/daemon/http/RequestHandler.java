@@ -3,15 +3,14 @@ package dev.zlayer.daemon.http;
 import dev.zlayer.daemon.log.Log;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.error.Blame;
-import dev.zlayer.json.JsonText;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.function.IntConsumer;
 import org.eclipse.jetty.http.HttpHeader;
 import org.eclipse.jetty.io.Content;
@@ -21,30 +20,31 @@ import org.eclipse.jetty.server.Request;
 import org.eclipse.jetty.server.Response;
 import org.eclipse.jetty.util.Callback;
 import org.eclipse.jetty.util.Fields;
-import org.eclipse.jetty.util.URIUtil;
 import org.eclipse.jetty.websocket.server.ServerWebSocketContainer;
 import org.jspecify.annotations.Nullable;
 
 /** From a request to the answer on the wire; every failure leaves as a problem document. */
 final class RequestHandler extends Handler.Abstract {
-  /** Also found without the prefix, where probes and scrapers look for them. */
-  private static final Set<String> SHORT = Set.of("ping", "health", "metrics");
-
   private static final Set<String> METHODS =
       Set.of("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH");
 
   /** The status of a request whose caller has closed the connection, as proxies log it. */
   private static final int CLOSED = 499;
 
-  private final Router router;
+  private final Function<Request, HttpApi> apis;
   private final AccessControl access;
   private final AuditSink audit;
   private final HttpObserver observer;
   private final Log log;
 
+  /** {@code apis} gives the API of the listener that a request came to. */
   RequestHandler(
-      Router router, AccessControl access, AuditSink audit, HttpObserver observer, Log log) {
-    this.router = router;
+      Function<Request, HttpApi> apis,
+      AccessControl access,
+      AuditSink audit,
+      HttpObserver observer,
+      Log log) {
+    this.apis = apis;
     this.access = access;
     this.audit = audit;
     this.observer = observer;
@@ -57,12 +57,14 @@ final class RequestHandler extends Handler.Abstract {
     response.getHeaders().put("X-Request-Id", id);
     // long answers and long waits are what this API is for; only idle connections are closed
     request.addIdleTimeoutListener(_ -> false);
-    var exchange = new Exchange(request, response, callback, id);
+    HttpApi api = apis.apply(request);
+    api.headers().forEach(response.getHeaders()::put);
+    var exchange = new Exchange(request, response, callback, api, id);
     String template = "-";
     try (var timing = observer.begin()) {
       try {
         Caller caller = admitted(exchange);
-        Router.Match match = router.find(request.getMethod(), path(request));
+        Router.Match match = api.find(request.getMethod(), request.getHttpURI().getPath());
         template = match.route().template();
         var transport = new RequestTransport(request, id);
         if (match.route().changes()) {
@@ -107,17 +109,6 @@ final class RequestHandler extends Handler.Abstract {
             "path", request.getHttpURI().getPath(),
             "status", response.getStatus(),
             "request_id", id));
-  }
-
-  private static List<String> path(Request request) {
-    var path = new ArrayList<String>();
-    for (String segment : Router.segments(request.getHttpURI().getPath())) {
-      path.add(URIUtil.decodePath(segment));
-    }
-    if (SHORT.contains(path.getFirst())) {
-      path.addAll(0, Router.segments(Router.PREFIX));
-    }
-    return path;
   }
 
   private void send(ApiResponse answer, Exchange exchange)
@@ -165,6 +156,7 @@ final class RequestHandler extends Handler.Abstract {
         exchange.ended(101); // what is said there may take days
         upgrade(socket, request, response, exchange.callback);
       }
+      case ApiResponse.Hijack hijack -> hijack(hijack, exchange);
     }
   }
 
@@ -179,7 +171,7 @@ final class RequestHandler extends Handler.Abstract {
         if (departure.gone() || !exchange.response.isCommitted()) {
           throw e;
         }
-        tell(e, exchange.id);
+        tell(e, exchange);
         var problem = ProblemDocument.of(e);
         exchange.ended(problem.status());
         outlet.add(problem.line(exchange.id));
@@ -228,6 +220,27 @@ final class RequestHandler extends Handler.Abstract {
     }
   }
 
+  /** Whatever fails from here on can only end the connection: its head was sent. */
+  private void hijack(ApiResponse.Hijack hijack, Exchange exchange) {
+    boolean upgrade = HijackedConnection.upgrades(exchange.request);
+    exchange.ended(upgrade ? 101 : 200);
+    try (var connection = HijackedConnection.take(exchange.request)) {
+      try {
+        connection.begin(upgrade, hijack.type(), exchange.response);
+      } catch (IOException e) {
+        hijack.conversation().abandon();
+        throw e;
+      }
+      hijack.conversation().run(connection.input(), connection.output());
+    } catch (IOException | InterruptedException _) {
+      // the client disconnected, or one side has ended the conversation
+    } catch (RuntimeException e) {
+      tell(e, exchange);
+    }
+    boolean _ = Thread.interrupted();
+    exchange.callback.succeeded(); // nothing is written: the connection is closed
+  }
+
   private void fail(Throwable thrown, Exchange exchange) {
     if (thrown instanceof InterruptedException || thrown instanceof EofException) {
       exchange.ended(CLOSED);
@@ -235,8 +248,8 @@ final class RequestHandler extends Handler.Abstract {
           new EofException("the client disconnected")); // nobody reads an answer
       return;
     }
-    tell(thrown, exchange.id);
-    var problem = ProblemDocument.of(thrown);
+    tell(thrown, exchange);
+    ApiResponse.Whole problem = exchange.api.problem(thrown, exchange.id);
     exchange.ended(problem.status());
     if (exchange.response.isCommitted()) {
       // the connection breaks, so that half an answer is not taken for one
@@ -248,22 +261,16 @@ final class RequestHandler extends Handler.Abstract {
         .getHeaders()
         .remove(HttpHeader.TRANSFER_ENCODING)
         .remove(HttpHeader.CONTENT_LENGTH);
-    whole(
-        new ApiResponse.Whole(
-            problem.status(),
-            ProblemDocument.TYPE,
-            JsonText.bytes(problem.json(exchange.id)),
-            Map.of()),
-        exchange);
+    whole(problem, exchange);
   }
 
   /** What is our fault is logged with its stack, all else is the caller's to read. */
-  private void tell(Throwable thrown, String id) {
+  private void tell(Throwable thrown, Exchange exchange) {
     boolean ours =
-        !(thrown instanceof AccessDenied)
+        !exchange.api.refusal(thrown)
             && !(thrown instanceof AgentException known && known.blame() != Blame.SELF);
     if (ours) {
-      log.error("a request failed", thrown, Map.of("request_id", id));
+      log.error("a request failed", thrown, Map.of("request_id", exchange.id));
     }
   }
 
@@ -272,13 +279,15 @@ final class RequestHandler extends Handler.Abstract {
     final Request request;
     final Response response;
     final Callback callback;
+    final HttpApi api;
     final String id;
     IntConsumer record = _ -> {};
 
-    Exchange(Request request, Response response, Callback callback, String id) {
+    Exchange(Request request, Response response, Callback callback, HttpApi api, String id) {
       this.request = request;
       this.response = response;
       this.callback = callback;
+      this.api = api;
       this.id = id;
     }
 

@@ -1,13 +1,17 @@
 package dev.zlayer.daemon.http;
 
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeSet;
 
-/** Finds the route of a request. A literal segment is stronger than a variable. Pure. */
+/**
+ * Finds the route of a request. A literal segment is stronger than a variable; a variable that ends
+ * in an asterisk stands for one segment or more. Pure.
+ */
 public final class Router {
   public static final String PREFIX = "/api/v1";
 
@@ -16,15 +20,21 @@ public final class Router {
   private record Entry(Route route, List<String> segments) {}
 
   /** A route and what its variables stand for. */
-  record Match(Route route, Map<String, String> variables) {}
+  public record Match(Route route, Map<String, String> variables) {}
 
   public Router(List<Route> routes) {
+    this(PREFIX, routes);
+  }
+
+  /** With another beginning of all paths. */
+  public Router(String prefix, List<Route> routes) {
     for (Route route : routes) {
-      entries.add(new Entry(route, segments(PREFIX + route.template())));
+      entries.add(new Entry(route, segments(prefix + route.template())));
     }
     // literal words before variables, so that /images/pull is never an image
     entries.sort(
-        (one, other) -> Integer.compare(variables(one.segments()), variables(other.segments())));
+        Comparator.<Entry>comparingInt(entry -> variables(entry.segments()))
+            .thenComparing(entry -> entry.segments().size(), Comparator.reverseOrder()));
   }
 
   public List<Route> routes() {
@@ -32,7 +42,7 @@ public final class Router {
   }
 
   /** Throws {@link AccessDenied} when nothing is there or the method is another one. */
-  Match find(String method, List<String> path) {
+  public Match find(String method, List<String> path) {
     var others = new TreeSet<String>();
     for (Entry entry : entries) {
       Optional<Map<String, String>> variables = match(entry.segments(), path);
@@ -51,37 +61,37 @@ public final class Router {
 
   private static Optional<Map<String, String>> match(List<String> template, List<String> path) {
     var variables = new HashMap<String, String>();
+    int at = 0;
     for (int i = 0; i < template.size(); i++) {
       String segment = template.get(i);
+      if (at >= path.size()) {
+        return Optional.empty();
+      }
       if (segment.endsWith("*}")) {
-        if (i >= path.size()) {
+        int end = path.size() - (template.size() - 1 - i);
+        if (end <= at) {
           return Optional.empty();
         }
         variables.put(
-            segment.substring(1, segment.length() - 2),
-            String.join("/", path.subList(i, path.size())));
-        return Optional.of(variables);
-      }
-      if (i >= path.size()) {
-        return Optional.empty();
-      }
-      if (segment.startsWith("{")) {
-        if (path.get(i).isEmpty()) {
+            segment.substring(1, segment.length() - 2), String.join("/", path.subList(at, end)));
+        at = end;
+      } else if (segment.startsWith("{")) {
+        if (path.get(at).isEmpty()) {
           return Optional.empty();
         }
-        variables.put(segment.substring(1, segment.length() - 1), path.get(i));
-      } else if (!segment.equals(path.get(i))) {
+        variables.put(segment.substring(1, segment.length() - 1), path.get(at++));
+      } else if (!segment.equals(path.get(at++))) {
         return Optional.empty();
       }
     }
-    return template.size() == path.size() ? Optional.of(variables) : Optional.empty();
+    return at == path.size() ? Optional.of(variables) : Optional.empty();
   }
 
   private static int variables(List<String> segments) {
     return (int) segments.stream().filter(segment -> segment.startsWith("{")).count();
   }
 
-  static List<String> segments(String path) {
+  public static List<String> segments(String path) {
     return List.of((path.startsWith("/") ? path.substring(1) : path).split("/", -1));
   }
 }

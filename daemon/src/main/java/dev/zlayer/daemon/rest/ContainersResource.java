@@ -15,6 +15,7 @@ import dev.zlayer.daemon.http.Route;
 import dev.zlayer.daemon.rest.view.ContainerView;
 import dev.zlayer.daemon.rest.view.InspectView;
 import dev.zlayer.daemon.rest.view.OutcomeView;
+import dev.zlayer.daemon.standalone.ContainerHealth;
 import dev.zlayer.daemon.standalone.StandaloneContainers;
 import dev.zlayer.engine.job.JobKey;
 import dev.zlayer.engine.translate.ServiceTranslator;
@@ -241,7 +242,7 @@ public final class ContainersResource implements Resource {
             wanted
                 .startWithin()
                 .or(() -> Optional.of(START_LIMIT).filter(_ -> wanted.rm() && wanted.start())),
-            Optional.of(wanted.container())));
+            ContainerHealth.of(wanted.container())));
   }
 
   private static ContainerSpec marked(ContainerSpec spec, Optional<Repetition> repetition) {

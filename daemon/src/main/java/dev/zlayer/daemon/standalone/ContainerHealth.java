@@ -17,7 +17,7 @@ import java.util.Optional;
  *
  * @param action what to do when it becomes unhealthy
  */
-record ContainerHealth(
+public record ContainerHealth(
     Probe probe,
     Duration startGrace,
     Duration interval,
@@ -27,14 +27,15 @@ record ContainerHealth(
   private static final String LABEL = "com.zlayer.health";
 
   /** Empty when nobody asked for checks. */
-  static Optional<ContainerHealth> of(ServiceSpec spec) {
+  public static Optional<ContainerHealth> of(ServiceSpec spec) {
     return spec.lifecycle()
         .health()
         .filter(health -> !(health.check() instanceof HealthCheck.None))
         .map(health -> of(Probe.of(spec), health));
   }
 
-  private static ContainerHealth of(Probe probe, HealthSpec health) {
+  /** What is tried, and how often. */
+  public static ContainerHealth of(Probe probe, HealthSpec health) {
     requirePositive("interval", health.interval());
     requirePositive("timeout", health.timeout());
     return new ContainerHealth(
@@ -61,7 +62,7 @@ record ContainerHealth(
     return Map.of(LABEL, JsonText.print(RecordJson.write(this)));
   }
 
-  static Optional<ContainerHealth> read(Map<String, String> labels) {
+  public static Optional<ContainerHealth> read(Map<String, String> labels) {
     return Optional.ofNullable(labels.get(LABEL))
         .map(text -> RecordJson.read(JsonText.parse(text), ContainerHealth.class));
   }

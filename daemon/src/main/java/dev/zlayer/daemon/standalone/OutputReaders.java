@@ -5,23 +5,43 @@ import dev.zlayer.container.LogQuery;
 import dev.zlayer.container.LogRecord;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.LogReader;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /** Counts who reads the output of which container, so that none is removed under a reader. */
 final class OutputReaders {
-  private final Map<ContainerId, Integer> open = new ConcurrentHashMap<>();
+  private final Map<ContainerId, Integer> open = new HashMap<>();
 
-  boolean reading(ContainerId id) {
-    return open.containsKey(id);
+  /** Blocks until nobody reads the output of a container. */
+  void awaitNone(ContainerId id) throws InterruptedException {
+    synchronized (open) {
+      while (open.containsKey(id)) {
+        open.wait();
+      }
+    }
+  }
+
+  /** Counts as a reader until it is closed. */
+  OutputHold hold(ContainerId id) {
+    synchronized (open) {
+      open.merge(id, 1, Integer::sum);
+    }
+    var counted = new AtomicBoolean(true);
+    return () -> {
+      if (counted.getAndSet(false)) {
+        synchronized (open) {
+          open.computeIfPresent(id, (_, count) -> count > 1 ? count - 1 : null);
+          open.notifyAll();
+        }
+      }
+    };
   }
 
   LogReader open(Container container, LogQuery query) {
     LogReader reader = container.logs(query);
-    open.merge(container.id(), 1, Integer::sum);
-    var counted = new AtomicBoolean(true);
+    OutputHold hold = hold(container.id());
     return new LogReader() {
       @Override
       public Optional<LogRecord> next() throws InterruptedException {
@@ -46,9 +66,7 @@ final class OutputReaders {
       @Override
       public void close() {
         reader.close();
-        if (counted.getAndSet(false)) {
-          open.computeIfPresent(container.id(), (_, count) -> count > 1 ? count - 1 : null);
-        }
+        hold.close();
       }
     };
   }

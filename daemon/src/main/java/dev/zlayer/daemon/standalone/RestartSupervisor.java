@@ -25,9 +25,6 @@ final class RestartSupervisor implements Owner.State {
   /** A run that lasted this long was a good one, and failures are counted anew. */
   private static final Duration GOOD_RUN = Duration.ofSeconds(10);
 
-  /** How long a container that is read is left before its readers are counted again. */
-  private static final Duration BETWEEN_READERS = Duration.ofSeconds(1);
-
   private final Container container;
   private final AfterExit rules;
   private final Book book;
@@ -42,8 +39,8 @@ final class RestartSupervisor implements Owner.State {
   interface Book {
     boolean stoppedByHand();
 
-    /** Whether somebody is reading its output. */
-    boolean read();
+    /** Blocks until nobody reads its output. */
+    void awaitReaders() throws InterruptedException;
 
     void ended(Outcome outcome);
 
@@ -172,9 +169,7 @@ final class RestartSupervisor implements Owner.State {
       }
       case AfterExit.Step.Remove(Duration after) -> {
         boolean _ = released.await(after.toMillis(), TimeUnit.MILLISECONDS);
-        while (book.read()) {
-          pauses.pause(BETWEEN_READERS);
-        }
+        book.awaitReaders();
         container.remove(true);
         book.removed();
         log.info("removed after its end", facts(outcome));

@@ -7,6 +7,8 @@ import dev.zlayer.container.ContainerStatus;
 import dev.zlayer.container.LogQuery;
 import dev.zlayer.container.Outcome;
 import dev.zlayer.container.Resources;
+import dev.zlayer.container.Signal;
+import dev.zlayer.container.WaitCondition;
 import dev.zlayer.daemon.log.Log;
 import dev.zlayer.engine.health.HealthState;
 import dev.zlayer.engine.health.HealthStatus;
@@ -19,32 +21,23 @@ import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.port.LogReader;
 import dev.zlayer.port.Renamable;
 import dev.zlayer.port.Updatable;
-import dev.zlayer.spec.ServiceSpec;
 import dev.zlayer.spec.service.RestartPolicySpec;
+import dev.zlayer.task.Deadline;
 import dev.zlayer.task.KeyedLock;
 import dev.zlayer.task.Pauses;
 import dev.zlayer.task.Supervisor;
 import dev.zlayer.task.TimeSource;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.HashMap;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ThreadLocalRandom;
-import java.util.regex.Pattern;
 
 /** Makes, starts, stops and keeps containers that belong to no deployment. */
 public final class StandaloneContainers implements AutoCloseable {
-  /** Containers that a person stopped; {@code unless_stopped} and the keepers ask for it. */
-  private static final String STOPPED = "standalone.stopped";
-
-  private static final Pattern NAME = Pattern.compile("[a-zA-Z0-9][a-zA-Z0-9_.-]{0,127}");
-
   private final ContainerRuntime runtime;
   private final StateStore store;
   private final TimeSource clock;
@@ -52,9 +45,12 @@ public final class StandaloneContainers implements AutoCloseable {
   private final Pauses pauses;
   private final Log log;
   private final KeyedLock<ContainerId> locks = new KeyedLock<>();
+  private final FreeNames free;
   private final KeyedLock<String> names = new KeyedLock<>();
   private final Map<ContainerId, RestartSupervisor.Handle> keepers = new ConcurrentHashMap<>();
   private final OutputReaders readers = new OutputReaders();
+  private final StartSignals starts = new StartSignals();
+  private final ManualStops stops;
   private final RestartRules rules;
   private final HealthChecks checks;
   private final ContainerEvents events;
@@ -66,14 +62,14 @@ public final class StandaloneContainers implements AutoCloseable {
    * @param remove so long after its end it is removed
    * @param startWithin so long after it was made it is removed unless it was started, so that
    *     nothing remains of a caller that vanished in between
-   * @param checked whose health is checked as it says there
+   * @param health how its health is checked
    */
   public record CreateRequest(
       Optional<String> name,
       Optional<RestartPolicySpec> restart,
       Optional<Duration> remove,
       Optional<Duration> startWithin,
-      Optional<ServiceSpec> checked) {}
+      Optional<ContainerHealth> health) {}
 
   private StandaloneContainers(
       ContainerRuntime runtime,
@@ -85,6 +81,8 @@ public final class StandaloneContainers implements AutoCloseable {
     this.supervisor = supervisor;
     this.runtime = runtime;
     this.store = store;
+    this.free = new FreeNames(runtime);
+    this.stops = new ManualStops(store);
     this.rules = new RestartRules(store);
     this.events = new ContainerEvents(store, clock);
     this.clock = clock;
@@ -120,7 +118,7 @@ public final class StandaloneContainers implements AutoCloseable {
     boolean ended = status instanceof ContainerStatus.Exited;
     boolean always = rules(container).restart() == RestartPolicySpec.Kind.ALWAYS;
     if (ended && always) {
-      store.commit(Change.of(new Change.Delete(STOPPED, container.id().path())));
+      stops.forget(container.id());
     }
     if (ended || status.alive() || status instanceof ContainerStatus.Created) {
       keep(container);
@@ -145,22 +143,15 @@ public final class StandaloneContainers implements AutoCloseable {
       throw new AgentException.InvalidSpec(
           "a container cannot be removed after its end and restarted too: choose one");
     }
-    String name = request.name().orElseGet(StandaloneContainers::anyName);
-    if (!NAME.matcher(name).matches()) {
-      throw new AgentException.InvalidSpec(
-          "'%s' is not a name: use letters, digits, dots, hyphens and underscores".formatted(name));
-    }
+    String name = request.name().map(FreeNames::checked).orElseGet(FreeNames::any);
     var labels = new HashMap<>(spec.labels());
     labels.putAll(
         AfterExit.of(request.restart(), request.remove(), request.startWithin()).labels());
-    request
-        .checked()
-        .flatMap(ContainerHealth::of)
-        .ifPresent(health -> labels.putAll(health.labels()));
+    request.health().ifPresent(health -> labels.putAll(health.labels()));
     try (var _ = names.lock(name)) {
-      requireFree(name);
-      ContainerId id = freeId(name);
-      store.commit(Change.of(new Change.Delete(STOPPED, id.path()), rules.forgotten(id)));
+      free.require(name);
+      ContainerId id = free.id(name);
+      store.commit(Change.of(stops.forgotten(id), rules.forgotten(id)));
       Container container = runtime.create(id, spec.withLabels(labels));
       events.record(
           "container.created", container, Json.object().put("image", spec.image()).build());
@@ -176,7 +167,7 @@ public final class StandaloneContainers implements AutoCloseable {
    */
   public void rename(Container container, String name) throws InterruptedException {
     try (var _ = names.lock(name)) {
-      requireFree(name);
+      free.require(name);
       if (!(container instanceof Renamable renamable)) {
         throw new AgentException.Unsupported(
             "container %s cannot be renamed: its runtime has no names".formatted(container.id()));
@@ -208,29 +199,6 @@ public final class StandaloneContainers implements AutoCloseable {
       return given;
     }
     return standalone(id) ? id.service() : id.toString();
-  }
-
-  private void requireFree(String name) {
-    for (Container other : runtime.list()) {
-      try {
-        if (named(other, name)) {
-          throw new AgentException.Conflict(
-              "the name '%s' is taken: remove that container first, or choose another"
-                  .formatted(name));
-        }
-      } catch (AgentException.NotFound _) {
-        // removed meanwhile
-      }
-    }
-  }
-
-  /** One that was renamed keeps the identity that its first name gave it. */
-  private ContainerId freeId(String name) {
-    ContainerId id = ContainerId.of(ContainerId.STANDALONE, name, 1);
-    while (runtime.find(id).isPresent()) {
-      id = id.withGeneration(id.generation() + 1);
-    }
-    return id;
   }
 
   /** Nobody reads its output any more: one that is to be removed goes as soon as it exits. */
@@ -288,27 +256,65 @@ public final class StandaloneContainers implements AutoCloseable {
 
   public void start(Container container) throws InterruptedException {
     try (var _ = locks.lock(container.id())) {
-      store.commit(Change.of(new Change.Delete(STOPPED, container.id().path())));
+      stops.forget(container.id());
       drop(container.id());
       events.recordExit(container);
-      container.start();
+      begin(container);
       events.record("container.started", container, Json.object().build());
       keep(container);
       checks.begin(container);
     }
   }
 
+  private void begin(Container container) throws InterruptedException {
+    try {
+      container.start();
+    } catch (AgentException | InterruptedException e) {
+      starts.failed(container.id());
+      throw e;
+    }
+    starts.started(container.id());
+  }
+
+  /** For those who wait for a run that has not begun. */
+  public StartSignals starts() {
+    return starts;
+  }
+
   /** Ends it as a person wants it: it is not restarted until somebody starts it. */
   public Optional<Outcome> stop(Container container, Duration grace) throws InterruptedException {
+    return stop(container, Optional.empty(), grace);
+  }
+
+  /** The same with another signal than its own to begin with. */
+  public Optional<Outcome> stop(Container container, Optional<Signal> signal, Duration grace)
+      throws InterruptedException {
     try (var _ = locks.lock(container.id())) {
-      markStopped(container);
-      Optional<Outcome> outcome = container.stop(grace);
+      stops.record(container.id());
+      Duration rest = grace;
+      if (signal.isPresent() && container.status().alive()) {
+        container.kill(signal.get());
+        try {
+          Outcome _ = container.await(WaitCondition.NOT_RUNNING, Deadline.after(grace));
+        } catch (AgentException.Timeout _) {
+          rest = Duration.ZERO;
+        }
+      }
+      Optional<Outcome> outcome = container.stop(rest);
       events.record(
           "container.stopped",
           container,
           Json.object().putIf("ended", outcome.map(end -> end.status().text())).build());
       return outcome;
     }
+  }
+
+  /** Sends a signal; one that ends it for certain is as good as a stop. */
+  public void kill(Container container, Signal signal) throws InterruptedException {
+    if (signal.equals(Signal.KILL)) {
+      stops.record(container.id());
+    }
+    container.kill(signal);
   }
 
   public void remove(Container container, boolean force) throws InterruptedException {
@@ -319,8 +325,14 @@ public final class StandaloneContainers implements AutoCloseable {
       drop(container.id());
       events.recordExit(container);
       container.remove(force);
+      starts.failed(container.id());
       forget(container);
     }
+  }
+
+  /** The container is not removed after its exit before this is closed. */
+  public OutputHold hold(Container container) {
+    return readers.hold(container.id());
   }
 
   /** Output of a container, which is not removed after its exit before this is closed. */
@@ -329,7 +341,7 @@ public final class StandaloneContainers implements AutoCloseable {
   }
 
   private boolean stoppedByHand(ContainerId id) {
-    return closing || store.find(STOPPED, id.path()).isPresent();
+    return closing || stops.has(id);
   }
 
   private void keep(Container container) {
@@ -373,8 +385,8 @@ public final class StandaloneContainers implements AutoCloseable {
     }
 
     @Override
-    public boolean read() {
-      return readers.reading(container.id());
+    public void awaitReaders() throws InterruptedException {
+      readers.awaitNone(container.id());
     }
 
     @Override
@@ -390,12 +402,14 @@ public final class StandaloneContainers implements AutoCloseable {
 
     @Override
     public void restarted() {
+      starts.started(container.id());
       events.record("container.restarted", container, Json.object().build());
       checks.begin(container);
     }
 
     @Override
     public void removed() {
+      starts.failed(container.id());
       forget(container);
       keepers.remove(container.id());
     }
@@ -403,9 +417,7 @@ public final class StandaloneContainers implements AutoCloseable {
 
   private void forget(Container container) {
     events.recordRemoval(
-        container,
-        new Change.Delete(STOPPED, container.id().path()),
-        rules.forgotten(container.id()));
+        container, stops.forgotten(container.id()), rules.forgotten(container.id()));
   }
 
   /** What is known of the health of a container that runs and is checked. */
@@ -427,19 +439,12 @@ public final class StandaloneContainers implements AutoCloseable {
           Optional<Outcome> _ = container.stop(container.spec().stop().grace());
         }
         case STOP -> {
-          markStopped(container);
+          stops.record(container.id());
           Optional<Outcome> _ = container.stop(container.spec().stop().grace());
         }
         case NONE -> {}
       }
     }
-  }
-
-  private void markStopped(Container container) {
-    store.commit(
-        Change.of(
-            new Change.Put(
-                STOPPED, container.id().path(), "true".getBytes(StandardCharsets.UTF_8))));
   }
 
   private void drop(ContainerId id) {
@@ -452,11 +457,6 @@ public final class StandaloneContainers implements AutoCloseable {
     if (keeper != null) {
       keeper.close();
     }
-  }
-
-  private static String anyName() {
-    return "run-"
-        + HexFormat.of().toHexDigits(ThreadLocalRandom.current().nextLong()).substring(0, 8);
   }
 
   /** Stops watching; the containers go on. */

@@ -171,6 +171,11 @@ public record DataDir(Path data, Path run) {
     return run.resolve("zlayer.sock");
   }
 
+  /** Where clients of Docker reach it. */
+  public Path dockerSocket() {
+    return run.resolve("docker.sock");
+  }
+
   /** The process that serves. */
   public Path pidFile() {
     return run.resolve("zlayer.pid");

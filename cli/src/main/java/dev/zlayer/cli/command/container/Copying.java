@@ -9,6 +9,7 @@ import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.Processes;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
+import dev.zlayer.tar.TarRenamer;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;

@@ -1,10 +1,6 @@
-package dev.zlayer.cli.command.container;
+package dev.zlayer.tar;
 
 import dev.zlayer.error.AgentException;
-import dev.zlayer.tar.TarKind;
-import dev.zlayer.tar.TarMember;
-import dev.zlayer.tar.TarReader;
-import dev.zlayer.tar.TarWriter;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -12,10 +8,10 @@ import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 
 /** Passes a tar stream on with another name for what is at its top. */
-final class TarRenamer {
+public final class TarRenamer {
   private TarRenamer() {}
 
-  static void change(InputStream in, OutputStream out, String name) throws IOException {
+  public static void change(InputStream in, OutputStream out, String name) throws IOException {
     // names in archives are bytes, one per character
     String raw = new String(name.getBytes(StandardCharsets.UTF_8), StandardCharsets.ISO_8859_1);
     var reader = new TarReader(in);

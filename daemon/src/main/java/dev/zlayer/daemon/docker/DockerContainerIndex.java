@@ -1,0 +1,126 @@
+package dev.zlayer.daemon.docker;
+
+import dev.zlayer.container.ContainerId;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.port.Container;
+import dev.zlayer.port.ContainerRuntime;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Optional;
+import java.util.random.RandomGenerator;
+
+/**
+ * Finds containers by id, by a unique beginning of it, or by name. A container made here carries
+ * its id on a label; that of any other is derived from its identity and from when it was made, so
+ * ids outlive the agent and are never used twice.
+ */
+public final class DockerContainerIndex {
+  /** Where the id of a container made through this API is recorded. */
+  static final String ID = "com.zlayer.docker.id";
+
+  private static final int BYTES = 32;
+
+  private final ContainerRuntime runtime;
+
+  public DockerContainerIndex(ContainerRuntime runtime) {
+    this.runtime = runtime;
+  }
+
+  static String newId(RandomGenerator random) {
+    var bytes = new byte[BYTES];
+    random.nextBytes(bytes);
+    return HexFormat.of().formatHex(bytes);
+  }
+
+  /** The 64 hexadecimal digits of a container. */
+  static String id(Container container) {
+    String recorded = container.spec().labels().get(ID);
+    return recorded == null
+        ? derived(container.id().path() + "\0" + container.inspect().createdAt())
+        : recorded;
+  }
+
+  /** 64 hexadecimal digits that stand for a text. */
+  static String derived(String text) {
+    try {
+      return HexFormat.of()
+          .formatHex(
+              MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8)));
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("every JDK has SHA-256", e);
+    }
+  }
+
+  /**
+   * The container that somebody means.
+   *
+   * @throws DockerError there is none, or several ids begin so
+   */
+  Container find(String reference) {
+    return search(reference).orElseThrow(() -> DockerError.noSuchContainer(reference));
+  }
+
+  /** As {@link #find}; empty when there is none. */
+  Optional<Container> search(String reference) {
+    String name = reference.startsWith("/") ? reference.substring(1) : reference;
+    if (name.isEmpty()) {
+      return Optional.empty();
+    }
+    boolean hex = name.matches("[0-9a-f]{1,64}");
+    var named = new ArrayList<Container>();
+    var begun = new ArrayList<Container>();
+    for (Container container : runtime.list()) {
+      try {
+        if (hex && id(container).startsWith(name)) {
+          if (name.length() == 2 * BYTES) {
+            return Optional.of(container);
+          }
+          begun.add(container);
+        }
+        if (ContainerNames.of(container).equals(name)) {
+          named.add(container);
+        }
+      } catch (AgentException.NotFound _) {
+        // removed meanwhile
+      }
+    }
+    if (!named.isEmpty()) {
+      return named.stream().max(NEWEST);
+    }
+    if (begun.size() > 1) {
+      throw DockerError.badRequest("Multiple IDs found with provided prefix: " + reference);
+    }
+    return begun.stream().findFirst();
+  }
+
+  /** Successive containers of a replica may exist side by side; the running, newer one is meant. */
+  private static final Comparator<Container> NEWEST =
+      Comparator.<Container, Boolean>comparing(container -> container.status().alive())
+          .thenComparingLong(container -> container.id().generation());
+
+  /** The handle of an identity that is known. */
+  Optional<Container> find(ContainerId id) {
+    return runtime.find(id);
+  }
+
+  List<Container> list() {
+    return runtime.list();
+  }
+
+  boolean taken(String name) {
+    return runtime.list().stream()
+        .anyMatch(
+            container -> {
+              try {
+                return ContainerNames.of(container).equals(name);
+              } catch (AgentException.NotFound _) {
+                return false;
+              }
+            });
+  }
+}

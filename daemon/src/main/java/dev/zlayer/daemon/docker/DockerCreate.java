@@ -1,0 +1,256 @@
+package dev.zlayer.daemon.docker;
+
+import dev.zlayer.container.ContainerSpec;
+import dev.zlayer.container.FileSystemSpec;
+import dev.zlayer.container.ProcessSpec;
+import dev.zlayer.container.Resources;
+import dev.zlayer.container.Signal;
+import dev.zlayer.container.StopSpec;
+import dev.zlayer.container.TerminalSize;
+import dev.zlayer.daemon.standalone.ContainerHealth;
+import dev.zlayer.daemon.standalone.StandaloneContainers;
+import dev.zlayer.engine.health.Probe;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
+import dev.zlayer.oci.Platform;
+import dev.zlayer.port.Container;
+import dev.zlayer.spec.service.HealthCheck;
+import dev.zlayer.spec.service.HealthSpec;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.UnaryOperator;
+import java.util.random.RandomGenerator;
+
+/** Makes a container from a request; every field has its effect or is refused by its name. */
+final class DockerCreate {
+  /** What was asked for and is shown again by inspect; variables are left out, see there. */
+  static final String REQUEST = "com.zlayer.docker.request";
+
+  /** Further names on the network of the container, separated by commas. */
+  static final String ALIASES = "com.zlayer.network.aliases";
+
+  /** Begins the labels that are the agent's own. */
+  static final String OWN = "com.zlayer.";
+
+  private final StandaloneContainers standalone;
+  private final DockerContainerIndex index;
+  private final DockerImageIndex images;
+  private final UnaryOperator<String> networks;
+  private final DockerAllow allow;
+  private final RandomGenerator random;
+
+  /** {@code networks} turns the name or the id of a network into its name. */
+  DockerCreate(
+      StandaloneContainers standalone,
+      DockerContainerIndex index,
+      DockerImageIndex images,
+      UnaryOperator<String> networks,
+      DockerAllow allow,
+      RandomGenerator random) {
+    this.standalone = standalone;
+    this.index = index;
+    this.images = images;
+    this.networks = networks;
+    this.allow = allow;
+    this.random = random;
+  }
+
+  /** Makes it; the image has to be present. */
+  Container create(Optional<String> name, Optional<String> platform, Json given)
+      throws InterruptedException {
+    Json.Obj body = CreateFields.checked(given);
+    Optional<String> wanted = name.map(text -> text.startsWith("/") ? text.substring(1) : text);
+    wanted.ifPresent(this::requireName);
+    String image =
+        body.at("Image")
+            .string()
+            .filter(text -> !text.isEmpty())
+            .orElseThrow(() -> DockerError.badRequest("no image specified"));
+    DockerImageIndex.Found found = images.require(image);
+    String id = DockerContainerIndex.newId(random);
+    ContainerSpec spec = spec(body, found, id);
+    allow.require(spec);
+    if (platform.isPresent()) {
+      spec = spec.withPlatform(Platform.parse(platform.get()));
+    }
+    Json host = body.at("HostConfig");
+    boolean remove = host.at("AutoRemove").bool().orElse(false);
+    var request =
+        new StandaloneContainers.CreateRequest(
+            Optional.of(wanted.orElseGet(() -> ContainerNames.free(random, index::taken))),
+            HostOptions.restart(host),
+            remove ? Optional.of(Duration.ZERO) : Optional.empty(),
+            Optional.empty(),
+            health(body));
+    if (remove && request.restart().isPresent()) {
+      throw DockerError.badRequest("can't create 'AutoRemove' container with restart policy");
+    }
+    try {
+      return standalone.create(spec, request);
+    } catch (AgentException.Conflict e) {
+      wanted.ifPresent(this::requireFree);
+      throw e;
+    }
+  }
+
+  private void requireName(String name) {
+    if (!name.matches("[a-zA-Z0-9][a-zA-Z0-9_.-]+")) {
+      throw DockerError.badRequest(
+          "Invalid container name (%s), only [a-zA-Z0-9][a-zA-Z0-9_.-] are allowed"
+              .formatted(name));
+    }
+    requireFree(name);
+  }
+
+  /** Scripts look for these words. */
+  void requireFree(String name) {
+    for (Container other : index.list()) {
+      try {
+        if (ContainerNames.of(other).equals(name)) {
+          throw DockerError.conflict(
+              ("Conflict. The container name \"/%s\" is already in use by container \"%s\". You"
+                      + " have to remove (or rename) that container to be able to reuse that name.")
+                  .formatted(name, DockerContainerIndex.id(other)));
+        }
+      } catch (AgentException.NotFound _) {
+        // removed meanwhile
+      }
+    }
+  }
+
+  private ContainerSpec spec(Json.Obj body, DockerImageIndex.Found image, String id) {
+    Json host = body.at("HostConfig");
+    var spec =
+        ContainerSpec.of(image.reference())
+            .withProcess(process(body))
+            .withFileSystem(
+                new FileSystemSpec(
+                    MountOptions.of(body, index, allow),
+                    host.at("ReadonlyRootfs").bool().orElse(false)))
+            .withNetwork(
+                new NetworkOptions(body)
+                    .of(id.substring(0, 12), Optional.of(image.details()), index, networks))
+            .withResources(HostOptions.resources(host, Resources.DEFAULT))
+            .withSecurity(HostOptions.security(host, index))
+            .withLogs(HostOptions.logs(host))
+            .withStop(stop(body))
+            .withLabels(labels(body, id));
+    return HostOptions.gpus(host).map(spec::withGpu).orElse(spec);
+  }
+
+  private static ProcessSpec process(Json.Obj body) {
+    Json host = body.at("HostConfig");
+    boolean terminal = body.at("Tty").bool().orElse(false);
+    List<Long> size =
+        host.at("ConsoleSize").items().stream().flatMap(item -> item.integer().stream()).toList();
+    boolean sized = terminal && size.size() == 2 && size.get(0) > 0 && size.get(1) > 0;
+    return new ProcessSpec(
+        words(body, "Entrypoint"),
+        words(body, "Cmd"),
+        env(body.at("Env").strings()),
+        body.at("WorkingDir").string().filter(text -> !text.isEmpty()),
+        body.at("User").string().filter(text -> !text.isEmpty()),
+        host.at("GroupAdd").strings(),
+        terminal,
+        body.at("OpenStdin").bool().orElse(false),
+        host.at("Init").bool().orElse(false),
+        sized
+            ? Optional.of(new TerminalSize(size.get(0).intValue(), size.get(1).intValue()))
+            : Optional.empty());
+  }
+
+  /** A list, or a text for clients of an old kind; an empty one means the image's own. */
+  private static Optional<List<String>> words(Json body, String name) {
+    Json value = body.at(name);
+    List<String> words =
+        value.string().filter(text -> !text.isEmpty()).map(List::of).orElse(value.strings());
+    if (words.equals(List.of(""))) {
+      return Optional.of(List.of()); // so that nothing is taken from the image
+    }
+    return words.isEmpty() ? Optional.empty() : Optional.of(words);
+  }
+
+  static Map<String, String> env(List<String> pairs) {
+    var env = new LinkedHashMap<String, String>();
+    for (String pair : pairs) {
+      int equals = pair.indexOf('=');
+      if (equals == 0) {
+        throw DockerError.badRequest("invalid environment variable: " + pair);
+      }
+      if (equals > 0) {
+        env.put(pair.substring(0, equals), pair.substring(equals + 1));
+      }
+    }
+    return env;
+  }
+
+  private static StopSpec stop(Json body) {
+    long timeout = body.at("StopTimeout").integer().orElse(-1L);
+    return new StopSpec(
+        body.at("StopSignal").string().filter(text -> !text.isEmpty()).map(Signal::parse),
+        timeout < 0 ? StopSpec.DEFAULT.grace() : Duration.ofSeconds(timeout));
+  }
+
+  private static Map<String, String> labels(Json.Obj body, String id) {
+    var labels = new HashMap<>(body.at("Labels").stringMap());
+    for (String name : labels.keySet()) {
+      if (name.startsWith(OWN)) {
+        throw DockerError.badRequest(
+            "label '%s': names that begin with '%s' are the agent's own".formatted(name, OWN));
+      }
+    }
+    labels.put(DockerContainerIndex.ID, id);
+    var kept = new LinkedHashMap<>(body.members());
+    kept.remove("Env"); // values may be secrets, and labels are for all to read
+    kept.remove("Labels");
+    kept.values().removeIf(CreateFields::zero);
+    labels.put(REQUEST, JsonText.print(new Json.Obj(kept)));
+    List<String> aliases =
+        NetworkOptions.aliases(body).values().stream().flatMap(List::stream).distinct().toList();
+    if (!aliases.isEmpty()) {
+      labels.put(ALIASES, String.join(",", aliases));
+    }
+    return labels;
+  }
+
+  private static Optional<ContainerHealth> health(Json body) {
+    Json check = body.at("Healthcheck");
+    List<String> test = check.at("Test").strings();
+    if (test.isEmpty() || test.getFirst().equals("NONE")) {
+      return Optional.empty();
+    }
+    if (check.at("StartInterval").integer().orElse(0L) != 0) {
+      throw DockerError.unsupportedField("Config.Healthcheck.StartInterval", "use Interval");
+    }
+    List<String> command =
+        switch (test.getFirst()) {
+          case "CMD" -> test.subList(1, test.size());
+          case "CMD-SHELL" ->
+              List.of("/bin/sh", "-c", String.join(" ", test.subList(1, test.size())));
+          default ->
+              throw DockerError.badRequest(
+                  "Unknown healthcheck type '%s': write NONE, CMD or CMD-SHELL"
+                      .formatted(test.getFirst()));
+        };
+    return Optional.of(
+        ContainerHealth.of(
+            new Probe.Command(command),
+            new HealthSpec(
+                new HealthCheck.None(),
+                nanos(check, "StartPeriod", Duration.ZERO),
+                nanos(check, "Interval", Duration.ofSeconds(30)),
+                nanos(check, "Timeout", Duration.ofSeconds(30)),
+                check.at("Retries").integer().filter(count -> count > 0).orElse(3L).intValue(),
+                HealthSpec.OnUnhealthy.NONE)));
+  }
+
+  private static Duration nanos(Json json, String name, Duration standard) {
+    long nanos = json.at(name).integer().orElse(0L);
+    return nanos == 0 ? standard : Duration.ofNanos(nanos);
+  }
+}

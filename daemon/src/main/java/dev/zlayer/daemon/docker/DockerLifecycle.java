@@ -1,0 +1,245 @@
+package dev.zlayer.daemon.docker;
+
+import dev.zlayer.container.ContainerStatus;
+import dev.zlayer.container.Outcome;
+import dev.zlayer.container.Signal;
+import dev.zlayer.container.WaitCondition;
+import dev.zlayer.daemon.http.ApiRequest;
+import dev.zlayer.daemon.http.ApiResponse;
+import dev.zlayer.daemon.http.Route;
+import dev.zlayer.daemon.rest.Resource;
+import dev.zlayer.daemon.standalone.StandaloneContainers;
+import dev.zlayer.daemon.standalone.StartSignals;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
+import dev.zlayer.port.Container;
+import dev.zlayer.port.Pausable;
+import dev.zlayer.task.Deadline;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+
+/** Starting, ending, pausing, and waiting for the end. */
+final class DockerLifecycle implements Resource {
+  private static final Duration KILL_LIMIT = Duration.ofSeconds(10);
+  private static final ApiResponse UNCHANGED =
+      new ApiResponse.Whole(304, "", new byte[0], Map.of());
+
+  private final DockerContainerIndex index;
+  private final StandaloneContainers standalone;
+  private final OwnedContainers owned;
+
+  DockerLifecycle(
+      DockerContainerIndex index, StandaloneContainers standalone, OwnedContainers owned) {
+    this.index = index;
+    this.standalone = standalone;
+    this.owned = owned;
+  }
+
+  @Override
+  public String title() {
+    return "Lives of containers";
+  }
+
+  @Override
+  public List<Route> routes() {
+    return List.of(
+        Route.post("/containers/{name}/start", "Start it.", this::start),
+        Route.post("/containers/{name}/stop", "Stop it.", this::stop),
+        Route.post("/containers/{name}/restart", "Stop and start it.", this::restart),
+        Route.post("/containers/{name}/kill", "Send a signal.", this::kill),
+        Route.post("/containers/{name}/pause", "Freeze its processes.", this::pause),
+        Route.post("/containers/{name}/unpause", "Resume its processes.", this::unpause),
+        Route.post("/containers/{name}/wait", "Wait until it has ended.", this::await));
+  }
+
+  private Container container(ApiRequest call) {
+    return index.find(call.path("name"));
+  }
+
+  private ApiResponse start(ApiRequest call) throws InterruptedException {
+    Container container = container(call);
+    if (!CreateFields.zero(DockerQuery.body(call))) {
+      throw DockerError.badRequest(
+          "starting container with non-empty request body was deprecated since API v1.22 and"
+              + " removed in v1.24");
+    }
+    owned.require(container, "start");
+    if (container.status() instanceof ContainerStatus.Paused) {
+      throw DockerError.conflict("cannot start a paused container, try unpause instead");
+    }
+    if (container.status().alive()) {
+      return UNCHANGED;
+    }
+    try {
+      standalone.start(container);
+    } catch (AgentException.StartFailed e) {
+      if (standalone.labels(container.inspect()).containsKey("com.zlayer.remove")) {
+        standalone.remove(container, true); // as after any other end
+      }
+      throw e;
+    }
+    return ApiResponse.done();
+  }
+
+  private ApiResponse stop(ApiRequest call) {
+    Container container = container(call);
+    owned.require(container, "stop");
+    if (!container.status().alive()) {
+      return UNCHANGED;
+    }
+    return new ApiResponse.Later(
+        () -> {
+          end(call, container);
+          return ApiResponse.done();
+        });
+  }
+
+  private void end(ApiRequest call, Container container) throws InterruptedException {
+    Optional<Outcome> _ =
+        standalone.stop(
+            container, DockerQuery.text(call, "signal").map(Signal::parse), grace(call, container));
+  }
+
+  /** In seconds; a negative number is for as long as it takes. */
+  private static Duration grace(ApiRequest call, Container container) {
+    OptionalInt seconds = DockerQuery.number(call, "t");
+    return seconds.isEmpty()
+        ? container.spec().stop().grace()
+        : Duration.ofSeconds(
+            seconds.getAsInt() < 0 ? Integer.MAX_VALUE / 1000 : seconds.getAsInt());
+  }
+
+  private ApiResponse restart(ApiRequest call) {
+    Container container = container(call);
+    owned.require(container, "restart");
+    return new ApiResponse.Later(
+        () -> {
+          if (container.status().alive()) {
+            try (var _ = standalone.hold(container)) { // it is started again, not removed
+              end(call, container);
+              standalone.start(container);
+            }
+          } else {
+            standalone.start(container);
+          }
+          return ApiResponse.done();
+        });
+  }
+
+  private ApiResponse kill(ApiRequest call) throws InterruptedException {
+    Container container = container(call);
+    Signal signal =
+        DockerQuery.text(call, "signal")
+            .map(
+                text -> {
+                  try {
+                    return Signal.parse(text);
+                  } catch (AgentException.InvalidSpec _) {
+                    throw DockerError.badRequest("invalid signal: " + text);
+                  }
+                })
+            .orElse(Signal.KILL);
+    if (!container.status().alive()) {
+      throw DockerError.conflict(
+          "cannot kill container: %s: container %s is not running"
+              .formatted(call.path("name"), DockerContainerIndex.id(container)));
+    }
+    if (signal.equals(Signal.KILL)) {
+      owned.require(container, "stop");
+    }
+    standalone.kill(container, signal);
+    if (signal.equals(Signal.KILL)) {
+      Outcome _ = container.await(WaitCondition.NOT_RUNNING, Deadline.after(KILL_LIMIT));
+    }
+    return ApiResponse.done();
+  }
+
+  private ApiResponse pause(ApiRequest call) throws InterruptedException {
+    Container container = container(call);
+    String id = DockerContainerIndex.id(container);
+    if (container.status() instanceof ContainerStatus.Paused) {
+      throw DockerError.conflict("container %s is already paused".formatted(id));
+    }
+    if (!container.status().alive()) {
+      throw DockerError.conflict("container %s is not running".formatted(id));
+    }
+    pausable(container).pause();
+    return ApiResponse.done();
+  }
+
+  private ApiResponse unpause(ApiRequest call) throws InterruptedException {
+    Container container = container(call);
+    if (!(container.status() instanceof ContainerStatus.Paused)) {
+      throw DockerError.conflict(
+          "container %s is not paused".formatted(DockerContainerIndex.id(container)));
+    }
+    pausable(container).unpause();
+    return ApiResponse.done();
+  }
+
+  private static Pausable pausable(Container container) {
+    if (container instanceof Pausable pausable) {
+      return pausable;
+    }
+    throw new AgentException.Unsupported(
+        "containers of runtime '%s' cannot be paused".formatted(container.inspect().runtime()));
+  }
+
+  /**
+   * Waits; the head of the answer is sent at once, since clients start the container only when they
+   * know that somebody waits for it.
+   */
+  private ApiResponse await(ApiRequest call) {
+    Container container = container(call);
+    String condition = DockerQuery.text(call, "condition").orElse("not-running");
+    Waiting waiting =
+        switch (condition) {
+          case "not-running" -> () -> container.await(WaitCondition.NOT_RUNNING, Deadline.none());
+          case "removed" -> () -> container.await(WaitCondition.REMOVED, Deadline.none());
+          case "next-exit" -> nextExit(container);
+          default -> throw DockerError.badRequest("invalid condition: \"%s\"".formatted(condition));
+        };
+    return new ApiResponse.Bytes(
+        ApiRequest.JSON,
+        Map.of(),
+        out -> {
+          Outcome outcome = waiting.await();
+          out.write(
+              JsonText.bytes(
+                  Json.object()
+                      .put(
+                          "StatusCode",
+                          outcome.startedAt().isEmpty()
+                                  && outcome.status()
+                                      instanceof dev.zlayer.container.ExitStatus.Unknown
+                              ? 0
+                              : ContainerFacts.exitCode(outcome.status()))
+                      .build()));
+          out.write('\n');
+        });
+  }
+
+  /** Waits for an end. */
+  @FunctionalInterface
+  private interface Waiting {
+    Outcome await() throws InterruptedException;
+  }
+
+  /** The end of this run, or of the next one when there is none; begins now. */
+  private Waiting nextExit(Container container) {
+    StartSignals.Next next = standalone.starts().next(container.id());
+    boolean alive = container.status().alive();
+    return () -> {
+      try (next) {
+        if (!alive) {
+          boolean _ = next.await();
+        }
+        return container.await(WaitCondition.NOT_RUNNING, Deadline.none());
+      }
+    };
+  }
+}

@@ -1,0 +1,68 @@
+package dev.zlayer.daemon.docker;
+
+import dev.zlayer.daemon.config.AgentConfig;
+import dev.zlayer.daemon.rest.Resource;
+import dev.zlayer.daemon.standalone.StandaloneContainers;
+import dev.zlayer.engine.deployment.Deployments;
+import dev.zlayer.engine.secret.Redaction;
+import dev.zlayer.engine.state.StateStore;
+import dev.zlayer.engine.volume.VolumeStore;
+import dev.zlayer.image.ImageStore;
+import dev.zlayer.port.ContainerRuntime;
+import dev.zlayer.runtime.cni.Networks;
+import dev.zlayer.task.Pauses;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Supplier;
+import java.util.random.RandomGenerator;
+
+/**
+ * What the resources of the Docker Engine API work on: the same as those of the agent's own API.
+ *
+ * @param version that of the agent
+ */
+public record DockerResources(
+    String version,
+    AgentConfig config,
+    ContainerRuntime runtime,
+    StandaloneContainers standalone,
+    Deployments deployments,
+    ImageStore images,
+    VolumeStore volumes,
+    Optional<Networks> networks,
+    StateStore store,
+    Supplier<Redaction> redaction,
+    ExecRegistry execs,
+    InstantSource clock) {
+  /** All of them, in the order of the reference. */
+  public List<Resource> all() {
+    var index = new DockerContainerIndex(runtime);
+    var imageIndex = new DockerImageIndex(runtime.images());
+    var endpoints = new ContainerEndpoints(networks);
+    var summary = new ContainerSummary(endpoints, config.directories().volumes());
+    var allow = DockerAllow.of(config.dockerAllow());
+    var owned = new OwnedContainers(name -> deployments.find(name).isPresent());
+    RandomGenerator random = new java.security.SecureRandom();
+    var creation =
+        new DockerCreate(standalone, index, imageIndex, endpoints::require, allow, random);
+    return List.of(
+        new DockerContainers(
+            index,
+            imageIndex,
+            standalone,
+            creation,
+            summary,
+            new ContainerJson(summary, endpoints),
+            execs,
+            owned,
+            clock),
+        new DockerLifecycle(index, standalone, owned),
+        new DockerStreams(index, standalone, redaction, clock),
+        new DockerFiles(index),
+        new DockerStats(index, Pauses.REAL, Runtime.getRuntime().availableProcessors()),
+        new DockerExec(index, execs, allow, random),
+        new DockerSystem(version, ""),
+        new SwarmRefusals());
+  }
+}

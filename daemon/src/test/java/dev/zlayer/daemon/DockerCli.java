@@ -1,0 +1,81 @@
+package dev.zlayer.daemon;
+
+import dev.zlayer.host.process.Command;
+import dev.zlayer.host.process.CommandResult;
+import dev.zlayer.host.process.Processes;
+import dev.zlayer.task.Deadline;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/** Docker's own command line, on the socket of an agent. */
+final class DockerCli {
+  private static final Duration LIMIT = Duration.ofSeconds(60);
+
+  private final Map<String, String> env;
+
+  DockerCli(Path socket, Path configuration) {
+    this.env =
+        Map.of(
+            "DOCKER_HOST",
+            "unix://" + socket,
+            "DOCKER_CONFIG",
+            configuration.toString(),
+            "DOCKER_BUILDKIT",
+            "0");
+  }
+
+  /** Runs it, whatever comes of it. */
+  CommandResult run(String... words) throws InterruptedException {
+    return Processes.run(command(words), Deadline.after(LIMIT));
+  }
+
+  CommandResult run(byte[] input, String... words) throws InterruptedException {
+    return Processes.run(command(words).withInput(input), Deadline.after(LIMIT));
+  }
+
+  /** What it prints when all is well, without the line end. */
+  String out(String... words) throws InterruptedException {
+    return checked(run(words), words);
+  }
+
+  String outOf(String input, String... words) throws InterruptedException {
+    return checked(run(input.getBytes(StandardCharsets.UTF_8), words), words);
+  }
+
+  private static String checked(CommandResult result, String... words) {
+    if (!result.success()) {
+      throw new AssertionError(
+          "docker %s: %d: %s%s"
+              .formatted(String.join(" ", words), result.code(), result.stdout(), result.stderr()));
+    }
+    return result.stdout().strip();
+  }
+
+  /** On a terminal of its own. */
+  CommandResult onTerminal(String input, String... words) throws InterruptedException {
+    var line = new StringBuilder("docker");
+    for (String word : words) {
+      line.append(" '").append(word.replace("'", "'\\''")).append('\'');
+    }
+    return Processes.run(
+        Command.of("script", "-qec", line.toString(), "/dev/null")
+            .withEnv(env)
+            .withInput(input.getBytes(StandardCharsets.UTF_8)),
+        Deadline.after(LIMIT));
+  }
+
+  /** In the background; the caller ends it. */
+  Process start(String... words) {
+    return Processes.start(command(words));
+  }
+
+  private Command command(String... words) {
+    var all = new ArrayList<>(List.of("docker"));
+    all.addAll(List.of(words));
+    return Command.of(all).withEnv(env);
+  }
+}
