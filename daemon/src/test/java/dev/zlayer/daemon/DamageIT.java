@@ -4,6 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerSpec;
+import dev.zlayer.engine.state.Change;
+import dev.zlayer.engine.state.SqliteStateStore;
+import dev.zlayer.engine.state.StateStore;
+import dev.zlayer.engine.state.StoreConfig;
 import dev.zlayer.host.linux.Mounts;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
@@ -196,22 +200,7 @@ class DamageIT {
       Node.loadImage(rest);
       create(rest, "bridged", "");
       create(rest, "mapped", "\"network_mode\":\"none\",\"userns_mode\":\"private\",");
-      String file =
-          """
-          version: v1
-          deployment: shop
-          services:
-            web:
-              image: {name: "%s", pull_policy: never}
-              command: [sleep, "1000"]
-              stop_grace_period: 1s
-              endpoints: [{name: http, protocol: tcp, port: 80}]
-          """
-              .formatted(Node.IMAGE);
-      rest.put("/deployments/shop", file.getBytes(StandardCharsets.UTF_8)).expect(202);
-      Awaitility.await()
-          .atMost(Duration.ofSeconds(30))
-          .until(() -> rest.get("/containers?deployment=shop").json().items().size() == 1);
+      up(rest);
       first.kill();
     }
     List<Path> files = new ArrayList<>();
@@ -235,13 +224,8 @@ class DamageIT {
       assertThat(rest.get("/info").expect(200).json().at("damages").strings()).isNotEmpty();
       List<Json> all = rest.get("/containers?all=true").expect(200).json().items();
       assertThat(all).hasSizeGreaterThanOrEqualTo(3);
-      for (Json one : all) {
-        if (one.at("state").string().equals(Optional.of("unknown"))) {
-          rest.delete("/containers/" + one.at("id").string().orElseThrow() + "?force=true")
-              .expect(204);
-        }
-      }
-      rest.delete("/deployments/shop").expect(202);
+      down(rest);
+      removeUnknown(rest);
       Awaitility.await()
           .atMost(Duration.ofSeconds(60))
           .until(() -> rest.get("/deployments/shop").status() == 404);
@@ -254,6 +238,90 @@ class DamageIT {
       rest.delete("/containers/fresh?force=true").expect(204);
     }
     assertThat(Files.readString(node.directory.resolve("daemon.log"))).doesNotContain("\tat ");
+  }
+
+  private static void removeUnknown(Rest rest) throws InterruptedException {
+    for (Json one : rest.get("/containers?all=true").expect(200).json().items()) {
+      if (one.at("state").string().equals(Optional.of("unknown"))) {
+        rest.delete("/containers/" + one.at("id").string().orElseThrow() + "?force=true")
+            .expect(204);
+      }
+    }
+  }
+
+  /**
+   * Whose a container is that holds the network cannot be known any more: the removal names it and
+   * what to do, instead of waiting for ever.
+   */
+  private static void down(Rest rest) throws InterruptedException {
+    Json end = rest.delete("/deployments/shop?wait=50s").expect(200).json();
+    if (end.at("outcome").string().equals(Optional.of("removed"))) {
+      return;
+    }
+    assertThat(end.at("outcome").string()).as(end.toString()).contains("failed");
+    String reason = end.at("reason").string().orElseThrow();
+    assertThat(reason).contains("is in use by web-").contains("'zlayer rm -f web-");
+    Json shown = rest.get("/deployments/shop").expect(200).json();
+    assertThat(shown.at("state").string()).contains("removing");
+    assertThat(shown.at("problem").at("message").string()).contains(reason);
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void downEndsWhateverIsDamagedOfADeploymentAndItsContainers(boolean rows) throws Exception {
+    try (ChildDaemon first = ChildDaemon.start(node);
+        Rest rest = node.rest()) {
+      Node.loadImage(rest);
+      up(rest);
+      first.kill();
+    }
+    Files.writeString(record("web"), "\0{{");
+    Files.writeString(node.directory.resolve("dispatch/all.json"), "\0{{");
+    if (rows) {
+      damageRows();
+    }
+    try (ChildDaemon _ = ChildDaemon.start(node);
+        Rest rest = node.rest()) {
+      down(rest);
+      removeUnknown(rest);
+      Awaitility.await()
+          .atMost(Duration.ofSeconds(60))
+          .until(() -> rest.get("/deployments/shop").status() == 404);
+      assertThat(containers(rest)).isEmpty();
+      up(rest);
+      assertThat(rest.delete("/deployments/shop?wait=50s").expect(200).text()).contains("removed");
+    }
+    assertThat(Files.readString(node.directory.resolve("daemon.log"))).doesNotContain("\tat ");
+  }
+
+  private void damageRows() {
+    try (StateStore store =
+        SqliteStateStore.open(node.directory.resolve("state.db"), StoreConfig.DEFAULT)) {
+      for (String kind : List.of("deployment", "service")) {
+        for (StateStore.Entry entry : store.list(kind)) {
+          store.commit(Change.of(new Change.Put(kind, entry.key(), new byte[] {0, '{', '{'})));
+        }
+      }
+    }
+  }
+
+  private static void up(Rest rest) throws InterruptedException {
+    String file =
+        """
+        version: v1
+        deployment: shop
+        services:
+          web:
+            image: {name: "%s", pull_policy: never}
+            command: [sleep, "1000"]
+            stop_grace_period: 1s
+            endpoints: [{name: http, protocol: tcp, port: 80}]
+        """
+            .formatted(Node.IMAGE);
+    rest.put("/deployments/shop", file.getBytes(StandardCharsets.UTF_8)).expect(202);
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(30))
+        .until(() -> rest.get("/containers?deployment=shop").json().items().size() == 1);
   }
 
   /** Files whose names end so, and directories of that name; mounted things are left out. */

@@ -16,6 +16,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Takes one deployment away: services, runs of its jobs, schedules, network, volumes, and last what
@@ -26,6 +28,12 @@ final class DeploymentRemoval implements Owner.State {
   private static final System.Logger LOG = System.getLogger(DeploymentRemoval.class.getName());
   private static final Backoff RETRY_BACKOFF =
       new Backoff(Duration.ofMillis(200), Duration.ofSeconds(30), 2);
+
+  /** After so many failures in a row whoever waits is given the reason; about six seconds. */
+  private static final int STUCK = 5;
+
+  /** How long services and runs are waited for before whoever waits is told of them. */
+  private static final Duration PATIENCE = Duration.ofSeconds(10);
 
   private final DeploymentParts parts;
   private final DeploymentStore store;
@@ -72,10 +80,26 @@ final class DeploymentRemoval implements Owner.State {
 
   @Override
   public Duration round() throws InterruptedException {
-    if (!removed()) {
-      return RETRY_BACKOFF.delay(tries++);
+    String name = live.record().name();
+    try {
+      parts.cron().define(name, List.of());
+      endRuns(name);
+      long _ = changes.await(_ -> live.empty(), Deadline.after(PATIENCE), "waiting for services");
+      remove(name);
+    } catch (RuntimeException e) {
+      Optional<AgentException> unfinished =
+          e instanceof AgentException.Timeout ? unfinished(name) : Optional.empty();
+      if (unfinished.isPresent()) {
+        // a process may have minutes to end: that is no failure, and its end is noticed at once
+        delayed(unfinished.get(), false);
+        return Duration.ZERO;
+      }
+      delayed(
+          e instanceof AgentException ours ? ours : new AgentException.Internal(e.toString(), e),
+          ++tries >= STUCK);
+      return RETRY_BACKOFF.delay(tries - 1);
     }
-    done.accept(live.record().name());
+    done.accept(name);
     finished = true;
     return Duration.ZERO;
   }
@@ -85,27 +109,31 @@ final class DeploymentRemoval implements Owner.State {
     return finished;
   }
 
-  private boolean removed() throws InterruptedException {
-    String name = live.record().name();
-    try {
-      parts.cron().define(name, List.of());
-      endRuns(name);
-      long _ = changes.await(_ -> live.empty(), Deadline.none(), "waiting for services to end");
-      parts.jobs().define(name, List.of());
-      parts.networks().remove(name);
-      if (live.record().volumes()) {
-        parts.volumes().remove(name, volumes(name));
-      }
-      forget(name);
-      return true;
-    } catch (RuntimeException e) {
-      tell(e instanceof AgentException ? String.valueOf(e.getMessage()) : e.toString());
-      return false; // tried again after a pause
+  private void remove(String name) throws InterruptedException {
+    parts.jobs().define(name, List.of());
+    parts.networks().remove(name);
+    if (live.record().volumes()) {
+      parts.volumes().remove(name, volumes(name));
     }
+    forget(name);
   }
 
-  /** Once for each reason: whoever waits for the end must learn what it waits for. */
-  private void tell(String reason) {
+  /** Names the services and runs that have not ended; empty when all have. */
+  private Optional<AgentException> unfinished(String name) {
+    String all =
+        Stream.concat(
+                live.services().keySet().stream().sorted(),
+                running(name).stream().map(Execution::name))
+            .collect(Collectors.joining(", "));
+    return all.isEmpty()
+        ? Optional.empty()
+        : Optional.of(new AgentException.Busy("not ended yet: " + all));
+  }
+
+  /** An event once for each reason: whoever waits for the end must learn what it waits for. */
+  private void delayed(AgentException cause, boolean stuck) {
+    String reason = String.valueOf(cause.getMessage());
+    live.removalDelayed(cause, stuck, parts.clock().instant());
     if (reason.equals(told)) {
       return;
     }
@@ -123,10 +151,8 @@ final class DeploymentRemoval implements Owner.State {
 
   private void endRuns(String name) throws InterruptedException {
     JobExecutor jobs = parts.jobs();
-    List<Execution> running =
-        jobs.list().stream()
-            .filter(run -> run.job().deployment().equals(name) && !run.status().finished())
-            .toList();
+    List<Execution> running = running(name);
+    Deadline deadline = Deadline.after(PATIENCE);
     for (Execution run : running) {
       try {
         Execution _ = jobs.cancel(run.id());
@@ -135,8 +161,14 @@ final class DeploymentRemoval implements Owner.State {
       }
     }
     for (Execution run : running) {
-      Execution _ = jobs.await(run.id(), Deadline.none());
+      Execution _ = jobs.await(run.id(), deadline);
     }
+  }
+
+  private List<Execution> running(String name) {
+    return parts.jobs().list().stream()
+        .filter(run -> run.job().deployment().equals(name) && !run.status().finished())
+        .toList();
   }
 
   /** All that any kept revision named. */
@@ -154,8 +186,8 @@ final class DeploymentRemoval implements Owner.State {
           .flatMap(
               storage ->
                   storage instanceof StorageSpec.Named volume
-                      ? java.util.stream.Stream.of(volume.name())
-                      : java.util.stream.Stream.empty())
+                      ? Stream.of(volume.name())
+                      : Stream.empty())
           .toList();
     } catch (AgentException _) {
       return List.of();

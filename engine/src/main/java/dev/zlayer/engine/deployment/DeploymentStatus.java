@@ -15,7 +15,7 @@ import java.util.Optional;
  *
  * @param revision the newest one
  * @param problem why the whole of it cannot go on: the file cannot be read any more, the network
- *     cannot be made
+ *     cannot be made; or why its removal has not ended
  */
 public record DeploymentStatus(
     String name,

@@ -11,6 +11,7 @@ import dev.zlayer.spec.RunType;
 import dev.zlayer.spec.read.SpecReader;
 import dev.zlayer.spec.read.SpecResult;
 import dev.zlayer.spec.storage.StorageSpec;
+import dev.zlayer.task.TaskScope;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.Comparator;
@@ -38,7 +39,7 @@ public final class DeploymentStore {
 
   private volatile boolean opened;
 
-  private record ParsedFile(long revision, DeploymentSpec spec) {}
+  private record ParsedFile(Revision revision, DeploymentSpec spec) {}
 
   public DeploymentStore(StateStore store) {
     this.store = store;
@@ -107,11 +108,23 @@ public final class DeploymentStore {
    * The jobs and schedules of all deployments, for {@code JobExecutor} and {@code CronScheduler}.
    */
   public List<JobDefinition> jobs() {
-    return records().stream()
-        .filter(record -> !record.removing())
-        .flatMap(record -> newest(record).stream())
-        .flatMap(revision -> jobs(revision).stream())
-        .toList();
+    List<DeploymentRecord> current =
+        records().stream().filter(record -> !record.removing()).toList();
+    return together(current, this::jobs).stream().flatMap(List::stream).toList();
+  }
+
+  /** The results in the same order, by all processors: there may be thousands of files to parse. */
+  private static <T, R> List<R> together(List<T> all, Function<T, R> work) {
+    try (var scope =
+        new TaskScope("read deployments", Runtime.getRuntime().availableProcessors())) {
+      List<TaskScope.Task<R>> tasks =
+          all.stream().map(one -> scope.fork(() -> work.apply(one))).toList();
+      scope.join();
+      return tasks.stream().map(TaskScope.Task::result).toList();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new AgentException.Internal("interrupted while deployments were read", e);
+    }
   }
 
   /**
@@ -195,19 +208,23 @@ public final class DeploymentStore {
         .findFirst();
   }
 
-  private Optional<Revision> newest(DeploymentRecord record) {
-    return revision(record.name(), record.revision());
+  /** The one that is wanted. */
+  Optional<Revision> newest(DeploymentRecord record) {
+    return Optional.ofNullable(parsed.get(record.name()))
+        .map(ParsedFile::revision)
+        .filter(known -> known.number() == record.revision())
+        .or(() -> revision(record.name(), record.revision()));
   }
 
   /** Throws what {@link DeploymentFile#read} throws. */
   DeploymentSpec spec(Revision revision) {
     ParsedFile known = parsed.get(revision.deployment());
-    if (known != null && known.revision() == revision.number()) {
+    if (known != null && known.revision().equals(revision)) {
       return known.spec();
     }
     DeploymentSpec spec = DeploymentFile.read(Optional.of(revision.deployment()), revision.bytes());
     if (!opened) {
-      parsed.put(revision.deployment(), new ParsedFile(revision.number(), spec));
+      parsed.put(revision.deployment(), new ParsedFile(revision, spec));
     }
     return spec;
   }
@@ -219,9 +236,9 @@ public final class DeploymentStore {
   }
 
   /** A file that a newer or older program wrote and this one refuses has no jobs. */
-  private List<JobDefinition> jobs(Revision revision) {
+  private List<JobDefinition> jobs(DeploymentRecord record) {
     try {
-      return jobs(spec(revision));
+      return newest(record).map(this::spec).map(DeploymentStore::jobs).orElse(List.of());
     } catch (AgentException _) {
       return List.of();
     }

@@ -4,7 +4,6 @@ import dev.zlayer.container.ServiceKey;
 import dev.zlayer.engine.depend.DependencyStatuses;
 import dev.zlayer.engine.service.ContainerIndex;
 import dev.zlayer.engine.service.EndedReplica;
-import dev.zlayer.engine.service.RolloutStatus;
 import dev.zlayer.engine.service.ServiceParts;
 import dev.zlayer.engine.service.ServiceRevision;
 import dev.zlayer.engine.service.ServiceRunner;
@@ -16,11 +15,11 @@ import dev.zlayer.spec.DeploymentSpec;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.KeyedLock;
 import dev.zlayer.task.Owner;
+import dev.zlayer.task.TaskScope;
 import dev.zlayer.task.Watched;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Instant;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -45,6 +44,9 @@ import java.util.stream.Collectors;
  * {@code deployment/service}, {@code replica.*} with the identity of the container.
  */
 public final class Deployments implements AutoCloseable {
+  /** So many at a time, so that what they record becomes durable together. */
+  private static final int RECOVERIES = 64;
+
   private final DeploymentParts parts;
   private final DeploymentConfig config;
   private final DeploymentStore store;
@@ -85,18 +87,29 @@ public final class Deployments implements AutoCloseable {
     Map<String, List<ServiceKey>> services =
         ServiceRunner.stored(parts.store(), parts.clock().instant()).stream()
             .collect(Collectors.groupingBy(ServiceKey::deployment));
-    for (DeploymentRecord record : store.records()) {
-      Optional<Revision> newest = store.revision(record.name(), record.revision());
-      LiveDeployment deployment = make(record);
-      live.put(record.name(), deployment);
-      newest.ifPresent(
-          revision ->
-              deployment.recover(revision, services.getOrDefault(record.name(), List.of())));
-      if (record.removing()) {
-        remove(deployment);
+    try (var scope = new TaskScope("recover deployments", RECOVERIES)) {
+      for (DeploymentRecord record : store.records()) {
+        scope.fork(
+            () -> {
+              recover(record, services.getOrDefault(record.name(), List.of()));
+              return record;
+            });
       }
+      scope.join();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new AgentException.Internal("interrupted while deployments were recovered", e);
     }
     store.opened();
+  }
+
+  private void recover(DeploymentRecord record, List<ServiceKey> services) {
+    LiveDeployment deployment = make(record);
+    live.put(record.name(), deployment);
+    store.newest(record).ifPresent(revision -> deployment.recover(revision, services));
+    if (record.removing()) {
+      remove(deployment);
+    }
   }
 
   private LiveDeployment make(DeploymentRecord record) {
@@ -175,24 +188,7 @@ public final class Deployments implements AutoCloseable {
     Optional<LiveDeployment> known = Optional.ofNullable(live.get(name));
     Optional<FileDiff.Side> before =
         known.flatMap(now -> store.revision(name, now.record().revision())).map(FileDiff.Side::of);
-    Map<String, FileDiff.RolledBack> rolledBack = new HashMap<>();
-    known.ifPresent(
-        now ->
-            now.services()
-                .forEach(
-                    (service, runner) ->
-                        rolledBack(name, runner)
-                            .ifPresent(earlier -> rolledBack.put(service, earlier))));
-    return FileDiff.of(before, rolledBack, after);
-  }
-
-  private Optional<FileDiff.RolledBack> rolledBack(String name, ServiceRunner service) {
-    return service
-        .status()
-        .rollout()
-        .flatMap(RolloutStatus::rolledBackTo)
-        .flatMap(number -> store.revision(name, number))
-        .map(revision -> new FileDiff.RolledBack(revision.number(), FileDiff.Side.of(revision)));
+    return FileDiff.of(before, known.map(LiveDeployment::rolledBack).orElse(Map.of()), after);
   }
 
   /**
@@ -376,7 +372,7 @@ public final class Deployments implements AutoCloseable {
         if (status.isEmpty()) {
           return WaitResult.removed();
         }
-        Optional<WaitResult> settled = StatusView.settled(status.get());
+        Optional<WaitResult> settled = StatusView.settled(deployment, status.get());
         if (settled.isPresent()) {
           return settled.get();
         }

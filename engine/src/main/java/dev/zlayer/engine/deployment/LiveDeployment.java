@@ -4,6 +4,8 @@ import dev.zlayer.container.ServiceKey;
 import dev.zlayer.engine.depend.DependencyOrder;
 import dev.zlayer.engine.depend.DependencyStatuses;
 import dev.zlayer.engine.job.JobKey;
+import dev.zlayer.engine.service.Failure;
+import dev.zlayer.engine.service.RolloutStatus;
 import dev.zlayer.engine.service.ServiceParts;
 import dev.zlayer.engine.service.ServiceRevision;
 import dev.zlayer.engine.service.ServiceRunner;
@@ -16,7 +18,9 @@ import dev.zlayer.spec.RunType;
 import dev.zlayer.spec.ServiceSpec;
 import dev.zlayer.spec.service.DependsSpec;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -44,8 +48,16 @@ final class LiveDeployment implements ServiceParts.Listener, AutoCloseable {
   private volatile Path directory = Path.of("/");
   private volatile Optional<DeploymentSpec> spec = Optional.empty();
   private volatile Optional<AgentException> problem = Optional.empty();
+  private volatile Optional<RemovalDelay> delay = Optional.empty();
   private volatile boolean leaving;
   private volatile long eventsBefore;
+
+  /**
+   * Why the removal has not ended.
+   *
+   * @param stuck somebody has to do something about it; otherwise it takes its time
+   */
+  record RemovalDelay(Failure reason, boolean stuck) {}
 
   /** What all deployments share. */
   interface Context {
@@ -81,6 +93,15 @@ final class LiveDeployment implements ServiceParts.Listener, AutoCloseable {
 
   Optional<AgentException> problem() {
     return problem;
+  }
+
+  Optional<RemovalDelay> delay() {
+    return delay;
+  }
+
+  void removalDelayed(AgentException reason, boolean stuck, Instant now) {
+    delay = Optional.of(new RemovalDelay(Failure.of(reason, now), stuck));
+    context.changed();
   }
 
   /** Revisions that services still run or may return to. */
@@ -280,6 +301,21 @@ final class LiveDeployment implements ServiceParts.Listener, AutoCloseable {
             () ->
                 new AgentException.NotFound(
                     "service '%s/%s'".formatted(record.name(), name), "it is not in the file"));
+  }
+
+  /** Services that run an earlier file because the newest was rolled back. */
+  Map<String, FileDiff.RolledBack> rolledBack() {
+    Map<String, FileDiff.RolledBack> all = new HashMap<>();
+    services.forEach(
+        (name, runner) ->
+            runner
+                .status()
+                .rollout()
+                .flatMap(RolloutStatus::rolledBackTo)
+                .flatMap(number -> store.revision(record.name(), number))
+                .map(old -> new FileDiff.RolledBack(old.number(), FileDiff.Side.of(old)))
+                .ifPresent(earlier -> all.put(name, earlier)));
+    return all;
   }
 
   void listen(Consumer<Progress> listener) {

@@ -39,7 +39,10 @@ final class StatusView {
             .map(job -> job(live, job))
             .sorted(Comparator.comparing(JobStatus::key))
             .toList();
-    Optional<Failure> problem = live.problem().map(error -> Failure.of(error, record.updatedAt()));
+    Optional<Failure> problem =
+        live.delay()
+            .map(LiveDeployment.RemovalDelay::reason)
+            .or(() -> live.problem().map(error -> Failure.of(error, record.updatedAt())));
     return new DeploymentStatus(
         record.name(),
         state(record, services, missing(live, services), jobs, problem),
@@ -119,9 +122,12 @@ final class StatusView {
   }
 
   /** The end of waiting, if this is it. */
-  static Optional<WaitResult> settled(DeploymentStatus status) {
+  static Optional<WaitResult> settled(LiveDeployment live, DeploymentStatus status) {
     if (status.state() == State.REMOVING) {
-      return Optional.empty();
+      return live.delay()
+          .filter(LiveDeployment.RemovalDelay::stuck)
+          .map(delay -> new Blocker(Optional.empty(), delay.reason()))
+          .map(blocker -> WaitResult.of(WaitResult.Outcome.FAILED, status, Optional.of(blocker)));
     }
     Optional<Blocker> blocker =
         status
@@ -164,6 +170,7 @@ final class StatusView {
     return status.services().stream()
         .filter(service -> service.state() != ServiceState.RUNNING)
         .flatMap(service -> service.lastError().stream().map(error -> blocker(service, error)))
-        .findFirst();
+        .findFirst()
+        .or(() -> status.problem().map(problem -> new Blocker(Optional.empty(), problem)));
   }
 }

@@ -37,7 +37,10 @@ public record WaitResult(
   public enum Outcome {
     /** Everything is as wanted. */
     STABLE,
-    /** A service, or a job that services wait for, failed; or a change was taken back. */
+    /**
+     * A service, or a job that services wait for, failed; or a change was taken back; or something
+     * has to be done before the removal can end, which is tried further on.
+     */
     FAILED,
     /** The deadline passed first. */
     TIMEOUT,

@@ -409,6 +409,23 @@ class DeploymentsTest {
   }
 
   @Test
+  void aRemovalThatCannotEndGivesItsReasonAndEndsWhenItCan() throws InterruptedException {
+    fixture.up("web: {image: app:1}");
+    fixture.settle();
+    fixture.stuckNetworks.set(Integer.MAX_VALUE);
+
+    fixture.deployments.down(EngineFixture.NAME, false);
+    WaitResult stuck = fixture.settle();
+
+    assertThat(stuck.outcome()).isEqualTo(WaitResult.Outcome.FAILED);
+    assertThat(stuck.reason().orElseThrow().message()).contains("the bridge is busy");
+    assertThat(fixture.deployments.status(EngineFixture.NAME).problem()).isEqualTo(stuck.reason());
+
+    fixture.stuckNetworks.set(0);
+    fixture.await(() -> fixture.deployments.find(EngineFixture.NAME).isEmpty());
+  }
+
+  @Test
   void aShutdownOfTheMachineStopsInOrderAndForgetsNothing() throws InterruptedException {
     fixture.up("web: {image: web:1, depends: [db]}\ndb: {image: db:1}");
     stable();

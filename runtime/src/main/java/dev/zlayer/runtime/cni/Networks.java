@@ -293,8 +293,8 @@ public final class Networks implements AutoCloseable {
     List<String> users = users(name);
     if (!users.isEmpty()) {
       throw new AgentException.Conflict(
-          "network '%s' is in use by %s: remove them first"
-              .formatted(name, String.join(", ", users)));
+          "network '%s' is in use by %s: remove them first with 'zlayer rm -f %s'"
+              .formatted(name, String.join(", ", users), String.join(" ", users)));
     }
     serving.close(DeploymentNames.NETWORK + name);
     pools.close(name);

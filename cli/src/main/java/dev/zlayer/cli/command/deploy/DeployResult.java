@@ -13,6 +13,15 @@ final class DeployResult {
 
   static int report(Session session, String name, Json result, boolean quiet) {
     String outcome = result.at("outcome").string().orElse("failed");
+    if (result.at("status").at("state").string().filter("removing"::equals).isPresent()) {
+      session
+          .err()
+          .printf(
+              "zlayer: deployment '%s' is not removed yet%s%n"
+                  + "the removal continues; 'zlayer status %s' shows its progress%n",
+              name, because(result), name);
+      return Blame.OUTSIDE.exitCode();
+    }
     return switch (outcome) {
       case "stable" -> {
         if (!quiet) {
