@@ -10,6 +10,7 @@ import dev.zlayer.testkit.Requires;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -20,6 +21,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
@@ -153,6 +155,87 @@ class RepeatedRequestsIT {
         String other = body.replace("1000", "1001");
         rest.send(post("/containers", key, other)).expect(409);
       }
+    }
+  }
+
+  /**
+   * The daemon is killed as soon as the answer is in the log of the state store, where it arrives
+   * together with the execution and before anybody is answered.
+   */
+  @Test
+  void aJobRunsOnceAlsoWhenTheDaemonIsKilledBeforeItAnswers() throws Exception {
+    Path marks = Files.createDirectory(node.directory.resolve("marks"));
+    String file =
+        """
+        version: v1
+        deployment: shop
+        services:
+          report:
+            rtype: job
+            image: {name: "%s", pull_policy: never}
+            network_mode: none
+            storage: [{type: bind, source: %s, target: /marks}]
+            command: [sh, -c, "echo begun >> /marks/$ROUND"]
+        """
+            .formatted(Node.IMAGE, marks);
+    int cut = 0;
+    int rounds = 0;
+    while (rounds < 8 && cut < 2) {
+      String key = "killed" + ++rounds;
+      HttpRequest request =
+          post(
+              "/jobs/shop/report/executions",
+              key,
+              "{\"env\":{\"ROUND\":\"%d\"}}".formatted(rounds));
+      var answered = new AtomicBoolean();
+      try (ChildDaemon daemon = ChildDaemon.start(node)) {
+        if (rounds == 1) {
+          try (Rest rest = node.rest()) {
+            Node.loadImage(rest);
+            rest.put("/deployments/shop", file.getBytes(StandardCharsets.UTF_8)).expect(202);
+          }
+        }
+        Thread caller = Thread.ofPlatform().start(() -> send(request, answered));
+        awaitWritten(node.directory.resolve("state.db-wal"), key);
+        daemon.kill();
+        caller.join();
+      }
+      cut += answered.get() ? 0 : 1;
+      try (ChildDaemon _ = ChildDaemon.start(node);
+          Rest rest = node.rest()) {
+        Json again = rest.send(request).expect(201).json();
+        assertThat(rest.send(request).expect(201).json()).isEqualTo(again);
+        assertThat(rest.get("/executions").expect(200).json().items()).hasSize(rounds);
+        String id = again.at("id").string().orElseThrow();
+        Json end = rest.get("/executions/" + id + "/wait?timeout=50s").expect(200).json();
+        assertThat(end.at("status").string()).contains("completed");
+        assertThat(Files.readAllLines(marks.resolve(Integer.toString(rounds)))).hasSize(1);
+      }
+    }
+    assertThat(cut).as("requests without an answer in %d rounds", rounds).isPositive();
+  }
+
+  private void send(HttpRequest request, AtomicBoolean answered) {
+    try (Rest rest = node.rest()) {
+      answered.set(rest.send(request).status() == 201);
+    } catch (AgentException | InterruptedException _) {
+      // the daemon was killed
+    }
+  }
+
+  /** Looks without a pause: the answer follows within a millisecond. */
+  private static void awaitWritten(Path file, String text) throws IOException {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+    while (!contains(file, text)) {
+      assertThat(System.nanoTime()).as("%s is never written", text).isLessThan(end);
+    }
+  }
+
+  private static boolean contains(Path file, String text) throws IOException {
+    try {
+      return Files.readString(file, StandardCharsets.ISO_8859_1).contains(text);
+    } catch (NoSuchFileException _) {
+      return false;
     }
   }
 
