@@ -14,9 +14,13 @@ import org.jspecify.annotations.Nullable;
  * does the work itself. Idle threads end.
  */
 public final class BlockingPool {
-  /** For work with files that waits for nobody: removing trees, mounting, adding up. */
-  public static final BlockingPool FILES =
-      new BlockingPool("files", Math.max(4, 2 * Runtime.getRuntime().availableProcessors()));
+  private static final int SOME = Math.max(4, 2 * Runtime.getRuntime().availableProcessors());
+
+  /** For short work with files that waits for nobody, and that containers need to be made. */
+  public static final BlockingPool FILES = new BlockingPool("files", SOME);
+
+  /** For trees of any size: deleting layers and volumes, adding up. Nobody starts behind these. */
+  public static final BlockingPool TREES = new BlockingPool("trees", SOME);
 
   /** For work with files that also waits for the other end of a stream: unpacking, archiving. */
   public static final BlockingPool STREAMS = new BlockingPool("streams", 64);

@@ -32,7 +32,7 @@ final class DiskUsage implements TreeWalk.Visitor {
   static VolumeInfo.Size of(Path directory, Deadline deadline) throws IOException {
     var usage = new DiskUsage(deadline);
     try {
-      BlockingPool.FILES.call(
+      BlockingPool.TREES.call(
           () -> {
             try (var root = RootedDirectory.open(directory)) {
               TreeWalk.below(root.root(), usage);

@@ -211,9 +211,9 @@ public final class VolumeStore implements DeploymentVolumes {
   private void erase(VolumeInfo volume) {
     Path going = directory.resolve(GOING + volume.name());
     try {
-      RootedDirectory.removeTree(going);
+      RootedDirectory.removeLargeTree(going);
       Files.move(volume.path(), going, StandardCopyOption.ATOMIC_MOVE);
-      RootedDirectory.removeTree(going);
+      RootedDirectory.removeLargeTree(going);
     } catch (IOException e) {
       throw failed("cannot remove volume " + volume.name(), e);
     }

@@ -64,10 +64,19 @@ public final class RootedDirectory implements AutoCloseable {
 
   /** Removes a tree of any depth, without following links; absent is fine. */
   public static void removeTree(Path tree) throws IOException {
+    removeTree(tree, BlockingPool.FILES);
+  }
+
+  /** As {@link #removeTree}, for one that may have so many files that nobody can wait for it. */
+  public static void removeLargeTree(Path tree) throws IOException {
+    removeTree(tree, BlockingPool.TREES);
+  }
+
+  private static void removeTree(Path tree, BlockingPool pool) throws IOException {
     Path absolute = tree.toAbsolutePath();
     Path parent = Objects.requireNonNull(absolute.getParent(), "the root cannot be removed");
     try {
-      BlockingPool.FILES.complete(
+      pool.complete(
           () -> {
             try (var directory = open(parent)) {
               directory.root().remove(KernelCalls.raw(absolute.getFileName()));

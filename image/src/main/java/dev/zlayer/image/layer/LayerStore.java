@@ -238,7 +238,7 @@ public final class LayerStore {
     }
     return () -> {
       try {
-        RootedDirectory.removeTree(dying);
+        RootedDirectory.removeLargeTree(dying);
       } finally {
         busy.remove(dying);
       }

@@ -97,7 +97,7 @@ final class LocalSnapshot implements Snapshot {
       return;
     }
     try {
-      RootedDirectory.removeTree(grave);
+      RootedDirectory.removeLargeTree(grave);
     } catch (IOException e) {
       throw new IOException(
           "snapshot %s was removed, but its files in %s were not: %s"

@@ -23,7 +23,7 @@ final class UsageWalk implements TreeWalk.Visitor {
   static SnapshotUsage of(Path tree) throws IOException {
     var walk = new UsageWalk();
     try {
-      BlockingPool.FILES.call(
+      BlockingPool.TREES.call(
           () -> {
             try (var root = RootedDirectory.open(tree)) {
               TreeWalk.below(root.root(), walk);

@@ -49,7 +49,7 @@ public final class OverlayChanges implements AutoCloseable {
    */
   public static List<FileChange> list(Path upper, List<Path> lowers)
       throws IOException, InterruptedException {
-    return BlockingPool.FILES.call(() -> listNow(upper, lowers));
+    return BlockingPool.TREES.call(() -> listNow(upper, lowers));
   }
 
   private static List<FileChange> listNow(Path upper, List<Path> lowers)
