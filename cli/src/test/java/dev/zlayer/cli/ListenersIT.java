@@ -11,6 +11,7 @@ import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
 import java.io.IOException;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -106,6 +107,28 @@ class ListenersIT {
           .doesNotContain("\tat ")
           .doesNotContain("Exception");
     }
+  }
+
+  /** Whether the name is known depends on the resolver of this host. */
+  @Test
+  void aNameWithADotAtItsEndIsServedOrNamedWithoutAStackTrace() throws Exception {
+    Path token = privately("token", TOKEN);
+    Files.writeString(
+        directory.resolve("etc/zlayer.yml"),
+        "listen: localhost.:%d\ntoken_file: %s\n".formatted(port, token));
+    CliFixture.Result started = from(Map.of(), "daemon", "start");
+    if (new InetSocketAddress("localhost.", port).isUnresolved()) {
+      assertThat(started.code()).isNotZero();
+      assertThat(started.err())
+          .contains("listen = localhost.:%d: host 'localhost.' cannot be resolved".formatted(port));
+    } else {
+      assertThat(started.code()).as(started.err()).isZero();
+    }
+    assertThat(started.err()).doesNotContain("\tat ").doesNotContain("Exception");
+    Path log = directory.resolve("data/daemon.log");
+    assertThat(Files.exists(log) ? Files.readString(log) : "")
+        .doesNotContain("\tat ")
+        .doesNotContain("Exception");
   }
 
   @Test

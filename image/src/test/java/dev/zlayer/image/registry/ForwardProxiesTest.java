@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.image.registry.RegistryException.Problem;
 import dev.zlayer.oci.ImageRef;
+import dev.zlayer.testkit.registry.ForwardProxy;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.time.InstantSource;
@@ -34,7 +35,7 @@ class ForwardProxiesTest extends RegistryFixture {
       byte[] manifest = manifest("registry.test/app:v1", address(proxy, "ann:p%40ss@"), "");
 
       assertThat(manifest).isEqualTo(image.manifest().bytes());
-      assertThat(proxy.seen.getFirst().line())
+      assertThat(proxy.seen().getFirst().line())
           .startsWith("GET http://registry.test/v2/app/manifests/v1");
       // what is for the proxy does not reach the registry
       assertThat(fake.seen).allMatch(seen -> seen.authorization().isEmpty());
@@ -89,7 +90,7 @@ class ForwardProxiesTest extends RegistryFixture {
     try (var proxy = proxy(Optional.of(BASIC))) {
       assertThatThrownBy(() -> manifest("secure.test/app:v1", address(proxy, "ann:p%40ss@"), ""))
           .isInstanceOf(RegistryException.class);
-      assertThat(proxy.seen)
+      assertThat(proxy.seen())
           .isNotEmpty()
           .allSatisfy(
               seen -> {
@@ -108,7 +109,7 @@ class ForwardProxiesTest extends RegistryFixture {
           "host registry.test is not known");
       assertThat(manifest(ref.toString(), address(proxy, ""), ""))
           .isEqualTo(image.manifest().bytes());
-      assertThat(proxy.seen).isEmpty();
+      assertThat(proxy.seen()).isEmpty();
     }
   }
 

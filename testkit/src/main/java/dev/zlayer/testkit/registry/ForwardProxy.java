@@ -1,4 +1,4 @@
-package dev.zlayer.image.registry;
+package dev.zlayer.testkit.registry;
 
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -19,26 +19,31 @@ import java.util.concurrent.Executors;
  * A forward proxy on the loopback interface. Whatever host is asked for, it connects to one port of
  * this machine, so that names nobody can resolve are reached through it only.
  */
-final class ForwardProxy implements AutoCloseable {
+public final class ForwardProxy implements AutoCloseable {
   /** The first line of a request and its credentials. */
-  record Seen(String line, Optional<String> authorization) {}
+  public record Seen(String line, Optional<String> authorization) {}
 
-  final List<Seen> seen = new CopyOnWriteArrayList<>();
+  private final List<Seen> seen = new CopyOnWriteArrayList<>();
   private final ServerSocket server;
   private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
   private final int target;
   private final Optional<String> wanted;
 
   /** Lets those through that show the wanted value of Proxy-Authorization. */
-  ForwardProxy(int target, Optional<String> wanted) throws IOException {
+  public ForwardProxy(int target, Optional<String> wanted) throws IOException {
     this.target = target;
     this.wanted = wanted;
     this.server = new ServerSocket(0, 16, InetAddress.getLoopbackAddress());
     threads.execute(this::accept);
   }
 
-  int port() {
+  public int port() {
     return server.getLocalPort();
+  }
+
+  /** The requests so far. */
+  public List<Seen> seen() {
+    return List.copyOf(seen);
   }
 
   private void accept() {
@@ -63,7 +68,9 @@ final class ForwardProxy implements AutoCloseable {
       }
       var headers = new StringBuilder();
       Optional<String> authorization = Optional.empty();
-      for (String header = in.readLine(); !header.isEmpty(); header = in.readLine()) {
+      for (String header = in.readLine();
+          header != null && !header.isEmpty();
+          header = in.readLine()) {
         String lower = header.toLowerCase(java.util.Locale.ROOT);
         if (lower.startsWith("proxy-authorization: ")) {
           authorization = Optional.of(header.substring("proxy-authorization: ".length()));

@@ -12,6 +12,8 @@ import dev.zlayer.json.Json;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
+import dev.zlayer.testkit.image.ImageMaker;
+import dev.zlayer.testkit.image.TarEntry;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -73,6 +75,33 @@ class ContainerVerbsIT {
     assertThat(ok("volume", "prune"))
         .contains("removed sized\n")
         .contains("reclaimed " + HumanUnits.bytes(5000));
+  }
+
+  @Test
+  void aLineOfAnOddUserKeepsNobodyElseFromUsingTheImage() {
+    byte[] image =
+        ImageMaker.busybox()
+            .layer(
+                TarEntry.directory("etc"),
+                TarEntry.file(
+                    "etc/passwd",
+                    "root:x:0:0::/:/bin/sh\nodd:x:4294967294:4294967294::/:/bin/sh\n"
+                        + "app:x:7:8::/:/bin/sh\n"))
+            .make()
+            .dockerArchive("odd:1");
+    assertThat(cli.runWithInput(image, "image", "load").code()).isZero();
+
+    assertThat(ok("run", "--rm", "odd:1", "id", "-u")).isEqualTo("0\n");
+    assertThat(ok("run", "--rm", "--user", "app", "odd:1", "sh", "-c", "id -u; id -g"))
+        .isEqualTo("7\n8\n");
+    CliFixture.Result refused = cli.run("run", "--rm", "--user", "odd", "odd:1", "true");
+    assertThat(refused.code()).isEqualTo(2);
+    assertThat(refused.err())
+        .contains("odd")
+        .contains("4294967294")
+        .contains("ids go up to 2147483647")
+        .doesNotContain("\tat ");
+    assertThat(ok("ps", "--all", "--quiet")).isEmpty();
   }
 
   @Test
