@@ -2,11 +2,18 @@ package dev.zlayer.daemon;
 
 import dev.zlayer.host.linux.PacketSocket;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 
 /** Tells the service manager how we stand, if one started us. */
 final class Notify {
   private Notify() {}
+
+  /** The start goes on and may take that much longer from now on. */
+  static void starting(Map<String, String> env, Duration more) {
+    tell(env, "EXTEND_TIMEOUT_USEC=" + TimeUnit.NANOSECONDS.toMicros(more.toNanos()));
+  }
 
   static void ready(Map<String, String> env) {
     tell(env, "READY=1\nMAINPID=" + ProcessHandle.current().pid());

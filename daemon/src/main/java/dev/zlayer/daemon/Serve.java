@@ -55,7 +55,7 @@ public final class Serve {
     JettyLog.install(log);
     JavaLog.install(log);
     Optional<String> failure = Optional.empty();
-    try (Daemon daemon = Daemon.open(configured, env, log)) {
+    try (Daemon daemon = open(configured, env, log)) {
       opened.accept(daemon.agent());
       DataDir dirs = config.directories();
       writePid(dirs.pidFile(), config.socketPath());
@@ -87,6 +87,13 @@ public final class Serve {
     if (failure.isPresent()) {
       // whoever supervises this process starts it again
       throw new AgentException.Internal(failure.get());
+    }
+  }
+
+  private static Daemon open(Configured configured, Map<String, String> env, Log log)
+      throws InterruptedException {
+    try (var _ = StartTimeout.begin(env)) {
+      return Daemon.open(configured, env, log);
     }
   }
 

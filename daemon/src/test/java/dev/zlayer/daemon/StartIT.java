@@ -131,7 +131,12 @@ class StartIT {
       try (var daemon =
           ChildDaemon.start(
               node, Map.of("NOTIFY_SOCKET", socket.toString(), "WATCHDOG_USEC", "3600000000"))) {
-        assertThat(told.readLine()).isEqualTo("READY=1");
+        String line = told.readLine();
+        assertThat(line).isEqualTo("EXTEND_TIMEOUT_USEC=120000000");
+        while (line.startsWith("EXTEND_TIMEOUT_USEC=")) {
+          line = told.readLine(); // once more for each half minute
+        }
+        assertThat(line).isEqualTo("READY=1");
         assertThat(told.readLine()).isEqualTo("MAINPID=" + daemon.pid());
         assertThat(told.readLine()).isEqualTo("WATCHDOG=1");
         int _ = daemon.terminate();
