@@ -3,6 +3,7 @@ package dev.zlayer.daemon.http;
 import dev.zlayer.daemon.log.Log;
 import dev.zlayer.error.AgentException;
 import java.io.IOException;
+import java.net.ConnectException;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
@@ -191,11 +192,16 @@ public final class HttpListener implements AutoCloseable {
     }
   }
 
+  /** One that listens and has no room for another connection counts too; it is not waited for. */
   private static boolean answers(Path path) {
     try (var channel = SocketChannel.open(StandardProtocolFamily.UNIX)) {
-      return channel.connect(UnixDomainSocketAddress.of(path));
-    } catch (IOException _) {
+      channel.configureBlocking(false);
+      boolean _ = channel.connect(UnixDomainSocketAddress.of(path));
+      return true;
+    } catch (ConnectException _) {
       return false;
+    } catch (IOException _) {
+      return Files.exists(path);
     }
   }
 

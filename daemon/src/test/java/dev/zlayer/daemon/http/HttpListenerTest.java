@@ -23,8 +23,10 @@ import java.io.PrintStream;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.SocketAddress;
+import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
+import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -44,6 +46,7 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -68,6 +71,36 @@ class HttpListenerTest {
     socket = directory.resolve("d.sock");
     looking = directory.resolve("r.sock");
     listener = open(Optional.of(tcp()));
+  }
+
+  /** A program that listens and hangs is named instead of waited for. */
+  @Test
+  @Timeout(30)
+  void aSocketWhoseOwnerHangsIsNotWaitedFor() throws Exception {
+    listener.close();
+    var waiting = new ArrayList<SocketChannel>();
+    try (var other = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
+      other.bind(UnixDomainSocketAddress.of(socket), 1);
+      assertThatThrownBy(
+              () -> {
+                while (waiting.size() < 100) {
+                  var channel = SocketChannel.open(StandardProtocolFamily.UNIX);
+                  waiting.add(channel);
+                  channel.configureBlocking(false);
+                  boolean _ = channel.connect(UnixDomainSocketAddress.of(socket));
+                }
+              })
+          .as("no room for another connection")
+          .isInstanceOf(IOException.class);
+      assertThatThrownBy(() -> open(Optional.empty()))
+          .isInstanceOf(AgentException.Configuration.class)
+          .hasMessageContaining("another program listens on " + socket);
+    } finally {
+      for (SocketChannel channel : waiting) {
+        channel.close();
+      }
+    }
+    Files.deleteIfExists(socket);
   }
 
   private static TcpListener tcp() {

@@ -2,6 +2,8 @@ package dev.zlayer.host.http;
 
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.Pauses;
+import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
@@ -17,24 +19,36 @@ final class ExpiryLoop {
   }
 
   private final AtomicReference<State> state = new AtomicReference<>(State.WATCHING);
-  private final Deadline deadline;
+  private final Optional<Duration> silence;
   private final @Nullable Thread thread;
+  private volatile Deadline deadline;
 
-  private ExpiryLoop(Deadline deadline, Runnable end) {
+  private ExpiryLoop(Deadline deadline, Optional<Duration> silence, Runnable end) {
     this.deadline = deadline;
+    this.silence = silence;
     this.thread =
-        deadline.never()
-            ? null
-            : Thread.ofVirtual().name("http-expiry").start(() -> run(deadline, end));
+        deadline.never() ? null : Thread.ofVirtual().name("http-expiry").start(() -> run(end));
   }
 
   static ExpiryLoop watch(Deadline deadline, Runnable end) {
-    return new ExpiryLoop(deadline, end);
+    return new ExpiryLoop(deadline, Optional.empty(), end);
   }
 
-  private void run(Deadline deadline, Runnable end) {
+  /** Passes when nothing was {@link #heard} for that long. */
+  static ExpiryLoop watch(Duration silence, Runnable end) {
+    return new ExpiryLoop(Deadline.after(silence), Optional.of(silence), end);
+  }
+
+  /** Something came, or was taken. */
+  void heard() {
+    silence.ifPresent(limit -> deadline = Deadline.after(limit));
+  }
+
+  private void run(Runnable end) {
     try {
-      Pauses.REAL.pause(deadline.left());
+      while (!deadline.passed()) {
+        Pauses.REAL.pause(deadline.left());
+      }
     } catch (InterruptedException _) {
       return;
     }

@@ -3,10 +3,14 @@ package dev.zlayer.host.http;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.task.Deadline;
 import java.io.ByteArrayOutputStream;
+import java.io.FilterOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -41,8 +45,16 @@ public final class HttpClient implements AutoCloseable {
 
   /** Whatever status the answer has; the caller reads or closes its body. */
   public HttpResponse send(HttpRequest request, Deadline deadline) throws InterruptedException {
-    Exchange exchange = begin(request, deadline);
-    return respond(request, exchange);
+    deadline.check(doing(request));
+    return respond(request, begin(request, end -> ExpiryLoop.watch(deadline, end)));
+  }
+
+  /**
+   * As {@link #send}, for bodies that take as long as they take: it ends when nothing was sent or
+   * came for that long.
+   */
+  public HttpResponse send(HttpRequest request, Duration silence) throws InterruptedException {
+    return respond(request, begin(request, end -> ExpiryLoop.watch(silence, end)));
   }
 
   /**
@@ -50,7 +62,9 @@ public final class HttpClient implements AutoCloseable {
    * The deadline ends with the answer.
    */
   public Upgraded upgrade(HttpRequest request, Deadline deadline) throws InterruptedException {
-    Exchange exchange = begin(request.with("Connection", "Upgrade"), deadline);
+    deadline.check(doing(request));
+    Exchange exchange =
+        begin(request.with("Connection", "Upgrade"), end -> ExpiryLoop.watch(deadline, end));
     if (exchange.head.status() != 101) {
       return new Upgraded.Refused(respond(request, exchange));
     }
@@ -74,21 +88,21 @@ public final class HttpClient implements AutoCloseable {
       HttpConnection wire, ExpiryLoop expiry, HttpHead head, boolean requestSent) {}
 
   /** Sends the request and reads the answer up to its body. */
-  private Exchange begin(HttpRequest request, Deadline deadline) throws InterruptedException {
+  private Exchange begin(HttpRequest request, Function<Runnable, ExpiryLoop> watch)
+      throws InterruptedException {
     if (Thread.interrupted()) {
       throw new InterruptedException(doing(request) + " was interrupted");
     }
-    deadline.check(doing(request));
     HttpConnection wire = null;
     ExpiryLoop expiry = null;
     try {
       HttpConnection kept = takeIdle();
       wire = kept == null ? new HttpConnection(address) : kept;
-      expiry = ExpiryLoop.watch(deadline, wire::close);
+      expiry = watch.apply(wire::close);
       if (kept == null) {
         wire.connect(address);
       }
-      boolean sent = write(request, wire);
+      boolean sent = write(request, wire, expiry);
       HttpHead head = HttpHead.read(wire.in(), limits);
       return new Exchange(wire, expiry, head, sent);
     } catch (IOException e) {
@@ -147,7 +161,8 @@ public final class HttpClient implements AutoCloseable {
    * Returns false when the server stopped listening: it may have answered before it had read
    * everything, and then its answer is what counts.
    */
-  private boolean write(HttpRequest request, HttpConnection wire) throws IOException {
+  private boolean write(HttpRequest request, HttpConnection wire, ExpiryLoop expiry)
+      throws IOException {
     byte[] head = head(request);
     switch (request.body()) {
       case HttpRequest.Body.None() -> wire.out().write(head);
@@ -159,7 +174,7 @@ public final class HttpClient implements AutoCloseable {
       }
       case HttpRequest.Body.Streamed(var writer) -> {
         wire.out().write(head);
-        var chunks = new ChunkedOutput(wire.out());
+        var chunks = new ChunkedOutput(new HeardOutput(wire.out(), expiry));
         try {
           writer.to(chunks);
           chunks.finish();
@@ -229,5 +244,21 @@ public final class HttpClient implements AutoCloseable {
 
   private String doing(HttpRequest request) {
     return request + " at " + address;
+  }
+
+  /** Whatever the peer takes is a sign of it. */
+  private static final class HeardOutput extends FilterOutputStream {
+    private final ExpiryLoop expiry;
+
+    HeardOutput(OutputStream out, ExpiryLoop expiry) {
+      super(out);
+      this.expiry = expiry;
+    }
+
+    @Override
+    public void write(byte[] bytes, int offset, int length) throws IOException {
+      out.write(bytes, offset, length);
+      expiry.heard();
+    }
   }
 }

@@ -1,6 +1,7 @@
 package dev.zlayer.host.http;
 
 import dev.zlayer.error.AgentException;
+import dev.zlayer.error.Durations;
 import java.io.IOException;
 import java.nio.channels.AsynchronousCloseException;
 import java.time.Duration;
@@ -14,7 +15,7 @@ final class HttpFailure {
     private final transient Duration limit;
 
     Expired(Duration limit) {
-      super("timed out after " + limit);
+      super("timed out after " + Durations.print(limit));
       this.limit = limit;
     }
   }

@@ -39,6 +39,7 @@ final class ResponseStream extends InputStream {
     }
     try {
       int count = body.read(bytes, offset, length);
+      expiry.heard();
       if (count < 0 || body.complete()) {
         finish();
       }

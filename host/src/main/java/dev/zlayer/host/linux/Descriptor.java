@@ -154,7 +154,7 @@ public final class Descriptor implements AutoCloseable {
   }
 
   /** 0 when the reader has to read first. */
-  private int writeSome(byte[] bytes, int offset, int length) throws IOException {
+  int writeSome(byte[] bytes, int offset, int length) throws IOException {
     try (var using = use();
         var call = Libc.call();
         var arena = Arena.ofConfined()) {

@@ -12,6 +12,7 @@ public final class PacketSocket {
   private static final int AF_UNIX = 1;
   private static final int SOCK_DGRAM = 2;
   private static final int SOCK_SEQPACKET = 5;
+  private static final int SOCK_NONBLOCK = 0x800;
   private static final int SOCK_CLOEXEC = 0x80000;
   private static final int SHUT_WR = 1;
   private static final int SHUT_RDWR = 2;
@@ -30,12 +31,15 @@ public final class PacketSocket {
 
   /**
    * One message to a socket that takes single ones, such as a service manager's; a name that begins
-   * with {@code @} is one without a file.
+   * with {@code @} is one without a file. Fails when the other end does not take it at once: it may
+   * hang.
    */
   public static void send(String name, String message) throws IOException {
-    try (var socket = connect(name, SOCK_DGRAM)) {
+    try (var socket = connect(name, SOCK_DGRAM | SOCK_NONBLOCK)) {
       byte[] bytes = message.getBytes(StandardCharsets.UTF_8);
-      socket.write(bytes, 0, bytes.length);
+      if (socket.writeSome(bytes, 0, bytes.length) < bytes.length) {
+        throw new IOException("nobody reads from " + name);
+      }
     }
   }
 

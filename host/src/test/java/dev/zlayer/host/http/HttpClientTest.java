@@ -122,6 +122,38 @@ class HttpClientTest {
     }
   }
 
+  private static void waitFor(CountDownLatch end, int millis) {
+    try {
+      boolean _ = end.await(millis, TimeUnit.MILLISECONDS);
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  @Test
+  void anAnswerThatFallsSilentEndsAndOneThatGoesOnDoesNot() throws Exception {
+    var end = new CountDownLatch(1);
+    try (var server =
+            new ScriptedServer(
+                directory,
+                peer -> {
+                  peer.head();
+                  peer.say("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n");
+                  for (int i = 0; i < 6; i++) {
+                    waitFor(end, 400);
+                    peer.say("x");
+                  }
+                  waitFor(end, 60_000);
+                });
+        var client = HttpClient.open(server.address());
+        var response = client.send(HttpRequest.get("/"), Duration.ofSeconds(2))) {
+      assertThat(response.body().readNBytes(6)).hasSize(6); // takes longer than any silence
+      assertThatThrownBy(() -> response.body().read()).hasMessageContaining("2s");
+    } finally {
+      end.countDown();
+    }
+  }
+
   @Test
   void aBodyThatCannotBeProducedIsNotAnAnswer() throws Exception {
     try (var server = ScriptedServer.saying(directory, "HTTP/1.1 200 OK\r\n\r\n");

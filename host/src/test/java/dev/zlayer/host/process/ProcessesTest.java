@@ -105,9 +105,11 @@ class ProcessesTest {
 
   @Test
   void aGrandchildThatKeepsThePipesOpenDoesNotHoldUsUp() throws Exception {
-    CommandResult result = Processes.run(shell("sleep 5 & echo done"), SOON);
+    CommandResult result = Processes.run(shell("sleep 300 & echo $!"), SOON);
 
     assertThat(result.code()).isZero();
+    ProcessHandle.of(Long.parseLong(result.stdout().strip()))
+        .ifPresent(ProcessHandle::destroyForcibly);
   }
 
   @Test

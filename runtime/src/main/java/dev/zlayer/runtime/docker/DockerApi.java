@@ -14,6 +14,9 @@ import java.time.Duration;
 
 /** Questions to the engine in JSON, and what its refusals mean. */
 final class DockerApi implements AutoCloseable {
+  /** How long an engine may say and take nothing in the middle of a transfer. */
+  static final Duration SILENCE = Duration.ofMinutes(15);
+
   private static final int MAX_ANSWER = 64 << 20;
 
   private final HttpClient client;
@@ -88,6 +91,15 @@ final class DockerApi implements AutoCloseable {
 
   Answer send(HttpRequest request, Deadline deadline) throws InterruptedException {
     return read(open(request, deadline));
+  }
+
+  Answer send(HttpRequest request, Duration silence) throws InterruptedException {
+    return read(open(request, silence));
+  }
+
+  /** For bodies of any length; an engine that hangs is given up after that much silence. */
+  HttpResponse open(HttpRequest request, Duration silence) throws InterruptedException {
+    return client.send(versioned(request), silence);
   }
 
   /** For answers that are no JSON or come bit by bit. */

@@ -5,7 +5,6 @@ import dev.zlayer.host.http.HttpRequest;
 import dev.zlayer.host.http.HttpResponse;
 import dev.zlayer.json.Json;
 import dev.zlayer.oci.ImageRef;
-import dev.zlayer.task.Deadline;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -53,7 +52,7 @@ record DockerArchives(DockerApi api) {
             request
                 .with("Content-Type", "application/x-tar")
                 .withBody(new HttpRequest.Body.Streamed(tar::transferTo)),
-            Deadline.none());
+            DockerApi.SILENCE);
     if (!response.success()) {
       throw new AgentException.InvalidSpec(doing + ": " + DockerApi.read(response).message());
     }
@@ -76,7 +75,7 @@ record DockerArchives(DockerApi api) {
         images.stream()
             .map(image -> "names=" + DockerApi.encoded(image.canonical()))
             .collect(Collectors.joining("&"));
-    HttpResponse response = api.open(HttpRequest.get("/images/get?" + names), Deadline.none());
+    HttpResponse response = api.open(HttpRequest.get("/images/get?" + names), DockerApi.SILENCE);
     if (!response.success()) {
       throw DockerApi.read(response).refusal("images " + images);
     }

@@ -7,7 +7,6 @@ import dev.zlayer.host.http.HttpRequest;
 import dev.zlayer.host.http.HttpResponse;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
-import dev.zlayer.task.Deadline;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -70,7 +69,7 @@ record DockerFiles(DockerApi api, String container) {
   }
 
   void copyOut(String path, OutputStream tar) throws InterruptedException {
-    HttpResponse response = api.open(HttpRequest.get(target(path)), Deadline.none());
+    HttpResponse response = api.open(HttpRequest.get(target(path)), DockerApi.SILENCE);
     if (!response.success()) {
       throw DockerApi.read(response).refusal("'" + path + "'");
     }
@@ -86,7 +85,7 @@ record DockerFiles(DockerApi api, String container) {
         HttpRequest.of("PUT", target(directory))
             .with("Content-Type", "application/x-tar")
             .withBody(new HttpRequest.Body.Streamed(tar::transferTo));
-    DockerApi.Answer _ = api.send(request, Deadline.none()).required("'" + directory + "'");
+    DockerApi.Answer _ = api.send(request, DockerApi.SILENCE).required("'" + directory + "'");
   }
 
   List<FileChange> changes() throws InterruptedException {

@@ -10,7 +10,6 @@ import dev.zlayer.oci.ImageRef;
 import dev.zlayer.port.PullEvent;
 import dev.zlayer.port.PullRequest;
 import dev.zlayer.port.RegistryAuth;
-import dev.zlayer.task.Deadline;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 import java.util.HashMap;
@@ -34,7 +33,7 @@ record DockerPull(DockerApi api, Consumer<PullEvent> progress) {
     if (request.auth().isPresent()) {
       post = post.with("X-Registry-Auth", auth(request.image(), request.auth().get()));
     }
-    HttpResponse response = api.open(post, Deadline.none());
+    HttpResponse response = api.open(post, DockerApi.SILENCE);
     if (!response.success()) {
       throw failure(request, DockerApi.read(response).message());
     }

@@ -6,6 +6,7 @@ import dev.zlayer.json.Json;
 import dev.zlayer.runtime.oci.config.BundleInput;
 import dev.zlayer.runtime.oci.config.DeviceNode;
 import java.io.IOException;
+import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
@@ -98,9 +99,10 @@ public final class GpuWiring {
 
   /** The directories outlive the daemon: only whoever answers at its socket is there. */
   private static void requireDaemon(Path pipes) {
-    try (SocketChannel _ =
-        SocketChannel.open(UnixDomainSocketAddress.of(pipes.resolve("control")))) {
-      // it accepts connections, which is all that is asked of it
+    try (SocketChannel channel = SocketChannel.open(StandardProtocolFamily.UNIX)) {
+      // it accepts connections, which is all that is asked of it; one that hangs is not waited for
+      channel.configureBlocking(false);
+      boolean _ = channel.connect(UnixDomainSocketAddress.of(pipes.resolve("control")));
     } catch (IOException e) {
       throw new AgentException.GpuSharingUnavailable(
           "mps",

@@ -12,14 +12,17 @@ import java.io.IOException;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 class GpuWiringTest {
@@ -128,6 +131,36 @@ class GpuWiringTest {
     assertThatThrownBy(() -> wire(1, Optional.empty(), mps, Set.of()))
         .isInstanceOf(AgentException.GpuSharingUnavailable.class)
         .hasMessageContaining("no MPS daemon answers in " + pipes);
+  }
+
+  @Test
+  @Timeout(30)
+  void anMpsDaemonThatHangsIsNotWaitedFor() throws IOException {
+    Path pipes = Files.createDirectory(directory.resolve("pipes"));
+    var mps = new Sharing.Mps(pipes, Files.createDirectory(directory.resolve("logs")));
+    var control = UnixDomainSocketAddress.of(pipes.resolve("control"));
+    var waiting = new ArrayList<SocketChannel>();
+    try (var daemon = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
+      daemon.bind(control, 1);
+      assertThatThrownBy(
+              () -> {
+                while (waiting.size() < 100) {
+                  var channel = SocketChannel.open(StandardProtocolFamily.UNIX);
+                  waiting.add(channel);
+                  channel.configureBlocking(false);
+                  boolean _ = channel.connect(control);
+                }
+              })
+          .as("no room for another connection")
+          .isInstanceOf(IOException.class);
+      assertThatThrownBy(() -> wire(1, Optional.empty(), mps, Set.of()))
+          .isInstanceOf(AgentException.GpuSharingUnavailable.class)
+          .hasMessageContaining("no MPS daemon answers in " + pipes);
+    } finally {
+      for (SocketChannel channel : waiting) {
+        channel.close();
+      }
+    }
   }
 
   @Test
