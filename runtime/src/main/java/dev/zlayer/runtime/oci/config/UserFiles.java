@@ -31,16 +31,18 @@ public record UserFiles(String passwd, String group) {
           "user '%s' is not in the image's /etc/passwd: use one that is, or a number"
               .formatted(wanted));
     }
-    long uid = bounded(account.map(Account::uid).orElseGet(() -> number(wanted)));
+    long uid = bounded("user", wanted, account.map(Account::uid).orElseGet(() -> number(wanted)));
     long gid =
-        bounded(groupText.isEmpty() ? account.map(Account::gid).orElse(0L) : groupId(groupText));
+        groupText.isEmpty()
+            ? bounded("the group of user", wanted, account.map(Account::gid).orElse(0L))
+            : groupId(groupText);
     SequencedSet<Long> extra = new LinkedHashSet<>();
     // else a program with set-group-id drops it, and with it what is denied to this group
     extra.add(gid);
     if (groupText.isEmpty()) {
       account.ifPresent(known -> extra.addAll(groupsOf(known.name())));
     }
-    extraGroups.forEach(name -> extra.add(bounded(groupId(name))));
+    extraGroups.forEach(name -> extra.add(groupId(name)));
     return new User(uid, gid, List.copyOf(extra));
   }
 
@@ -75,25 +77,22 @@ public record UserFiles(String passwd, String group) {
   private List<Long> groupsOf(String user) {
     return groups().stream()
         .filter(g -> g.members().contains(user))
-        .map(Group::gid)
-        .map(UserFiles::bounded)
+        .map(g -> bounded("group", g.name(), g.gid()))
         .toList();
   }
 
   private long groupId(String text) {
-    return groups().stream()
-        .filter(candidate -> candidate.name().equals(text))
-        .map(Group::gid)
-        .findFirst()
-        .orElseGet(
-            () -> {
-              if (!isNumber(text)) {
-                throw new AgentException.InvalidSpec(
-                    "group '%s' is not in the image's /etc/group: use one that is, or a number"
-                        .formatted(text));
-              }
-              return number(text);
-            });
+    Optional<Long> known =
+        groups().stream()
+            .filter(candidate -> candidate.name().equals(text))
+            .map(Group::gid)
+            .findFirst();
+    if (known.isEmpty() && !isNumber(text)) {
+      throw new AgentException.InvalidSpec(
+          "group '%s' is not in the image's /etc/group: use one that is, or a number"
+              .formatted(text));
+    }
+    return bounded("group", text, known.orElseGet(() -> number(text)));
   }
 
   private static boolean isNumber(String text) {
@@ -105,10 +104,11 @@ public record UserFiles(String passwd, String group) {
   }
 
   /** Only for what is used: a line about somebody else may hold any number. */
-  private static long bounded(long id) {
+  private static long bounded(String what, String name, long id) {
     if (id > MAX_ID) {
       throw new AgentException.InvalidSpec(
-          "user and group ids go up to %d, not %d".formatted(MAX_ID, id));
+          "%s '%s' has the id %d; ids go up to %d: choose another one"
+              .formatted(what, name, id, MAX_ID));
     }
     return id;
   }
