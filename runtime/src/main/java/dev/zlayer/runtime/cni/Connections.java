@@ -81,8 +81,7 @@ final class Connections {
   }
 
   /** What an earlier agent connected; what it left half made is undone. */
-  void recover(
-      Map<String, PreparedNamespace> held, Map<String, InetAddress> owners, Set<String> ids)
+  void recover(Map<String, PreparedNamespace> held, Map<String, Station> stations, Set<String> ids)
       throws InterruptedException {
     for (String container : List.copyOf(all.keySet())) {
       PreparedNamespace slot = held.get(container);
@@ -96,7 +95,8 @@ final class Connections {
           other
               .made()
               .hostLink()
-              .ifPresent(link -> other.made().ip().ifPresent(ip -> owners.put(link, ip)));
+              .ifPresent(
+                  link -> other.made().station().ifPresent(station -> stations.put(link, station)));
         } else if (here) {
           remove(container, other);
         }
@@ -145,8 +145,8 @@ final class Connections {
       Connection made = planned.with(cable.withResult(result));
       Links.routeLoopback(network.bridge());
       Links.refuseRouters(network.bridge());
-      if (made.made().hostLink().isPresent() && made.made().ip().isPresent()) {
-        rules.bind(made.made().hostLink().get(), made.made().ip().get());
+      if (made.made().hostLink().isPresent() && made.made().station().isPresent()) {
+        rules.bind(made.made().hostLink().get(), made.made().station().get());
       }
       save(container, of(container).with(made));
       steps.accept("connection made");

@@ -56,8 +56,8 @@ final class NamespacePreparer {
           "take down " + slot.id(), () -> leave(PreparedNamespaceStore.Phase.MAKING, slot));
       steps.accept("slot recorded");
       PreparedNamespace made = slot.withResult(connect(slot, network, from));
-      if (made.hostLink().isPresent() && made.ip().isPresent()) {
-        rules.bind(made.hostLink().get(), made.ip().get());
+      if (made.hostLink().isPresent() && made.station().isPresent()) {
+        rules.bind(made.hostLink().get(), made.station().get());
         steps.accept("address bound");
       }
       store.ready(made);

@@ -401,7 +401,7 @@ public final class Networks implements AutoCloseable {
   private void recover(List<PreparedNamespaceStore.Found> found)
       throws IOException, InterruptedException {
     var published = new HashMap<PortBinding, InetAddress>();
-    var owners = new HashMap<String, InetAddress>();
+    var stations = new HashMap<String, Station>();
     var known = new HashSet<String>();
     var connected = new HashSet<String>();
     for (PreparedNamespaceStore.Found one : found) {
@@ -415,7 +415,8 @@ public final class Networks implements AutoCloseable {
       if (one.phase() == PreparedNamespaceStore.Phase.HELD && Namespaces.alive(slot.netns())) {
         held.put(one.key(), slot);
         ports.adopt(one.key(), slot.ports());
-        slot.hostLink().ifPresent(link -> slot.ip().ifPresent(ip -> owners.put(link, ip)));
+        slot.hostLink()
+            .ifPresent(link -> slot.station().ifPresent(station -> stations.put(link, station)));
       } else {
         if (one.phase() != PreparedNamespaceStore.Phase.LEAVING) {
           store.leave(one.phase(), one.key(), slot);
@@ -423,11 +424,11 @@ public final class Networks implements AutoCloseable {
         releases.add(slot);
       }
     }
-    connections.recover(held, owners, connected);
+    connections.recover(held, stations, connected);
     for (String container : List.copyOf(held.keySet())) {
       PreparedNamespace slot = members.namespace(container);
       if (slot.network().isPresent() && !connections.of(container).usual()) {
-        slot.hostLink().ifPresent(owners::remove);
+        slot.hostLink().ifPresent(stations::remove);
         members.leaveUsual(container, slot); // an earlier agent was in the middle of it
       }
       members
@@ -435,7 +436,7 @@ public final class Networks implements AutoCloseable {
           .ifPresent(
               ip -> members.namespace(container).ports().forEach(port -> published.put(port, ip)));
     }
-    rules.replace(networks.all(), published, owners);
+    rules.replace(networks.all(), published, stations);
     firewall.admit();
     for (Addresses.Given stray : addresses.strays(connected)) {
       addresses.release(stray);

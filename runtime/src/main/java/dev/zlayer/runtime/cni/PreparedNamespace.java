@@ -95,6 +95,13 @@ record PreparedNamespace(
         .findFirst();
   }
 
+  /** What the interface inside may send as; empty when the plugins did not say it all. */
+  Optional<Station> station() {
+    return mac()
+        .filter(mac -> mac.matches(Station.MAC))
+        .flatMap(mac -> ip().map(ip -> new Station(ip, mac)));
+  }
+
   Json json() {
     return FORMAT
         .begin()

@@ -26,7 +26,7 @@ import java.util.stream.Collectors;
 /**
  * The nftables table of this agent: masquerading, published ports and the wall between networks.
  * From outside, only what was published reaches a container; a route to its address is not enough.
- * On a bridge, a container has its own address and no other one of the network.
+ * On a bridge, a container has its own addresses and no other ones.
  *
  * <p>It knows all that should be in the table. A change is one small transaction; when the kernel
  * refuses it, for instance because somebody flushed the rule set, the whole table is written anew
@@ -39,8 +39,8 @@ final class Rules {
   private final KeyedLock<String> lock = new KeyedLock<>();
   private List<NamedNetwork> networks = List.of();
   private Map<PortBinding, InetAddress> published = Map.of();
-  private final Map<String, InetAddress> owners = new HashMap<>();
-  private final Map<String, InetAddress> released = new HashMap<>();
+  private final Map<String, Station> stations = new HashMap<>();
+  private final Map<String, Station> released = new HashMap<>();
   private volatile Optional<String> unguarded = Optional.empty();
 
   Rules(NetworkConfig config) {
@@ -52,17 +52,16 @@ final class Rules {
   /**
    * Writes the whole table for these networks and ports, whatever was in it.
    *
-   * @param addresses of the containers there are, by the ports of bridges that they are connected
-   *     to
+   * @param connected the containers there are, by the ports of bridges that they are connected to
    */
   void replace(
       List<NamedNetwork> networks,
       Map<PortBinding, InetAddress> ports,
-      Map<String, InetAddress> addresses)
+      Map<String, Station> connected)
       throws InterruptedException {
     try (var _ = lock.lock(table)) {
-      owners.clear();
-      owners.putAll(addresses);
+      stations.clear();
+      stations.putAll(connected);
       rewrite(networks, ports);
       this.networks = List.copyOf(networks);
       this.published = Map.copyOf(ports);
@@ -115,12 +114,13 @@ final class Rules {
     ConntrackFlush.servers(Set.copyOf(removed.values()));
   }
 
-  /** From now on whoever is connected to this port of a bridge has this address alone. */
-  void bind(String port, InetAddress address) throws InterruptedException {
+  /** From now on whoever is connected to this port of a bridge has these addresses alone. */
+  void bind(String port, Station station) throws InterruptedException {
     try (var _ = lock.lock(table)) {
-      owners.put(port, address);
+      stations.put(port, station);
       if (unguarded.isEmpty()
-          && !run(owners("delete", released) + owners("add", Map.of(port, address))).success()) {
+          && !run(stations("delete", released) + stations("add", Map.of(port, station)))
+              .success()) {
         guard(networks);
       }
       released.clear();
@@ -130,20 +130,29 @@ final class Rules {
   /** The port does not exist any more; its entries are deleted with the next change. */
   void unbind(String port) throws InterruptedException {
     try (var _ = lock.lock(table)) {
-      InetAddress address = owners.remove(port);
-      if (address != null) {
-        released.put(port, address);
+      Station station = stations.remove(port);
+      if (station != null) {
+        released.put(port, station);
       }
     }
   }
 
-  private String owners(String verb, Map<String, InetAddress> changed) {
+  private String stations(String verb, Map<String, Station> changed) {
     var lines = new StringBuilder();
     changed.forEach(
-        (port, address) ->
-            lines.append(
-                "%1$s element bridge %2$s ports { %3$s }\n%1$s element bridge %2$s owners { %3$s . %4$s }\n"
-                    .formatted(verb, table, quoted(port), address.getHostAddress())));
+        (port, station) -> {
+          String name = quoted(port);
+          Map.of(
+                  "ports", name,
+                  "macs", name + " . " + station.mac(),
+                  "owners", name + " . " + station.address().getHostAddress(),
+                  "locals", name + " . " + station.linkLocal().getHostAddress(),
+                  "targets", name + " . 0x" + station.linkLocalDigits())
+              .forEach(
+                  (set, element) ->
+                      lines.append(
+                          "%s element bridge %s %s { %s }\n".formatted(verb, table, set, element)));
+        });
     return lines.toString();
   }
 
@@ -168,7 +177,7 @@ final class Rules {
   }
 
   private void guard(List<NamedNetwork> networks) throws InterruptedException {
-    CommandResult guarded = run(bridges(networks) + owners("add", owners));
+    CommandResult guarded = run(bridges(networks) + stations("add", stations));
     released.clear();
     unguarded = guarded.success() ? Optional.empty() : Optional.of(firstLine(guarded));
   }
@@ -180,7 +189,9 @@ final class Rules {
 
   /**
    * Nobody on a bridge may say that the address of this host or of another container were its own,
-   * by ARP or by what it sends, or be a router of the others.
+   * by ARP, neighbour discovery or by what it sends, or be a router of the others. Nor may it use
+   * another's MAC address, which would draw the other's frames to its port. Frames of other kinds
+   * are dropped: a tag for VLAN 0 would hide what is in them from these rules and from nobody else.
    */
   private String bridges(List<NamedNetwork> networks) {
     return """
@@ -190,14 +201,22 @@ final class Rules {
       set gateways { type ipv4_addr; %2$s }
       set subnets { type ipv4_addr; flags interval; %3$s }
       set ports { type ifname; }
+      set macs { type ifname . ether_addr; }
       set owners { type ifname . ipv4_addr; }
+      set locals { type ifname . ipv6_addr; }
+      set targets { typeof iifname . @th,64,128; }
       chain ports {
         type filter hook prerouting priority -300; policy accept;
         arp saddr ip @gateways drop
         iifname != @ports accept
+        ether type != { arp, ip, ip6 } drop
+        iifname . ether saddr != @macs drop
         arp saddr ip @subnets iifname . arp saddr ip != @owners drop
         ip saddr @subnets iifname . ip saddr != @owners drop
+        ip6 saddr != :: iifname . ip6 saddr != @locals drop
         icmpv6 type { nd-router-advert, nd-redirect } drop
+        icmpv6 type nd-neighbor-advert iifname . @th,64,128 != @targets drop
+        ip6 saddr :: icmpv6 type nd-neighbor-solicit iifname . @th,64,128 != @targets drop
       }
     }
     """

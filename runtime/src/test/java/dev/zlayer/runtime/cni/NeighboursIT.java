@@ -15,13 +15,14 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Containers on one bridge, one of which sends forged frames. */
-@Requires({Fact.ROOT, Fact.GCC})
+@Requires({Fact.ROOT, Fact.GCC, Fact.BUSYBOX})
 class NeighboursIT {
   private static final Duration LIMIT = Duration.ofSeconds(30);
 
@@ -59,28 +60,44 @@ class NeighboursIT {
     Attachment witness = networks.attach("witness", NetworkSpec.DEFAULT);
     String own = text(evil.ip().orElseThrow());
     String taken = text(victim.ip().orElseThrow());
+    String taken6 = linkLocal(victim);
 
-    assertThat(seen(evil, taken, witness)).containsExactly("arp " + own);
-    assertThat(seen(evil, text(witness.gateway().orElseThrow()), witness))
+    assertThat(seen(evil, taken, taken6, witness)).containsExactly("arp " + own);
+    assertThat(seen(evil, text(witness.gateway().orElseThrow()), taken6, witness))
         .containsExactly("arp " + own);
+    assertThat(reaches(witness, victim)).as("neighbours find each other by IPv6").isTrue();
 
     networks.close();
     networks = Networks.open(config);
-    assertThat(seen(evil, taken, witness))
+    assertThat(seen(evil, taken, taken6, witness))
         .as("after a restart of the agent")
         .containsExactly("arp " + own);
 
     Processes.check(
         Command.of("nft", "delete", "table", "bridge", config.prefix()), Deadline.after(LIMIT));
-    assertThat(seen(evil, taken, witness))
+    String own6 = linkLocal(evil);
+    assertThat(seen(evil, taken, taken6, witness))
         .as("the attack works without the filter")
-        .containsExactly("arp " + taken, "ip " + taken, "icmp6 134", "icmp6 137", "arp " + own);
+        .containsExactly(
+            "arp " + taken,
+            "ip " + taken,
+            "icmp6 134",
+            "icmp6 137",
+            "icmp6 136 " + own6,
+            "icmp6 136 " + taken6,
+            "icmp6 135 ::",
+            "arp " + taken,
+            "icmp6 136 " + own6,
+            "mac",
+            "arp " + own);
 
     Attachment late = networks.attach("late", NetworkSpec.DEFAULT);
-    assertThat(seen(evil, taken, witness))
+    assertThat(seen(evil, taken, taken6, witness))
         .as("the filter is restored for all with the next container")
         .containsExactly("arp " + own);
-    assertThat(seen(late, taken, witness)).containsExactly("arp " + text(late.ip().orElseThrow()));
+    assertThat(seen(late, taken, taken6, witness))
+        .containsExactly("arp " + text(late.ip().orElseThrow()));
+    assertThat(reaches(late, victim)).isTrue();
   }
 
   /** The address goes to another port: what the port that had it may send is forgotten. */
@@ -92,7 +109,8 @@ class NeighboursIT {
     networks.settle(Deadline.after(LIMIT));
     Attachment second = networks.attach("second", NetworkSpec.DEFAULT);
     String own = text(second.ip().orElseThrow());
-    assertThat(seen(second, text(first.ip().orElseThrow()), witness)).containsExactly("arp " + own);
+    assertThat(seen(second, text(first.ip().orElseThrow()), linkLocal(witness), witness))
+        .containsExactly("arp " + own);
     String pairs =
         Processes.check(
                 Command.of("nft", "list", "set", "bridge", config.prefix(), "owners"),
@@ -111,13 +129,10 @@ class NeighboursIT {
     }
   }
 
-  /** What the witness sees when the other one forges that address and then uses its own. */
-  private List<String> seen(Attachment from, String forged, Attachment witness) throws Exception {
+  /** What the witness sees when the other one forges these addresses and then uses its own. */
+  private List<String> seen(Attachment from, String forged, String forged6, Attachment witness)
+      throws Exception {
     String own = text(from.ip().orElseThrow());
-    String sender =
-        Inside.run(from, "ip", "-o", "link", "show", "eth0")
-            .stdout()
-            .replaceAll("(?s).*link/ether (\\S+) .*", "$1");
     Process listener =
         Processes.start(
             Command.of(
@@ -127,10 +142,21 @@ class NeighboursIT {
                 "listen",
                 "eth0",
                 own,
-                sender));
+                mac(from),
+                forged6));
     try (var lines = listener.inputReader()) {
       assertThat(lines.readLine()).isEqualTo("ready");
-      assertThat(Inside.run(from, program.toString(), "forge", "eth0", forged, own).success())
+      assertThat(
+              Inside.run(
+                      from,
+                      program.toString(),
+                      "forge",
+                      "eth0",
+                      forged,
+                      own,
+                      forged6,
+                      linkLocal(from))
+                  .success())
           .isTrue();
       assertThat(listener.waitFor(LIMIT.toSeconds(), TimeUnit.SECONDS)).isTrue();
       assertThat(listener.exitValue()).as("the last frame arrived").isZero();
@@ -138,6 +164,30 @@ class NeighboursIT {
     } finally {
       listener.destroyForcibly();
     }
+  }
+
+  private static String mac(Attachment of) throws Exception {
+    return Inside.run(of, "ip", "-o", "link", "show", "eth0")
+        .stdout()
+        .replaceAll("(?s).*link/ether (\\S+) .*", "$1");
+  }
+
+  /** As the kernel has it, once it is settled. */
+  private static String linkLocal(Attachment of) {
+    return Awaitility.await()
+        .atMost(LIMIT)
+        .until(
+            () ->
+                Inside.run(of, "ip", "-6", "-o", "address", "show", "dev", "eth0", "-tentative")
+                    .stdout()
+                    .replaceAll("(?s).* inet6 (fe80:\\S+)/64 .*", "$1")
+                    .strip(),
+            text -> text.startsWith("fe80:"));
+  }
+
+  private static boolean reaches(Attachment from, Attachment to) throws Exception {
+    return Inside.run(from, "busybox", "ping6", "-c", "1", "-W", "5", "-I", "eth0", linkLocal(to))
+        .success();
   }
 
   private static String text(InetAddress address) {
