@@ -14,9 +14,11 @@ import java.util.Set;
 
 /**
  * Adds up the files below a directory until time runs out; a file with several names counts once.
- * Owned by one thread.
+ * What is too much to be remembered makes the sum incomplete. Owned by one thread.
  */
 final class DiskUsage implements TreeWalk.Visitor {
+  private static final int MAX_LINKED = 100_000;
+
   private record Inode(long device, long number) {}
 
   private final Deadline deadline;
@@ -49,14 +51,25 @@ final class DiskUsage implements TreeWalk.Visitor {
   @Override
   public void entry(OpenDirectory parent, TreeWalk.Place at) {
     FileStat stat = at.stat();
-    if (inTime() && (stat.links() <= 1 || linked.add(new Inode(stat.device(), stat.inode())))) {
+    if (inTime() && (stat.links() <= 1 || first(stat))) {
       bytes += stat.size();
       files++;
     }
   }
 
+  /** Containers make as many as they like: those that are not remembered are not counted. */
+  private boolean first(FileStat stat) {
+    var inode = new Inode(stat.device(), stat.inode());
+    if (linked.size() < MAX_LINKED) {
+      return linked.add(inode);
+    }
+    complete &= linked.contains(inode);
+    return false;
+  }
+
   @Override
   public boolean enter(OpenDirectory directory, TreeWalk.Place at) {
+    complete &= at.depth() < TreeWalk.MAX_DEPTH;
     return inTime();
   }
 

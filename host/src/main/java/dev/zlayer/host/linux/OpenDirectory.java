@@ -43,6 +43,8 @@ public final class OpenDirectory {
           0xcafe4a11L);
 
   static final int STATX_BASIC_STATS = 0x7ff;
+  private static final byte KIND_UNKNOWN = 0;
+  private static final byte KIND_DIRECTORY = 4;
 
   private final KernelCalls kernel;
   private final int descriptor;
@@ -204,18 +206,67 @@ public final class OpenDirectory {
 
   /** Visits the names in this directory, not {@code .} and {@code ..}, in the kernel's order. */
   public void visit(Visitor visitor) throws IOException, InterruptedException {
+    read(
+        0,
+        listed -> {
+          visitor.visit(listed.name());
+          return true;
+        });
+  }
+
+  /** A name in a directory, and where to continue reading for it and whatever follows it. */
+  record Listed(String name, boolean maybeDirectory, long place) {}
+
+  /** Something done with each name; false ends the reading. */
+  @FunctionalInterface
+  interface Reader {
+    boolean read(Listed name) throws IOException, InterruptedException;
+  }
+
+  /**
+   * Reads the names from a place on, 0 for the first. When entries come and go meanwhile, others
+   * may be read twice or not at all, as file systems see fit.
+   */
+  void read(long from, Reader reader) throws IOException, InterruptedException {
     int listed = open(SELF, Syscall.O_DIRECTORY, 0, "list");
     try {
-      for (List<String> names = batch(kernel, listed);
-          !names.isEmpty();
-          names = batch(kernel, listed)) {
-        for (String name : names) {
-          visitor.visit(name);
+      check(kernel.call(Syscall.LSEEK, listed, from, 0, 0), "list", SELF);
+      long place = from;
+      while (true) {
+        MemorySegment buffer = kernel.listing();
+        long length =
+            kernel.call(Syscall.GETDENTS64, listed, buffer.address(), KernelCalls.LISTING_BYTES, 0);
+        check(length, "list", SELF);
+        if (length == 0) {
+          return;
+        }
+        List<Listed> batch = new ArrayList<>();
+        place = parse(buffer, length, place, batch);
+        for (Listed name : batch) {
+          if (!reader.read(name)) {
+            return;
+          }
         }
       }
     } finally {
       kernel.closeDescriptor(listed);
     }
+  }
+
+  /** Returns the place after the last of them. */
+  private static long parse(MemorySegment buffer, long length, long from, List<Listed> names) {
+    long place = from;
+    for (long at = 0; at < length; ) {
+      int size = buffer.get(ValueLayout.JAVA_SHORT_UNALIGNED, at + 16) & 0xFFFF;
+      byte kind = buffer.get(ValueLayout.JAVA_BYTE, at + 18);
+      String name = buffer.getString(at + 19, StandardCharsets.ISO_8859_1);
+      if (!name.equals(".") && !name.equals("..")) {
+        names.add(new Listed(name, kind == KIND_DIRECTORY || kind == KIND_UNKNOWN, place));
+      }
+      place = buffer.get(ValueLayout.JAVA_LONG_UNALIGNED, at + 8);
+      at += size;
+    }
+    return place;
   }
 
   /**
@@ -256,24 +307,12 @@ public final class OpenDirectory {
       if (length == 0) {
         return List.of();
       }
-      List<String> names = parse(buffer, length);
+      List<Listed> names = new ArrayList<>();
+      parse(buffer, length, 0, names);
       if (!names.isEmpty()) {
-        return names;
+        return names.stream().map(Listed::name).toList();
       }
     }
-  }
-
-  private static List<String> parse(MemorySegment buffer, long length) {
-    List<String> names = new ArrayList<>();
-    for (long at = 0; at < length; ) {
-      int size = buffer.get(ValueLayout.JAVA_SHORT_UNALIGNED, at + 16) & 0xFFFF;
-      String name = buffer.getString(at + 19, StandardCharsets.ISO_8859_1);
-      if (!name.equals(".") && !name.equals("..")) {
-        names.add(name);
-      }
-      at += size;
-    }
-    return names;
   }
 
   private int open(String name, int flags, int permissions, String doing) throws ErrnoException {

@@ -1,6 +1,7 @@
 package dev.zlayer.runtime.observe;
 
 import dev.zlayer.container.IdRange;
+import dev.zlayer.error.AgentException;
 import dev.zlayer.host.linux.ErrnoException;
 import dev.zlayer.host.linux.FileKind;
 import dev.zlayer.host.linux.FileStat;
@@ -30,6 +31,13 @@ final class TreeArchive {
   /** More parts between holes than any honest file has; what follows is copied with its holes. */
   private static final int MAX_PARTS = 100_000;
 
+  /**
+   * What may be remembered of files with several names, each as long as it is and a little more.
+   */
+  private static final long MAX_LINK_BYTES = 32L << 20;
+
+  private static final int LINK_OVERHEAD = 128;
+
   private static final String WHITEOUT = ".wh.";
   private static final String OPAQUE = ".wh..wh..opq";
 
@@ -48,6 +56,7 @@ final class TreeArchive {
   /** The first name of every inode with several. */
   private final Map<Inode, String> links = new HashMap<>();
 
+  private long linkBytes;
   private final byte[] buffer = new byte[BUFFER];
 
   /** With owners as they are on the host, or, with {@code ids}, as the container calls them. */
@@ -144,9 +153,8 @@ final class TreeArchive {
       throws IOException, InterruptedException {
     try (OpenFile file = parent.openFile(name)) {
       FileStat stat = file.stat();
-      var inode = new Inode(stat.device(), stat.inode());
-      String first = stat.links() > 1 ? links.putIfAbsent(inode, as) : null;
-      if (first != null) {
+      String first = stat.links() > 1 ? first(stat, as) : as;
+      if (!first.equals(as)) {
         tar.begin(member(TarKind.HARD_LINK, stat, as, first, Map.of()));
         return;
       }
@@ -159,6 +167,22 @@ final class TreeArchive {
         content(file, part.offset(), part.offset() + part.length());
       }
     }
+  }
+
+  /** The name under which a file with several is in the archive; containers make any number. */
+  private String first(FileStat stat, String as) {
+    var inode = new Inode(stat.device(), stat.inode());
+    String known = links.putIfAbsent(inode, as);
+    if (known != null) {
+      return known;
+    }
+    linkBytes += as.length() + LINK_OVERHEAD;
+    if (linkBytes > MAX_LINK_BYTES) {
+      throw new AgentException.Unsupported(
+          "files: %d and more with several names (hard links) are too many for one archive; copy fewer at once"
+              .formatted(links.size()));
+    }
+    return as;
   }
 
   /** As much as the header says, whatever the file does meanwhile. */
