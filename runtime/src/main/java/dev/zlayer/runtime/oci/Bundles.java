@@ -34,7 +34,7 @@ import java.util.Optional;
 
 /** Writes what the OCI runtime reads: config.json and the files shown under /etc. */
 final class Bundles {
-  private static final int USER_FILE_LIMIT = 16 << 20;
+  private static final int USER_FILE_LIMIT = 4 << 20;
   private final OciContext context;
 
   Bundles(OciContext context) {

@@ -17,6 +17,7 @@ import dev.zlayer.port.Container;
 import dev.zlayer.testkit.image.ImageMaker;
 import dev.zlayer.testkit.image.TarEntry;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
@@ -175,6 +176,12 @@ class HostileRootIT extends OnStage {
             false);
     assertThatThrownBy(() -> fixture.run(spec(image, "true")))
         .hasMessageContaining("/etc/passwd in the image is not a regular file");
+    byte[] much = "x".repeat(5 << 20).getBytes(StandardCharsets.UTF_8);
+    ImageRef large =
+        image(List.of(TarEntry.directory("etc"), TarEntry.file("etc/group", much)), false);
+    assertThatThrownBy(() -> fixture.run(spec(large, "true")))
+        .hasMessageContaining("/etc/group")
+        .hasMessageContaining("over 4194304 bytes");
   }
 
   private ContainerSpec withMounts(ImageRef image) throws IOException {
