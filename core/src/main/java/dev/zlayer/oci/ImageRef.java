@@ -17,6 +17,10 @@ public record ImageRef(String host, String path, Optional<String> tag, Optional<
 
   private static final String DEFAULT_NAMESPACE = "library/";
   private static final int MAX_NAME = 255;
+
+  /** A name with a tag and a digest. */
+  private static final int MAX_TEXT = 640;
+
   private static final String ALNUM = "[a-z0-9]+";
   private static final String COMPONENT = ALNUM + "(?:(?:\\.|_|__|-+)" + ALNUM + ")*";
   private static final Pattern PATH = Pattern.compile(COMPONENT + "(?:/" + COMPONENT + ")*");
@@ -26,9 +30,9 @@ public record ImageRef(String host, String path, Optional<String> tag, Optional<
   private static final Pattern TAG = Pattern.compile("[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}");
 
   public ImageRef {
+    requireShort(host.length() + 1 + path.length(), path, MAX_NAME); // before what recurses over it
     require(HOST.matcher(host).matches(), host, "the registry host is malformed");
     require(PATH.matcher(path).matches(), path, hintForPath(path));
-    require(host.length() + 1 + path.length() <= MAX_NAME, path, "the name is over 255 characters");
     tag.ifPresent(t -> require(TAG.matcher(t).matches(), t, "the tag is malformed"));
     require(tag.isPresent() || digest.isPresent(), path, "a reference needs a tag or a digest");
   }
@@ -37,6 +41,7 @@ public record ImageRef(String host, String path, Optional<String> tag, Optional<
    * Parses what a person typed; throws {@link AgentException.InvalidSpec} that says what is off.
    */
   public static ImageRef parse(String text) {
+    requireShort(text.length(), text, MAX_TEXT);
     require(!text.isBlank(), text, "it is empty");
     require(text.equals(text.strip()), text, "remove the white space around it");
     String rest = text;
@@ -128,6 +133,13 @@ public record ImageRef(String host, String path, Optional<String> tag, Optional<
     return path.equals(path.toLowerCase(java.util.Locale.ROOT))
         ? "write [host[:port]/]name[:tag][@sha256:...]"
         : "image names are lower case";
+  }
+
+  private static void requireShort(int length, String text, int max) {
+    require(
+        length <= max,
+        text.length() > MAX_NAME ? text.substring(0, 40) + "..." : text,
+        "the name is over %d characters".formatted(MAX_NAME));
   }
 
   private static void require(boolean right, String text, String hint) {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.zlayer.error.AgentException;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -81,6 +82,14 @@ class ImageRefTest {
   void saysWhatIsWrong() {
     assertThatThrownBy(() -> ImageRef.parse("MyApp")).hasMessageContaining("lower case");
     assertThatThrownBy(() -> ImageRef.parse("a".repeat(300))).hasMessageContaining("255");
+    for (String part : List.of("-a", "/a", ".a", "__a")) {
+      assertThatThrownBy(() -> ImageRef.parse("a" + part.repeat(200_000)))
+          .as("deeper than any stack")
+          .isInstanceOf(AgentException.InvalidSpec.class)
+          .hasMessageContaining("255")
+          .message()
+          .hasSizeLessThan(200);
+    }
     assertThatThrownBy(() -> ImageRef.parse("a:" + "t".repeat(129))).hasMessageContaining("tag");
   }
 

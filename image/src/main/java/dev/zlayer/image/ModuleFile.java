@@ -65,18 +65,21 @@ record ModuleFile(DiskContentStore content) {
       throw new InvalidImageException(
           found.isEmpty()
               ? "there is no .wasm file in it"
-              : "it has several modules and its entrypoint names none of " + found.keySet());
+              : "it has %d modules and its entrypoint names none of them".formatted(found.size()));
     }
     return found.values().iterator().next();
   }
 
   private static void collect(TarReader tar, Map<String, byte[]> found)
       throws IOException, InterruptedException {
-    long total = found.values().stream().mapToLong(bytes -> bytes.length).sum();
+    long total =
+        found.entrySet().stream()
+            .mapToLong(module -> module.getKey().length() + module.getValue().length)
+            .sum();
     for (var member = tar.next(); member.isPresent(); member = tar.next()) {
       TarMember file = member.get();
       if (file.kind() == TarKind.FILE && file.name().endsWith(".wasm")) {
-        total += file.size();
+        total += file.size() + file.name().length();
         if (total > LIMIT) {
           throw new InvalidImageException("its modules are over %d bytes".formatted(LIMIT));
         }
@@ -89,7 +92,12 @@ record ModuleFile(DiskContentStore content) {
     }
   }
 
+  /** Names have up to a mebibyte: no expression that recurses over them. */
   private static String name(String path) {
-    return path.replaceFirst("^(\\./|/)+", "");
+    int at = 0;
+    while (path.startsWith("/", at) || path.startsWith("./", at)) {
+      at += path.charAt(at) == '/' ? 1 : 2;
+    }
+    return path.substring(at);
   }
 }

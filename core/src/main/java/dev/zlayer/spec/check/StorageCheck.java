@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /** Mounts of one service: where they appear, and sizes that are not zero. */
 final class StorageCheck {
@@ -58,6 +59,9 @@ final class StorageCheck {
 
   /** Without doubled and trailing slashes. */
   private static String normal(String target) {
-    return target.replaceAll("/(\\./|/)*", "/").replaceAll("/\\.?$", "");
+    return Arrays.stream(target.split("/", -1))
+        .filter(part -> !part.isEmpty() && !part.equals("."))
+        .map(part -> "/" + part)
+        .collect(Collectors.joining());
   }
 }

@@ -171,7 +171,8 @@ public final class Interpolation {
       }
       int equals = line.indexOf('=');
       if (equals < 0) {
-        Optional.ofNullable(here.get(line)).ifPresent(value -> found.put(raw.strip(), value));
+        String name = line;
+        Optional.ofNullable(here.get(name)).ifPresent(value -> found.put(name, value));
       } else if (equals > 0) {
         found.put(line.substring(0, equals).strip(), unquoted(line.substring(equals + 1).strip()));
       }

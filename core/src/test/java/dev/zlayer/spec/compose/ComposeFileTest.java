@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class ComposeFileTest {
-  private static final String WEB_ENV = "# a\nA=1\nexport B='two words'\nTAG\n";
+  private static final String WEB_ENV = "# a\nA=1\nexport B='two words'\nexport TAG\n";
 
   private static ComposeFile.Converted convert(String text, Set<String> profiles) {
     return ComposeFile.convert(
@@ -173,7 +173,7 @@ class ComposeFileTest {
                 stop_grace_period: 1m30s
                 labels: [a=b]
                 env_file: web.env
-                environment: {A: '2', TAG: , LITERAL: '$$S:not-a-secret', YES: 'TRUE'}
+                environment: {A: '2', LITERAL: '$$S:not-a-secret', YES: 'TRUE'}
                 logging: {driver: local, options: {max-size: 10m}}
                 """))
         .contains("replicas: 3", "cpu: 0.5", "memory: 1536Mi", "pids_limit: 50")

@@ -167,6 +167,27 @@ class HostileFilesTest {
   }
 
   @Test
+  void pathsLongerThanTheStackAreAnswered() {
+    for (String part : List.of("/", "/.", "/a")) {
+      String target = part.repeat(150_000);
+      String text =
+          """
+          version: v1
+          deployment: shop
+          services:
+            web:
+              image: web
+              storage: [{type: tmpfs, target: "%1$s"}, {type: tmpfs, target: "%1$s/x"}]
+          """
+              .formatted(target);
+      assertThat(
+              assertTimeout(
+                  QUICK, () -> SpecReader.read("f", text.getBytes(StandardCharsets.UTF_8))))
+          .isNotNull();
+    }
+  }
+
+  @Test
   void everyBytePrefixOfAnExampleIsAnswered() {
     byte[] content = SpecFiles.bytes(SpecFiles.EXAMPLES.resolve("shop.zlayer.yml"));
     for (int length = 0; length < content.length; length += 29) {

@@ -24,7 +24,7 @@ public record ConfigChange(String instruction, String value) {
 
   /** {@code NAME=value}, with quotes around values that have spaces, or {@code NAME value}. */
   private static final Pattern PAIR =
-      Pattern.compile("([^\\s=\"]+)=(\"(?:[^\"\\\\]|\\\\.)*\"|\\S*)");
+      Pattern.compile("([^\\s=\"]+)=(\"(?:[^\"\\\\]|\\\\.)*+\"|\\S*)");
 
   private static final Pattern PORT = Pattern.compile("([0-9]{1,5})(/(tcp|udp|sctp))?");
 

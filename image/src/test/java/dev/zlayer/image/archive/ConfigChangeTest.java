@@ -39,6 +39,17 @@ class ConfigChangeTest {
   }
 
   @Test
+  void valuesLongerThanTheStackAreRead() {
+    String text = "a\\\"b ".repeat(100_000);
+    assertThat(ConfigChange.parse("ENV A=\"" + text + "\" B=2").apply(Map.of()).get("Env"))
+        .isNotNull()
+        .satisfies(
+            env -> assertThat(env.strings()).containsExactly("A=" + text.replace("\\", ""), "B=2"));
+    assertThatThrownBy(() -> ConfigChange.parse("ENV A=\"" + text))
+        .isInstanceOf(AgentException.InvalidSpec.class);
+  }
+
+  @Test
   void theRestIsSet() {
     assertThat(applied("{}", "EXPOSE 80 53/udp", "VOLUME /data"))
         .isEqualTo("{\"ExposedPorts\":{\"80/tcp\":{},\"53/udp\":{}},\"Volumes\":{\"/data\":{}}}");

@@ -1,5 +1,6 @@
 package dev.zlayer.runtime.wsl;
 
+import dev.zlayer.image.layer.LayerLimits;
 import dev.zlayer.tar.TarException;
 import dev.zlayer.tar.TarKind;
 import dev.zlayer.tar.TarMember;
@@ -27,12 +28,24 @@ final class OverlayTar {
   private static final byte[] YES = "y".getBytes(StandardCharsets.US_ASCII);
   private static final TarMember.TarTime EPOCH = new TarMember.TarTime(0, 0);
   private static final byte[] ZEROS = new byte[64 << 10];
+  private static final LayerLimits LIMITS = LayerLimits.DEFAULT;
+
+  /** Holes that are written out; a layer can claim any number of bytes of them. */
+  private static final long MAX_ZEROS = 4L << 30;
+
+  /** What the names of a layer may take in memory, each as long as it is and a little more. */
+  private static final long MAX_NAMES = 64L << 20;
+
+  private static final int NAME_OVERHEAD = 128;
 
   private final TarReader from;
   private final TarWriter to;
   private final Map<String, TarMember> directories = new HashMap<>();
   private final Set<String> others = new HashSet<>();
   private final Set<String> hidden = new HashSet<>();
+  private long names;
+  private long bytes;
+  private long zeros;
 
   private OverlayTar(InputStream layer, OutputStream archive) {
     this.from = new TarReader(layer);
@@ -47,6 +60,7 @@ final class OverlayTar {
   private void run() throws IOException, InterruptedException {
     for (var member = from.next(); member.isPresent(); member = from.next()) {
       String path = path(member.get().name());
+      take(path, member.get());
       int slash = path.lastIndexOf('/');
       String parent = path.substring(0, Math.max(0, slash));
       String name = path.substring(slash + 1);
@@ -59,6 +73,17 @@ final class OverlayTar {
       }
     }
     to.finish();
+  }
+
+  private void take(String path, TarMember member) throws TarException {
+    names += path.length() + NAME_OVERHEAD;
+    bytes += member.size();
+    if (names > MAX_NAMES) {
+      throw new TarException(path, "the names of the layer are too many to be held");
+    }
+    if (bytes > LIMITS.bytes() || bytes < 0) {
+      throw new TarException(path, "the layer has more than %d bytes".formatted(LIMITS.bytes()));
+    }
   }
 
   /** What this layer has at the same place stays; whiteouts are about the layers below. */
@@ -114,6 +139,10 @@ final class OverlayTar {
   }
 
   private void zeros(long count) throws IOException {
+    zeros += count;
+    if (zeros > MAX_ZEROS) {
+      throw new IOException("the holes of the layer have more than %d bytes".formatted(MAX_ZEROS));
+    }
     for (long left = count; left > 0; left -= ZEROS.length) {
       to.content(ZEROS, 0, (int) Math.min(ZEROS.length, left));
     }
@@ -121,6 +150,9 @@ final class OverlayTar {
 
   /** Below the root whatever it says, and never out of it. */
   private static String path(String name) throws TarException {
+    if (name.length() > LIMITS.pathBytes()) {
+      throw new TarException(name.substring(0, 100), "the name is too long");
+    }
     var path = new StringBuilder();
     for (String part : name.split("/", -1)) {
       if (part.equals("..")) {
@@ -138,13 +170,12 @@ final class OverlayTar {
     return new TarMember(kind, name, "", permissions, 0, 0, 0, EPOCH, EPOCH, 0, 0, attributes);
   }
 
-  private static TarMember renamed(TarMember member, String name, Map<String, byte[]> attributes) {
+  private static TarMember renamed(TarMember member, String name, Map<String, byte[]> attributes)
+      throws TarException {
     return new TarMember(
         member.kind(),
         name,
-        member.kind() == TarKind.HARD_LINK
-            ? member.linkName().replaceFirst("^(\\./|/)+", "")
-            : member.linkName(),
+        member.kind() == TarKind.HARD_LINK ? path(member.linkName()) : member.linkName(),
         member.permissions(),
         member.user(),
         member.group(),

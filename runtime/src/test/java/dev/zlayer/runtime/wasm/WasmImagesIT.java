@@ -21,6 +21,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.time.Instant;
+import java.util.ArrayList;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -62,6 +63,36 @@ class WasmImagesIT {
       }
       assertThat(fixture.store.check().findings()).isEmpty();
       assertThat(fixture.dirs.layers()).as("nothing is unpacked").isEmptyDirectory();
+    }
+  }
+
+  @Test
+  void namesOfModulesAreBounded() throws Exception {
+    try (var fixture = WasmStage.open(directory)) {
+      byte[] module = Modules.hello();
+      Platform wasm = Platform.of("wasi", "wasm");
+      ImageRef deep =
+          fixture.load(
+              "long",
+              ImageMaker.scratch()
+                  .platform(wasm)
+                  .layer(TarEntry.file("./".repeat(400_000) + "hello.wasm", module))
+                  .entrypoint("/hello.wasm")
+                  .make());
+      assertThat(fixture.store.images().module(deep)).isEqualTo(module);
+      // more names than the heap of these tests and of the agent can hold
+      var names = new ArrayList<TarEntry>();
+      long most = Math.min(256 << 20, Runtime.getRuntime().maxMemory() / 16);
+      for (int i = 0; i < most / 900_000 + 1; i++) {
+        names.add(TarEntry.file("d".repeat(900_000) + i + ".wasm", ""));
+      }
+      ImageRef many =
+          fixture.load(
+              "many",
+              ImageMaker.scratch().platform(wasm).layer(names.toArray(TarEntry[]::new)).make());
+      assertThatThrownBy(() -> fixture.store.images().module(many))
+          .isInstanceOf(AgentException.InvalidSpec.class)
+          .hasMessageContaining("its modules are over");
     }
   }
 

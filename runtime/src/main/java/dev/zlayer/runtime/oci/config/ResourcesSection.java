@@ -14,6 +14,7 @@ public final class ResourcesSection {
   private static final long PERIOD_MICROS = 100_000;
   private static final long MIN_MEMORY = 6L << 20;
   private static final long UNLIMITED = -1;
+  private static final int MAX_CPUSET = 1024;
 
   /** The kernel gives out no more; crun does not understand -1. */
   private static final long MOST_PIDS = 1L << 22;
@@ -131,8 +132,9 @@ public final class ResourcesSection {
             set -> {
               need("cpuset", "a set of cpus", host);
               require(
-                  set.matches("[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*"),
-                  "cpuset '%s' is not a list such as 0-2,4".formatted(set));
+                  set.length() <= MAX_CPUSET && set.matches("[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*"),
+                  "cpuset '%s' is not a list such as 0-2,4"
+                      .formatted(set.substring(0, Math.min(set.length(), MAX_CPUSET))));
               cpu.put("cpus", set);
             });
     return cpu.build();

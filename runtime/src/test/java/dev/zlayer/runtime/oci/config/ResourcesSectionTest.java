@@ -79,6 +79,24 @@ class ResourcesSectionTest {
     assertThatThrownBy(
             () -> ResourcesSection.limits(Resources.DEFAULT.withPids(0), host(false, true)))
         .isInstanceOf(AgentException.InvalidSpec.class);
+    var endless =
+        new Resources(
+            OptionalDouble.empty(),
+            OptionalLong.empty(),
+            Optional.of("1" + ",1".repeat(100_000)),
+            OptionalLong.empty(),
+            OptionalLong.empty(),
+            OptionalLong.empty(),
+            OptionalInt.empty(),
+            OptionalLong.empty(),
+            OptionalInt.empty(),
+            false,
+            OptionalInt.empty(),
+            Map.of(),
+            Optional.empty());
+    assertThatThrownBy(() -> ResourcesSection.limits(endless, host(true, true)))
+        .isInstanceOf(AgentException.InvalidSpec.class)
+        .hasMessageContaining("cpuset");
   }
 
   private static Resources resources(
