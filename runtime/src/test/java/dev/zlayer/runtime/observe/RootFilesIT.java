@@ -16,6 +16,7 @@ import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
+import java.io.OutputStream;
 import java.nio.file.AtomicMoveNotSupportedException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -95,6 +96,21 @@ class RootFilesIT {
         .isInstanceOf(AgentException.NotFound.class)
         .hasMessageContaining("/no/such");
     assertThat(stopped().stat("/../../etc/motd").name()).isEqualTo("motd");
+  }
+
+  /** Each has to be remembered by its name until the archive is complete. */
+  @Test
+  void hardLinksThatWouldFillTheMemoryAreRefused() throws Exception {
+    Path deep = Files.createDirectories(root.resolve("data"));
+    while (deep.toString().length() < 3700) {
+      deep = Files.createDirectory(deep.resolve("d".repeat(200)));
+    }
+    for (int i = 0; i < 9500; i++) {
+      Files.createLink(deep.resolve("link" + i), Files.createFile(deep.resolve("file" + i)));
+    }
+    assertThatThrownBy(() -> stopped().copyOut("/data", OutputStream.nullOutputStream()))
+        .isInstanceOf(AgentException.Unsupported.class)
+        .hasMessageContaining("hard links");
   }
 
   @Test
