@@ -23,7 +23,11 @@ public final class OverlayMount {
   /** Set to true, mounts are made as on kernels before 6.5; for tests on newer ones. */
   static final String CLASSIC_PROPERTY = "zlayer.overlay.classic";
 
+  /** Where layers are attached, beside the upper directory. */
+  static final String ATTACHMENTS = "layers";
+
   private static final int AT_FDCWD = -100;
+  private static final int AT_REMOVEDIR = 0x200;
   private static final int CLOEXEC = 1; // the same number for fsopen and fsmount
   private static final int SET_STRING = 1;
   private static final int CREATE = 6;
@@ -38,13 +42,20 @@ public final class OverlayMount {
   /** Learned from the first mount that only the classic way could make; saves the others a try. */
   private static volatile boolean classicKernel;
 
+  /** Learned in the same way: this kernel takes layers with other owners only while attached. */
+  private static volatile boolean attachedOnly;
+
   private final KernelCalls kernel;
   private final Optional<IdMapping> mapping;
+  private final Path home;
   private final List<Integer> held = new ArrayList<>();
+  private boolean attaching;
+  private int attached;
 
-  private OverlayMount(KernelCalls kernel, Optional<IdMapping> mapping) {
+  private OverlayMount(KernelCalls kernel, Optional<IdMapping> mapping, Path home) {
     this.kernel = kernel;
     this.mapping = mapping;
+    this.home = home;
   }
 
   /**
@@ -58,8 +69,10 @@ public final class OverlayMount {
   }
 
   /**
-   * The same with other owners than on the disk. Kernels that have no such mounts, or take none as
-   * a layer while it is attached nowhere (6.1), refuse it with EINVAL.
+   * The same with other owners than on the disk. Kernels without such mounts, and those that do not
+   * take them as layers (before 5.19), refuse it with EINVAL. Kernels before 6.15 take them only
+   * while they are attached in this namespace: they are for a moment, in a directory beside {@code
+   * upper}, see {@link #detachLayers}.
    *
    * @param upper has the parent of {@code work}
    */
@@ -67,21 +80,27 @@ public final class OverlayMount {
       List<Path> lowers, Path upper, Path work, Path target, Optional<IdMapping> mapping)
       throws ErrnoException {
     boolean classic = classicKernel || Boolean.getBoolean(CLASSIC_PROPERTY);
-    mount(lowers, upper, work, target, mapping, classic);
+    mount(lowers, upper, work, target, mapping, classic, attachedOnly);
   }
 
-  /** With {@code classic}, in the way of kernels before 6.5. */
+  /**
+   * With {@code classic}, in the way of kernels before 6.5; with {@code attached}, of those before
+   * 6.15.
+   */
   static void mount(
       List<Path> lowers,
       Path upper,
       Path work,
       Path target,
       Optional<IdMapping> mapping,
-      boolean classic)
+      boolean classic,
+      boolean attached)
       throws ErrnoException {
+    Path home = Objects.requireNonNull(upper.toAbsolutePath().getParent());
     try (var kernel = new KernelCalls()) {
-      var mount = new OverlayMount(kernel, mapping);
+      var mount = new OverlayMount(kernel, mapping, home);
       try {
+        mount.attaching = mapping.isPresent() && (classic || attached);
         if (classic) {
           mount.byString(lowers, upper, work, target);
         } else {
@@ -90,6 +109,28 @@ public final class OverlayMount {
         BindMount.makePrivate(kernel, target);
       } finally {
         mount.held.forEach(kernel::closeDescriptor);
+        if (mount.attaching) {
+          detachLayers(home);
+        }
+      }
+    }
+  }
+
+  /**
+   * Ends the attachments of layers that a mount in that directory was given; there are some only
+   * while it is made, and after it when the process was killed meanwhile.
+   */
+  public static void detachLayers(Path directory) throws ErrnoException {
+    Path attachments = directory.resolve(ATTACHMENTS);
+    while (Mounts.mounted(attachments)) {
+      Mounts.detach(attachments);
+    }
+    try (var kernel = new KernelCalls()) {
+      String raw = KernelCalls.raw(attachments.toAbsolutePath());
+      long place = kernel.first(raw).address();
+      if (kernel.call(Syscall.UNLINKAT, AT_FDCWD, place, AT_REMOVEDIR, 0) < 0
+          && kernel.errno() != ErrnoException.ENOENT) {
+        throw kernel.failure("remove directory", raw);
       }
     }
   }
@@ -110,6 +151,12 @@ public final class OverlayMount {
         throw e;
       }
       refusal = e;
+    }
+    if (mapping.isPresent() && !attaching) {
+      attaching = true;
+      byEither(lowers, upper, work, target);
+      attachedOnly = true;
+      return;
     }
     try {
       byString(lowers, upper, work, target);
@@ -134,7 +181,7 @@ public final class OverlayMount {
         return false;
       }
     }
-    Path base = base(upper, STRING_BYTES);
+    Path base = base(STRING_BYTES);
     boolean taken =
         set(context, "source", "overlay")
             && set(context, "upperdir", below(base, upper, STRING_BYTES))
@@ -166,7 +213,7 @@ public final class OverlayMount {
   private void byString(List<Path> lowers, Path upper, Path work, Path target)
       throws ErrnoException {
     String options = options(lowers, upper, work, PAGE);
-    if (options.length() >= PAGE) {
+    if (options.length() >= PAGE && mapping.isEmpty()) {
       options = options(lowers, upper, work, 0);
     }
     String raw = KernelCalls.raw(target.toAbsolutePath());
@@ -193,7 +240,7 @@ public final class OverlayMount {
       names.add(name(lower, longest));
     }
     var options = new StringBuilder("lowerdir=").append(String.join(":", names));
-    Path base = base(upper, longest);
+    Path base = base(longest);
     options.append(",upperdir=").append(below(base, upper, longest));
     options.append(",workdir=").append(below(base, work, longest));
     for (int i = 0; i < OPTIONS.size(); i += 2) {
@@ -203,9 +250,8 @@ public final class OverlayMount {
   }
 
   /** Where the writable directories are found: both have to be of one and the same mount. */
-  private Path base(Path upper, int longest) throws ErrnoException {
-    Path parent = Objects.requireNonNull(upper.toAbsolutePath().getParent());
-    return mapping.isPresent() ? Path.of(name(parent, longest)) : parent;
+  private Path base(int longest) throws ErrnoException {
+    return mapping.isPresent() ? Path.of(name(home, longest)) : home;
   }
 
   private String below(Path base, Path directory, int longest) throws ErrnoException {
@@ -218,6 +264,9 @@ public final class OverlayMount {
     if (mapping.isPresent()) {
       int clone = BindMount.clone(kernel, directory, mapping);
       held.add(clone);
+      if (attaching) {
+        attach(clone);
+      }
       return HELD + clone;
     }
     String raw = KernelCalls.raw(directory.toAbsolutePath());
@@ -232,6 +281,30 @@ public final class OverlayMount {
     }
     held.add(opened);
     return HELD + opened;
+  }
+
+  /**
+   * In a file system of its own, so that nothing of it appears in other namespaces and all of it
+   * ends at once.
+   */
+  private void attach(int clone) throws ErrnoException {
+    Path attachments = home.resolve(ATTACHMENTS);
+    if (attached == 0) {
+      detachLayers(home);
+      makeDirectory(attachments);
+      Mounts.tmpfs(attachments, "mode=0700");
+      BindMount.makePrivate(kernel, attachments);
+    }
+    Path place = attachments.resolve(Integer.toString(attached++));
+    makeDirectory(place);
+    BindMount.attach(kernel, clone, place);
+  }
+
+  private void makeDirectory(Path directory) throws ErrnoException {
+    String raw = KernelCalls.raw(directory.toAbsolutePath());
+    if (kernel.call(Syscall.MKDIRAT, AT_FDCWD, kernel.first(raw).address(), 0700, 0) < 0) {
+      throw kernel.failure("make directory", raw);
+    }
   }
 
   /** The kernel explains itself in messages that are read from the context. */

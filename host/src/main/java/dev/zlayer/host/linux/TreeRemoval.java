@@ -1,5 +1,7 @@
 package dev.zlayer.host.linux;
 
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.List;
 
 /**
@@ -10,6 +12,9 @@ final class TreeRemoval {
   private static final int MAX_DEPTH = 128;
   private static final int AT_REMOVEDIR = 0x200;
   private static final int RENAME_NOREPLACE = 1;
+  private static final long RESOLVE_NO_XDEV = 1;
+  private static final long RESOLVE_NO_SYMLINKS = 4;
+  private static final int HOW_BYTES = 24;
 
   private final KernelCalls kernel;
   private int top = -1;
@@ -87,12 +92,20 @@ final class TreeRemoval {
     };
   }
 
+  /** What is mounted in the tree belongs to somebody else: nothing in it is removed. */
   private int open(int parent, String name) throws ErrnoException {
-    long flags = Syscall.O_DIRECTORY | Syscall.O_NOFOLLOW | OpenDirectory.O_CLOEXEC;
-    long result = kernel.call(Syscall.OPENAT, parent, kernel.first(name).address(), flags, 0);
-    if (result < 0) {
-      throw kernel.failure("open directory", name);
+    MemorySegment how = kernel.struct();
+    how.set(ValueLayout.JAVA_LONG, 0, Syscall.O_DIRECTORY | OpenDirectory.O_CLOEXEC);
+    how.set(ValueLayout.JAVA_LONG, 16, RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS);
+    long place = kernel.first(name).address();
+    long result = kernel.call(Syscall.OPENAT2, parent, place, how.address(), HOW_BYTES);
+    if (result >= 0) {
+      return (int) result;
     }
-    return (int) result;
+    throw kernel.errno() == ErrnoException.EXDEV
+        ? new ErrnoException(
+            "remove %s, where a file system is mounted".formatted(KernelCalls.readable(name)),
+            ErrnoException.EBUSY)
+        : kernel.failure("open directory", name);
   }
 }

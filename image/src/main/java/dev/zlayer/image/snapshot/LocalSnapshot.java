@@ -3,6 +3,7 @@ package dev.zlayer.image.snapshot;
 import dev.zlayer.host.linux.ErrnoException;
 import dev.zlayer.host.linux.IdMapping;
 import dev.zlayer.host.linux.Mounts;
+import dev.zlayer.host.linux.OverlayMount;
 import dev.zlayer.host.linux.RootedDirectory;
 import dev.zlayer.oci.Digest;
 import dev.zlayer.task.BlockingPool;
@@ -90,6 +91,7 @@ final class LocalSnapshot implements Snapshot {
         Mounts.detach(root());
       }
     }
+    OverlayMount.detachLayers(home);
     Path grave = owner.grave(key);
     try {
       Files.move(home, grave, StandardCopyOption.ATOMIC_MOVE);

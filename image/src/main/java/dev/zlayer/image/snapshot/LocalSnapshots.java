@@ -1,6 +1,7 @@
 package dev.zlayer.image.snapshot;
 
 import dev.zlayer.host.linux.Mounts;
+import dev.zlayer.host.linux.OverlayMount;
 import dev.zlayer.host.linux.RootedDirectory;
 import dev.zlayer.image.layer.LayerStore;
 import dev.zlayer.oci.Digest;
@@ -135,6 +136,7 @@ final class LocalSnapshots implements Snapshots {
           if (Mounts.mounted(root)) {
             Mounts.detach(root);
           }
+          OverlayMount.detachLayers(path);
           RootedDirectory.removeTree(path);
         }
       }

@@ -40,6 +40,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.Map;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
@@ -349,6 +350,32 @@ class UserNamespacesIT extends OnStage {
     } finally {
       System.clearProperty(BindMount.REFUSED_FOR_TMPFS_PROPERTY);
       Mounts.detach(memory);
+    }
+  }
+
+  @Test
+  void kernelsBefore65HaveThemToo() throws Exception {
+    System.setProperty("zlayer.overlay.classic", "true");
+    try {
+      Container container = running(spec("chown 1000 /bin/euid; echo x > /made; sleep 60"));
+      try {
+        long first = first(container);
+        Path root = Path.of("/proc", pid(container), "root");
+        Awaitility.await()
+            .atMost(RuntimeFixture.TIMEOUT)
+            .untilAsserted(() -> assertThat(root.resolve("made")).hasContent("x\n"));
+        assertThat(owner(root.resolve("made"))).isEqualTo(first);
+        assertThat(owner(root.resolve("bin/euid"))).isEqualTo(first + 1000);
+        assertThat(owner(root.resolve("data/first"))).isEqualTo(first + 1000);
+        assertThat(Mounts.list())
+            .filteredOn(mount -> mount.target().startsWith(directory))
+            .as("no layer is attached any more")
+            .noneMatch(mount -> mount.target().toString().contains("/layers"));
+      } finally {
+        container.remove(true);
+      }
+    } finally {
+      System.clearProperty("zlayer.overlay.classic");
     }
   }
 
