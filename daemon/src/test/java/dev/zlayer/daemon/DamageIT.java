@@ -382,4 +382,50 @@ class DamageIT {
           .hasValueSatisfying(text -> assertThat(text).contains("at most 262144"));
     }
   }
+
+  /** Each container is within its limit, and all together are not. */
+  @Test
+  void environmentsAreBoundedInSumAndTheAgentStartsWithThem() throws Exception {
+    String large =
+        "\"network_mode\":\"none\",\"env\":{\"LARGE\":\"%s\"},".formatted("x".repeat(250 << 10));
+    Map<String, Json> before;
+    try (ChildDaemon first = ChildDaemon.start(node);
+        Rest rest = node.rest()) {
+      Node.loadImage(rest);
+      rest.get("/health/ready").expect(200);
+      int made = 0;
+      Rest.Reply reply = tryCreate(rest, "c0", large);
+      while (reply.status() == 201 && made < 100) {
+        made++;
+        reply = tryCreate(rest, "c" + made, large);
+      }
+      assertThat(reply.expect(429).json().at("detail").string())
+          .hasValueSatisfying(
+              text -> assertThat(text).contains("8388608 bytes", "remove some containers"));
+      assertThat(made).as("about 8 MiB fit").isBetween(30, 34);
+      tryCreate(rest, "small", "\"network_mode\":\"none\",").expect(429);
+      assertThat(rest.get("/health/ready").expect(503).json().at("parts").at("creates").string())
+          .hasValueSatisfying(text -> assertThat(text).contains("remove some containers"));
+      before = containers(rest);
+      assertThat(before).hasSize(made);
+      first.kill();
+    }
+    try (ChildDaemon _ = ChildDaemon.start(node);
+        Rest rest = node.rest()) {
+      assertThat(containers(rest).keySet()).isEqualTo(before.keySet());
+      rest.get("/health/ready").expect(503);
+      assertThat(rest.delete("/containers/c0?force=true").status()).isIn(200, 204);
+      assertThat(rest.delete("/containers/c1?force=true").status()).isIn(200, 204);
+      rest.get("/health/ready").expect(200);
+      tryCreate(rest, "small", "\"network_mode\":\"none\",").expect(201);
+    }
+  }
+
+  private static Rest.Reply tryCreate(Rest rest, String name, String more)
+      throws InterruptedException {
+    return rest.post(
+        "/containers",
+        "{\"name\":\"%s\",\"image\":\"%s\",\"pull\":\"never\",\"start\":false,%s\"command\":[\"true\"]}"
+            .formatted(name, Node.IMAGE, more));
+  }
 }

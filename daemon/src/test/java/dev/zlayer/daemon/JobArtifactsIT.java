@@ -5,9 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.zlayer.json.Json;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** Files that jobs leave: whole once the result is shown, and a word about those they did not. */
@@ -70,6 +73,60 @@ class JobArtifactsIT {
       List<Json> kept = jobs.rest().get("/executions/" + id + "/artifacts").json().items();
       assertThat(kept.stream().map(one -> one.at("path").string().orElse("")))
           .containsExactly("/deep", "/holes");
+    }
+  }
+
+  @Test
+  void aCopyUnderWayEndsWithItsExecution() throws Exception {
+    String file =
+        """
+        huge:
+          {IMAGE, job: {artifacts: [/huge], max_artifact_size: 20Gi},
+           command: [sh, -c, 'head -c 300000000 /dev/zero > /huge']}
+        """;
+    try (JobNode jobs = JobNode.open(new Node(), file)) {
+      String id = jobs.begin("huge");
+      Path place = jobs.node.directory.resolve("artifacts").resolve(id);
+      JobNode.soon().until(() -> growing(place));
+      jobs.rest().post("/executions/" + id + "/cancel", "{}").expect(200);
+
+      Json end = jobs.rest().get("/executions/" + id + "/wait?timeout=10s").expect(200).json();
+      assertThat(end.at("status").string()).as(end.toString()).contains("cancelled");
+      Json attempt = end.at("attempts").items().getFirst();
+      assertThat(attempt.at("notes").strings())
+          .singleElement()
+          .satisfies(
+              note -> assertThat(note).startsWith("artifacts: not kept").contains("stopped"));
+      assertThat(jobs.rest().get("/executions/" + id + "/artifacts").json().items()).isEmpty();
+      JobNode.soon()
+          .untilAsserted(
+              () -> {
+                assertThat(archives(place)).as("nothing half").isEmpty();
+                assertThat(jobs.rest().get("/containers?all=true").expect(200).json().items())
+                    .isEmpty();
+              });
+      jobs.restart();
+      assertThat(jobs.status(id)).isEqualTo("cancelled");
+      assertThat(archives(place)).isEmpty();
+    }
+  }
+
+  private static boolean growing(Path place) throws IOException {
+    for (Path part : archives(place)) {
+      assertThat(part.toString()).as("the copy is not complete yet").endsWith(".part");
+      if (Files.size(part) > 0) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static List<Path> archives(Path place) throws IOException {
+    if (!Files.isDirectory(place)) {
+      return List.of();
+    }
+    try (Stream<Path> files = Files.list(place)) {
+      return files.filter(file -> file.toString().contains(".tar")).toList();
     }
   }
 }

@@ -17,6 +17,7 @@ import dev.zlayer.json.JsonText;
 import dev.zlayer.oci.ImageRef;
 import dev.zlayer.port.Archivable;
 import dev.zlayer.port.Container;
+import dev.zlayer.port.ProcessListing;
 import dev.zlayer.testkit.image.ImageMaker;
 import dev.zlayer.testkit.image.TarEntry;
 import dev.zlayer.testkit.image.TarWriter;
@@ -31,6 +32,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
@@ -306,6 +308,45 @@ class EscapesIT extends OnStage {
       assertThatThrownBy(() -> fixture.run(spec.withProcess(spec.process().withUser(user))))
           .as(user)
           .isInstanceOf(AgentException.InvalidSpec.class);
+    }
+  }
+
+  /** podman 2022 and Docker 2026: programs of the container that an engine runs for itself. */
+  @Test
+  void noProgramOfTheImageIsRunForTheHost() throws Exception {
+    Path mark = directory.resolve("mark");
+    byte[] program =
+        "#!/bin/sh\necho x > %s; echo x > /mark\n".formatted(mark).getBytes(StandardCharsets.UTF_8);
+    List<TarEntry> programs = new ArrayList<>();
+    for (String name : List.of("ps", "nsenter", "tar", "gzip", "unpigz", "xz", "zstd", "find")) {
+      for (String place : List.of("bin", "usr/bin", "usr/local/bin")) {
+        programs.add(TarEntry.file(place + "/" + name, program).withMode(0755));
+      }
+    }
+    ImageRef image = ImageRef.parse("localhost/programs:test");
+    fixture.load(ImageMaker.busybox().layer(programs.toArray(TarEntry[]::new)).make(), image);
+    Container container =
+        running(
+            ContainerSpec.of(image)
+                .withNetwork(NetworkSpec.NONE)
+                .withProcess(ProcessSpec.DEFAULT.withArgs("/bin/sh", "-c", "echo on; sleep 60")));
+    try {
+      assertThat(((ProcessListing) container).processes().rows()).isNotEmpty();
+      var files = (Archivable) container;
+      files.copyOut("/etc", new ByteArrayOutputStream());
+      byte[] tar = TarWriter.archive(List.of(TarEntry.file("in", "x")));
+      files.copyIn("/tmp", new ByteArrayInputStream(tar));
+      var zipped = new ByteArrayOutputStream();
+      try (var gzip = new GZIPOutputStream(zipped)) {
+        gzip.write(tar);
+      }
+      assertThatThrownBy(() -> files.copyIn("/tmp", new ByteArrayInputStream(zipped.toByteArray())))
+          .isInstanceOf(AgentException.class);
+      assertThat(files.changes()).isNotEmpty();
+      assertThat(mark).doesNotExist();
+      assertThat(Runs.exec(container, "sh", "-c", "test -e /mark || echo none")).isEqualTo("none");
+    } finally {
+      container.remove(true);
     }
   }
 

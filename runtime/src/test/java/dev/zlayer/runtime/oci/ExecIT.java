@@ -3,6 +3,7 @@ package dev.zlayer.runtime.oci;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.sun.management.HotSpotDiagnosticMXBean;
 import dev.zlayer.container.ExecSpec;
 import dev.zlayer.container.ExitStatus;
 import dev.zlayer.container.LogQuery;
@@ -18,6 +19,7 @@ import dev.zlayer.task.TaskScope;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -202,6 +204,51 @@ class ExecIT extends OnStage {
     assertThatThrownBy(() -> session.stdin().write("late".getBytes(StandardCharsets.UTF_8)))
         .isInstanceOf(java.io.IOException.class)
         .hasMessageContaining("closed");
+  }
+
+  /** containerd 2022 and 2025: what failed to start on a terminal, or was left, stayed behind. */
+  @Test
+  void terminalsThatFailAndAttachmentsThatEndLeaveNothing() throws Exception {
+    var process = ProcessSpec.DEFAULT.withArgs("cat").withStdin(true).withTerminal(true);
+    Container cat =
+        fixture.runtime.create(RuntimeFixture.id(), RuntimeFixture.spec().withProcess(process));
+    try {
+      cat.start();
+      failAndAttach(cat);
+      long threads = threads();
+      long descriptors = descriptors();
+      for (int i = 0; i < 20; i++) {
+        failAndAttach(cat);
+      }
+      Awaitility.await()
+          .untilAsserted(
+              () -> {
+                assertThat(threads()).isLessThan(threads + 20);
+                assertThat(descriptors()).isLessThan(descriptors + 20);
+              });
+    } finally {
+      cat.remove(true);
+    }
+  }
+
+  private void failAndAttach(Container cat) throws Exception {
+    try (var session = cat.exec(ExecSpec.of("no-such-command").withTerminal())) {
+      session.resize(10, 20);
+      assertThat(session.await(soon())).isEqualTo(new ExitStatus.Code(127));
+    }
+    try (var session = ((Attachable) cat).attach()) {
+      session.resize(10, 20);
+    }
+  }
+
+  /** Virtual ones too. */
+  private long threads() throws Exception {
+    Path dump = directory.resolve("threads.json");
+    Files.deleteIfExists(dump);
+    ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class)
+        .dumpThreads(dump.toString(), HotSpotDiagnosticMXBean.ThreadDumpFormat.JSON);
+    String text = Files.readString(dump);
+    return text.split("\"tid\":", -1).length;
   }
 
   private static long descriptors() throws Exception {
