@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Tells about changes in directories. One thread and one kernel queue serve any number of
@@ -32,6 +33,12 @@ public final class DirectoryWatchLoop implements DirectoryWatch {
   private final Map<WatchKey, List<Runnable>> listeners = new ConcurrentHashMap<>();
   private final Thread thread;
 
+  /**
+   * Registers and cancels one at a time: the JDK's service wakes its thread through a pipe while it
+   * holds the lock that this thread needs, so some hundreds at once would block it for ever.
+   */
+  private final ReentrantLock changes = new ReentrantLock();
+
   private DirectoryWatchLoop(
       String name, WatchService service, List<WatchEvent.Kind<Path>> events) {
     this.service = service;
@@ -49,28 +56,27 @@ public final class DirectoryWatchLoop implements DirectoryWatch {
 
   @Override
   public Registration watch(Path directory, Runnable listener) throws IOException {
-    // between the kernel's answer and our entry the last other listener may cancel the key
-    while (true) {
+    changes.lock();
+    try {
       WatchKey key = directory.register(service, events);
       listeners.computeIfAbsent(key, _ -> new CopyOnWriteArrayList<>()).add(listener);
-      if (key.isValid()) {
-        return () -> unwatch(key, listener);
-      }
-      unwatch(key, listener);
+      return () -> unwatch(key, listener);
+    } finally {
+      changes.unlock();
     }
   }
 
   private void unwatch(WatchKey key, Runnable listener) {
-    listeners.computeIfPresent(
-        key,
-        (_, remaining) -> {
-          remaining.remove(listener);
-          if (!remaining.isEmpty()) {
-            return remaining;
-          }
-          key.cancel();
-          return null;
-        });
+    changes.lock();
+    try {
+      List<Runnable> remaining = listeners.getOrDefault(key, List.of());
+      if (remaining.remove(listener) && remaining.isEmpty()) {
+        listeners.remove(key);
+        key.cancel();
+      }
+    } finally {
+      changes.unlock();
+    }
   }
 
   private void run() {
