@@ -6,6 +6,7 @@ import dev.zlayer.daemon.log.Log;
 import dev.zlayer.daemon.metrics.EventMetrics;
 import dev.zlayer.daemon.metrics.MeteredRuntime;
 import dev.zlayer.daemon.metrics.Metrics;
+import dev.zlayer.daemon.notification.Notifier;
 import dev.zlayer.daemon.standalone.StandaloneContainers;
 import dev.zlayer.engine.cron.CronScheduler;
 import dev.zlayer.engine.deployment.DeploymentConfig;
@@ -152,6 +153,13 @@ public final class Agent implements AutoCloseable {
     SecretKey key = parts.make("the key of the secrets", () -> SecretKey.open(dirs.secretKey()));
     this.secrets = parts.make("the secrets", () -> SecretStore.open(store, key, clock));
     var telling = new RedactingStateStore(store, secrets::redaction);
+    var receivers = new Notifier.Context(telling, clock, supervisor, metrics, log);
+    for (Owner<Notifier> notifier :
+        parts.make(
+            "the notifications",
+            () -> Notifier.open(config.notifications(), NodeInfo.name(env), receivers))) {
+      parts.start("a notifier", () -> notifier);
+    }
     // whoever may not mount memory runs no Linux containers, and nothing else mounts files
     SecretMounts secretFiles =
         linux.isEmpty()

@@ -1,6 +1,7 @@
 package dev.zlayer.daemon;
 
 import dev.zlayer.daemon.rest.ViewJson;
+import dev.zlayer.host.linux.Machine;
 import dev.zlayer.host.probe.HostFacts;
 import dev.zlayer.host.probe.HostPart;
 import dev.zlayer.host.probe.HostProbe;
@@ -9,6 +10,7 @@ import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.runtime.oci.OciRuntime;
 import dev.zlayer.runtime.oci.tool.OciTool;
 import dev.zlayer.runtime.oci.tool.OciTools;
+import java.io.File;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -60,6 +62,13 @@ final class NodeInfo {
         .put("jobs_active", agent.jobs().active())
         .put("jobs_waiting", agent.jobs().queue().size())
         .build();
+  }
+
+  /** How this machine is called. */
+  static String name(Map<String, String> env) {
+    return File.separatorChar == '/'
+        ? Machine.hostname()
+        : env.getOrDefault("COMPUTERNAME", "localhost");
   }
 
   /** What keeps containers from working fully, each with what to do. */

@@ -119,9 +119,12 @@ public record AgentConfig(
     @Doc("Proxy for all other registries; $HTTPS_PROXY when absent.") Optional<String> httpsProxy,
     @Doc("Hosts that need no proxy, separated by commas; $NO_PROXY when absent.")
         Optional<String> noProxy,
-    @Doc("The file that docker login and its kin write.") Optional<String> dockerConfig) {
+    @Doc("The file that docker login and its kin write.") Optional<String> dockerConfig,
+    @Doc("Who is notified of failures, by a webhook or a program.")
+        List<NotificationConfig> notifications) {
   public AgentConfig {
     hosts = List.copyOf(hosts);
+    notifications = List.copyOf(notifications);
   }
 
   /** Everything as usual, below one directory; for those who embed the agent. */

@@ -105,7 +105,7 @@ public final class ConfigReader {
     }
     var found = new Problems(file.toString());
     Optional<YamlNode> root = YamlReader.read(content, found);
-    root.ifPresent(node -> new Binder(node, found).bind(AgentConfig.class));
+    root.ifPresent(node -> check(node, found));
     problems.addAll(found.sorted());
     if (root.isPresent() && root.get() instanceof Mapping mapping) {
       for (Entry entry : mapping.entries()) {
@@ -133,14 +133,21 @@ public final class ConfigReader {
     YamlNode value = node(field.shape(), text);
     var entry = new Entry(scalar(field.name()), value);
     var found = new Problems(source);
-    new Binder(new Mapping(Position.START, Map.of(field.name(), entry)), found)
-        .bind(AgentConfig.class);
+    check(new Mapping(Position.START, Map.of(field.name(), entry)), found);
     problems.addAll(found.sorted());
     merged.put(field.name(), entry);
     sources.put(field.name(), source);
   }
 
+  private static void check(YamlNode root, Problems found) {
+    AgentConfig config = new Binder(root, found).bind(AgentConfig.class);
+    NotificationConfig.check(config.notifications(), root, found);
+  }
+
   private static YamlNode node(Shape shape, String text) {
+    if (shape instanceof Shape.ListOf(Shape.Block _, boolean _)) {
+      return YamlReader.read(text, new Problems("")).orElseGet(() -> scalar(text));
+    }
     if (shape instanceof Shape.ListOf) {
       return new Sequence(
           Position.START,
@@ -182,7 +189,17 @@ public final class ConfigReader {
       case Scalar scalar -> scalar.text();
       case Sequence(_, var items) ->
           items.stream().map(ConfigReader::print).collect(Collectors.joining(","));
-      case Mapping _ -> "";
+      case Mapping mapping ->
+          mapping.entries().stream()
+              .map(entry -> entry.key().text() + ": " + print(entry))
+              .collect(Collectors.joining(", ", "{", "}"));
     };
+  }
+
+  /** The path of a webhook is a credential. */
+  private static String print(Entry entry) {
+    return entry.key().text().equals("webhook") && entry.value() instanceof Scalar url
+        ? WebhookUrl.parse(url.text()).toString()
+        : print(entry.value());
   }
 }

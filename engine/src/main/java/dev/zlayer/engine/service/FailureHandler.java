@@ -57,6 +57,7 @@ final class FailureHandler {
     if (hopeless) {
       changes.change(
           live.slot, slot -> slot.halted(ReplicaRecord.Halt.GIVEN_UP, Optional.of(failure)));
+      changes.event(now, "service.gave_up", Optional.of(failure));
     } else if (outside) {
       Duration pause = RestartPolicy.patience(tries - 1, random);
       changes.change(live.slot, slot -> slot.failed(failure, Saturating.plus(now, pause)));
@@ -100,6 +101,7 @@ final class FailureHandler {
         live.condemned = true;
         changes.change(
             live.slot, one -> one.halted(ReplicaRecord.Halt.GIVEN_UP, Optional.of(failure)));
+        changes.event(now, "service.gave_up", Optional.of(failure));
       }
       case NONE -> {}
     }
@@ -151,13 +153,17 @@ final class FailureHandler {
           changes.event(now, "service.crash_loop", Optional.of(failure));
         }
       }
-      case RestartPolicy.Verdict.GivenUp _ ->
-          changes.change(
-              live.slot,
-              one ->
-                  success
-                      ? one.halted(ReplicaRecord.Halt.DONE, Optional.empty())
-                      : one.halted(ReplicaRecord.Halt.GIVEN_UP, Optional.of(failure)));
+      case RestartPolicy.Verdict.GivenUp _ -> {
+        changes.change(
+            live.slot,
+            one ->
+                success
+                    ? one.halted(ReplicaRecord.Halt.DONE, Optional.empty())
+                    : one.halted(ReplicaRecord.Halt.GIVEN_UP, Optional.of(failure)));
+        if (!success) {
+          changes.event(now, "service.gave_up", Optional.of(failure));
+        }
+      }
       case RestartPolicy.Verdict.Isolated() -> {
         changes.change(
             live.slot, one -> one.halted(ReplicaRecord.Halt.ISOLATED, Optional.of(failure)));

@@ -26,6 +26,11 @@ public final class Machine {
     return lines("sys/kernel/osrelease").getFirst().strip();
   }
 
+  /** The name of this machine. */
+  public static String hostname() {
+    return lines("sys/kernel/hostname").getFirst().strip();
+  }
+
   /** The processor as the kernel names it, such as {@code x86_64}. */
   public static String architecture() {
     try (var call = Libc.call()) {
