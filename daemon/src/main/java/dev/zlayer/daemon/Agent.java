@@ -8,6 +8,7 @@ import dev.zlayer.daemon.metrics.MeteredRuntime;
 import dev.zlayer.daemon.metrics.Metrics;
 import dev.zlayer.daemon.notification.Notifier;
 import dev.zlayer.daemon.standalone.StandaloneContainers;
+import dev.zlayer.daemon.volume.VolumeUsers;
 import dev.zlayer.engine.cron.CronScheduler;
 import dev.zlayer.engine.deployment.DeploymentConfig;
 import dev.zlayer.engine.deployment.DeploymentParts;
@@ -109,6 +110,7 @@ public final class Agent implements AutoCloseable {
   private final CronScheduler cron;
   private final Deployments deployments;
   private final StandaloneContainers standalone;
+  private final VolumeUsers volumeUsers;
 
   private Agent(AgentConfig config, Map<String, String> env, Parts parts, Log log)
       throws InterruptedException {
@@ -236,6 +238,8 @@ public final class Agent implements AutoCloseable {
         parts.start(
             "the standalone containers",
             () -> StandaloneContainers.open(runtime, telling, clock, Pauses.REAL, supervisor, log));
+    this.volumeUsers = new VolumeUsers(runtime, deployments, standalone, telling);
+    parts.make("the users of volumes", this::recoverUsers);
     DiskCollector _ =
         parts.start(
             "the collector of images and logs",
@@ -334,6 +338,16 @@ public final class Agent implements AutoCloseable {
 
   public VolumeStore volumes() {
     return volumes;
+  }
+
+  /** Those who write to volumes. */
+  VolumeUsers volumeUsers() {
+    return volumeUsers;
+  }
+
+  private VolumeUsers recoverUsers() throws InterruptedException {
+    volumeUsers.recover();
+    return volumeUsers;
   }
 
   /** The volumes that files name, of deployments and of jobs without one. */

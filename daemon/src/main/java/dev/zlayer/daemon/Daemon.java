@@ -118,6 +118,7 @@ public final class Daemon implements AutoCloseable {
                 agent.images(),
                 agent.secrets(),
                 agent.volumes(),
+                agent.volumeUsers(),
                 agent.networks(),
                 agent.store(),
                 tokens,

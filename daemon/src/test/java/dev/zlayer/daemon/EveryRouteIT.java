@@ -295,6 +295,9 @@ class EveryRouteIT {
     rest.delete("/volumes/goods").expect(204);
     assertThat(rest.post("/volumes/prune").expect(200).json().items()).isEmpty();
     rest.post("/volumes", "{\"name\":\"made\"}").expect(201);
+    byte[] archive =
+        rest.get("/volumes/made/archive").expect(200).text().getBytes(StandardCharsets.UTF_8);
+    rest.put("/volumes/made/archive?replace=true", archive).expect(200);
     rest.delete("/volumes/made").expect(204);
     rest.post("/networks", "{\"name\":\"made\"}").expect(201);
     assertThat(get("/networks/made").at("name").string()).contains("made");

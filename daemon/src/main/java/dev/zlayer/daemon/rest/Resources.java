@@ -5,6 +5,8 @@ import dev.zlayer.daemon.access.AuditLog;
 import dev.zlayer.daemon.access.TokenStore;
 import dev.zlayer.daemon.rest.view.ContainerView;
 import dev.zlayer.daemon.standalone.StandaloneContainers;
+import dev.zlayer.daemon.volume.VolumeArchives;
+import dev.zlayer.daemon.volume.VolumeUsers;
 import dev.zlayer.engine.cron.CronScheduler;
 import dev.zlayer.engine.deployment.DeploymentStatus;
 import dev.zlayer.engine.deployment.Deployments;
@@ -42,6 +44,7 @@ public record Resources(
     ImageStore images,
     SecretStore secrets,
     VolumeStore volumes,
+    VolumeUsers volumeUsers,
     Optional<Networks> networks,
     StateStore store,
     TokenStore tokens,
@@ -66,6 +69,7 @@ public record Resources(
     all.add(new ImagesResource(runtime, images));
     all.add(new SecretsResource(secrets, () -> deployments.secretsChanged()));
     all.add(new StorageResource(volumes, networks, runtime, clock));
+    all.add(new VolumeArchivesResource(new VolumeArchives(volumes, volumeUsers)));
     all.add(new EventsResource(store));
     all.add(new TokensResource(tokens, clock));
     all.add(new AuditResource(audit, clock));

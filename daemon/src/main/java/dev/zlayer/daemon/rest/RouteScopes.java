@@ -125,6 +125,8 @@ public final class RouteScopes {
       GET /volumes/{name}
       DELETE /volumes/{name}
       POST /volumes/prune
+      GET /volumes/{name}/archive
+      PUT /volumes/{name}/archive
       GET /networks
       POST /networks
       GET /networks/{name}

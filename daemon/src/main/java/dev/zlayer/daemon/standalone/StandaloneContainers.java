@@ -249,6 +249,11 @@ public final class StandaloneContainers implements AutoCloseable {
     return rules.of(container.id(), container.spec().labels());
   }
 
+  /** Whether it does not outlive its exit. */
+  public boolean removedAfterExit(Container container) {
+    return rules(container).remove().isPresent();
+  }
+
   /** Its labels, with those of the restart policy as they are now. */
   public Map<String, String> labels(ContainerDetails details) {
     return rules.labels(details.id(), details.spec().labels());

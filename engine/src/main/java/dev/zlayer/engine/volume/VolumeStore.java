@@ -36,6 +36,11 @@ public final class VolumeStore implements DeploymentVolumes {
   /** Not a name that a volume can have. */
   private static final String GOING = ".removing-";
 
+  /** What is restored and not complete, and what it replaces. */
+  private static final String RESTORING = ".restoring-";
+
+  private static final String REPLACED = ".replaced-";
+
   private static final Duration SIZE_LIMIT = Duration.ofSeconds(5);
 
   private final Path directory;
@@ -63,6 +68,12 @@ public final class VolumeStore implements DeploymentVolumes {
       for (Path half : store.children(GOING + "*")) {
         RootedDirectory.removeTree(half);
       }
+      for (Path half : store.children(RESTORING + "*")) {
+        RootedDirectory.removeTree(half);
+      }
+      for (Path old : store.children(REPLACED + "*")) {
+        store.endReplacement(old);
+      }
       return store;
     } catch (IOException e) {
       throw failed("cannot open the volumes in " + directory, e);
@@ -71,11 +82,7 @@ public final class VolumeStore implements DeploymentVolumes {
 
   /** Makes an empty volume, which its first container fills; one that exists stays as it is. */
   public VolumeInfo create(String name) {
-    if (!NAME.matcher(name).matches()) {
-      throw new AgentException.InvalidSpec(
-          "'%s' is not a volume name: use up to 200 letters, digits, dots and hyphens"
-              .formatted(name));
-    }
+    requireName(name);
     synchronized (removing) {
       try {
         Files.createDirectories(directory.resolve(name));
@@ -84,6 +91,94 @@ public final class VolumeStore implements DeploymentVolumes {
       }
       return known(name);
     }
+  }
+
+  private static void requireName(String name) {
+    if (!NAME.matcher(name).matches()) {
+      throw new AgentException.InvalidSpec(
+          "'%s' is not a volume name: use up to 200 letters, digits, dots and hyphens"
+              .formatted(name));
+    }
+  }
+
+  /**
+   * Whether a volume may be restored.
+   *
+   * @throws AgentException.Conflict something is in it that must not be replaced
+   */
+  public void requireRestorable(String name, boolean replace) {
+    requireName(name);
+    try {
+      Path path = directory.resolve(name);
+      if (!replace && Files.exists(path)) {
+        try (var entries = Files.newDirectoryStream(path)) {
+          if (entries.iterator().hasNext()) {
+            throw new AgentException.Conflict(
+                "volume '%s' is not empty: choose another name, or --replace".formatted(name));
+          }
+        }
+      }
+    } catch (IOException e) {
+      throw failed("cannot read volume " + name, e);
+    }
+  }
+
+  /** An empty directory for what is restored; it is no volume yet. */
+  public Path beginRestore(String name) {
+    Path half = directory.resolve(RESTORING + name);
+    try {
+      RootedDirectory.removeTree(half);
+      return Files.createDirectory(half);
+    } catch (IOException e) {
+      throw failed("cannot restore volume " + name, e);
+    }
+  }
+
+  /** Puts what was restored in the place of the volume; a kill leaves the one or the other. */
+  public VolumeInfo finishRestore(String name, boolean replace) {
+    synchronized (removing) {
+      requireRestorable(name, replace);
+      Path path = directory.resolve(name);
+      Path old = directory.resolve(REPLACED + name);
+      try {
+        if (Files.exists(path)) {
+          Files.move(path, old, StandardCopyOption.ATOMIC_MOVE);
+        }
+        try {
+          Files.move(directory.resolve(RESTORING + name), path, StandardCopyOption.ATOMIC_MOVE);
+        } finally {
+          if (Files.exists(old)) {
+            endReplacement(old);
+          }
+        }
+      } catch (IOException e) {
+        throw failed("cannot restore volume " + name, e);
+      }
+      return known(name);
+    }
+  }
+
+  public void abandonRestore(String name) {
+    try {
+      RootedDirectory.removeTree(directory.resolve(RESTORING + name));
+    } catch (IOException e) {
+      throw failed("cannot remove what was restored of volume " + name, e);
+    }
+  }
+
+  /** The agent was killed while it replaced a volume. */
+  private void endReplacement(Path old) throws IOException {
+    Path path = directory.resolve(name(old).substring(REPLACED.length()));
+    if (Files.exists(path)) {
+      RootedDirectory.removeTree(old);
+    } else {
+      Files.move(old, path, StandardCopyOption.ATOMIC_MOVE);
+    }
+  }
+
+  /** Without its size. */
+  public VolumeInfo find(String name) {
+    return known(name);
   }
 
   /** All of them by name, without sizes. */

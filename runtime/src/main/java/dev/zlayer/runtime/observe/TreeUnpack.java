@@ -9,6 +9,7 @@ import dev.zlayer.host.linux.FileTimes;
 import dev.zlayer.host.linux.OpenDirectory;
 import dev.zlayer.host.linux.OpenFile;
 import dev.zlayer.host.linux.RootedDirectory;
+import dev.zlayer.tar.TarKind;
 import dev.zlayer.tar.TarMember;
 import dev.zlayer.tar.TarReader;
 import java.io.IOException;
@@ -27,15 +28,27 @@ final class TreeUnpack {
   private final RootedDirectory root;
   private final String base;
   private final Optional<IdRange> ids;
+  private final boolean describesBase;
 
   /** Set at the end: making an entry changes the time of its directory. */
   private final Map<String, FileTimes> directoryTimes = new LinkedHashMap<>();
 
   /** With owners as the archive has them; with {@code ids}, they are those of a container. */
   TreeUnpack(RootedDirectory root, String base, Optional<IdRange> ids) {
+    this(root, base, ids, false);
+  }
+
+  private TreeUnpack(
+      RootedDirectory root, String base, Optional<IdRange> ids, boolean describesBase) {
     this.root = root;
     this.base = base;
     this.ids = ids;
+    this.describesBase = describesBase;
+  }
+
+  /** Gives the directory itself the owner, mode and attributes that the archive has for it. */
+  static TreeUnpack whole(RootedDirectory root) {
+    return new TreeUnpack(root, "", Optional.empty(), true);
   }
 
   void unpack(TarReader tar) throws IOException, InterruptedException {
@@ -56,7 +69,11 @@ final class TreeUnpack {
   private void add(TarMember member, TarReader tar) throws IOException, InterruptedException {
     InnerPath path = place(member.name());
     if (path.whole().equals(base)) {
-      return; // the directory itself stays as it is
+      if (describesBase && member.kind() == TarKind.DIRECTORY) {
+        describe(member, root.directory(base), OpenDirectory.SELF);
+        directoryTimes.put(base, times(member));
+      }
+      return; // else the directory itself stays as it is
     }
     directory(path.parent());
     switch (member.kind()) {

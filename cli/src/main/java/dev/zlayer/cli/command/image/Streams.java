@@ -11,10 +11,10 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 
 /** Files named on the command line; {@code -} is standard input. */
-final class Streams {
+public final class Streams {
   private Streams() {}
 
-  static InputStream input(Session session, String name) throws IOException {
+  public static InputStream input(Session session, String name) throws IOException {
     if (name.equals("-")) {
       if (session.keyboard()) {
         throw new AgentException.InvalidSpec("provide the archive on standard input or as a file");
