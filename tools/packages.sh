@@ -7,6 +7,7 @@ RUN_PACKAGES='runc:runc crun:crun conmon:conmon /usr/lib/cni/bridge:containernet
   catatonit:catatonit nft:nftables conntrack:conntrack'
 TEST_PACKAGES='dockerd:docker.io docker-registry:docker-registry htpasswd:apache2-utils skopeo:skopeo umoci:umoci
   busybox:busybox-static zsh:zsh fish:fish zstd:zstd openssl:openssl ip:iproute2 iptables:iptables nsenter:util-linux setfattr:attr setcap:libcap2-bin
+  ssh:openssh-client sshd:openssh-server
   gcc:gcc /usr/include/errno.h:libc6-dev wat2wasm:wabt clang:clang wasm-ld:lld /usr/lib/wasm32-wasi/libc.a:wasi-libc
   /usr/lib/llvm-14/lib/clang/14.0.6/lib/wasi/libclang_rt.builtins-wasm32.a:libclang-rt-dev-wasm32'
 VM_PACKAGES='qemu-system-x86_64:qemu-system-x86 mmdebstrap:mmdebstrap mke2fs:e2fsprogs'
@@ -52,7 +53,7 @@ install_packages() {
   rm -f "${TMPDIR:-/tmp}/zlayer-apt.$$"
   # tests and measurements start their own; the machine's stay as they were: absent
   for service in docker-registry:docker-registry docker.io:docker.service docker.io:docker.socket \
-    containerd:containerd; do
+    containerd:containerd openssh-server:ssh.service openssh-server:ssh.socket; do
     case " $missing" in
       *" ${service%%:*} "*)
         if command -v systemctl >/dev/null 2>&1; then

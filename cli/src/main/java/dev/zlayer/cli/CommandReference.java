@@ -25,10 +25,12 @@ final class CommandReference {
       outside, 5 belongs on another node. `run`, `exec`, `attach`, `wait` and `job run --wait` return the
       code of what ran, 128 + n when signal n ended it.
 
-      The daemon is found at `--socket`, else `ZLAYER_SOCKET`, else `ZLAYER_HOST` (`tcp://HOST:PORT` with
-      `ZLAYER_TOKEN_FILE` or `ZLAYER_TOKEN`; `https://HOST:PORT` with `ZLAYER_TLS_CA`, and
-      `ZLAYER_TLS_CERT` with `ZLAYER_TLS_KEY`), else in the data directory (`ZLAYER_DATA_DIR`, else
-      `/var/lib/zlayer` for root and `~/.local/share/zlayer` for others). `NO_COLOR` turns colours off.
+      The daemon is found at `--socket` or by `--context`, else `ZLAYER_SOCKET`, else `ZLAYER_HOST`
+      (`ssh://USER@HOST`; `tcp://HOST:PORT` with `ZLAYER_TOKEN_FILE` or `ZLAYER_TOKEN`;
+      `https://HOST:PORT` with `ZLAYER_TLS_CA`, and `ZLAYER_TLS_CERT` with `ZLAYER_TLS_KEY`), else by
+      `ZLAYER_CONTEXT`, else in the data directory `ZLAYER_DATA_DIR`, else by the context in use, else
+      in the usual data directory (`/var/lib/zlayer` for root, `~/.local/share/zlayer` for others).
+      `NO_COLOR` turns colours off.
       """;
 
   private CommandReference() {}
@@ -48,6 +50,9 @@ final class CommandReference {
 
   private static void describe(CommandLine command, StringBuilder text) {
     CommandSpec spec = command.getCommandSpec();
+    if (spec.usageMessage().hidden()) {
+      return;
+    }
     if (!spec.subcommands().isEmpty()) {
       text.append("\n### ").append(spec.qualifiedName()).append("\n\n");
       text.append(String.join(" ", spec.usageMessage().description())).append('\n');

@@ -24,7 +24,8 @@ final class CompletionNames {
 
   /** Nothing when the daemon does not answer: a shell is no place for its errors. */
   Stream<String> of(String label, String verb) {
-    try (DaemonClient client = DaemonClient.open(Locations.daemon(session, Optional.empty()))) {
+    try (DaemonClient client =
+        DaemonClient.open(Locations.daemon(session, Optional.empty(), Optional.empty()))) {
       return names(client, label, verb).toList().stream();
     } catch (ConnectionLost | DaemonProblem | AgentException _) {
       return Stream.empty();

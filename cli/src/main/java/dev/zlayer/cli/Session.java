@@ -62,6 +62,11 @@ public record Session(
         new RealTerminal());
   }
 
+  /** The same with other variables. */
+  Session withEnv(Map<String, String> other) {
+    return new Session(out, err, in, other, directory, terminal, errorTerminal, keyboard, screen);
+  }
+
   /** A variable that is set and not empty. */
   public Optional<String> variable(String name) {
     return Optional.ofNullable(env.get(name)).filter(value -> !value.isEmpty());

@@ -29,6 +29,7 @@ import dev.zlayer.cli.command.container.StopCommand;
 import dev.zlayer.cli.command.container.TopCommand;
 import dev.zlayer.cli.command.container.UnpauseCommand;
 import dev.zlayer.cli.command.container.WaitCommand;
+import dev.zlayer.cli.command.context.ContextCommand;
 import dev.zlayer.cli.command.daemon.ConfigCommand;
 import dev.zlayer.cli.command.daemon.DaemonCommand;
 import dev.zlayer.cli.command.daemon.ServeCommand;
@@ -109,6 +110,7 @@ enum Verb {
   DAEMON(Heading.NODE),
   CONFIG(Heading.NODE),
   TOKEN(Heading.NODE),
+  CONTEXT(Heading.NODE),
   SYSTEM(Heading.NODE),
   EVENTS(Heading.NODE),
   INFO(Heading.NODE),
@@ -155,6 +157,7 @@ enum Verb {
       case DAEMON -> Optional.of(DaemonCommand.group());
       case CONFIG -> Optional.of(ConfigCommand.group());
       case TOKEN -> Optional.of(TokenCommand.group());
+      case CONTEXT -> Optional.of(ContextCommand.group());
       case CONTAINER -> Optional.of(ContainerCommand.group());
       case SYSTEM -> Optional.of(SystemCommand.group());
       default -> Optional.empty();
@@ -222,7 +225,18 @@ enum Verb {
       case INFO -> new InfoCommand(session);
       case VERSION -> new VersionCommand(session);
       case COMPLETIONS -> new CompletionsCommand(session);
-      case JOB, CRON, IMAGE, VOLUME, SECRET, NETWORK, DAEMON, CONFIG, TOKEN, CONTAINER, SYSTEM ->
+      case JOB,
+          CRON,
+          IMAGE,
+          VOLUME,
+          SECRET,
+          NETWORK,
+          DAEMON,
+          CONFIG,
+          TOKEN,
+          CONTEXT,
+          CONTAINER,
+          SYSTEM ->
           throw new IllegalStateException(this + " is a group");
     };
   }

@@ -32,6 +32,13 @@ public record DaemonAddress(HttpAddress http, Optional<String> token) {
     String reason = cause == null ? "" : String.valueOf(cause.getMessage());
     return switch (http) {
       case HttpAddress.Unix(Path socket) -> explain(socket, reason, failure);
+      case HttpAddress.Program program ->
+          cause instanceof ConnectException
+              ? new DaemonNotRunning(
+                  "cannot connect to the daemon at %s: %s".formatted(program, reason),
+                  Blame.OUTSIDE,
+                  failure)
+              : lost(reason, failure);
       case HttpAddress.Tcp _, HttpAddress.Tls _ ->
           cause instanceof ConnectException
                   || cause instanceof NoRouteToHostException

@@ -1,6 +1,8 @@
 package dev.zlayer.cli.client;
 
 import dev.zlayer.error.Blame;
+import java.net.ConnectException;
+import java.nio.file.Path;
 
 /** Nobody answers, or not to us; the message says what to do about it. */
 public final class DaemonNotRunning extends ConnectionLost {
@@ -15,6 +17,14 @@ public final class DaemonNotRunning extends ConnectionLost {
     super(message, cause);
     this.blame = blame;
     this.denied = denied;
+  }
+
+  /** Nobody listens at the socket. */
+  public static DaemonNotRunning at(Path socket) {
+    return new DaemonNotRunning(
+        "no daemon is running at %s; start one with 'zlayer daemon start'".formatted(socket),
+        Blame.SELF,
+        new ConnectException("nobody listens"));
   }
 
   static DaemonNotRunning denied(String message, Throwable cause) {

@@ -29,6 +29,12 @@ public abstract class ClientCommand implements Callable<Integer> {
       description = "Socket of the daemon (default: $ZLAYER_SOCKET, then $ZLAYER_HOST)")
   private @Nullable String socket;
 
+  @Option(
+      names = "--context",
+      paramLabel = "NAME",
+      description = "Daemon by its name in 'zlayer context ls' (default: $ZLAYER_CONTEXT)")
+  private @Nullable String context;
+
   protected ClientCommand(Session session) {
     this.session = session;
   }
@@ -63,7 +69,8 @@ public abstract class ClientCommand implements Callable<Integer> {
   protected abstract int run(DaemonClient client) throws Exception;
 
   protected final DaemonClient open() {
-    return DaemonClient.open(Locations.daemon(session, Optional.ofNullable(socket)));
+    return DaemonClient.open(
+        Locations.daemon(session, Optional.ofNullable(socket), Optional.ofNullable(context)));
   }
 
   protected final void print(String line) {

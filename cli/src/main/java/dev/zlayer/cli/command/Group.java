@@ -1,10 +1,12 @@
 package dev.zlayer.cli.command;
 
 import dev.zlayer.cli.Session;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.function.Function;
 import picocli.CommandLine;
@@ -16,6 +18,7 @@ public final class Group {
   private final String word;
   private final String description;
   private final Map<String, Function<Session, Object>> verbs = new LinkedHashMap<>();
+  private final Set<String> hidden = new HashSet<>();
 
   public Group(String word, String description) {
     this.word = word;
@@ -27,17 +30,23 @@ public final class Group {
     return this;
   }
 
+  /** A verb for programs, which no list shows. */
+  public Group withHidden(String word, Function<Session, Object> verb) {
+    hidden.add(word);
+    return with(word, verb);
+  }
+
   public String description() {
     return description;
   }
 
   public List<String> words() {
-    return List.copyOf(verbs.keySet());
+    return verbs.keySet().stream().filter(word -> !hidden.contains(word)).toList();
   }
 
   /** The grammar: of one verb below if that is known to be wanted, else of all. */
   public CommandLine commandLine(Session session, Optional<String> wanted) {
-    CommandSpec spec = CommandSpec.wrapWithoutInspection(new Incomplete(word, verbs.keySet()));
+    CommandSpec spec = CommandSpec.wrapWithoutInspection(new Incomplete(word, words()));
     spec.name(word);
     spec.usageMessage().description(description).synopsisSubcommandLabel("COMMAND");
     var command = new CommandLine(spec);

@@ -27,7 +27,7 @@ public final class SourceFlags {
       names = "--env-file",
       paramLabel = "FILE",
       description =
-          "File of NAME=VALUE lines for ${NAME} in the file (default: .env beside the first file);"
+          "File of NAME=VALUE lines for $${NAME} in the file (default: .env beside the first file);"
               + " may be repeated")
   private List<String> envFiles = List.of();
 

@@ -1,6 +1,7 @@
 package dev.zlayer.host.http;
 
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.process.Command;
 import java.net.URI;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -19,6 +20,14 @@ public sealed interface HttpAddress {
     @Override
     public String toString() {
       return "tcp://" + authority();
+    }
+  }
+
+  /** A program whose standard streams lead to the server, as {@code ssh} does. */
+  record Program(String name, Command command) implements HttpAddress {
+    @Override
+    public String toString() {
+      return name;
     }
   }
 
@@ -72,7 +81,7 @@ public sealed interface HttpAddress {
   /** What belongs into the {@code Host} header. */
   default String authority() {
     return switch (this) {
-      case Unix _ -> "localhost";
+      case Unix _, Program _ -> "localhost";
       case Tcp(String host, int port) -> bracketed(host) + ":" + port;
       case Tls(String host, int port, SSLContext _) -> bracketed(host) + ":" + port;
     };

@@ -4,12 +4,14 @@ import java.io.BufferedInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.net.ConnectException;
 import java.net.InetSocketAddress;
 import java.net.StandardSocketOptions;
 import java.net.UnixDomainSocketAddress;
 import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
+import java.util.Optional;
 import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLSocket;
 import org.jspecify.annotations.Nullable;
@@ -22,23 +24,31 @@ final class HttpConnection {
   private static final int BUFFER = 16 << 10;
 
   private final SocketChannel channel;
+  private final Optional<ProcessRelay> relay;
   private @Nullable SSLSocket tls;
   private InputStream in;
   private OutputStream out;
 
   /** Not connected yet, so that a deadline can already close it. */
   HttpConnection(HttpAddress address) throws IOException {
+    this.relay =
+        address instanceof HttpAddress.Program program
+            ? Optional.of(ProcessRelay.start(program.command()))
+            : Optional.empty();
     this.channel =
-        address instanceof HttpAddress.Unix
-            ? SocketChannel.open(java.net.StandardProtocolFamily.UNIX)
-            : SocketChannel.open();
-    this.in = new BufferedInputStream(new ChannelInput(channel), BUFFER);
+        relay.isPresent()
+            ? relay.get().channel()
+            : address instanceof HttpAddress.Unix
+                ? SocketChannel.open(java.net.StandardProtocolFamily.UNIX)
+                : SocketChannel.open();
+    this.in = new BufferedInputStream(new ChannelInput(channel, relay), BUFFER);
     this.out = new ChannelOutput(channel);
   }
 
   void connect(HttpAddress address) throws IOException {
     switch (address) {
       case HttpAddress.Unix(var socket) -> channel.connect(UnixDomainSocketAddress.of(socket));
+      case HttpAddress.Program _ -> {} // it was started, and says by its end what is wrong
       case HttpAddress.Tcp(String host, int port) -> connect(host, port);
       case HttpAddress.Tls tlsAddress -> {
         connect(tlsAddress.host(), tlsAddress.port());
@@ -121,9 +131,11 @@ final class HttpConnection {
 
   private static final class ChannelInput extends InputStream {
     private final SocketChannel channel;
+    private final Optional<ProcessRelay> relay;
 
-    ChannelInput(SocketChannel channel) {
+    ChannelInput(SocketChannel channel, Optional<ProcessRelay> relay) {
       this.channel = channel;
+      this.relay = relay;
     }
 
     @Override
@@ -134,7 +146,16 @@ final class HttpConnection {
 
     @Override
     public int read(byte[] bytes, int offset, int length) throws IOException {
-      return length == 0 ? 0 : channel.read(ByteBuffer.wrap(bytes, offset, length));
+      if (length == 0) {
+        return 0;
+      }
+      int count = channel.read(ByteBuffer.wrap(bytes, offset, length));
+      Optional<String> failure =
+          count < 0 ? relay.flatMap(ProcessRelay::failure) : Optional.empty();
+      if (failure.isPresent()) {
+        throw new ConnectException(failure.get());
+      }
+      return count;
     }
   }
 

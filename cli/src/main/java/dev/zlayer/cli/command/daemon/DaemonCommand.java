@@ -11,6 +11,7 @@ public final class DaemonCommand {
         .with("start", DaemonStartCommand::new)
         .with("stop", DaemonStopCommand::new)
         .with("status", DaemonStatusCommand::new)
-        .with("install", DaemonInstallCommand::new);
+        .with("install", DaemonInstallCommand::new)
+        .withHidden("dial-stdio", DialStdioCommand::new);
   }
 }

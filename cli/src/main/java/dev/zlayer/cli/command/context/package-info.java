@@ -1,0 +1,3 @@
+/** The verbs about named daemons; they ask none. */
+@org.jspecify.annotations.NullMarked
+package dev.zlayer.cli.command.context;
