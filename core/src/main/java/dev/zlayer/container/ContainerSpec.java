@@ -180,6 +180,21 @@ public record ContainerSpec(
         labels);
   }
 
+  public ContainerSpec withImage(ImageRef image) {
+    return new ContainerSpec(
+        image,
+        platform,
+        process,
+        fileSystem,
+        network,
+        resources,
+        security,
+        gpu,
+        logs,
+        stop,
+        labels);
+  }
+
   public ContainerSpec withLabels(Map<String, String> labels) {
     return new ContainerSpec(
         image,

@@ -42,10 +42,36 @@ public final class StatusText {
     if (!jobs.isEmpty()) {
       text.append('\n').append(JobTables.jobs(jobs, now, style));
     }
+    for (Json service : services) {
+      autoUpdate(service, now).ifPresent(line -> text.append('\n').append(line).append('\n'));
+    }
     for (String remark : remarks(services, jobs)) {
       text.append('\n').append(remark).append('\n');
     }
     return text.toString();
+  }
+
+  private static Optional<String> autoUpdate(Json service, Instant now) {
+    Json update = service.at("auto_update");
+    return update
+        .at("schedule")
+        .string()
+        .map(
+            schedule ->
+                "%s: updates itself (%s), next check in %s%s"
+                    .formatted(
+                        name(service),
+                        schedule,
+                        update
+                            .at("next")
+                            .string()
+                            .map(next -> HumanUnits.briefAge(now, Instant.parse(next)))
+                            .orElse("-"),
+                        update
+                            .at("last_result")
+                            .string()
+                            .map(result -> "; last: " + result)
+                            .orElse("")));
   }
 
   private static Table services(List<Json> services, Instant now, Style style) {

@@ -1,5 +1,6 @@
 package dev.zlayer.spec.check;
 
+import dev.zlayer.oci.PullPolicy;
 import dev.zlayer.spec.ServiceSpec;
 import dev.zlayer.spec.problem.SpecPath;
 import dev.zlayer.spec.service.ReplicaGroup;
@@ -27,6 +28,15 @@ final class ScaleCheck {
     }
     checkGroups(service, path, findings);
     checkUpdate(service, path.key("update"), findings);
+    SpecPath auto = path.key("update").key("auto_update");
+    PullPolicy policy = service.image().pullPolicy();
+    if (service.lifecycle().update().autoUpdate().isPresent()
+        && policy != PullPolicy.NEWER
+        && policy != PullPolicy.ALWAYS
+        && findings.clean(path.key("image"))) {
+      findings.problem(
+          auto, "needs image.pull_policy: newer, else the image never changes; write that too");
+    }
   }
 
   private static void checkGroups(ServiceSpec service, SpecPath path, Findings findings) {

@@ -1,5 +1,6 @@
 package dev.zlayer.spec.service;
 
+import dev.zlayer.schedule.CronExpression;
 import dev.zlayer.spec.form.Default;
 import dev.zlayer.spec.form.Doc;
 import dev.zlayer.spec.form.Range;
@@ -25,7 +26,11 @@ public record UpdateSpec(
         boolean rollback,
     @Doc("A new replica must stay healthy this long before the next one is replaced.")
         @Default("5s")
-        Duration minHealthyTime) {
+        Duration minHealthyTime,
+    @Doc(
+            "Cron expression (UTC): when to ask the registry for a newer image and roll it out. "
+                + "Needs image.pull_policy newer or always.")
+        Optional<CronExpression> autoUpdate) {
   public enum Strategy {
     START_FIRST,
     STOP_FIRST

@@ -352,7 +352,7 @@ public final class DeploymentsResource implements Resource {
             case Progress.Changed(var service) ->
                 Json.object()
                     .put("type", "service")
-                    .put("service", ViewJson.of(DeploymentView.ServiceView.of(service)))
+                    .put("service", ViewJson.of(DeploymentView.ServiceView.of(service, Map.of())))
                     .build();
           });
     } catch (IOException e) {

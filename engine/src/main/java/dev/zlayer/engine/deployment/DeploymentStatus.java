@@ -8,6 +8,7 @@ import dev.zlayer.engine.service.ServiceStatus;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 /**
@@ -16,6 +17,7 @@ import java.util.Optional;
  * @param revision the newest one
  * @param problem why the whole of it cannot go on: the file cannot be read any more, the network
  *     cannot be made; or why its removal has not ended
+ * @param autoUpdates by service
  */
 public record DeploymentStatus(
     String name,
@@ -26,10 +28,12 @@ public record DeploymentStatus(
     Path directory,
     List<ServiceStatus> services,
     List<JobStatus> jobs,
-    Optional<Failure> problem) {
+    Optional<Failure> problem,
+    Map<String, AutoUpdateStatus> autoUpdates) {
   public DeploymentStatus {
     services = List.copyOf(services);
     jobs = List.copyOf(jobs);
+    autoUpdates = Map.copyOf(autoUpdates);
   }
 
   /** Where it stands as a whole; the worst of its services decides. */

@@ -59,16 +59,19 @@ public final class Deployments implements AutoCloseable {
   private final Map<String, Owner<DeploymentRemoval>> removals = new ConcurrentHashMap<>();
   private final Watched<Long> changes = new Watched<>(0L);
   private final ContainerIndex index;
+  private final Map<ServiceKey, AutoUpdateStatus> updates = new ConcurrentHashMap<>();
+  private final Owner<AutoUpdater> updater;
 
   private Deployments(DeploymentParts parts, DeploymentConfig config) {
     this.parts = parts;
     this.config = config;
     this.store = parts.records();
     this.writer = new RevisionWriter(parts.store(), store, config.revisions());
-    this.view = new StatusView(parts);
+    this.view = new StatusView(parts, updates);
     this.starts = new Semaphore(Math.max(1, config.starts()), true);
     this.salt = StoreSalt.of(parts.store(), parts.random());
     this.index = ContainerIndex.open(parts.runtime(), parts.clock(), parts.supervisor());
+    this.updater = AutoUpdater.open(parts, () -> live.values(), this::update, updates);
   }
 
   /** Goes on with everything that the store says is wanted; returns before it is true. */
@@ -132,7 +135,7 @@ public final class Deployments implements AutoCloseable {
         spec.deployment(),
         () -> {
           request.after().ifPresent(seen -> requireRevision(spec.deployment(), seen));
-          return revise(spec, file, request.directory(), Optional.empty());
+          return revise(spec, file, request.directory(), Optional.empty(), Optional.empty());
         });
   }
 
@@ -148,7 +151,11 @@ public final class Deployments implements AutoCloseable {
   }
 
   private Revision revise(
-      DeploymentSpec spec, String file, Path directory, Optional<String> reason) {
+      DeploymentSpec spec,
+      String file,
+      Path directory,
+      Optional<String> reason,
+      Optional<String> updated) {
     String name = spec.deployment();
     Optional<LiveDeployment> known = Optional.ofNullable(live.get(name));
     if (known.isEmpty()) {
@@ -167,7 +174,7 @@ public final class Deployments implements AutoCloseable {
             .filter(old -> old.file().equals(file) && old.directory().equals(directory))
             .isPresent();
     if (same && reason.isEmpty() && !DeploymentFile.asksForNewest(spec)) {
-      known.orElseThrow().want(before, newest.orElseThrow(), spec, lastEvent() + 1);
+      known.orElseThrow().want(before, newest.orElseThrow(), spec, lastEvent() + 1, updated);
       return newest.orElseThrow();
     }
     var revision =
@@ -176,19 +183,32 @@ public final class Deployments implements AutoCloseable {
     LiveDeployment deployment = known.orElseGet(() -> make(record));
     long event = writer.write(record, revision, deployment.revisionsInUse());
     live.put(name, deployment);
-    deployment.want(record, revision, spec, event);
+    deployment.want(record, revision, spec, event, updated);
     return revision;
   }
 
   /** What {@link #up} would change of what runs; throws what it would throw. */
   public DeploymentDiff diff(UpRequest request) {
-    DeploymentSpec spec = DeploymentFile.read(request.name(), request.file());
-    var after = new FileDiff.Side(spec, new String(request.file(), StandardCharsets.UTF_8));
-    String name = spec.deployment();
-    Optional<LiveDeployment> known = Optional.ofNullable(live.get(name));
-    Optional<FileDiff.Side> before =
-        known.flatMap(now -> store.revision(name, now.record().revision())).map(FileDiff.Side::of);
-    return FileDiff.of(before, known.map(LiveDeployment::rolledBack).orElse(Map.of()), after);
+    return FileDiff.of(store, name -> Optional.ofNullable(live.get(name)), request);
+  }
+
+  /** Rolls the newest image of one service out; the file and other images stay. */
+  private void update(ServiceKey service) {
+    Revision _ =
+        locked(
+            service.deployment(),
+            () -> {
+              long number = deployment(service.deployment()).record().revision();
+              Revision newest = store.revision(service.deployment(), number).orElseThrow();
+              DeploymentSpec spec =
+                  DeploymentFile.read(Optional.of(service.deployment()), newest.bytes());
+              return revise(
+                  spec,
+                  newest.file(),
+                  newest.directory(),
+                  Optional.of("auto_update of " + service.service()),
+                  Optional.of(service.service()));
+            });
   }
 
   /**
@@ -257,7 +277,12 @@ public final class Deployments implements AutoCloseable {
                                   "revision %d of deployment '%s'".formatted(number, name),
                                   "it never was, or is kept no longer"));
           DeploymentSpec spec = DeploymentFile.read(Optional.of(name), old.bytes());
-          return revise(spec, old.file(), old.directory(), Optional.of("rollback to " + number));
+          return revise(
+              spec,
+              old.file(),
+              old.directory(),
+              Optional.of("rollback to " + number),
+              Optional.empty());
         });
   }
 
@@ -356,32 +381,14 @@ public final class Deployments implements AutoCloseable {
   }
 
   /**
-   * Blocks until the deployment is as wanted, has failed, or is gone; throws nothing for these.
+   * Blocks until the deployment is ready, has failed, or was removed; throws nothing for these.
    *
    * @param progress is told what happens meanwhile, on the thread of the caller
    * @throws AgentException.NotFound there is no such deployment
    */
   public WaitResult awaitStable(String name, Deadline deadline, Consumer<Progress> progress)
       throws InterruptedException {
-    LiveDeployment deployment = deployment(name);
-    try (var reporter = new Reporter(parts.store(), deployment, progress)) {
-      while (true) {
-        long seen = changes.now();
-        Optional<DeploymentStatus> status = Optional.ofNullable(live.get(name)).map(this::statusOf);
-        reporter.report();
-        if (status.isEmpty()) {
-          return WaitResult.removed();
-        }
-        Optional<WaitResult> settled = StatusView.settled(deployment, status.get());
-        if (settled.isPresent()) {
-          return settled.get();
-        }
-        if (!awaitChange(seen, deadline)) {
-          return WaitResult.of(
-              WaitResult.Outcome.TIMEOUT, status.get(), StatusView.missing(status.get()));
-        }
-      }
-    }
+    return waiter().awaitStable(name, deployment(name), deadline, progress);
   }
 
   /**
@@ -390,23 +397,12 @@ public final class Deployments implements AutoCloseable {
    */
   public void awaitStopped(String name, Optional<String> service, Deadline deadline)
       throws InterruptedException {
-    while (true) {
-      long seen = changes.now();
-      LiveDeployment deployment = live.get(name);
-      if (deployment == null || !deployment.stopping(service)) {
-        return;
-      }
-      long _ = changes.await(now -> now > seen, deadline, "waiting until it has stopped");
-    }
+    waiter().awaitStopped(name, service, deadline);
   }
 
-  private boolean awaitChange(long seen, Deadline deadline) throws InterruptedException {
-    try {
-      long _ = changes.await(now -> now > seen, deadline, "waiting for a deployment");
-      return true;
-    } catch (AgentException.Timeout _) {
-      return false;
-    }
+  private DeploymentWaiter waiter() {
+    return new DeploymentWaiter(
+        parts.store(), changes, name -> Optional.ofNullable(live.get(name)), this::statusOf);
   }
 
   /** Secrets have changed: services that use them are rolled. */
@@ -418,6 +414,7 @@ public final class Deployments implements AutoCloseable {
   /** Looks at the clock again; for clocks that do not go by themselves. */
   public void wake() {
     index.wake();
+    updater.wake();
     live.values().forEach(LiveDeployment::wake);
   }
 
@@ -439,6 +436,7 @@ public final class Deployments implements AutoCloseable {
   /** Stops deciding; containers go on and are found by the next process over the same store. */
   @Override
   public void close() {
+    updater.close();
     List.copyOf(removals.values()).forEach(Owner::close);
     live.values().forEach(LiveDeployment::close);
     index.close();

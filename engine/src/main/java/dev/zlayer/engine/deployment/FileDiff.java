@@ -10,6 +10,7 @@ import dev.zlayer.spec.form.Inline;
 import dev.zlayer.spec.form.Named;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.RecordComponent;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -17,6 +18,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Function;
 
 /** Compares two deployment files, service by service and key by key. Pure. */
 final class FileDiff {
@@ -50,6 +52,18 @@ final class FileDiff {
 
   /** An earlier file that runs because a later one was rolled back. */
   record RolledBack(long runs, Side side) {}
+
+  /** What a request would change of what runs. */
+  static DeploymentDiff of(
+      DeploymentStore store, Function<String, Optional<LiveDeployment>> live, UpRequest request) {
+    DeploymentSpec spec = DeploymentFile.read(request.name(), request.file());
+    var after = new Side(spec, new String(request.file(), StandardCharsets.UTF_8));
+    String name = spec.deployment();
+    Optional<LiveDeployment> known = live.apply(name);
+    Optional<Side> before =
+        known.flatMap(now -> store.revision(name, now.record().revision())).map(Side::of);
+    return of(before, known.map(LiveDeployment::rolledBack).orElse(Map.of()), after);
+  }
 
   /**
    * What would change.

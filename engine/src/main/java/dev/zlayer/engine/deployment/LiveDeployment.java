@@ -146,7 +146,7 @@ final class LiveDeployment implements ServiceParts.Listener, AutoCloseable {
       parsed.add(newest, known);
       spec = Optional.of(known);
       if (!record.removing()) {
-        bring(false);
+        bring(false, Optional.empty());
       }
     } catch (AgentException e) {
       problem = Optional.of(e);
@@ -154,8 +154,17 @@ final class LiveDeployment implements ServiceParts.Listener, AutoCloseable {
     context.changed();
   }
 
-  /** Wants this from now on; it is durable already. */
-  void want(DeploymentRecord record, Revision revision, DeploymentSpec spec, long event) {
+  /**
+   * Wants this from now on; it is durable already.
+   *
+   * @param updated the only service whose image may be another one, if it is about that
+   */
+  void want(
+      DeploymentRecord record,
+      Revision revision,
+      DeploymentSpec spec,
+      long event,
+      Optional<String> updated) {
     this.record = record;
     this.directory = revision.directory();
     parsed.add(revision, spec);
@@ -164,11 +173,11 @@ final class LiveDeployment implements ServiceParts.Listener, AutoCloseable {
     this.eventsBefore = Math.max(0, event - 1);
     parts.jobs().define(record.name(), DeploymentStore.jobs(spec));
     parts.cron().define(record.name(), DeploymentStore.jobs(spec));
-    bring(true);
+    bring(true, updated);
     context.changed();
   }
 
-  private void bring(boolean again) {
+  private void bring(boolean again, Optional<String> updated) {
     DeploymentSpec wanted = spec.orElseThrow();
     // those who are waited for first, so that nobody sees what they told before
     gate(wanted, again);
@@ -176,7 +185,7 @@ final class LiveDeployment implements ServiceParts.Listener, AutoCloseable {
     for (String name : DependencyOrder.of(wanted.services())) {
       if (type(wanted, name).equals(Optional.of(RunType.SERVICE))) {
         names.add(name);
-        aim(name, again);
+        aim(name, again, updated.filter(only -> !only.equals(name)).isPresent());
       }
     }
     services.forEach(
@@ -187,7 +196,7 @@ final class LiveDeployment implements ServiceParts.Listener, AutoCloseable {
         });
   }
 
-  private void aim(String name, boolean again) {
+  private void aim(String name, boolean again, boolean sameImages) {
     while (true) {
       ServiceRunner loop =
           services.computeIfAbsent(
@@ -198,7 +207,7 @@ final class LiveDeployment implements ServiceParts.Listener, AutoCloseable {
           (state == ServiceState.RUNNING && loop.status().rollout().isEmpty())
               || state == ServiceState.STOPPED;
       boolean ask = !there || (again && !fine);
-      if (!ask || loop.apply(record.revision())) {
+      if (!ask || loop.apply(record.revision(), sameImages)) {
         return;
       }
       // its removal ended meanwhile, and the loop with it: the next one begins with nothing

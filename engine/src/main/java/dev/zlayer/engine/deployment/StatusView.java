@@ -1,5 +1,6 @@
 package dev.zlayer.engine.deployment;
 
+import dev.zlayer.container.ServiceKey;
 import dev.zlayer.engine.deployment.DeploymentStatus.JobStatus;
 import dev.zlayer.engine.deployment.DeploymentStatus.State;
 import dev.zlayer.engine.deployment.WaitResult.Blocker;
@@ -13,6 +14,7 @@ import dev.zlayer.engine.service.ServiceStatus;
 import dev.zlayer.spec.RunType;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -21,9 +23,11 @@ import java.util.stream.Stream;
 /** What a deployment looks like to people, and whether that is the end of waiting. */
 final class StatusView {
   private final DeploymentParts parts;
+  private final Map<ServiceKey, AutoUpdateStatus> updates;
 
-  StatusView(DeploymentParts parts) {
+  StatusView(DeploymentParts parts, Map<ServiceKey, AutoUpdateStatus> updates) {
     this.parts = parts;
+    this.updates = updates;
   }
 
   DeploymentStatus of(LiveDeployment live) {
@@ -52,7 +56,10 @@ final class StatusView {
         live.directory(),
         services,
         jobs,
-        problem);
+        problem,
+        updates.entrySet().stream()
+            .filter(entry -> entry.getKey().deployment().equals(record.name()))
+            .collect(Collectors.toMap(entry -> entry.getKey().service(), Map.Entry::getValue)));
   }
 
   /** Whether the file names a service that has no loop at the moment. */

@@ -32,7 +32,8 @@ final class DefaultLifecycle {
               Optional.empty(),
               Optional.empty(),
               false,
-              Duration.ZERO),
+              Duration.ZERO,
+              Optional.empty()),
           new ExitSpec(false));
 
   private DefaultLifecycle() {}

@@ -5,9 +5,12 @@ import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.container.ServiceKey;
 import dev.zlayer.engine.init.StartPhase;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.oci.Digest;
+import dev.zlayer.oci.ImageRef;
 import dev.zlayer.oci.PullPolicy;
 import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.port.ImageInfo;
+import dev.zlayer.port.Images;
 import dev.zlayer.port.PullEvent;
 import dev.zlayer.port.PullRequest;
 import dev.zlayer.spec.ServiceSpec;
@@ -64,9 +67,57 @@ final class Resolver {
               role.service().lifecycle().init(),
               known,
               Integer.toString(restarts));
-      parts.put(role.name(), new Resolved.Part(role.service(), role.spec(), hash));
+      parts.put(role.name(), new Resolved.Part(role.service(), pinned(role, known, wanted), hash));
     }
     return new Resolved(parts, known, wanted.outline());
+  }
+
+  /**
+   * The image by its digest where that is remembered: its tag may mean another one by now. Where
+   * the runtime does not find it so, the tag will do as long as it means the same.
+   */
+  private ContainerSpec pinned(Role role, String known, Effect.Resolve wanted)
+      throws InterruptedException {
+    ContainerSpec spec = role.spec();
+    Optional<Digest> digest = digest(role.name(), known);
+    if (digest.isEmpty() || wanted.outline() || spec.image().digest().isPresent()) {
+      return spec;
+    }
+    Images images = runtime.images();
+    ImageRef exact = spec.image().withDigest(digest.get());
+    boolean here = images.find(exact).isPresent();
+    boolean moved =
+        images.find(spec.image()).filter(at -> at.info().digest().equals(digest.get())).isEmpty();
+    if (!here && moved) {
+      ImageInfo _ =
+          images.pull(
+              new PullRequest(exact, PullPolicy.IF_NOT_PRESENT, spec.platform(), Optional.empty()),
+              _ -> {});
+    }
+    return here || moved ? spec.withImage(exact) : spec;
+  }
+
+  private static Optional<Digest> digest(String role, String known) {
+    for (String part : known.split(",", -1)) {
+      if (part.startsWith(role + "=")) {
+        return Optional.of(Digest.parse(part.substring(role.length() + 1)));
+      }
+    }
+    return Optional.empty();
+  }
+
+  /** What the images are at the registry now, in the form in which they are remembered. */
+  String newest(ServiceKey key, ServiceRevision blueprint) throws InterruptedException {
+    List<String> newest = new ArrayList<>();
+    var outline = new Effect.Resolve(blueprint, true);
+    for (Map.Entry<String, ServiceSpec> role : roles(blueprint.spec()).entrySet()) {
+      PullPolicy policy = role.getValue().image().pullPolicy();
+      if (policy == PullPolicy.ALWAYS || policy == PullPolicy.NEWER) {
+        ContainerSpec spec = spec(key, outline, role.getValue());
+        newest.add(role.getKey() + "=" + pull(key, spec, PullPolicy.ALWAYS, (_, _) -> {}).digest());
+      }
+    }
+    return String.join(",", newest);
   }
 
   private ContainerSpec spec(ServiceKey key, Effect.Resolve wanted, ServiceSpec service)

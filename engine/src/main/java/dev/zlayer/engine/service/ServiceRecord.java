@@ -130,6 +130,12 @@ record ServiceRecord(
     return with(next -> next.generation = generation);
   }
 
+  /** The wanted revision has the images of another one. */
+  ServiceRecord withImagesOf(long other) {
+    String known = images.get(other);
+    return known == null ? this : with(revision, known);
+  }
+
   ServiceRecord with(long revision, String image) {
     var all = new TreeMap<>(images);
     all.put(revision, image);

@@ -107,6 +107,18 @@ public final class ServiceRunner implements AutoCloseable {
         .toList();
   }
 
+  /** What the images of the newest revision were, where the file asks for the newest. */
+  public Optional<String> images() {
+    ServiceRecord record = reconciler.record();
+    return Optional.ofNullable(record.images().get(record.revision()))
+        .filter(images -> !images.isEmpty());
+  }
+
+  /** What they are at the registry now, in the same form. Blocks while they come in. */
+  public String newestImages(ServiceRevision blueprint) throws InterruptedException {
+    return new Resolver(parts.runtime(), parts.containers(), parts.salt()).newest(key, blueprint);
+  }
+
   public ServiceStatus status() {
     return status;
   }
@@ -131,13 +143,23 @@ public final class ServiceRunner implements AutoCloseable {
    * @return false when the service was removed meanwhile: it has to be opened anew
    */
   public boolean apply(long revision) {
+    return apply(revision, false);
+  }
+
+  /** As above; {@code sameImages}: those of the revision before, also where newer are asked for. */
+  public boolean apply(long revision, boolean sameImages) {
     try {
       boolean _ =
           owner.ask(
               controller -> {
                 controller.reconciler().desired.stay();
                 leaving = controller.reconciler().desired.leaving();
-                controller.change(record -> record.aimingAt(revision), true);
+                controller.change(
+                    record ->
+                        sameImages
+                            ? record.aimingAt(revision).withImagesOf(record.revision())
+                            : record.aimingAt(revision),
+                    true);
                 return true;
               });
       return true;

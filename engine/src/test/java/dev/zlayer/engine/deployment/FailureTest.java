@@ -218,7 +218,10 @@ class FailureTest {
     fixture.clock.set(Duration.ofHours(-1));
     Instant begin = fixture.clock.instant();
 
-    fixture.await(() -> fixture.service("web").state() == ServiceState.RUNNING);
+    fixture.await(
+        () ->
+            fixture.service("web").state() == ServiceState.RUNNING
+                && !fixture.containers("web").contains(first));
     ContainerId second = killOne();
     fixture.await(
         () ->

@@ -1,17 +1,27 @@
 package dev.zlayer.cli.command.deploy;
 
 import dev.zlayer.cli.Session;
+import dev.zlayer.cli.client.ConnectionLost;
 import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.client.DaemonProblem;
 import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.command.AnswerCommand;
 import dev.zlayer.cli.command.DeploymentFiles;
 import dev.zlayer.cli.command.SourceFlags;
+import dev.zlayer.cli.command.Watching;
 import dev.zlayer.cli.command.daemon.BackgroundDaemon;
 import dev.zlayer.cli.print.DiffText;
 import dev.zlayer.cli.print.Style;
+import dev.zlayer.error.AgentException;
 import dev.zlayer.error.Durations;
 import dev.zlayer.json.Json;
+import java.io.OutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -28,6 +38,7 @@ import picocli.CommandLine.Parameters;
       "  zlayer up shop.zlayer.yml --wait 5m",
       "  zlayer up - --no-wait < shop.zlayer.yml",
       "  zlayer up --dry-run                what would change",
+      "  zlayer up --watch                  apply each change of the file, overrides or env files",
       "  zlayer up -f shop.zlayer.yml -f prod.yml --profile debug",
       "",
       "Starts a daemon in the background if none is running. ^C stops watching; the deployment",
@@ -35,6 +46,9 @@ import picocli.CommandLine.Parameters;
       "output is shown), 4 if the time runs out first."
     })
 public final class UpCommand extends AnswerCommand {
+  private static final int INTERRUPTED = 130;
+  private static final Duration BETWEEN_LOOKS = Duration.ofMillis(500);
+
   @Option(
       names = "--wait",
       paramLabel = "DURATION",
@@ -46,6 +60,11 @@ public final class UpCommand extends AnswerCommand {
 
   @Option(names = "--dry-run", description = "Show what would change, and change nothing")
   private boolean dryRun;
+
+  @Option(
+      names = {"-w", "--watch"},
+      description = "Apply again whenever a file changes, until ^C")
+  private boolean watch;
 
   @Option(
       names = {"-q", "--quiet"},
@@ -66,7 +85,77 @@ public final class UpCommand extends AnswerCommand {
 
   @Override
   protected int run(DaemonClient client) throws InterruptedException {
-    var deployment = DeploymentFiles.load(session, Optional.ofNullable(file), sources);
+    if (!watch) {
+      return apply(client, load(session));
+    }
+    if (dryRun || "-".equals(file)) {
+      throw new AgentException.InvalidSpec(
+          "--watch needs files to watch and changes to apply: omit --dry-run and -");
+    }
+    return watch(client);
+  }
+
+  private DeploymentFiles.Loaded load(Session with) {
+    return DeploymentFiles.load(with, Optional.ofNullable(file), sources);
+  }
+
+  /** Compares what the files amount to, so whatever they refer to is watched too. */
+  private int watch(DaemonClient client) throws InterruptedException {
+    var enough = new CountDownLatch(1);
+    Session silent =
+        new Session(
+            new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8),
+            new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8),
+            session.in(),
+            session.env(),
+            session.directory(),
+            false,
+            false,
+            false,
+            session.screen());
+    String seen = "";
+    try (var _ = session.screen().onSignal("INT", enough::countDown)) {
+      do {
+        String now = content(silent);
+        if (!now.equals(seen)) {
+          seen = now;
+          if (applied(client) == INTERRUPTED) {
+            return 0;
+          }
+          tell("waiting for changes; ^C ends this, the deployment continues");
+        }
+      } while (!enough.await(BETWEEN_LOOKS.toMillis(), TimeUnit.MILLISECONDS));
+    }
+    Watching.afterInterrupt(session);
+    return 0;
+  }
+
+  private String content(Session silent) {
+    try {
+      return new String(load(silent).content(), StandardCharsets.UTF_8);
+    } catch (AgentException e) {
+      return "! " + e.getMessage();
+    }
+  }
+
+  /** What is wrong with a file, or becomes of it, is said; the next change may mend it. */
+  private int applied(DaemonClient client) throws InterruptedException {
+    try {
+      return apply(client, load(session));
+    } catch (AgentException e) {
+      tell("zlayer: " + e.getMessage());
+      return e.blame().exitCode();
+    } catch (DaemonProblem e) {
+      tell("zlayer: " + e.getMessage());
+      return e.exitCode();
+    } catch (ConnectionLost e) {
+      tell("zlayer: " + e.getMessage());
+      return e.blame().exitCode();
+    }
+  }
+
+  private int apply(DaemonClient client, DeploymentFiles.Loaded deployment)
+      throws InterruptedException {
     String limit = Durations.print(Durations.parse(wait)).replace(" ", "");
     BackgroundDaemon.of(session).ensure(client, this::tell);
     if (dryRun) {
@@ -94,7 +183,7 @@ public final class UpCommand extends AnswerCommand {
       tell(
           "the deployment continues; 'zlayer status %s' shows its progress, 'zlayer down %s' removes it"
               .formatted(deployment.name(), deployment.name()));
-      return 130;
+      return INTERRUPTED;
     }
     return DeployResult.report(session, deployment.name(), result.get(), quiet || json);
   }

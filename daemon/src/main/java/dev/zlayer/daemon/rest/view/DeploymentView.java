@@ -1,6 +1,7 @@
 package dev.zlayer.daemon.rest.view;
 
 import dev.zlayer.engine.cron.CronStatus;
+import dev.zlayer.engine.deployment.AutoUpdateStatus;
 import dev.zlayer.engine.deployment.DeploymentStatus;
 import dev.zlayer.engine.deployment.Revision;
 import dev.zlayer.engine.health.HealthStatus;
@@ -16,6 +17,7 @@ import java.nio.file.Path;
 import java.time.Instant;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 
 /** A deployment with everything that belongs to it. */
@@ -42,7 +44,9 @@ public record DeploymentView(
         status.createdAt(),
         status.updatedAt(),
         status.directory(),
-        status.services().stream().map(ServiceView::of).toList(),
+        status.services().stream()
+            .map(service -> ServiceView.of(service, status.autoUpdates()))
+            .toList(),
         status.jobs().stream().map(JobView::of).toList(),
         status.problem());
   }
@@ -72,13 +76,14 @@ public record DeploymentView(
       List<EndpointView> endpoints,
       Optional<String> waitingFor,
       Optional<RolloutStatus> rollout,
-      Optional<Failure> lastError) {
+      Optional<Failure> lastError,
+      Optional<AutoUpdateStatus> autoUpdate) {
     public ServiceView {
       replicas = List.copyOf(replicas);
       endpoints = List.copyOf(endpoints);
     }
 
-    public static ServiceView of(ServiceStatus status) {
+    public static ServiceView of(ServiceStatus status, Map<String, AutoUpdateStatus> updates) {
       return new ServiceView(
           status.key().service(),
           lower(status.state()),
@@ -89,7 +94,8 @@ public record DeploymentView(
           status.endpoints().stream().map(EndpointView::of).toList(),
           status.waitingFor(),
           status.rollout(),
-          status.lastError());
+          status.lastError(),
+          Optional.ofNullable(updates.get(status.key().service())));
     }
   }
 
