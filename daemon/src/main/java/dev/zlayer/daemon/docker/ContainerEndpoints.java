@@ -2,6 +2,7 @@ package dev.zlayer.daemon.docker;
 
 import dev.zlayer.container.NetworkSpec;
 import dev.zlayer.json.Json;
+import dev.zlayer.runtime.cni.ContainerNetworks;
 import dev.zlayer.runtime.cni.NamedNetwork;
 import dev.zlayer.runtime.cni.Networks;
 import java.net.InetAddress;
@@ -30,17 +31,27 @@ final class ContainerEndpoints {
   Map<String, Json> networks(ContainerFacts facts) {
     var all = new LinkedHashMap<String, Json>();
     if (!(facts.details().spec().network().mode() instanceof NetworkSpec.Mode.Shared)) {
-      all.put(facts.network(), endpoint(facts));
+      List<ContainerNetworks.Member> members =
+          networks
+              .map(own -> own.members().memberships(facts.details().id().runtimeName()))
+              .orElse(List.of());
+      if (members.isEmpty()) {
+        all.put(
+            facts.network(),
+            endpoint(facts, facts.network(), facts.details().ip(), aliases(facts)));
+      }
+      for (ContainerNetworks.Member member : members) {
+        String name = DockerNetworkIndex.shown(member.network());
+        all.put(name, endpoint(facts, name, member.ip(), member.aliases()));
+      }
     }
     return all;
   }
 
-  private Json endpoint(ContainerFacts facts) {
-    String network = facts.network();
-    Optional<InetAddress> ip =
-        facts.details().status().alive() ? facts.details().ip() : Optional.empty();
+  private Json endpoint(
+      ContainerFacts facts, String network, Optional<InetAddress> address, List<String> aliases) {
+    Optional<InetAddress> ip = facts.details().status().alive() ? address : Optional.empty();
     Optional<NamedNetwork> known = known(network);
-    List<String> aliases = aliases(facts);
     var names = new ArrayList<>(List.of(facts.name()));
     names.addAll(aliases);
     names.add(facts.id().substring(0, 12));

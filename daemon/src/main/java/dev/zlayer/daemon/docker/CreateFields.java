@@ -67,7 +67,11 @@ public final class CreateFields {
           honoured(CONFIG, "StopTimeout", ""),
           refused(CONFIG, "Shell", "it belongs to images"),
           honoured(CONFIG, "HostConfig", "see below"),
-          honoured(CONFIG, "NetworkingConfig", "aliases of the networks named in EndpointsConfig"),
+          honoured(
+              CONFIG,
+              "NetworkingConfig",
+              "EndpointsConfig with Aliases and IPAMConfig.IPv4Address, for any number of"
+                  + " networks"),
           honoured(HOST, "Binds", "options ro and rw; z and Z change nothing without SELinux"),
           recorded(HOST, "ContainerIDFile", "clients write it"),
           honoured(HOST, "LogConfig", "json-file or local, with max-size and max-file"),

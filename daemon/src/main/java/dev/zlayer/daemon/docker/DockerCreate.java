@@ -41,6 +41,7 @@ final class DockerCreate {
   private final DockerContainerIndex index;
   private final DockerImageIndex images;
   private final UnaryOperator<String> networks;
+  private final EndpointSetup endpoints;
   private final DockerAllow allow;
   private final RandomGenerator random;
 
@@ -50,12 +51,14 @@ final class DockerCreate {
       DockerContainerIndex index,
       DockerImageIndex images,
       UnaryOperator<String> networks,
+      EndpointSetup endpoints,
       DockerAllow allow,
       RandomGenerator random) {
     this.standalone = standalone;
     this.index = index;
     this.images = images;
     this.networks = networks;
+    this.endpoints = endpoints;
     this.allow = allow;
     this.random = random;
   }
@@ -90,10 +93,18 @@ final class DockerCreate {
     if (remove && request.restart().isPresent()) {
       throw DockerError.badRequest("can't create 'AutoRemove' container with restart policy");
     }
+    Container made;
     try {
-      return standalone.create(spec, request);
+      made = standalone.create(spec, request);
     } catch (AgentException.Conflict e) {
       wanted.ifPresent(this::requireFree);
+      throw e;
+    }
+    try {
+      endpoints.connect(made, body);
+      return made;
+    } catch (AgentException | DockerError | InterruptedException e) {
+      standalone.remove(made, true);
       throw e;
     }
   }

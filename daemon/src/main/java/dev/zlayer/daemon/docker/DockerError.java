@@ -18,6 +18,10 @@ final class DockerError extends RuntimeException {
     return new DockerError(400, message);
   }
 
+  static DockerError unauthorized(String message) {
+    return new DockerError(401, message);
+  }
+
   static DockerError forbidden(String message) {
     return new DockerError(403, message);
   }

@@ -1,6 +1,7 @@
 package dev.zlayer.daemon.docker;
 
 import dev.zlayer.error.AgentException;
+import dev.zlayer.oci.Digest;
 import dev.zlayer.oci.ImageRef;
 import dev.zlayer.port.ImageDetails;
 import dev.zlayer.port.ImageInfo;
@@ -86,6 +87,12 @@ public final class DockerImageIndex {
         return Optional.of(new Found(reference, details.get()));
       }
     }
-    return Optional.empty();
+    ImageRef unnamed = dangling(info.digest());
+    return images.find(unnamed).map(details -> new Found(unnamed, details));
+  }
+
+  /** A reference to an image that no name points to. */
+  static ImageRef dangling(Digest digest) {
+    return new ImageRef("localhost", "none", Optional.empty(), Optional.of(digest));
   }
 }

@@ -1,5 +1,6 @@
 package dev.zlayer.daemon.docker;
 
+import dev.zlayer.daemon.ResourceEvents;
 import dev.zlayer.daemon.config.AgentConfig;
 import dev.zlayer.daemon.rest.Resource;
 import dev.zlayer.daemon.standalone.StandaloneContainers;
@@ -45,7 +46,16 @@ public record DockerResources(
     var owned = new OwnedContainers(name -> deployments.find(name).isPresent());
     RandomGenerator random = new java.security.SecureRandom();
     var creation =
-        new DockerCreate(standalone, index, imageIndex, endpoints::require, allow, random);
+        new DockerCreate(
+            standalone,
+            index,
+            imageIndex,
+            endpoints::require,
+            new EndpointSetup(networks),
+            allow,
+            random);
+    var events = new ResourceEvents(store, clock);
+    var volumeResource = new DockerVolumes(volumes, store, events);
     return List.of(
         new DockerContainers(
             index,
@@ -62,7 +72,13 @@ public record DockerResources(
         new DockerFiles(index),
         new DockerStats(index, Pauses.REAL, Runtime.getRuntime().availableProcessors()),
         new DockerExec(index, execs, allow, random),
+        new DockerImages(runtime, events, clock),
+        new ImageTransfer(runtime, images, events),
+        volumeResource,
+        new DockerNetworks(runtime, networks, events, clock),
         new DockerSystem(version, ""),
+        new DockerInfo(version, config, runtime, images, volumes, volumeResource, clock),
+        new DockerEvents(store, clock),
         new SwarmRefusals());
   }
 }

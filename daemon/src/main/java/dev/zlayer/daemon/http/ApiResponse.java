@@ -24,7 +24,11 @@ public sealed interface ApiResponse {
       implements ApiResponse {}
 
   /** Objects as they come, one per line, each flushed; a failure becomes the last line. */
-  record Lines(LinesWriter writer) implements ApiResponse {}
+  record Lines(String type, LinesWriter writer) implements ApiResponse {
+    public Lines(LinesWriter writer) {
+      this(ApiRequest.LINES, writer);
+    }
+  }
 
   /** Server-sent events. */
   record Events(EventsWriter writer) implements ApiResponse {}

@@ -139,7 +139,7 @@ final class RequestHandler extends Handler.Abstract {
         exchange.callback.succeeded();
       }
       case ApiResponse.Lines lines -> {
-        headers(response, ApiRequest.LINES, Map.of());
+        headers(response, lines.type(), Map.of());
         lines(lines, exchange);
       }
       case ApiResponse.Events events -> {

@@ -5,11 +5,14 @@ import dev.zlayer.container.Outcome;
 import dev.zlayer.engine.state.Change;
 import dev.zlayer.engine.state.Event;
 import dev.zlayer.engine.state.StateStore;
+import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.port.Container;
 import java.nio.charset.StandardCharsets;
+import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.Optional;
 import java.util.OptionalInt;
 
@@ -65,6 +68,25 @@ final class ContainerEvents {
   }
 
   private Event event(String kind, Container container, Json detail) {
-    return new Event(clock.instant(), kind, container.id().toString(), detail);
+    var members = new LinkedHashMap<>(detail.members());
+    members.put("container", facts(container));
+    return new Event(clock.instant(), kind, container.id().toString(), new Json.Obj(members));
+  }
+
+  /** What clients show of it; when it was created is not known any more once it is removed. */
+  private static Json facts(Container container) {
+    Optional<Instant> created;
+    try {
+      created = Optional.of(container.inspect().createdAt());
+    } catch (AgentException.NotFound _) {
+      created = Optional.empty();
+    }
+    return Json.object()
+        .put("path", container.id().path())
+        .put("name", StandaloneContainers.shown(container))
+        .put("image", container.spec().image().familiar())
+        .putIf("created", created)
+        .put("labels", container.spec().labels())
+        .build();
   }
 }

@@ -186,6 +186,11 @@ public final class StandaloneContainers implements AutoCloseable {
     return name(details.id(), details.name());
   }
 
+  /** What people call it, found without inspecting it. */
+  static String shown(Container container) {
+    return name(container.id(), container.name());
+  }
+
   /** Whether people call it so; asked of every container there is, so it inspects none. */
   public static boolean named(Container container, String name) {
     ContainerId id = container.id();
