@@ -21,6 +21,7 @@ public final class BindMount {
   private static final int FROM_EMPTY_PATH = 4;
   private static final long IDMAP = 0x100000;
   private static final int ATTRIBUTES_BYTES = 32;
+  private static final int ATTRIBUTES_PROPAGATION = 16;
   private static final int ATTRIBUTES_NAMESPACE = 24;
   private static final long TMPFS_MAGIC = 0x01021994;
 
@@ -81,6 +82,8 @@ public final class BindMount {
     try (var namespace = mapping.use()) {
       MemorySegment attributes = kernel.struct();
       attributes.set(ValueLayout.JAVA_LONG, 0, IDMAP);
+      // else what is mounted in the original appears here too, and ends there when it ends here
+      attributes.set(ValueLayout.JAVA_LONG, ATTRIBUTES_PROPAGATION, Mounts.MS_PRIVATE);
       attributes.set(ValueLayout.JAVA_LONG, ATTRIBUTES_NAMESPACE, namespace.number());
       long empty = kernel.first("").address();
       long result =
