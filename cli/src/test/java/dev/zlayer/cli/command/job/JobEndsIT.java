@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.zlayer.cli.CliFixture;
 import dev.zlayer.cli.DaemonFixture;
 import dev.zlayer.json.Json;
+import dev.zlayer.task.Deadline;
 import dev.zlayer.task.TaskScope;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
@@ -12,6 +13,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -127,11 +129,34 @@ class JobEndsIT {
 
   @Test
   void cancelledBySomebodyElse() throws Exception {
-    CliFixture.Result cancelled = waitWhile("cancelled", id -> daemon.ok("job", "cancel", id));
+    var clock = new AtomicReference<>(Deadline.none());
+    CliFixture.Result cancelled =
+        waitWhile(
+            "cancelled",
+            id -> {
+              daemon.ok("job", "cancel", id);
+              clock.set(Deadline.after(Duration.ofSeconds(25)));
+            });
+    assertThat(clock.get().passed()).as("whoever waits hears of it at once").isFalse();
     assertThat(cancelled.code())
         .as("although its process ended with 5: " + cancelled.err())
         .isEqualTo(130);
     assertThat(cancelled.out()).isEqualTo("begun\n");
     assertThat(cancelled.err()).contains("ends/cancelled: cancelled");
+  }
+
+  @Test
+  void executionsHaveNamesWithoutGenerations() {
+    assertThat(cli.run("job", "run", "--wait", "ends/code").code()).isEqualTo(42);
+    String name = daemon.json("job", "status", "--json", "ends/code").at("name").string().get();
+    assertThat(name).matches("ends/code/\\d+");
+    assertThat(daemon.ok("job", "history", "ends/code")).contains(name).doesNotContain("@");
+    assertThat(daemon.ok("job", "status", name)).contains(name).doesNotContain("@");
+    assertThat(daemon.ok("job", "logs", name)).isEqualTo("begun\n");
+    assertThat(cli.run("job", "retry", name).err() + cli.run("job", "ls").out())
+        .doesNotContain("@");
+    CliFixture.Result unknown = cli.run("job", "status", "ends/code/999999");
+    assertThat(unknown.code()).isNotZero();
+    assertThat(unknown.err()).contains("ends/code/999999").contains("job history");
   }
 }
