@@ -38,6 +38,7 @@ final class NodeInfo {
         .put("version", Version.CURRENT.version())
         .put("pid", ProcessHandle.current().pid())
         .put("data_dir", agent.config().directories().data())
+        .put("network_prefix", Settings.networks(agent.config()).prefix())
         .put("socket", agent.config().socketPath())
         .put("platform", facts.platform())
         .put("kernel", facts.kernel())

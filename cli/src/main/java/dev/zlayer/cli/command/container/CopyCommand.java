@@ -46,22 +46,24 @@ public final class CopyCommand extends ClientCommand {
   protected int run(DaemonClient client) throws InterruptedException, IOException {
     CopyTarget source = CopyTarget.parse(from);
     CopyTarget target = CopyTarget.parse(to);
-    var copy = new Copying(session, client);
-    switch (source) {
-      case CopyTarget.Inside inside ->
-          copy.out(
-              inside,
-              switch (target) {
-                case CopyTarget.Here here -> here;
-                case CopyTarget.Inside _ -> throw oneSide();
-              });
-      case CopyTarget.Here here ->
-          copy.in(
-              here,
-              switch (target) {
-                case CopyTarget.Inside inside -> inside;
-                case CopyTarget.Here _ -> throw oneSide();
-              });
+    try (var progress = new TransferProgress(session, quiet)) {
+      var copy = new Copying(session, client, progress);
+      switch (source) {
+        case CopyTarget.Inside inside ->
+            copy.out(
+                inside,
+                switch (target) {
+                  case CopyTarget.Here here -> here;
+                  case CopyTarget.Inside _ -> throw oneSide();
+                });
+        case CopyTarget.Here here ->
+            copy.in(
+                here,
+                switch (target) {
+                  case CopyTarget.Inside inside -> inside;
+                  case CopyTarget.Here _ -> throw oneSide();
+                });
+      }
     }
     if (!quiet && !to.equals("-")) {
       tell("copied " + from + " to " + to);

@@ -30,10 +30,12 @@ final class Copying {
 
   private final Session session;
   private final DaemonClient client;
+  private final TransferProgress progress;
 
-  Copying(Session session, DaemonClient client) {
+  Copying(Session session, DaemonClient client, TransferProgress progress) {
     this.session = session;
     this.client = client;
+    this.progress = progress;
   }
 
   void out(CopyTarget.Inside from, CopyTarget.Here to) throws InterruptedException, IOException {
@@ -44,7 +46,7 @@ final class Copying {
     try (HttpResponse archive =
         client.download(from.container().path() + "/archive", Query.of("path", from.path()))) {
       if (to.stream()) {
-        archive.body().transferTo(session.out());
+        progress.counted(archive.body()).transferTo(session.out());
         session.out().flush();
         return;
       }
@@ -56,7 +58,7 @@ final class Copying {
       }
       Optional<String> name =
           into ? Optional.empty() : Optional.of(target.getFileName().toString());
-      unpack(archive.body(), directory, name);
+      unpack(progress.counted(archive.body()), directory, name);
     }
   }
 
@@ -65,7 +67,7 @@ final class Copying {
       if (session.keyboard()) {
         throw new AgentException.InvalidSpec("provide the tar archive on standard input");
       }
-      put(to, to.path(), session.in());
+      put(to, to.path(), progress.counted(session.in()));
       return;
     }
     Path source = session.resolve(from.path()).toAbsolutePath().normalize();
@@ -86,7 +88,7 @@ final class Copying {
         to.container().path() + "/archive",
         Query.of("path", directory.isEmpty() ? "/" : directory),
         DaemonClient.TAR,
-        out -> TarRenamer.change(tar.getInputStream(), out, as));
+        out -> TarRenamer.change(progress.counted(tar.getInputStream()), out, as));
     check(tar, "reading " + from.path());
   }
 

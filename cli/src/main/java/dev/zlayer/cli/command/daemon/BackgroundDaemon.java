@@ -101,7 +101,7 @@ public final class BackgroundDaemon {
   }
 
   /** Asks a daemon to end and waits for that. */
-  static void stop(ProcessHandle process, Duration patience) throws InterruptedException {
+  public static void stop(ProcessHandle process, Duration patience) throws InterruptedException {
     process.destroy();
     Deadline deadline = Deadline.after(patience);
     while (process.isAlive()) {
@@ -117,7 +117,7 @@ public final class BackgroundDaemon {
    * The process that listens at this address: the one that answers there, or, when it does not
    * answer, the one that noted the socket beside its pid.
    */
-  Optional<ProcessHandle> process(DaemonClient client) throws InterruptedException {
+  public Optional<ProcessHandle> process(DaemonClient client) throws InterruptedException {
     if (client.answers()) {
       long pid = client.get("/info").at("pid").integer().orElse(-1L);
       return ProcessHandle.of(pid).filter(BackgroundDaemon::serves);

@@ -7,8 +7,9 @@ public final class SystemCommand {
   private SystemCommand() {}
 
   public static Group group() {
-    return new Group("system", "Show disk usage and remove what is not used")
+    return new Group("system", "Show disk usage, remove what is not used, or everything")
         .with("df", SystemDfCommand::new)
-        .with("prune", SystemPruneCommand::new);
+        .with("prune", SystemPruneCommand::new)
+        .with("uninstall", SystemUninstallCommand::new);
   }
 }

@@ -9,6 +9,7 @@ import dev.zlayer.testkit.Requires;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -259,5 +260,26 @@ class TerminalIT {
       assertThat(person.exitCode()).isZero();
     }
     assertThat(daemon.ok("ps", "--all")).doesNotContain("spent");
+  }
+
+  @Test
+  void aCopyThatTakesItsTimeShowsHowFarItIs() throws Exception {
+    daemon.ok("run", "-d", "--name", "filled", "--network", "none", "bb:1", "sleep", "300");
+    var quoted = new StringBuilder();
+    daemon.process("cp", "-", "filled:/tmp").forEach(word -> quoted.append(" '" + word + "'"));
+    String slow =
+        "cd '%s'; head -c 3000000 /dev/zero > big; tar -cf - big | (head -c 1000000; sleep 2; cat) |%s"
+            .formatted(directory, quoted);
+    try (var person = TerminalFixture.start(List.of("sh", "-c", slow), daemon.env())) {
+      assertThat(person.exitCode()).as(person.screen()).isZero();
+      assertThat(person.screen()).containsPattern("B copied, [0-9.]+ .?i?B/s");
+    }
+    assertThat(daemon.ok("exec", "filled", "wc", "-c", "/tmp/big")).startsWith("3000000");
+    Files.writeString(directory.resolve("small"), "small");
+    try (var person = at("cp", directory.resolve("small").toString(), "filled:/tmp")) {
+      assertThat(person.exitCode()).as(person.screen()).isZero();
+      person.awaitText("copied ");
+      assertThat(person.screen()).doesNotContain("B/s");
+    }
   }
 }
