@@ -166,6 +166,16 @@ class CliTest {
   }
 
   @Test
+  void theUnitLinksTheSocketWhereClientsOfDockerLookForIt() {
+    assertThat(run("daemon", "install", "--print").out()).doesNotContain("docker.sock");
+    assertThat(run("daemon", "install", "--print", "--docker").out())
+        .contains(
+            ("ExecStartPost=/bin/sh -c 'test -e /var/run/docker.sock -a ! -L /var/run/docker.sock"
+                    + " || ln -sfn %s/data/run/docker.sock /var/run/docker.sock'\n")
+                .formatted(directory));
+  }
+
+  @Test
   void verbsOfDockerAreAnsweredWithTheirNamesHere() {
     assertThat(run("rmi", "x").err())
         .isEqualTo("zlayer: unknown command 'rmi'; use 'zlayer image rm'\n");

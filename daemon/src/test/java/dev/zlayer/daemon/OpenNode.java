@@ -38,6 +38,10 @@ final class OpenNode implements AutoCloseable {
     return rest;
   }
 
+  java.nio.file.Path socket() {
+    return node.socket();
+  }
+
   /** Where clients of Docker reach it. */
   java.nio.file.Path dockerSocket() {
     return node.configured().config().dockerSocketPath().orElseThrow();

@@ -32,6 +32,7 @@ class LayersTest {
           "dev.zlayer.cli.terminal.KeyboardLoop",
           "dev.zlayer.cli.terminal.OutputWatchLoop",
           "dev.zlayer.daemon.DiskCollector",
+          "dev.zlayer.daemon.docker.AttachSocket",
           "dev.zlayer.daemon.docker.ExecRegistry",
           "dev.zlayer.daemon.rest.stream.WebSocketStream",
           "dev.zlayer.host.file.DirectoryPollLoop",

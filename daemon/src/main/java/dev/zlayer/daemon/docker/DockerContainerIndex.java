@@ -25,6 +25,9 @@ public final class DockerContainerIndex {
 
   private static final int BYTES = 32;
 
+  /** How much of an id people see, and the usual name of a host. */
+  static final int SHORT = 12;
+
   private final ContainerRuntime runtime;
 
   public DockerContainerIndex(ContainerRuntime runtime) {

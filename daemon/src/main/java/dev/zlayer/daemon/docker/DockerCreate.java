@@ -23,7 +23,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.UnaryOperator;
 import java.util.random.RandomGenerator;
 
 /** Makes a container from a request; every field has its effect or is refused by its name. */
@@ -31,33 +30,26 @@ final class DockerCreate {
   /** What was asked for and is shown again by inspect; variables are left out, see there. */
   static final String REQUEST = "com.zlayer.docker.request";
 
-  /** Further names on the network of the container, separated by commas. */
-  static final String ALIASES = "com.zlayer.network.aliases";
-
   /** Begins the labels that are the agent's own. */
   static final String OWN = "com.zlayer.";
 
   private final StandaloneContainers standalone;
   private final DockerContainerIndex index;
   private final DockerImageIndex images;
-  private final UnaryOperator<String> networks;
-  private final EndpointSetup endpoints;
+  private final ContainerEndpoints endpoints;
   private final DockerAllow allow;
   private final RandomGenerator random;
 
-  /** {@code networks} turns the name or the id of a network into its name. */
   DockerCreate(
       StandaloneContainers standalone,
       DockerContainerIndex index,
       DockerImageIndex images,
-      UnaryOperator<String> networks,
-      EndpointSetup endpoints,
+      ContainerEndpoints endpoints,
       DockerAllow allow,
       RandomGenerator random) {
     this.standalone = standalone;
     this.index = index;
     this.images = images;
-    this.networks = networks;
     this.endpoints = endpoints;
     this.allow = allow;
     this.random = random;
@@ -101,9 +93,9 @@ final class DockerCreate {
       throw e;
     }
     try {
-      endpoints.connect(made, body);
+      endpoints.join(made, body, id);
       return made;
-    } catch (AgentException | DockerError | InterruptedException e) {
+    } catch (RuntimeException | InterruptedException e) {
       standalone.remove(made, true);
       throw e;
     }
@@ -145,7 +137,11 @@ final class DockerCreate {
                     host.at("ReadonlyRootfs").bool().orElse(false)))
             .withNetwork(
                 new NetworkOptions(body)
-                    .of(id.substring(0, 12), Optional.of(image.details()), index, networks))
+                    .of(
+                        id.substring(0, DockerContainerIndex.SHORT),
+                        Optional.of(image.details()),
+                        index,
+                        endpoints::require))
             .withResources(HostOptions.resources(host, Resources.DEFAULT))
             .withSecurity(HostOptions.security(host, index))
             .withLogs(HostOptions.logs(host))
@@ -221,11 +217,6 @@ final class DockerCreate {
     kept.remove("Labels");
     kept.values().removeIf(CreateFields::zero);
     labels.put(REQUEST, JsonText.print(new Json.Obj(kept)));
-    List<String> aliases =
-        NetworkOptions.aliases(body).values().stream().flatMap(List::stream).distinct().toList();
-    if (!aliases.isEmpty()) {
-      labels.put(ALIASES, String.join(",", aliases));
-    }
     return labels;
   }
 

@@ -45,15 +45,7 @@ public record DockerResources(
     var allow = DockerAllow.of(config.dockerAllow());
     var owned = new OwnedContainers(name -> deployments.find(name).isPresent());
     RandomGenerator random = new java.security.SecureRandom();
-    var creation =
-        new DockerCreate(
-            standalone,
-            index,
-            imageIndex,
-            endpoints::require,
-            new EndpointSetup(networks),
-            allow,
-            random);
+    var creation = new DockerCreate(standalone, index, imageIndex, endpoints, allow, random);
     var events = new ResourceEvents(store, clock);
     var volumeResource = new DockerVolumes(volumes, store, events);
     return List.of(

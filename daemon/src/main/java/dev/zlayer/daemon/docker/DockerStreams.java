@@ -71,6 +71,8 @@ final class DockerStreams implements Resource {
     return List.of(
         Route.get("/containers/{name}/logs", "Show the output of a container.", this::logs),
         Route.post("/containers/{name}/attach", "Attach to its main process.", this::attach),
+        Route.get("/containers/{name}/attach/ws", "Attach by a WebSocket.", this::attachSocket)
+            .upgrades("Frames of bytes in both directions."),
         Route.post("/containers/{name}/resize", "Resize its terminal.", this::resize));
   }
 
@@ -166,12 +168,22 @@ final class DockerStreams implements Resource {
    */
   private ApiResponse attach(ApiRequest call) {
     Container container = index.find(call.path("name"));
+    boolean terminal = container.spec().process().terminal();
+    return new ApiResponse.Hijack(
+        MultiplexedStream.type(terminal), conversation(call, container, terminal));
+  }
+
+  private ApiResponse attachSocket(ApiRequest call) {
+    Container container = index.find(call.path("name"));
+    return new ApiResponse.Socket(new AttachSocket(conversation(call, container, true)));
+  }
+
+  private ApiResponse.Conversation conversation(ApiRequest call, Container container, boolean raw) {
     boolean stdin = DockerQuery.flag(call, "stdin") && container.spec().process().stdin();
     boolean logs = DockerQuery.flag(call, "logs");
     boolean stream = DockerQuery.flag(call, "stream");
     boolean stdout = DockerQuery.flag(call, "stdout");
     boolean stderr = DockerQuery.flag(call, "stderr");
-    boolean terminal = container.spec().process().terminal();
     DetachKeys keys = DetachKeys.parse(DockerQuery.text(call, "detachKeys"));
     if (container.status() instanceof ContainerStatus.Paused) {
       throw DockerError.conflict(
@@ -183,30 +195,27 @@ final class DockerStreams implements Resource {
     // from here on, so that a start which follows the answer is not missed
     StartSignals.Next next = standalone.starts().next(container.id());
     var hold = standalone.hold(container);
-    return new ApiResponse.Hijack(
-        MultiplexedStream.type(terminal),
-        new ApiResponse.Conversation() {
-          @Override
-          public void run(InputStream in, OutputStream out)
-              throws IOException, InterruptedException {
-            try (hold;
-                next) {
-              var frames = new MultiplexedStream(out, terminal);
-              if (!stream) {
-                replay(container, query, frames);
-              } else if (container.status().alive() || next.await()) {
-                Optional<InputStream> typed = stdin ? Optional.of(in) : Optional.empty();
-                converse(container, query, frames, typed, keys);
-              }
-            }
+    return new ApiResponse.Conversation() {
+      @Override
+      public void run(InputStream in, OutputStream out) throws IOException, InterruptedException {
+        try (hold;
+            next) {
+          var frames = new MultiplexedStream(out, raw);
+          if (!stream) {
+            replay(container, query, frames);
+          } else if (container.status().alive() || next.await()) {
+            Optional<InputStream> typed = stdin ? Optional.of(in) : Optional.empty();
+            converse(container, query, frames, typed, keys);
           }
+        }
+      }
 
-          @Override
-          public void abandon() {
-            next.close();
-            hold.close();
-          }
-        });
+      @Override
+      public void abandon() {
+        next.close();
+        hold.close();
+      }
+    };
   }
 
   private void replay(Container container, LogQuery query, MultiplexedStream out)

@@ -17,6 +17,12 @@ import java.util.function.UnaryOperator;
 /** How a request wants to be connected. */
 final class NetworkOptions {
   private static final String OF_CONTAINER = "container:";
+  private static final String USUAL = "default";
+
+  /** What of an endpoint is honoured, or was only reported by an earlier inspect. */
+  private static final Set<String> HONOURED =
+      Set.of("Aliases", "NetworkID", "EndpointID", "DNSNames");
+
   private static final int LARGEST_PORT = 65_535;
 
   private final Json.Obj body;
@@ -32,11 +38,42 @@ final class NetworkOptions {
     if (body.at("NetworkDisabled").bool().orElse(false)) {
       return "none";
     }
-    return body.at("HostConfig")
-        .at("NetworkMode")
-        .string()
-        .filter(mode -> !mode.isEmpty())
-        .orElse("default");
+    String mode =
+        body.at("HostConfig")
+            .at("NetworkMode")
+            .string()
+            .filter(text -> !text.isEmpty())
+            .orElse(USUAL);
+    // a client that names networks only there wants to be on those alone
+    return mode.equals(USUAL) ? endpoints(body).keySet().stream().findFirst().orElse(USUAL) : mode;
+  }
+
+  /** The networks that a request names, each with how to be on it. */
+  static Map<String, Json> endpoints(Json.Obj body) {
+    Map<String, Json> endpoints = body.at("NetworkingConfig").at("EndpointsConfig").members();
+    endpoints.forEach(
+        (network, settings) ->
+            settings
+                .members()
+                .forEach(
+                    (name, value) -> {
+                      boolean honoured =
+                          HONOURED.contains(name)
+                              || CreateFields.zero(value)
+                              || (name.equals("IPAMConfig") && onlyAddress(value));
+                      if (!honoured) {
+                        throw DockerError.unsupportedField(
+                            "NetworkingConfig.EndpointsConfig.%s.%s".formatted(network, name),
+                            "aliases and an address of IPv4 can be set");
+                      }
+                    }));
+    return endpoints;
+  }
+
+  private static boolean onlyAddress(Json config) {
+    return config.members().entrySet().stream()
+        .allMatch(
+            entry -> entry.getKey().equals("IPv4Address") || CreateFields.zero(entry.getValue()));
   }
 
   /**
@@ -51,7 +88,7 @@ final class NetworkOptions {
       UnaryOperator<String> network) {
     NetworkSpec.Mode mode =
         switch (mode(body)) {
-          case "default", "bridge" -> new NetworkSpec.Mode.Bridge(Optional.empty());
+          case USUAL, "bridge" -> new NetworkSpec.Mode.Bridge(Optional.empty());
           case "host" -> new NetworkSpec.Mode.Host();
           case "none" -> new NetworkSpec.Mode.None();
           case String text when text.startsWith(OF_CONTAINER) ->
@@ -89,7 +126,7 @@ final class NetworkOptions {
     return hosts;
   }
 
-  private static InetAddress address(String text) {
+  static InetAddress address(String text) {
     try {
       return InetAddress.ofLiteral(text);
     } catch (IllegalArgumentException _) {
@@ -167,15 +204,5 @@ final class NetworkOptions {
       // said below
     }
     throw DockerError.badRequest("invalid port specification: \"%s\"".formatted(text));
-  }
-
-  /** Further names on each network, by the name of the network. */
-  static Map<String, List<String>> aliases(Json.Obj body) {
-    var aliases = new LinkedHashMap<String, List<String>>();
-    body.at("NetworkingConfig")
-        .at("EndpointsConfig")
-        .members()
-        .forEach((network, endpoint) -> aliases.put(network, endpoint.at("Aliases").strings()));
-    return aliases;
   }
 }

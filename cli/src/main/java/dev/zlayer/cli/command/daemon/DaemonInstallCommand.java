@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
@@ -39,6 +40,8 @@ public final class DaemonInstallCommand implements Callable<Integer> {
       CAP_SYS_PTRACE CAP_SYS_RESOURCE CAP_SYS_TTY_CONFIG\
       """;
 
+  private static final String DOCKER_SOCKET = "/var/run/docker.sock";
+
   private final Session session;
 
   @Option(
@@ -62,6 +65,13 @@ public final class DaemonInstallCommand implements Callable<Integer> {
           "Leave the agent and its containers the capabilities that concern the host as a whole,"
               + " e.g. SYS_MODULE and SYS_TIME")
   private boolean allCapabilities;
+
+  @Option(
+      names = "--docker",
+      description =
+          "Link /var/run/docker.sock to the socket for clients of Docker, unless something else is"
+              + " there")
+  private boolean docker;
 
   @Option(names = "--print", description = "Print the unit and change nothing")
   private boolean print;
@@ -125,6 +135,20 @@ public final class DaemonInstallCommand implements Callable<Integer> {
         .collect(Collectors.joining());
   }
 
+  /** At each start, since a reboot takes the link; a socket of another engine stays as it is. */
+  private String link() {
+    Path socket =
+        ConfigReader.read(Optional.ofNullable(config).map(session::resolve), settings(), Map.of())
+            .config()
+            .dockerSocketPath()
+            .orElseThrow(
+                () ->
+                    new AgentException.Configuration(
+                        "docker_socket is off: switch it on, or leave out --docker"));
+    return "ExecStartPost=/bin/sh -c 'test -e %1$s -a ! -L %1$s || ln -sfn %2$s %1$s'%n"
+        .formatted(DOCKER_SOCKET, socket);
+  }
+
   private String unit() {
     String options = config == null ? "" : " --config " + session.resolve(config);
     return """
@@ -137,7 +161,7 @@ public final class DaemonInstallCommand implements Callable<Integer> {
     Type=notify
     NotifyAccess=main
     %sExecStart=%s serve%s
-    Restart=always
+    %sRestart=always
     RestartSec=1s
     # an agent that does not answer any more is started again
     WatchdogSec=60s
@@ -162,6 +186,7 @@ public final class DaemonInstallCommand implements Callable<Integer> {
             environment(),
             String.join(" ", Launch.words()),
             options,
+            docker ? link() : "",
             Durations.parse(stopTimeout).toSeconds(),
             allCapabilities ? "" : "CapabilityBoundingSet=" + CAPABILITIES + "\n");
   }
