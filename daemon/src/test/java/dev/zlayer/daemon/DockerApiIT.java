@@ -390,4 +390,75 @@ class DockerApiIT {
       }
     }
   }
+
+  @Test
+  void manyContainersAreMadeAtOnce() throws Exception {
+    try (var scope = new TaskScope("create", 16)) {
+      var made = new java.util.ArrayList<TaskScope.Task<String>>();
+      for (int i = 0; i < 200; i++) {
+        made.add(
+            scope.fork(
+                () -> {
+                  try (var client = new DockerWire(node.dockerSocket())) {
+                    return client
+                        .post(
+                            "/containers/create",
+                            body(Map.of("HostConfig", Map.of("NetworkMode", "none")), "true"))
+                        .expect(201)
+                        .json()
+                        .at("Id")
+                        .string()
+                        .orElseThrow();
+                  }
+                }));
+      }
+      scope.join();
+      assertThat(made.stream().map(TaskScope.Task::result).distinct()).hasSize(200);
+    }
+    List<Json> listed = wire.send("GET", "/containers/json?all=1").json().items();
+    assertThat(listed.stream().map(one -> one.at("Names").strings().getFirst()).distinct())
+        .hasSize(200)
+        .allMatch(name -> name.matches("/[a-z]+_[a-z]+[0-9]*"));
+    wire.send("POST", "/containers/prune").expect(200);
+    assertThat(wire.send("GET", "/containers/json?all=1").json().items()).isEmpty();
+  }
+
+  /** Whoever vanishes leaves a container that is removed after its exit, and a process inside. */
+  @Test
+  void clientsMayVanish() throws Exception {
+    wire.create(
+        "left",
+        body(
+            Map.of("HostConfig", Map.of("AutoRemove", true)),
+            "sh",
+            "-c",
+            "echo a; exec sleep 300"));
+    try (var raw = wire.raw()) {
+      raw.send(
+          "POST /containers/left/attach?stream=1&stdout=1 HTTP/1.1\r\nHost: x\r\n"
+              + "Connection: Upgrade\r\nUpgrade: tcp\r\n\r\n");
+      assertThat(raw.head()).startsWith("HTTP/1.1 101");
+    }
+    wire.send("POST", "/containers/left/start").expect(204);
+    String exec =
+        wire.post("/containers/left/exec", "{\"Cmd\":[\"sleep\",\"300\"],\"AttachStdout\":true}")
+            .expect(201)
+            .json()
+            .at("Id")
+            .string()
+            .orElseThrow();
+    try (var raw = wire.raw()) {
+      raw.send(
+          "POST /exec/%s/start HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n"
+                  .formatted(exec)
+              + "Content-Length: 2\r\n\r\n{}");
+      assertThat(raw.head()).startsWith("HTTP/1.1 101");
+    }
+    assertThat(wire.send("GET", "/exec/" + exec + "/json").json().at("Running").bool())
+        .contains(true);
+    wire.send("POST", "/containers/left/kill").expect(204);
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(20))
+        .until(() -> wire.send("GET", "/containers/left/json").status() == 404);
+  }
 }

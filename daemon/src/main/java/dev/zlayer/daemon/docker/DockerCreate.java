@@ -33,6 +33,8 @@ final class DockerCreate {
   /** Begins the labels that are the agent's own. */
   static final String OWN = "com.zlayer.";
 
+  private static final int NAME_ATTEMPTS = 20;
+
   private final StandaloneContainers standalone;
   private final DockerContainerIndex index;
   private final DockerImageIndex images;
@@ -75,29 +77,41 @@ final class DockerCreate {
     }
     Json host = body.at("HostConfig");
     boolean remove = host.at("AutoRemove").bool().orElse(false);
-    var request =
-        new StandaloneContainers.CreateRequest(
-            Optional.of(wanted.orElseGet(() -> ContainerNames.free(random, index::taken))),
-            HostOptions.restart(host),
-            remove ? Optional.of(Duration.ZERO) : Optional.empty(),
-            Optional.empty(),
-            health(body));
-    if (remove && request.restart().isPresent()) {
+    if (remove && HostOptions.restart(host).isPresent()) {
       throw DockerError.badRequest("can't create 'AutoRemove' container with restart policy");
     }
-    Container made;
-    try {
-      made = standalone.create(spec, request);
-    } catch (AgentException.Conflict e) {
-      wanted.ifPresent(this::requireFree);
-      throw e;
-    }
+    Container made = made(spec, wanted, body);
     try {
       endpoints.join(made, body, id);
       return made;
     } catch (RuntimeException | InterruptedException e) {
       standalone.remove(made, true);
       throw e;
+    }
+  }
+
+  /** Of two requests at once that were given the same name, one gets another. */
+  private Container made(ContainerSpec spec, Optional<String> wanted, Json.Obj body)
+      throws InterruptedException {
+    Json host = body.at("HostConfig");
+    boolean remove = host.at("AutoRemove").bool().orElse(false);
+    Optional<ContainerHealth> health = health(body);
+    for (int attempt = 1; ; attempt++) {
+      var request =
+          new StandaloneContainers.CreateRequest(
+              Optional.of(wanted.orElseGet(() -> ContainerNames.free(random, index::taken))),
+              HostOptions.restart(host),
+              remove ? Optional.of(Duration.ZERO) : Optional.empty(),
+              Optional.empty(),
+              health);
+      try {
+        return standalone.create(spec, request);
+      } catch (AgentException.Conflict e) {
+        wanted.ifPresent(this::requireFree);
+        if (wanted.isPresent() || attempt == NAME_ATTEMPTS) {
+          throw e;
+        }
+      }
     }
   }
 

@@ -30,6 +30,11 @@ import java.util.zip.GZIPInputStream;
 /** What is inside containers: files, changes, processes. */
 final class DockerFiles implements Resource {
   private static final String STAT = "X-Docker-Container-Path-Stat";
+
+  /** Written for every container; clients know them as mounts, which are no changes. */
+  private static final Set<String> OWN_FILES =
+      Set.of("/etc/hostname", "/etc/hosts", "/etc/resolv.conf");
+
   private static final int GZIP_MAGIC = 0x1f8b;
   private static final int PIPE = 64 << 10;
 
@@ -84,8 +89,14 @@ final class DockerFiles implements Resource {
   }
 
   private ApiResponse changes(ApiRequest call) {
-    List<Json> changes =
+    List<FileChange> all =
         power(container(call), Archivable.class, "compared with their image").changes().stream()
+            .filter(change -> !OWN_FILES.contains(change.path()))
+            .toList();
+    boolean others = all.stream().anyMatch(change -> change.path().startsWith("/etc/"));
+    List<Json> changes =
+        all.stream()
+            .filter(change -> others || !change.path().equals("/etc"))
             .<Json>map(
                 change ->
                     Json.object()
