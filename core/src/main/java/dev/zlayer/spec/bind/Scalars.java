@@ -42,7 +42,9 @@ final class Scalars {
   }
 
   private void checkForm(Optional<Shape.Form> form, Scalar scalar, SpecPath path) {
-    if (form.isPresent() && !Pattern.matches(form.get().pattern(), scalar.text())) {
+    if (!nul(scalar, path)
+        && form.isPresent()
+        && !Pattern.matches(form.get().pattern(), scalar.text())) {
       problems.add(
           scalar.position(),
           path,
@@ -165,7 +167,19 @@ final class Scalars {
     }
   }
 
+  /** It ends every path, argument and variable for the kernel. */
+  private boolean nul(Scalar scalar, SpecPath path) {
+    boolean found = scalar.text().indexOf('\0') >= 0;
+    if (found) {
+      problems.add(scalar.position(), path, "has a NUL character, write it without");
+    }
+    return found;
+  }
+
   private Object parsed(Shape.Value shape, Scalar scalar, SpecPath path) {
+    if (nul(scalar, path)) {
+      return Placeholders.in(shape);
+    }
     try {
       return shape.form().parse().apply(scalar.text());
     } catch (AgentException.InvalidSpec e) {

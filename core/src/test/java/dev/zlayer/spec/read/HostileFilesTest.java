@@ -166,6 +166,21 @@ class HostileFilesTest {
         .allMatch(line -> line.length() < 300);
   }
 
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "storage: [{type: bind, source: \"/tmp/\\0x\", target: /m}]",
+        "storage: [{type: bind, source: /tmp, target: \"/m\\0x\"}]",
+        "security_opt: [\"seccomp=/x\\0y\"]",
+        "env: {A: \"x\\0y\"}",
+        "env: {\"A\\0\": x}",
+        "labels: {a: \"\\u0000\"}"
+      })
+  void textWithNulIsLocated(String line) {
+    String head = "version: v1\ndeployment: shop\nservices:\n  web:\n    image: web\n    ";
+    refused(head + line + "\n", "has a NUL character");
+  }
+
   @Test
   void pathsLongerThanTheStackAreAnswered() {
     for (String part : List.of("/", "/.", "/a")) {
