@@ -1,11 +1,15 @@
 package dev.zlayer.cli;
 
+import static java.nio.file.StandardOpenOption.CREATE_NEW;
+import static java.nio.file.StandardOpenOption.WRITE;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.Processes;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.task.Deadline;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -307,5 +311,28 @@ class CliTest {
     var alone = run("__complete", "logs", "");
     assertThat(alone.out() + alone.err()).as("nobody to ask").isEmpty();
     assertThat(alone.code()).isZero();
+  }
+
+  /** What a Compose file names is read in full or refused, whatever it is. */
+  @Test
+  void filesThatAComposeFileNamesAreBounded() throws Exception {
+    Path file = directory.resolve("compose.yaml");
+    Path named = directory.resolve("named.env");
+    try (var channel = FileChannel.open(named, CREATE_NEW, WRITE)) {
+      channel.write(ByteBuffer.wrap(new byte[] {'A'}), 3L << 30); // a hole
+    }
+    Files.writeString(file, "services: {a: {image: b, env_file: named.env}}\n");
+    assertThat(run("convert", "-f", file.toString()).err())
+        .contains("named.env' is too large")
+        .doesNotContain("\tat ");
+    Files.write(named, new byte[] {'A', '=', (byte) 0xff});
+    assertThat(run("convert", "-f", file.toString()).err()).contains("it is not UTF-8 text");
+    Files.move(named, directory.resolve(".env"));
+    assertThat(run("convert", "-f", file.toString()).err()).contains("it is not UTF-8 text");
+    Files.delete(directory.resolve(".env"));
+    Files.writeString(file, "services: {a: {image: b, env_file: \"x\\0y\"}}\n");
+    assertThat(run("convert", "-f", file.toString()).err())
+        .contains("is not a path")
+        .doesNotContain("internal error");
   }
 }

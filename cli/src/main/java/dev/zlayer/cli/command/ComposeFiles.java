@@ -4,9 +4,9 @@ import dev.zlayer.cli.Session;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.spec.compose.ComposeFile;
 import dev.zlayer.spec.problem.Problem;
-import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -42,7 +42,7 @@ final class ComposeFiles {
             name.or(() -> session.variable("COMPOSE_PROJECT_NAME")),
             flags.profiles(session),
             flags.variables(session, directory),
-            path -> read(directory.resolve(path))));
+            path -> read(session, directory, path)));
   }
 
   /** The converted file for the daemon; refused when something of it would be lost. */
@@ -56,12 +56,14 @@ final class ComposeFiles {
     return converted.text().getBytes(StandardCharsets.UTF_8);
   }
 
-  private static Optional<String> read(Path path) {
+  private static Optional<String> read(Session session, Path directory, String name) {
     try {
-      return Files.isRegularFile(path) ? Optional.of(Files.readString(path)) : Optional.empty();
-    } catch (IOException e) {
-      throw new AgentException.InvalidSpec(
-          "file '%s' cannot be read: %s".formatted(path, e.getMessage()), e);
+      Path path = directory.resolve(name);
+      return Files.isRegularFile(path)
+          ? Optional.of(DeploymentFiles.text(session, path.toString()))
+          : Optional.empty();
+    } catch (InvalidPathException e) {
+      throw new AgentException.InvalidSpec("'%s' is not a path".formatted(name), e);
     }
   }
 }

@@ -9,6 +9,9 @@ import dev.zlayer.spec.read.SpecResult;
 import dev.zlayer.spec.source.SourceFiles;
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -136,6 +139,21 @@ public final class DeploymentFiles {
           throw new AgentException.InvalidSpec(
               "several deployment files in this directory; name one: " + String.join(", ", found));
     };
+  }
+
+  /** A file of text that another file names, whole. */
+  static String text(Session session, String name) {
+    byte[] content = read(session, name);
+    if (content.length >= MOST_BYTES) {
+      throw new AgentException.InvalidSpec(
+          "file '%s' is too large: at most %d bytes are read".formatted(name, MOST_BYTES - 1));
+    }
+    try {
+      return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(content)).toString();
+    } catch (CharacterCodingException e) {
+      throw new AgentException.InvalidSpec(
+          "file '%s' cannot be read: it is not UTF-8 text".formatted(name), e);
+    }
   }
 
   static byte[] read(Session session, String name) {

@@ -2,7 +2,6 @@ package dev.zlayer.cli.command;
 
 import dev.zlayer.cli.Session;
 import dev.zlayer.spec.compose.Interpolation;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -62,7 +61,6 @@ public final class SourceFlags {
   }
 
   private static void add(Session session, String file, Map<String, String> variables) {
-    String text = new String(DeploymentFiles.read(session, file), StandardCharsets.UTF_8);
-    variables.putAll(Interpolation.lines(text, session.env()));
+    variables.putAll(Interpolation.lines(DeploymentFiles.text(session, file), session.env()));
   }
 }
