@@ -224,6 +224,21 @@ class DockerApiIT {
         .isEqualTo("No such container: absent");
   }
 
+  /** Events are kept by the hundred thousand, so a request of a client is not part of them. */
+  @Test
+  void eventsDoNotRepeatTheRequest() throws Exception {
+    wire.create("large", body("echo", "x".repeat(20_000)));
+
+    try (Rest rest = Rest.on(node.socket())) {
+      List<Json> events =
+          rest.get("/events?limit=5000").expect(200).json().at("events").items().stream()
+              .filter(event -> event.at("subject").string().filter("large"::equals).isPresent())
+              .toList();
+      assertThat(events).isNotEmpty();
+      assertThat(events).allMatch(event -> JsonText.print(event).length() < 5_000);
+    }
+  }
+
   @Test
   void whatIsAlreadySoIsUnchanged() throws Exception {
     wire.create("twice", body("sleep", "300"));

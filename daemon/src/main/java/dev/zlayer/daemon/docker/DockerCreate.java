@@ -28,7 +28,7 @@ import java.util.random.RandomGenerator;
 /** Makes a container from a request; every field has its effect or is refused by its name. */
 final class DockerCreate {
   /** What was asked for and is shown again by inspect; variables are left out, see there. */
-  static final String REQUEST = "com.zlayer.docker.request";
+  static final String REQUEST = StandaloneContainers.REQUEST;
 
   /** Begins the labels that are the agent's own. */
   static final String OWN = "com.zlayer.";

@@ -13,6 +13,7 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 
@@ -86,7 +87,14 @@ final class ContainerEvents {
         .put("name", StandaloneContainers.shown(container))
         .put("image", container.spec().image().familiar())
         .putIf("created", created)
-        .put("labels", container.spec().labels())
+        .put("labels", labels(container))
         .build();
+  }
+
+  /** Without what a client sent to make it, which is as large as clients like. */
+  private static Map<String, String> labels(Container container) {
+    var labels = new LinkedHashMap<>(container.spec().labels());
+    labels.remove(StandaloneContainers.REQUEST);
+    return labels;
   }
 }

@@ -38,6 +38,9 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /** Makes, starts, stops and keeps containers that belong to no deployment. */
 public final class StandaloneContainers implements AutoCloseable {
+  /** What a client of Docker asked for when it made a container, as that client wrote it. */
+  public static final String REQUEST = "com.zlayer.docker.request";
+
   private final ContainerRuntime runtime;
   private final StateStore store;
   private final TimeSource clock;
