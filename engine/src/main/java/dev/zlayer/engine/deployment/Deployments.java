@@ -104,6 +104,7 @@ public final class Deployments implements AutoCloseable {
       throw new AgentException.Internal("interrupted while deployments were recovered", e);
     }
     store.opened();
+    live.values().forEach(LiveDeployment::begin);
   }
 
   private void recover(DeploymentRecord record, List<ServiceKey> services) {

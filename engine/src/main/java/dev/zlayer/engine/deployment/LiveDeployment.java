@@ -135,11 +135,14 @@ final class LiveDeployment implements ServiceParts.Listener, AutoCloseable {
     return eventsBefore;
   }
 
-  /** Goes on with what the store has. */
+  /**
+   * Goes on with what the store has. Services that have what they need decide nothing before {@link
+   * #begin}: with thousands of deployments their work would hold up the start.
+   */
   void recover(Revision newest, List<ServiceKey> stored) {
     directory = newest.directory();
     for (ServiceKey key : stored) {
-      services.put(key.service(), ServiceRunner.open(serviceParts(), key));
+      services.put(key.service(), ServiceRunner.recover(serviceParts(), key));
     }
     try {
       DeploymentSpec known = store.spec(newest);
@@ -152,6 +155,10 @@ final class LiveDeployment implements ServiceParts.Listener, AutoCloseable {
       problem = Optional.of(e);
     }
     context.changed();
+  }
+
+  void begin() {
+    services.values().forEach(ServiceRunner::begin);
   }
 
   /**
@@ -207,7 +214,11 @@ final class LiveDeployment implements ServiceParts.Listener, AutoCloseable {
           (state == ServiceState.RUNNING && loop.status().rollout().isEmpty())
               || state == ServiceState.STOPPED;
       boolean ask = !there || (again && !fine);
-      if (!ask || loop.apply(record.revision(), sameImages)) {
+      if (!ask) {
+        return;
+      }
+      loop.begin();
+      if (loop.apply(record.revision(), sameImages)) {
         return;
       }
       // its removal ended meanwhile, and the loop with it: the next one begins with nothing

@@ -13,6 +13,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 
@@ -26,6 +27,7 @@ public final class ServiceRunner implements AutoCloseable {
   private final Owner<ServiceController> owner;
   private final DependencyStatuses.Subscription dependencies;
   private final KeyedLock.Held watching;
+  private final AtomicBoolean begun = new AtomicBoolean();
   private volatile ServiceStatus status;
   private volatile ServiceReconciler reconciler;
   private volatile boolean removed;
@@ -46,10 +48,23 @@ public final class ServiceRunner implements AutoCloseable {
 
   /** Goes on with what the store has about the service, or begins with nothing. */
   public static ServiceRunner open(ServiceParts parts, ServiceKey key) {
-    var service = new ServiceRunner(parts, key);
+    ServiceRunner service = recover(parts, key);
+    service.begin();
+    return service;
+  }
+
+  /** As {@link #open}, but nothing is decided before {@link #begin}. */
+  public static ServiceRunner recover(ServiceParts parts, ServiceKey key) {
+    return new ServiceRunner(parts, key);
+  }
+
+  /** Once; again does nothing. */
+  public void begin() {
+    if (!begun.compareAndSet(false, true)) {
+      return;
+    }
     try {
-      service.owner.start();
-      return service;
+      owner.start();
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new AgentException.Internal("interrupted while a service was opened", e);
