@@ -2,23 +2,22 @@ package dev.zlayer.daemon.config;
 
 import dev.zlayer.engine.state.Event;
 import java.util.Locale;
-import java.util.Set;
 
 /** What operators want to hear of, each by the events that report it. */
 public enum NotificationTrigger {
-  JOB_FAILED(Set.of("job.failed")),
-  CRASH_LOOP(Set.of("service.crash_loop")),
-  ROLLOUT_FAILED(Set.of("service.rolled_back", "service.gave_up", "service.failed")),
-  DISK_PRESSURE(Set.of("images.gc_started"));
-
-  private final Set<String> kinds;
-
-  NotificationTrigger(Set<String> kinds) {
-    this.kinds = kinds;
-  }
+  JOB_FAILED,
+  CRASH_LOOP,
+  ROLLOUT_FAILED,
+  DISK_PRESSURE;
 
   public boolean matches(Event event) {
-    return kinds.contains(event.kind());
+    return switch (event.kind()) {
+      case "job.failed" -> this == JOB_FAILED;
+      case "service.crash_loop" -> this == CRASH_LOOP;
+      case "service.rolled_back", "service.gave_up", "service.failed" -> this == ROLLOUT_FAILED;
+      case "images.gc_started" -> this == DISK_PRESSURE;
+      default -> false;
+    };
   }
 
   /** As it is written in the configuration. */

@@ -30,7 +30,10 @@ final class ProcessRelay {
   private final SocketChannel near;
   private final SocketChannel far;
   private final Process process;
-  private final StringBuffer errors = new StringBuffer();
+
+  /** Written by its reader alone, read when that has ended. */
+  private final StringBuilder errors = new StringBuilder();
+
   private final Thread errorReader;
 
   private ProcessRelay(SocketChannel near, SocketChannel far, Process process) {
