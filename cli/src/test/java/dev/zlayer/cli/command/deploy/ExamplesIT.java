@@ -7,8 +7,13 @@ import dev.zlayer.cli.DaemonFixture;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
 import java.io.IOException;
+import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -60,6 +65,40 @@ class ExamplesIT {
       assertThat(daemon.ok("events")).contains("replica.init_step");
     } finally {
       daemon.cli().run("down", "init-steps", "--volumes");
+    }
+  }
+
+  @Test
+  void everyOtherExampleIsApplied() throws Exception {
+    List<String> names;
+    try (Stream<Path> files = Files.list(EXAMPLES)) {
+      names = files.map(file -> file.getFileName().toString()).sorted().toList();
+    }
+    int applied = 0;
+    for (String name : names) {
+      String text = Files.readString(EXAMPLES.resolve(name));
+      Matcher reason = Pattern.compile("(?m)^# Not run by the tests: (.*)$").matcher(text);
+      if (reason.find()) {
+        System.out.printf("not run: examples/%s: %s%n", name, reason.group(1));
+        continue;
+      }
+      copy(name);
+      Path file = directory.resolve(name);
+      Files.writeString(file, text.replace("8080", freePort()).replace("9000", freePort()));
+      CliFixture.Result up = daemon.cli().run("up", name);
+      try {
+        assertThat(up.code()).as(name + "\n" + up.out() + up.err()).isZero();
+        applied++;
+      } finally {
+        daemon.cli().run("down", name.replace(".zlayer.yml", ""), "--volumes");
+      }
+    }
+    assertThat(applied).isGreaterThan(4);
+  }
+
+  private static String freePort() throws IOException {
+    try (var socket = new ServerSocket(0)) {
+      return Integer.toString(socket.getLocalPort());
     }
   }
 }
