@@ -4,11 +4,15 @@ import dev.zlayer.cli.client.ConnectionLost;
 import dev.zlayer.cli.client.DaemonProblem;
 import dev.zlayer.cli.command.Group;
 import dev.zlayer.cli.terminal.OutputClosed;
+import dev.zlayer.daemon.Version;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.error.Blame;
 import dev.zlayer.spec.problem.Nearest;
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -28,6 +32,9 @@ public final class Cli {
 
   /** After {@code help}: the whole reference, which the documentation holds a copy of. */
   private static final String REFERENCE = "--reference";
+
+  /** After {@code help}, before a directory: pages for {@code man}, which packages install. */
+  private static final String MANUAL = "--man";
 
   /** Wide enough for every example; a wider terminal is used as it is. */
   private static final int HELP_WIDTH = 96;
@@ -164,6 +171,9 @@ public final class Cli {
       session.out().print(CommandReference.markdown(this::grammar));
       return 0;
     }
+    if (words.size() == 3 && words.get(1).equals(MANUAL)) {
+      return writeManual(session.resolve(words.get(2)));
+    }
     if (words.size() > 1 && words.getFirst().equals("help")) {
       var asked = new ArrayList<>(words.subList(1, words.size()));
       asked.add("--help");
@@ -171,6 +181,20 @@ public final class Cli {
     }
     session.out().print(HelpText.of(session));
     return 0;
+  }
+
+  private int writeManual(Path directory) {
+    try {
+      Files.createDirectories(directory);
+      for (var page : ManPages.of(grammar(), Version.CURRENT.version()).entrySet()) {
+        Files.writeString(directory.resolve(page.getKey()), page.getValue());
+      }
+      return 0;
+    } catch (IOException e) {
+      return failed(
+          new AgentException.Configuration(
+              "cannot write manual pages to %s: %s".formatted(directory, e.getMessage()), e));
+    }
   }
 
   private int wrongUse(ParameterException error) {

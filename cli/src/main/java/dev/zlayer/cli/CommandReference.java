@@ -2,6 +2,7 @@ package dev.zlayer.cli;
 
 import dev.zlayer.cli.print.Markdown;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.function.Supplier;
@@ -62,15 +63,12 @@ final class CommandReference {
     }
     text.append("\n### ").append(synopsis(spec)).append("\n\n");
     text.append(String.join(" ", spec.usageMessage().description())).append('\n');
-    List<OptionSpec> options =
-        spec.options().stream().filter(option -> !option.usageHelp()).toList();
+    List<OptionSpec> options = options(spec);
     if (!options.isEmpty() || !spec.positionalParameters().isEmpty()) {
       text.append("\n| | |\n|---|---|\n");
     }
     spec.positionalParameters().forEach(argument -> row(text, argument.paramLabel(), argument));
-    options.stream()
-        .sorted((one, other) -> one.longestName().compareTo(other.longestName()))
-        .forEach(option -> row(text, names(option), option));
+    options.forEach(option -> row(text, names(option), option));
     String[] footer = spec.usageMessage().footer();
     if (footer.length > 0) {
       text.append("\n```\n");
@@ -81,7 +79,14 @@ final class CommandReference {
     }
   }
 
-  private static String synopsis(CommandSpec spec) {
+  static List<OptionSpec> options(CommandSpec spec) {
+    return spec.options().stream()
+        .filter(option -> !option.usageHelp() && !option.hidden())
+        .sorted(Comparator.comparing(OptionSpec::longestName))
+        .toList();
+  }
+
+  static String synopsis(CommandSpec spec) {
     var text = new StringBuilder(spec.qualifiedName());
     for (PositionalParamSpec argument : spec.positionalParameters()) {
       boolean optional = argument.arity().min() == 0;
@@ -92,7 +97,7 @@ final class CommandReference {
     return text.toString();
   }
 
-  private static String names(OptionSpec option) {
+  static String names(OptionSpec option) {
     String names = String.join(", ", option.names());
     return option.arity().max() == 0 ? names : names + " " + option.paramLabel();
   }

@@ -253,6 +253,25 @@ class CliTest {
   }
 
   @Test
+  void everyVerbHasAManualPage(@TempDir Path directory) throws Exception {
+    assertThat(run("help", "--man", directory.resolve("man1").toString()).code()).isZero();
+
+    assertThat(directory.resolve("man1").toFile().list())
+        .contains("zlayer.1", "zlayer-up.1", "zlayer-image-rm.1");
+    String page = Files.readString(directory.resolve("man1/zlayer-run.1"));
+    assertThat(page)
+        .startsWith(".TH \"ZLAYER\\-RUN\" 1 ")
+        .contains(".SH NAME\nzlayer\\-run \\- Run one container")
+        .contains(".TP\n.B \\-m, \\-\\-memory ")
+        .contains(".SH SEE ALSO\nzlayer(1)\n");
+    assertThat(page.lines().filter(line -> line.startsWith(".") || line.startsWith("'")))
+        .as("only requests begin with a dot")
+        .allMatch(line -> line.matches("\\.(TH|SH|TP|B|nf|fi)( .*)?"));
+    assertThat(run("help", "--man", "/proc/none").err())
+        .startsWith("zlayer: cannot write manual pages to /proc/none");
+  }
+
+  @Test
   void aTypoInAnOptionGetsASuggestionAndExitCode2() {
     var result = run("version", "--jsno");
 

@@ -119,8 +119,11 @@ public final class DaemonInstallCommand implements Callable<Integer> {
 
   private String environment() {
     var variables = new TreeMap<>(settings());
-    // the launcher looks for a Java; this one is known to work, wherever it lies
-    variables.put("JAVA_HOME", System.getProperty("java.home", ""));
+    // the launcher looks for a Java where it has none of its own; this one is known to work
+    Path java = Path.of(System.getProperty("java.home", ""));
+    if (!java.startsWith(Path.of(System.getProperty("zlayer.home", "none")))) {
+      variables.put("JAVA_HOME", java.toString());
+    }
     return variables.entrySet().stream()
         .map(
             entry ->
