@@ -5,7 +5,7 @@
 # program:package, the program is what tells whether the package is there
 RUN_PACKAGES='runc:runc crun:crun conmon:conmon /usr/lib/cni/bridge:containernetworking-plugins
   catatonit:catatonit nft:nftables conntrack:conntrack'
-TEST_PACKAGES='dockerd:docker.io docker-registry:docker-registry htpasswd:apache2-utils skopeo:skopeo umoci:umoci
+TEST_PACKAGES='dockerd:docker.io docker-registry:docker-registry htpasswd:apache2-utils skopeo:skopeo umoci:umoci buildah:buildah
   busybox:busybox-static zsh:zsh fish:fish zstd:zstd openssl:openssl ip:iproute2 iptables:iptables nsenter:util-linux setfattr:attr setcap:libcap2-bin
   ssh:openssh-client sshd:openssh-server
   gcc:gcc /usr/include/errno.h:libc6-dev wat2wasm:wabt clang:clang wasm-ld:lld /usr/lib/wasm32-wasi/libc.a:wasi-libc

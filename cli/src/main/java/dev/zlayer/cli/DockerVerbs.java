@@ -29,8 +29,7 @@ final class DockerVerbs {
 
   private static final Map<String, String> ABSENT =
       Map.of(
-          "build", "zlayer builds no images; build with another tool and use 'zlayer image load'",
-          "buildx", "zlayer builds no images; build with another tool and use 'zlayer image load'",
+          "buildx", "BuildKit is not part of zlayer; use 'zlayer build'",
           "search", "zlayer does not search registries; 'zlayer pull IMAGE' fetches an image",
           "swarm", "zlayer runs on single nodes; 'zlayer up' applies a deployment file",
           "plugin", "zlayer has no plugins");

@@ -40,6 +40,7 @@ import dev.zlayer.cli.command.deploy.RollbackCommand;
 import dev.zlayer.cli.command.deploy.ScaleCommand;
 import dev.zlayer.cli.command.deploy.StatusCommand;
 import dev.zlayer.cli.command.deploy.UpCommand;
+import dev.zlayer.cli.command.image.BuildCommand;
 import dev.zlayer.cli.command.image.ImageCommand;
 import dev.zlayer.cli.command.image.LoginCommand;
 import dev.zlayer.cli.command.image.LogoutCommand;
@@ -100,6 +101,7 @@ enum Verb {
   CRON(Heading.JOB),
   PULL(Heading.IMAGE),
   PUSH(Heading.IMAGE),
+  BUILD(Heading.IMAGE),
   LOGIN(Heading.IMAGE),
   LOGOUT(Heading.IMAGE),
   IMAGE(Heading.IMAGE),
@@ -218,6 +220,7 @@ enum Verb {
       case RM -> new RemoveCommand(session);
       case PULL -> new PullCommand(session);
       case PUSH -> new PushCommand(session);
+      case BUILD -> new BuildCommand(session);
       case LOGIN -> new LoginCommand(session);
       case LOGOUT -> new LogoutCommand(session);
       case SERVE -> ServeCommand.of(session);

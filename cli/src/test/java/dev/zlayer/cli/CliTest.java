@@ -184,7 +184,7 @@ class CliTest {
     assertThat(run("rmi", "x").err())
         .isEqualTo("zlayer: unknown command 'rmi'; use 'zlayer image rm'\n");
     assertThat(run("images").err()).contains("use 'zlayer image ls'");
-    assertThat(run("build", ".").err()).contains("zlayer builds no images");
+    assertThat(run("buildx", "ls").err()).contains("use 'zlayer build'");
     assertThat(run("compose", "up").code()).isEqualTo(2);
     assertThat(run("strat", "x").err()).contains("did you mean 'start'?");
   }

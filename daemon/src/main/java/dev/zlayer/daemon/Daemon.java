@@ -2,6 +2,7 @@ package dev.zlayer.daemon;
 
 import dev.zlayer.daemon.access.AuditLog;
 import dev.zlayer.daemon.access.TokenStore;
+import dev.zlayer.daemon.build.ImageBuilder;
 import dev.zlayer.daemon.config.AgentConfig;
 import dev.zlayer.daemon.config.Configured;
 import dev.zlayer.daemon.docker.DockerEngineApi;
@@ -38,6 +39,7 @@ public final class Daemon implements AutoCloseable {
   private final TokenStore tokens;
   private final AuditLog audit;
   private final ExecRegistry execs;
+  private final ImageBuilder builder;
   private final HttpListener listener;
   private final Parts parts;
 
@@ -54,6 +56,15 @@ public final class Daemon implements AutoCloseable {
         parts.make(
             "the audit log",
             () -> AuditLog.open(agent.store(), InstantSource.system(), config.auditRecords(), log));
+    this.builder =
+        parts.make(
+            "the builder of images",
+            () ->
+                new ImageBuilder(
+                    config.directories().builds(),
+                    agent.oci().map(oci -> oci.tools().runtime().path()),
+                    agent.runtime().images(),
+                    agent.images().images()));
     var access = new HttpListener.Access(tokens, RouteScopes::of, audit);
     var router = new Router(routes(resources(configured, env)));
     this.execs = parts.start("the processes of Docker clients", ExecRegistry::new);
@@ -116,6 +127,7 @@ public final class Daemon implements AutoCloseable {
                 agent.jobs(),
                 agent.cron(),
                 agent.images(),
+                builder,
                 agent.secrets(),
                 agent.volumes(),
                 agent.volumeUsers(),
@@ -137,6 +149,7 @@ public final class Daemon implements AutoCloseable {
                 agent.standalone(),
                 agent.deployments(),
                 agent.images(),
+                builder,
                 agent.volumes(),
                 agent.networks(),
                 agent.store(),

@@ -39,6 +39,7 @@ import org.junit.jupiter.api.Timeout;
   Fact.CONMON,
   Fact.CNI,
   Fact.DOCKER_REGISTRY,
+  Fact.BUILDAH,
   Fact.BUSYBOX
 })
 class EveryRouteIT {
@@ -268,6 +269,12 @@ class EveryRouteIT {
     rest.post("/images/pull", "{\"ref\":\"localhost/other:1\",\"policy\":\"if_not_present\"}")
         .expect(200);
     push("localhost/other:1");
+    byte[] context =
+        TarWriter.archive(
+            List.of(TarEntry.file("Dockerfile", "FROM localhost/other:1\nENV A=b\n")));
+    assertThat(rest.postBytes("/images/build?tag=localhost/built:1", context).expect(200).text())
+        .contains("\"type\":\"result\"");
+    rest.delete("/images?ref=localhost/built:1").expect(200);
     rest.post("/images/tag", "{\"source\":\"localhost/other:1\",\"target\":\"localhost/other:2\"}")
         .expect(204);
     assertThat(rest.get("/images").expect(200).text()).contains("localhost/other:2");

@@ -1,5 +1,6 @@
 package dev.zlayer.daemon;
 
+import dev.zlayer.host.file.DataDir;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import java.util.List;
@@ -40,6 +41,10 @@ final class OpenNode implements AutoCloseable {
 
   java.nio.file.Path socket() {
     return node.socket();
+  }
+
+  DataDir directories() {
+    return node.configured().config().directories();
   }
 
   /** Where clients of Docker reach it. */

@@ -30,6 +30,7 @@ public enum Fact {
   GCC("install gcc and libc6-dev"),
   DOCKER_REGISTRY("install docker-registry"),
   SKOPEO("install skopeo"),
+  BUILDAH("install buildah"),
   UMOCI("install umoci"),
   BUSYBOX("install busybox-static"),
   HTPASSWD("install apache2-utils"),
@@ -93,6 +94,7 @@ public enum Fact {
       case GCC -> program("gcc") && Files.exists(Path.of("/usr/include/errno.h"));
       case DOCKER_REGISTRY -> program("docker-registry");
       case SKOPEO -> program("skopeo");
+      case BUILDAH -> program("buildah");
       case UMOCI -> program("umoci");
       case BUSYBOX -> staticBusybox();
       case HTPASSWD -> program("htpasswd");

@@ -135,6 +135,15 @@ public final class DaemonClient implements AutoCloseable {
             : request.with("Content-Type", type).withBody(new HttpRequest.Body.Bytes(body)));
   }
 
+  /** A long operation on what a stream holds, which is sent as it comes. */
+  public JsonLines stream(String path, Query query, String type, HttpRequest.Writer body)
+      throws InterruptedException {
+    return lines(
+        request("POST", path, query, LINES)
+            .with("Content-Type", type)
+            .withBody(new HttpRequest.Body.Streamed(body)));
+  }
+
   /** The output behind a path that gives logs. */
   public OutputFrames output(String path, Query query) throws InterruptedException {
     return new OutputFrames(download(path, query.and("format", "frames")));

@@ -1,6 +1,7 @@
 package dev.zlayer.daemon.docker;
 
 import dev.zlayer.daemon.ResourceEvents;
+import dev.zlayer.daemon.build.ImageBuilder;
 import dev.zlayer.daemon.config.AgentConfig;
 import dev.zlayer.daemon.rest.Resource;
 import dev.zlayer.daemon.standalone.StandaloneContainers;
@@ -30,6 +31,7 @@ public record DockerResources(
     StandaloneContainers standalone,
     Deployments deployments,
     ImageStore images,
+    ImageBuilder builder,
     VolumeStore volumes,
     Optional<Networks> networks,
     StateStore store,
@@ -66,6 +68,7 @@ public record DockerResources(
         new DockerExec(index, execs, allow, random),
         new DockerImages(runtime, events, clock),
         new ImageTransfer(runtime, images, events),
+        new DockerBuild(builder, imageIndex),
         volumeResource,
         new DockerNetworks(runtime, networks, events, clock),
         new DockerSystem(version, ""),

@@ -83,6 +83,15 @@ final class JsonProgress {
             .build());
   }
 
+  /** With the exit code of what failed. */
+  void error(int code, String message) {
+    line(
+        Json.object()
+            .put("errorDetail", Json.object().put("code", code).put("message", message).build())
+            .put("error", message)
+            .build());
+  }
+
   void progress(String id, String text, long done, long total) {
     line(
         Json.object()

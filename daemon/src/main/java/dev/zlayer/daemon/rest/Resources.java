@@ -3,6 +3,7 @@ package dev.zlayer.daemon.rest;
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.daemon.access.AuditLog;
 import dev.zlayer.daemon.access.TokenStore;
+import dev.zlayer.daemon.build.ImageBuilder;
 import dev.zlayer.daemon.rest.view.ContainerView;
 import dev.zlayer.daemon.standalone.StandaloneContainers;
 import dev.zlayer.daemon.volume.VolumeArchives;
@@ -42,6 +43,7 @@ public record Resources(
     JobExecutor jobs,
     CronScheduler cron,
     ImageStore images,
+    ImageBuilder builder,
     SecretStore secrets,
     VolumeStore volumes,
     VolumeUsers volumeUsers,
@@ -67,6 +69,7 @@ public record Resources(
     all.add(new JobsResource(jobs, cron, () -> jobs.definitions()));
     all.add(new ExecutionsResource(jobs, () -> secrets.redaction(), clock));
     all.add(new ImagesResource(runtime, images));
+    all.add(new BuildResource(builder));
     all.add(new SecretsResource(secrets, () -> deployments.secretsChanged()));
     all.add(new StorageResource(volumes, networks, runtime, clock));
     all.add(new VolumeArchivesResource(new VolumeArchives(volumes, volumeUsers)));

@@ -109,6 +109,7 @@ public final class RouteScopes {
       GET /images
       POST /images/pull
       POST /images/push
+      POST /images/build
       POST /registries/login
       GET /images/inspect
       GET /images/history

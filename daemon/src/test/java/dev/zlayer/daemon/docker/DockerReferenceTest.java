@@ -39,6 +39,7 @@ class DockerReferenceTest {
             null,
             null,
             null,
+            null,
             Optional.empty(),
             null,
             null,

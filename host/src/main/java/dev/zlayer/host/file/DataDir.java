@@ -166,6 +166,11 @@ public record DataDir(Path data, Path run) {
     return data.resolve("network");
   }
 
+  /** Builds of images that are under way; nothing in it outlives them. */
+  public Path builds() {
+    return data.resolve("builds");
+  }
+
   /** Where the agent's commands reach it. */
   public Path socket() {
     return run.resolve("zlayer.sock");

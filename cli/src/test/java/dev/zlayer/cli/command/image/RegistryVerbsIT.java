@@ -122,6 +122,26 @@ class RegistryVerbsIT {
   }
 
   @Test
+  @Requires(Fact.BUILDAH)
+  void anImageIsBuiltFromADockerfile() throws Exception {
+    Path context = Files.createDirectories(directory.resolve("context"));
+    Files.writeString(
+        context.resolve("Dockerfile"),
+        "FROM localhost/app:1\nARG W=no\nRUN echo $W > /word\nCMD [\"cat\", \"/word\"]\n");
+    CliFixture.Result built =
+        cli.run("build", "-t", "localhost/built:1", "--build-arg", "W=yes", context.toString());
+    assertThat(built.code()).as(built.err()).isZero();
+    assertThat(built.out()).startsWith("sha256:");
+    assertThat(built.err()).contains("STEP ");
+    assertThat(daemon.ok("run", "--rm", "localhost/built:1")).isEqualTo("yes\n");
+    Files.writeString(context.resolve("Dockerfile"), "FROM localhost/app:1\nRUN exit 4\n");
+    CliFixture.Result failed = cli.run("build", context.toString());
+    assertThat(failed.code()).isEqualTo(2);
+    assertThat(failed.err()).contains("returned a non-zero code: 4");
+    assertThat(cli.run("build", "nowhere").err()).contains("'nowhere'");
+  }
+
+  @Test
   void aPasswordOnTheCommandLineIsWarnedAbout() throws Exception {
     try (var closed = LocalRegistry.start(Options.DEFAULT.withLogin("ann", "secret"))) {
       CliFixture.Result result = cli.run("login", "-u", "ann", "-p", "secret", closed.host());

@@ -1,0 +1,30 @@
+package dev.zlayer.daemon.build;
+
+import dev.zlayer.oci.ImageRef;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * What to build.
+ *
+ * @param dockerfile its path in the context
+ * @param target the stage to stop at
+ * @param hostNetwork whether commands use the host's network; otherwise they have none
+ */
+public record BuildRequest(
+    List<ImageRef> tags,
+    String dockerfile,
+    Map<String, String> arguments,
+    Map<String, String> labels,
+    Optional<String> target,
+    List<String> extraHosts,
+    boolean pull,
+    boolean hostNetwork) {
+  public BuildRequest {
+    tags = List.copyOf(tags);
+    arguments = Map.copyOf(arguments);
+    labels = Map.copyOf(labels);
+    extraHosts = List.copyOf(extraHosts);
+  }
+}

@@ -1,0 +1,190 @@
+package dev.zlayer.daemon.docker;
+
+import dev.zlayer.daemon.build.BuildRequest;
+import dev.zlayer.daemon.build.ImageBuilder;
+import dev.zlayer.daemon.http.ApiRequest;
+import dev.zlayer.daemon.http.ApiResponse;
+import dev.zlayer.daemon.http.Route;
+import dev.zlayer.daemon.rest.Resource;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
+import dev.zlayer.oci.Digest;
+import dev.zlayer.oci.ImageRef;
+import dev.zlayer.port.ImageInfo;
+import dev.zlayer.port.RegistryAuth;
+import java.util.Base64;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Function;
+
+/** Builds in the classic way, with the context in the body. */
+final class DockerBuild implements Resource {
+  private static final String CLASSIC =
+      "BuildKit is not part of this engine: set DOCKER_BUILDKIT=0 to build in the classic way";
+
+  /** What cannot be honoured, unless it has the value that means nothing is asked. */
+  private static final List<String> REFUSED =
+      List.of(
+          "remote",
+          "memory",
+          "memswap",
+          "cpushares",
+          "cpusetcpus",
+          "cpusetmems",
+          "cpuperiod",
+          "cpuquota",
+          "cgroupparent",
+          "shmsize",
+          "squash",
+          "outputs",
+          "isolation",
+          "platform",
+          "securityopt");
+
+  private final ImageBuilder builder;
+  private final DockerImageIndex images;
+
+  DockerBuild(ImageBuilder builder, DockerImageIndex images) {
+    this.builder = builder;
+    this.images = images;
+  }
+
+  @Override
+  public String title() {
+    return "Building";
+  }
+
+  @Override
+  public List<Route> routes() {
+    return List.of(
+        Route.post("/build", "Build an image from a Dockerfile.", this::build),
+        Route.post("/build/prune", "Nothing is kept between builds.", DockerBuild::prune),
+        Route.post(
+            "/session", "Refused: BuildKit is not part of this engine.", DockerBuild::refuse),
+        Route.post("/grpc", "Refused: BuildKit is not part of this engine.", DockerBuild::refuse));
+  }
+
+  private static ApiResponse refuse(ApiRequest call) {
+    throw DockerError.notImplemented(CLASSIC);
+  }
+
+  private static ApiResponse prune(ApiRequest call) {
+    return ApiResponse.json(
+        Json.object().put("CachesDeleted", List.of()).put("SpaceReclaimed", 0).build());
+  }
+
+  private ApiResponse build(ApiRequest call) throws InterruptedException {
+    BuildRequest request = request(call);
+    Function<String, Optional<RegistryAuth>> auths = auths(call);
+    boolean quiet = DockerQuery.flag(call, "q");
+    ImageBuilder.Prepared prepared = builder.receive(call.body());
+    return JsonProgress.of(
+        call.id(),
+        progress -> {
+          try (prepared) {
+            ImageInfo made =
+                builder.build(
+                    prepared,
+                    request,
+                    auths,
+                    line -> {
+                      if (!quiet) {
+                        progress.stream(worded(line) + "\n");
+                      }
+                    });
+            Digest id =
+                images
+                    .of(made)
+                    .orElseThrow(() -> DockerError.noSuchImage(made.digest().toString()))
+                    .details()
+                    .config();
+            progress.aux(Json.object().put("ID", id).build());
+            progress.stream(quiet ? id + "\n" : "Successfully built " + id.brief() + "\n");
+            for (ImageRef tag : quiet ? List.<ImageRef>of() : request.tags()) {
+              progress.stream("Successfully tagged " + tag.familiar() + "\n");
+            }
+          } catch (ImageBuilder.StepFailed e) {
+            progress.error(e.code(), String.valueOf(e.getMessage()));
+          }
+        });
+  }
+
+  /** As clients know it. */
+  private static String worded(String line) {
+    return line.replaceFirst("^(?:\\[\\d+/\\d+] )?STEP (\\d+/\\d+): ", "Step $1 : ");
+  }
+
+  private static BuildRequest request(ApiRequest call) {
+    if (DockerQuery.text(call, "version").filter("2"::equals).isPresent()) {
+      throw DockerError.badRequest(CLASSIC);
+    }
+    for (String name : REFUSED) {
+      Optional<String> value = DockerQuery.text(call, name);
+      boolean asked =
+          value.filter(text -> !List.of("0", "[]", "false", "default").contains(text)).isPresent();
+      if (asked) {
+        throw DockerError.unsupportedField(name, "builds have no such setting here");
+      }
+    }
+    for (String name : List.of("cachefrom", "ulimits")) {
+      Json value = json(call, name);
+      if (!value.items().isEmpty()) {
+        throw DockerError.unsupportedField(name, "builds have no such setting here");
+      }
+    }
+    String network = DockerQuery.text(call, "networkmode").orElse("default");
+    if (!List.of("default", "host", "none").contains(network)) {
+      throw DockerError.unsupportedField("networkmode", "write default, host or none");
+    }
+    return new BuildRequest(
+        call.queries("t").stream()
+            .filter(tag -> !tag.isEmpty())
+            .map(tag -> DockerImages.reference(tag, Optional.empty()))
+            .toList(),
+        DockerQuery.text(call, "dockerfile").orElse("Dockerfile"),
+        json(call, "buildargs").stringMap(),
+        json(call, "labels").stringMap(),
+        DockerQuery.text(call, "target"),
+        DockerQuery.text(call, "extrahosts")
+            .map(text -> List.of(text.split(",", -1)))
+            .orElse(List.of()),
+        DockerQuery.flag(call, "pull"),
+        !network.equals("none"));
+  }
+
+  private static Json json(ApiRequest call, String name) {
+    try {
+      return DockerQuery.text(call, name).map(JsonText::parse).orElse(Json.Null.INSTANCE);
+    } catch (AgentException.InvalidSpec e) {
+      throw DockerError.badRequest("%s is not JSON: %s".formatted(name, e.getMessage()));
+    }
+  }
+
+  /** Credentials by host, from a header with those of all registries that the client knows. */
+  private static Function<String, Optional<RegistryAuth>> auths(ApiRequest call) {
+    Map<String, RegistryAuth> all = new HashMap<>();
+    Optional<String> header = call.header("X-Registry-Config").filter(text -> !text.isBlank());
+    if (header.isPresent()) {
+      try {
+        String text = header.get().strip().replace('+', '-').replace('/', '_').replace("=", "");
+        JsonText.parse(Base64.getUrlDecoder().decode(text))
+            .members()
+            .forEach(
+                (host, auth) ->
+                    RegistryHeader.auth(auth)
+                        .ifPresent(
+                            known ->
+                                all.put(
+                                    host.replaceFirst("^https?://", "").replaceFirst("/.*$", ""),
+                                    known)));
+      } catch (IllegalArgumentException | AgentException.InvalidSpec _) {
+        throw DockerError.badRequest("invalid X-Registry-Config header: it is not base64 of JSON");
+      }
+    }
+    return host ->
+        Optional.ofNullable(all.get(host.equals(ImageRef.DEFAULT_HOST) ? "index.docker.io" : host));
+  }
+}
