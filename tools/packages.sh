@@ -52,7 +52,7 @@ install_packages() {
   fi
   rm -f "${TMPDIR:-/tmp}/zlayer-apt.$$"
   # tests and measurements start their own; the machine's stay as they were: absent
-  for service in docker-registry:docker-registry docker.io:docker.service docker.io:docker.socket \
+  for service in docker-registry:docker-registry docker.io:docker.service docker.io:docker.socket openssh-server:ssh \
     containerd:containerd openssh-server:ssh.service openssh-server:ssh.socket; do
     case " $missing" in
       *" ${service%%:*} "*)
