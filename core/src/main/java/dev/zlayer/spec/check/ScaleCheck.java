@@ -33,7 +33,7 @@ final class ScaleCheck {
     if (service.lifecycle().update().autoUpdate().isPresent()
         && policy != PullPolicy.NEWER
         && policy != PullPolicy.ALWAYS
-        && findings.clean(path.key("image"))) {
+        && findings.clean(path.key("image").key("pull_policy"))) {
       findings.problem(
           auto, "needs image.pull_policy: newer, else the image never changes; write that too");
     }
