@@ -145,7 +145,8 @@ class DockerNetworksIT {
     assertThat(docker.run("volume", "create", "-o", "type=nfs", "x").stderr())
         .contains("DriverOpts.type is not supported");
     assertThat(docker.run("volume", "create", "-d", "nfs", "x").stderr()).contains("not found");
-    assertThat(docker.run("volume", "inspect", "nope").stderr()).containsIgnoringCase("no such volume");
+    assertThat(docker.run("volume", "inspect", "nope").stderr())
+        .containsIgnoringCase("no such volume");
     assertThat(docker.out("volume", "prune", "-f", "--filter", "label!=team")).contains(unnamed);
     docker.out("volume", "rm", "data", "other");
     assertThat(docker.out("volume", "ls", "-q")).isEmpty();

@@ -42,6 +42,7 @@ class LayersTest {
           "dev.zlayer.host.linux.CgroupWarmer",
           "dev.zlayer.host.linux.NamespaceThread",
           "dev.zlayer.host.linux.ReadyLoop",
+          "dev.zlayer.host.process.OutputDrain",
           "dev.zlayer.proxy.Relay",
           "dev.zlayer.proxy.dns.NameServer",
           "dev.zlayer.runtime.cni.NamespacePool",

@@ -3,12 +3,12 @@ package dev.zlayer.host.process;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.TaskScope;
-import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -28,6 +28,9 @@ public final class Processes {
       Pattern.compile(
           "PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TZ|TERM|TMPDIR|XDG_RUNTIME_DIR"
               + "|DBUS_SESSION_BUS_ADDRESS");
+
+  /** For what a program that has ended still has in its pipes, when others hold them, too. */
+  private static final Duration REST_OF_OUTPUT = Duration.ofSeconds(5);
 
   private Processes() {}
 
@@ -52,18 +55,20 @@ public final class Processes {
   public static CommandResult run(Command command, Input input, Deadline deadline)
       throws InterruptedException {
     Process process = launch(builder(command), command);
-    try (var scope = new TaskScope(command.program())) {
+    String name = command.program();
+    int limit = command.outputLimit();
+    try (var scope = new TaskScope(name)) {
       try {
-        var stdout = scope.fork(() -> drain(process.getInputStream(), command.outputLimit()));
-        var stderr = scope.fork(() -> drain(process.getErrorStream(), command.outputLimit()));
+        OutputDrain stdout = OutputDrain.start(name, process.getInputStream(), limit);
+        OutputDrain stderr = OutputDrain.start(name, process.getErrorStream(), limit);
         scope.fork(() -> feed(process.getOutputStream(), input));
         if (!process.waitFor(deadline.leftNanos(), TimeUnit.NANOSECONDS)) {
           throw new AgentException.Timeout("running " + command.program(), deadline.limit());
         }
         scope.join();
-        return new CommandResult(process.exitValue(), stdout.result(), stderr.result());
+        Deadline rest = Deadline.after(REST_OF_OUTPUT);
+        return new CommandResult(process.exitValue(), stdout.output(rest), stderr.output(rest));
       } finally {
-        // also frees the drains when a grandchild still holds the pipes
         destroy(process);
       }
     }
@@ -132,21 +137,6 @@ public final class Processes {
       throw new AgentException.Configuration(
           "cannot run %s: %s".formatted(command.program(), e.getMessage()), e);
     }
-  }
-
-  private static byte[] drain(InputStream stream, int limit) {
-    var kept = new ByteArrayOutputStream();
-    var buffer = new byte[8192];
-    try (stream) {
-      int count = stream.read(buffer);
-      while (count >= 0) {
-        kept.write(buffer, 0, Math.min(count, Math.max(0, limit - kept.size())));
-        count = stream.read(buffer);
-      }
-    } catch (IOException _) {
-      // the stream was closed under us because the process was killed: what came is what there is
-    }
-    return kept.toByteArray();
   }
 
   private static boolean feed(OutputStream stream, Input input) throws InterruptedException {
