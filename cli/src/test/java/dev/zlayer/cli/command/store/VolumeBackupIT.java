@@ -98,6 +98,37 @@ class VolumeBackupIT {
   }
 
   @Test
+  void anArchiveThatLeavesTheVolumeWritesNothingOutsideOfIt() throws Exception {
+    Path outside = Files.createDirectory(directory.resolve("outside"));
+    Files.writeString(outside.resolve("target"), "kept");
+    Path work = Files.createDirectory(directory.resolve("hostile"));
+    host(
+        """
+        set -e
+        ln -s %1$s through; tar -cf ../through.tar through; rm through
+        mkdir through; echo x > through/planted; echo x > through/target
+        tar -rf ../through.tar through/planted through/target
+        echo x > x
+        tar -P --transform 's,^x$,../../../../../../../../%1$s/planted,' -cf ../above.tar x
+        tar -P --transform 's,^x$,%1$s/planted,' -cf ../absolute.tar x
+        echo linked > a; ln a b
+        tar -P --transform 's,^a$,%1$s/target,S' --transform 'flags=h;s,^a$,%1$s/target,' -cf ../hard.tar a b
+        """
+            .formatted(outside),
+        work);
+
+    for (String name : List.of("through", "above", "absolute", "hard")) {
+      CliFixture.Result result =
+          daemon
+              .cli()
+              .run("volume", "restore", "v" + name, directory.resolve(name + ".tar").toString());
+      assertThat(result.err()).as(name).doesNotContain("Exception", "\tat ");
+      assertThat(outside.resolve("planted")).as(name).doesNotExist();
+      assertThat(outside.resolve("target")).as(name).hasContent("kept");
+    }
+  }
+
+  @Test
   void usersArePausedAndContinueWhenTheClientLeavesOrTheDaemonIsKilled() throws Exception {
     daemon.ok("run", "-d", "--name", "writer", "-v", "busy:/d", IMAGE, "sleep", "1000");
     host("head -c 48M /dev/urandom > big", volume("busy"));
