@@ -86,6 +86,11 @@ public record ContainerDir(Path path, Path run) {
     return run.resolve("monitor.err");
   }
 
+  /** What the OCI runtime had to say when it created the container. */
+  public Path runtimeLog() {
+    return run.resolve("runtime.log");
+  }
+
   /** Exists when the kernel killed for want of memory; the monitor makes it where it works. */
   public Path outOfMemory() {
     return run.resolve("oom");
@@ -103,6 +108,7 @@ public record ContainerDir(Path path, Path run) {
         outOfMemory(),
         monitorPid(),
         processPid(),
+        runtimeLog(),
         attachSocket(),
         control(),
         bundle().resolve("winsz"));

@@ -9,6 +9,7 @@ import dev.zlayer.container.Signal;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Archivable;
 import dev.zlayer.port.Attachable;
+import dev.zlayer.port.Connectable;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.Exportable;
 import dev.zlayer.port.Pausable;
@@ -28,6 +29,7 @@ interface PowerTests extends Harness {
           Renamable.class,
           Archivable.class,
           Attachable.class,
+          Connectable.class,
           Exportable.class,
           ProcessListing.class,
           VolumeSyncing.class);

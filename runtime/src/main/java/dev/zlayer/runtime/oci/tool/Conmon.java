@@ -139,6 +139,9 @@ public final class Conmon implements AutoCloseable {
     if (runtime.systemd()) {
       arguments.add("--systemd-cgroup");
     }
+    // else its warnings would be output of the container; errors it prints as well
+    arguments.add("--runtime-arg=--log");
+    arguments.add("--runtime-arg=" + UnixPath.text(directory.runtimeLog()));
     if (watch.terminal()) {
       // a terminal ends its input with a character, so leaving it need not
       arguments.addAll(List.of("--terminal", "--leave-stdin-open"));
