@@ -267,7 +267,7 @@ public final class ImageBuilder {
   private static void end(Process builder) {
     if (builder.isAlive()) {
       List<ProcessHandle> all =
-          builder.descendants().sorted(Comparator.comparing(ProcessHandle::pid)).toList();
+          builder.descendants().sorted(Comparator.comparingLong(ProcessHandle::pid)).toList();
       builder.destroyForcibly();
       all.forEach(ProcessHandle::destroyForcibly);
       builder.onExit().orTimeout(END_LIMIT.toSeconds(), java.util.concurrent.TimeUnit.SECONDS);
