@@ -281,5 +281,6 @@ class TerminalIT {
       person.awaitText("copied ");
       assertThat(person.screen()).doesNotContain("B/s");
     }
+    daemon.ok("rm", "-f", "filled");
   }
 }
