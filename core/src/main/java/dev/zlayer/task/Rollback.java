@@ -16,11 +16,12 @@ import java.util.Deque;
  * }</pre>
  *
  * <p>Undoing does not inherit cancellation: the interrupt flag is cleared while the steps run and
- * restored afterwards. Every step is tried; the failures of undoing are attached to each other as
- * suppressed, and by try-with-resources to the failure that caused it all. Owned by one thread.
+ * restored afterwards, and a step that an interrupt ends early is run again. Every step is tried;
+ * the failures of undoing are attached to each other as suppressed, and by try-with-resources to
+ * the failure that caused it all. Owned by one thread.
  */
 public final class Rollback implements AutoCloseable {
-  /** One undo step; may fail. */
+  /** One undo step; may fail, and may be run again after an interrupt. */
   @FunctionalInterface
   public interface Undo {
     void run() throws Exception;
@@ -42,14 +43,12 @@ public final class Rollback implements AutoCloseable {
 
   @Override
   public void close() {
-    boolean interrupted = Thread.interrupted();
     IllegalStateException failure = null;
     while (!steps.isEmpty()) {
       Step step = steps.pop();
       try {
-        step.undo().run();
+        Threads.<Exception>complete(step.undo()::run);
       } catch (Exception e) {
-        interrupted |= e instanceof InterruptedException;
         var failed = new IllegalStateException("could not undo: " + step.name(), e);
         if (failure == null) {
           failure = failed;
@@ -57,9 +56,6 @@ public final class Rollback implements AutoCloseable {
           failure.addSuppressed(failed);
         }
       }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
     }
     if (failure != null) {
       throw failure;

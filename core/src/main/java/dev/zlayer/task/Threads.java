@@ -4,9 +4,40 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 
-/** Waits for threads to end, for owners that close. */
+/**
+ * Waits for threads to end, and for work that has to be done although its thread is interrupted.
+ */
 public final class Threads {
+  /** Doing it again after an interrupt ended it early does no harm. */
+  @FunctionalInterface
+  public interface Repeatable<E extends Exception> {
+    void run() throws E, InterruptedException;
+  }
+
   private Threads() {}
+
+  /**
+   * Returns when the work is done. An interrupt, before or in the middle of it, means that whoever
+   * waits has left, which is no reason to leave it half done: it is started again. The flag
+   * survives.
+   */
+  public static <E extends Exception> void complete(Repeatable<E> work) throws E {
+    boolean interrupted = Thread.interrupted();
+    try {
+      while (true) {
+        try {
+          work.run();
+          return;
+        } catch (InterruptedException _) {
+          interrupted = true;
+        }
+      }
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
 
   public static void join(Thread thread) {
     join(List.of(thread));

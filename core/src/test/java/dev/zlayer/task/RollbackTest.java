@@ -62,4 +62,20 @@ class RollbackTest {
     assertThat(undone).containsExactly("false");
     assertThat(Thread.interrupted()).isTrue();
   }
+
+  @Test
+  void aStepThatIsInterruptedInItsMiddleIsRunAgain() {
+    try (var rollback = new Rollback()) {
+      rollback.add(
+          "unmount",
+          () -> {
+            undone.add("begun");
+            if (undone.size() == 1) {
+              throw new InterruptedException();
+            }
+          });
+    }
+    assertThat(undone).containsExactly("begun", "begun");
+    assertThat(Thread.interrupted()).isTrue();
+  }
 }

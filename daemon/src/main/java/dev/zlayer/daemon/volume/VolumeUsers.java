@@ -16,6 +16,7 @@ import dev.zlayer.port.Container;
 import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.port.Pausable;
 import dev.zlayer.task.Deadline;
+import dev.zlayer.task.Threads;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -140,7 +141,7 @@ public final class VolumeUsers {
         }
         work.run();
       } finally {
-        resumeInAnyCase(volume, note);
+        Threads.complete(() -> resume(volume, note));
       }
     } finally {
       turn.unlock();
@@ -179,18 +180,6 @@ public final class VolumeUsers {
           Deadline.after(STOP_LIMIT));
     } else {
       Optional<Outcome> _ = standalone.stop(user, user.spec().stop().grace());
-    }
-  }
-
-  /** An interrupt says that the caller left, which is no reason to leave anybody paused. */
-  private void resumeInAnyCase(String volume, Json note) throws InterruptedException {
-    boolean interrupted = Thread.interrupted();
-    try {
-      resume(volume, note);
-    } finally {
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
     }
   }
 

@@ -75,6 +75,11 @@ public record Stopping(
     } catch (ToolFailed e) {
       state.save(record -> record.withPhase(Phase.PAUSED, Phase.RUNNING));
       throw new AgentException.Internal(e.reason(), e);
+    } catch (InterruptedException e) {
+      if (!signals.frozen(state)) {
+        state.save(record -> record.withPhase(Phase.PAUSED, Phase.RUNNING));
+      }
+      throw e;
     }
   }
 
