@@ -166,7 +166,9 @@ class CliTest {
         .contains("TimeoutStopSec=120s\n")
         .contains("Environment=\"ZLAYER_DATA_DIR=%s/data\"\nExecStart=".formatted(directory))
         .contains("Environment=\"JAVA_HOME=%s\"\n".formatted(System.getProperty("java.home")))
-        .containsPattern("ExecStart=/\\S.* serve\n");
+        .containsPattern("ExecStart=/\\S.* serve\n")
+        .contains("Sockets=zlayer.socket\n")
+        .contains("ListenStream=%s/data/run/zlayer.sock\n".formatted(directory));
   }
 
   @Test

@@ -21,6 +21,8 @@ import dev.zlayer.daemon.rest.Resources;
 import dev.zlayer.daemon.rest.RouteScopes;
 import dev.zlayer.daemon.rest.SystemResource;
 import dev.zlayer.daemon.rest.doc.OpenApi;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.linux.PassedSocket;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
@@ -73,7 +75,7 @@ public final class Daemon implements AutoCloseable {
             "the HTTP listener",
             () ->
                 HttpListener.open(
-                    sockets(config, new DockerEngineApi(dockerRoutes(), VERSION)),
+                    sockets(config, env, new DockerEngineApi(dockerRoutes(), VERSION)),
                     tcp,
                     router,
                     access,
@@ -159,9 +161,16 @@ public final class Daemon implements AutoCloseable {
             .all());
   }
 
-  private static List<HttpListener.UnixSocket> sockets(AgentConfig config, HttpApi docker) {
+  private static List<HttpListener.UnixSocket> sockets(
+      AgentConfig config, Map<String, String> env, HttpApi docker) {
     var sockets = new ArrayList<HttpListener.UnixSocket>();
-    sockets.add(new HttpListener.UnixSocket(config.socketPath(), config.socketGroup(), false));
+    sockets.add(
+        new HttpListener.UnixSocket(
+            config.socketPath(),
+            config.socketGroup(),
+            false,
+            Optional.empty(),
+            passed(config.socketPath(), env)));
     config
         .readOnlySocket()
         .ifPresent(
@@ -175,8 +184,21 @@ public final class Daemon implements AutoCloseable {
             path ->
                 sockets.add(
                     new HttpListener.UnixSocket(
-                        path, dockerGroup(config, path), false, Optional.of(docker))));
+                        path, dockerGroup(config, path), false, Optional.of(docker), false)));
     return sockets;
+  }
+
+  private static boolean passed(java.nio.file.Path socket, Map<String, String> env) {
+    Optional<java.nio.file.Path> passed = PassedSocket.take(env);
+    passed
+        .filter(path -> !path.equals(socket.toAbsolutePath()))
+        .ifPresent(
+            path -> {
+              throw new AgentException.Configuration(
+                  "the service manager listens on %s, but the socket of this agent is %s: change ListenStream of its socket unit, or 'socket'"
+                      .formatted(path, socket));
+            });
+    return passed.isPresent();
   }
 
   /** The group that was made for this socket, where somebody made it. */

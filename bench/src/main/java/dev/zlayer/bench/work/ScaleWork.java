@@ -31,7 +31,7 @@ public final class ScaleWork implements Work {
   private static final double TIMES_BARE = 2;
 
   /** What was compiled and collected because of the start is not what idling costs. */
-  private static final Duration LULL = Duration.ofSeconds(15);
+  private static final Duration LULL = Duration.ofSeconds(60);
 
   private static final Duration WINDOW = Duration.ofSeconds(40);
   private static final Duration SHORT = Duration.ofSeconds(1);

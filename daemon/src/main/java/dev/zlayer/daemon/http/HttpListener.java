@@ -2,6 +2,7 @@ package dev.zlayer.daemon.http;
 
 import dev.zlayer.daemon.log.Log;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.linux.PassedSocket;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.StandardProtocolFamily;
@@ -60,12 +61,13 @@ public final class HttpListener implements AutoCloseable {
    * A socket file, who may use it, and whether only for looking.
    *
    * @param api what is served there; the agent's own API when absent
+   * @param passed it listens already, opened by the service manager, which keeps its file
    */
   public record UnixSocket(
-      Path path, Optional<String> group, boolean readOnly, Optional<HttpApi> api) {
+      Path path, Optional<String> group, boolean readOnly, Optional<HttpApi> api, boolean passed) {
     /** With the agent's own API. */
     public UnixSocket(Path path, Optional<String> group, boolean readOnly) {
-      this(path, group, readOnly, Optional.empty());
+      this(path, group, readOnly, Optional.empty(), false);
     }
   }
 
@@ -112,7 +114,10 @@ public final class HttpListener implements AutoCloseable {
               1,
               1,
               lenient ? new BlankHostConnections(http) : new HttpConnectionFactory(http));
-      connector.setUnixDomainPath(socket.path());
+      // the connector removes the file of its path when it ends, also of a socket that it was given
+      connector.setUnixDomainPath(
+          socket.passed() ? socket.path().resolveSibling(".passed") : socket.path());
+      connector.setInheritChannel(socket.passed());
       connector.setIdleTimeout(IDLE.toMillis());
       connector.setAcceptQueueSize(BACKLOG);
       connector.setName("unix:" + socket.path());
@@ -146,7 +151,7 @@ public final class HttpListener implements AutoCloseable {
     webSockets.setMaxBinaryMessageSize(FRAMES);
     webSockets.setMaxTextMessageSize(FRAMES);
     server.setStopTimeout(GRACE.toMillis());
-    sockets.forEach(socket -> clear(socket.path()));
+    sockets.stream().filter(socket -> !socket.passed()).forEach(socket -> clear(socket.path()));
     var listener = new HttpListener(server, sockets);
     try {
       server.start();
@@ -269,9 +274,15 @@ public final class HttpListener implements AutoCloseable {
   @Override
   public void close() {
     try {
-      server.stop();
+      if (sockets.stream().anyMatch(UnixSocket::passed)) {
+        PassedSocket.keepingStreams(server::stop);
+      } else {
+        server.stop();
+      }
       for (UnixSocket socket : sockets) {
-        Files.deleteIfExists(socket.path());
+        if (!socket.passed()) {
+          Files.deleteIfExists(socket.path());
+        }
       }
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();

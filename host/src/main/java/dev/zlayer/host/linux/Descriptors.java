@@ -50,12 +50,28 @@ final class Descriptors {
 
   /** Another one for the same thing, whose number is not below {@code floor}. */
   static Descriptor copy(Descriptor descriptor, int floor) throws ErrnoException {
-    try (var using = descriptor.use();
-        var kernel = new KernelCalls()) {
+    try (var using = descriptor.use()) {
+      return copy(using.number(), floor);
+    }
+  }
+
+  /** The same of a standard stream, which nobody owns. */
+  static Descriptor copy(int number, int floor) throws ErrnoException {
+    try (var kernel = new KernelCalls()) {
       return made(
           kernel,
-          kernel.call(Syscall.FCNTL, using.number(), F_DUPFD_CLOEXEC, floor, 0),
-          "descriptor " + using.number());
+          kernel.call(Syscall.FCNTL, number, F_DUPFD_CLOEXEC, floor, 0),
+          "descriptor " + number);
+    }
+  }
+
+  /** Lets a standard stream be the same as the given one; children may inherit it. */
+  static void replace(int stream, Descriptor by) throws ErrnoException {
+    try (var using = by.use();
+        var kernel = new KernelCalls()) {
+      if (kernel.call(Syscall.DUP3, using.number(), stream, 0, 0) < 0) {
+        throw kernel.failure("replace", "descriptor " + stream);
+      }
     }
   }
 

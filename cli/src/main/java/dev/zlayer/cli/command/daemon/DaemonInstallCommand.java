@@ -1,6 +1,7 @@
 package dev.zlayer.cli.command.daemon;
 
 import dev.zlayer.cli.Session;
+import dev.zlayer.daemon.config.AgentConfig;
 import dev.zlayer.daemon.config.ConfigReader;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.error.Durations;
@@ -19,12 +20,13 @@ import picocli.CommandLine.Option;
 
 @Command(
     name = "install",
-    description = "Write a systemd unit that starts the daemon at boot",
+    description = "Write systemd units that start the daemon at boot",
     footer = {
       "",
       "Containers keep running when the unit is restarted: only the daemon process is stopped,",
-      "and the control groups below it are delegated to it. Settings in the environment",
-      "(ZLAYER_DATA_DIR ...) become part of the unit; write full paths."
+      "and the control groups below it are delegated to it. The socket is a unit of its own:",
+      "clients that come meanwhile wait. Settings in the environment (ZLAYER_DATA_DIR ...)",
+      "become part of the unit; write full paths."
     })
 public final class DaemonInstallCommand implements Callable<Integer> {
   /**
@@ -73,7 +75,7 @@ public final class DaemonInstallCommand implements Callable<Integer> {
               + " there")
   private boolean docker;
 
-  @Option(names = "--print", description = "Print the unit and change nothing")
+  @Option(names = "--print", description = "Print the units and change nothing")
   private boolean print;
 
   public DaemonInstallCommand(Session session) {
@@ -82,12 +84,26 @@ public final class DaemonInstallCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    String unit = unit();
     if (print) {
-      session.out().print(unit);
+      session.out().print(unit() + "\n# zlayer.socket\n" + socketUnit());
       return 0;
     }
-    Path file = session.resolve(unitDirectory).resolve("zlayer.service");
+    write("zlayer.service", unit());
+    write("zlayer.socket", socketUnit());
+    if (!settings().isEmpty()) {
+      session
+          .err()
+          .println(
+              "with the settings of this environment: " + String.join(", ", settings().keySet()));
+    }
+    session
+        .err()
+        .println("next: systemctl daemon-reload && systemctl enable --now zlayer.socket zlayer");
+    return 0;
+  }
+
+  private void write(String name, String unit) {
+    Path file = session.resolve(unitDirectory).resolve(name);
     try {
       Files.writeString(file, unit);
     } catch (IOException e) {
@@ -97,14 +113,6 @@ public final class DaemonInstallCommand implements Callable<Integer> {
           e);
     }
     session.err().println("wrote " + file);
-    if (!settings().isEmpty()) {
-      session
-          .err()
-          .println(
-              "with the settings of this environment: " + String.join(", ", settings().keySet()));
-    }
-    session.err().println("next: systemctl daemon-reload && systemctl enable --now zlayer");
-    return 0;
   }
 
   /** The settings of this environment, since systemd starts the daemon without it. */
@@ -141,8 +149,7 @@ public final class DaemonInstallCommand implements Callable<Integer> {
   /** At each start, since a reboot takes the link; a socket of another engine stays as it is. */
   private String link() {
     Path socket =
-        ConfigReader.read(Optional.ofNullable(config).map(session::resolve), settings(), Map.of())
-            .config()
+        config()
             .dockerSocketPath()
             .orElseThrow(
                 () ->
@@ -150,6 +157,30 @@ public final class DaemonInstallCommand implements Callable<Integer> {
                         "docker_socket is off: switch it on, or leave out --docker"));
     return "ExecStartPost=/bin/sh -c 'test -e %1$s -a ! -L %1$s || ln -sfn %2$s %1$s'%n"
         .formatted(DOCKER_SOCKET, socket);
+  }
+
+  private AgentConfig config() {
+    return ConfigReader.read(
+            Optional.ofNullable(config).map(session::resolve), settings(), Map.of())
+        .config();
+  }
+
+  /** For root alone until the daemon has given it to the group of its configuration. */
+  private String socketUnit() {
+    return """
+    [Unit]
+    Description=socket of the zlayer container agent
+
+    [Socket]
+    ListenStream=%s
+    SocketMode=0600
+    DirectoryMode=0755
+    RemoveOnStop=yes
+
+    [Install]
+    WantedBy=sockets.target
+    """
+        .formatted(config().socketPath().toAbsolutePath());
   }
 
   private String unit() {
@@ -163,6 +194,7 @@ public final class DaemonInstallCommand implements Callable<Integer> {
     [Service]
     Type=notify
     NotifyAccess=main
+    Sockets=zlayer.socket
     %sExecStart=%s serve%s
     %sRestart=always
     RestartSec=1s
