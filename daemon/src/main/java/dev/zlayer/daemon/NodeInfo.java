@@ -48,8 +48,10 @@ final class NodeInfo {
         .put("root", facts.root())
         .put("overlayfs", overlay.isEmpty())
         .putIf("overlayfs_problem", overlay)
-        .putIf("apparmor", tools.map(all -> all.apparmor().name().isPresent()))
-        .putIf("apparmor_profile", tools.flatMap(all -> all.apparmor().name()))
+        .putIf("apparmor", tools.map(all -> all.apparmor().inForce()))
+        .putIf(
+            "apparmor_profile",
+            tools.filter(all -> all.apparmor().inForce()).flatMap(all -> all.apparmor().name()))
         .putIf("apparmor_problem", tools.flatMap(all -> all.apparmor().problem()))
         .put("parts", parts(facts, tools))
         .put("obstacles", facts.obstacles())

@@ -39,7 +39,8 @@ final class HostFactsReader {
           tools.runtime().mountOptions(),
           seccomp,
           tools.init(),
-          tools.apparmor().name());
+          tools.apparmor().name(),
+          tools.apparmor().problem());
     } catch (IOException e) {
       throw new AgentException.Configuration(
           "cannot learn what this host can do: " + e.getMessage(), e);

@@ -85,6 +85,7 @@ record WslHost(HostFacts facts, Path runc, Path conmon, String data) {
             mountOptions,
             Optional.empty(),
             Optional.ofNullable(found.getOrDefault("catatonit", found.get("tini"))).map(Path::of),
+            Optional.empty(),
             Optional.empty());
     return new WslHost(
         facts, Path.of(need(found, "runc")), Path.of(need(found, "conmon")), need(found, "data"));

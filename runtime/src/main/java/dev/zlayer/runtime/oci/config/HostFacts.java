@@ -18,6 +18,7 @@ import java.util.Set;
  * @param seccomp what the operator wants instead of the default profile
  * @param init a small init program to mount into containers that want one
  * @param apparmor the profile of containers that name none; empty where the kernel confines nothing
+ * @param apparmorProblem why that profile was not loaded; nobody runs without it unless asked to
  */
 public record HostFacts(
     String machine,
@@ -29,7 +30,8 @@ public record HostFacts(
     Set<String> mountOptions,
     Optional<Json> seccomp,
     Optional<Path> init,
-    Optional<String> apparmor) {
+    Optional<String> apparmor,
+    Optional<String> apparmorProblem) {
   private static final int SYS_RESOURCE = 24;
 
   public HostFacts {

@@ -81,7 +81,7 @@ final class ProcessSection {
   private static Optional<String> apparmor(BundleInput input) {
     SecuritySpec security = input.spec().security();
     if (security.apparmor().isEmpty()) {
-      return security.privileged() ? Optional.empty() : input.host().apparmor();
+      return security.privileged() ? Optional.empty() : defaultProfile(input.host());
     }
     String profile = security.apparmor().get();
     if (profile.equals(AppArmor.UNCONFINED)) {
@@ -98,6 +98,18 @@ final class ProcessSection {
               .formatted(profile));
     }
     return Optional.of(profile);
+  }
+
+  /** Where it should be and is not, a container does not run without it silently. */
+  static Optional<String> defaultProfile(HostFacts host) {
+    if (host.apparmor().isPresent()
+        && host.apparmorProblem().isPresent()
+        && !AppArmor.loaded(host.apparmor().get())) {
+      throw new AgentException.Unsupported(
+          "the AppArmor profile '%s' of containers is not loaded (%s): restart the agent to load it, or choose security_opt apparmor=unconfined"
+              .formatted(host.apparmor().get(), host.apparmorProblem().get()));
+    }
+    return host.apparmor();
   }
 
   static Json user(User user) {

@@ -18,18 +18,19 @@ import java.util.Optional;
 /**
  * The default AppArmor profile of containers.
  *
- * @param name of the loaded profile; empty when containers are not confined
- * @param problem why they are not; empty when they are
+ * @param name of the profile; empty when containers are not confined by one
+ * @param problem why there is none, or why it could not be loaded: then containers are refused
  */
 public record AppArmorProfile(Optional<String> name, Optional<String> problem) {
   /** Of the profile that comes with the agent. */
   public static final String DEFAULT = "zlayer-default";
 
-  private static final Duration LIMIT = Duration.ofSeconds(20);
+  private static final Duration LIMIT = Duration.ofMinutes(2);
 
   /**
    * Loads the default profile, replacing that of an earlier agent. Containers run without one where
-   * the kernel has no AppArmor or nothing can load it.
+   * the kernel has no AppArmor or the host has no program to load it, as with Docker. One that is
+   * refused or not loaded in time is still the profile: that of an earlier agent may be there.
    *
    * @param directory for the text of the profile
    * @param parser the program that loads profiles
@@ -50,12 +51,21 @@ public record AppArmorProfile(Optional<String> name, Optional<String> problem) {
               Command.of(parser.get().toString(), "--replace", "--skip-cache", file.toString()),
               Deadline.after(LIMIT));
       if (!result.success()) {
-        return without("apparmor_parser refuses the profile: " + result.lastLine());
+        return notLoaded("apparmor_parser refuses the profile: " + result.lastLine());
       }
       return new AppArmorProfile(Optional.of(DEFAULT), Optional.empty());
     } catch (IOException | AgentException e) {
-      return without("the profile cannot be loaded: " + e.getMessage());
+      return notLoaded("the profile cannot be loaded: " + e.getMessage());
     }
+  }
+
+  /** Whether containers that name no profile are confined. */
+  public boolean inForce() {
+    return name.isPresent() && (problem.isEmpty() || AppArmor.loaded(name.get()));
+  }
+
+  private static AppArmorProfile notLoaded(String problem) {
+    return new AppArmorProfile(Optional.of(DEFAULT), Optional.of(problem));
   }
 
   private static AppArmorProfile without(String problem) {

@@ -132,6 +132,7 @@ class ResourcesSectionTest {
         Set.of(),
         Optional.empty(),
         Optional.empty(),
+        Optional.empty(),
         Optional.empty());
   }
 }
