@@ -14,7 +14,7 @@ import java.util.function.Consumer;
 /**
  * One execution of a job, as it is recorded.
  *
- * @param number counts all executions of this node; names its containers
+ * @param number counts the executions of its job; names its containers
  * @param needs executions that must have completed before
  * @param follows executions that must have ended before
  * @param startedAt when it first left the queue; {@code deadlineAt} counts from here

@@ -2,7 +2,6 @@ package dev.zlayer.engine.job;
 
 import dev.zlayer.container.LogQuery;
 import dev.zlayer.engine.state.Quarantine;
-import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.engine.state.Suspect;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Container;
@@ -11,7 +10,6 @@ import dev.zlayer.task.Deadline;
 import dev.zlayer.task.Owner;
 import dev.zlayer.task.Watched;
 import java.io.InputStream;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -63,7 +61,7 @@ public final class JobExecutor implements AutoCloseable {
     var machine = new JobStateMachine(config, new ExecutionIds(parts.random()), ledger);
     machine.define(definitions.now());
     List<Execution> stored = stored(parts);
-    machine.recover(stored, number(parts.store(), stored));
+    machine.recover(stored, ExecutionNumbers.load(parts.store(), stored));
     stored.forEach(execution -> view.publish(execution.id(), Optional.of(execution)));
     return new JobDispatcher(owner, parts, machine, ledger, view, suspect, deaths > 0);
   }
@@ -92,19 +90,6 @@ public final class JobExecutor implements AutoCloseable {
   private static List<Execution> stored(JobParts parts) {
     return Quarantine.read(
         parts.store(), Ledger.EXECUTIONS, ExecutionCodec::read, parts.clock().instant());
-  }
-
-  /** The last number that was given, also when its counter is damaged. */
-  private static long number(StateStore store, List<Execution> stored) {
-    long highest = stored.stream().mapToLong(Execution::number).max().orElse(0);
-    try {
-      return store
-          .find(Ledger.COUNTERS, Ledger.NUMBER)
-          .map(bytes -> Long.parseLong(new String(bytes, StandardCharsets.UTF_8)))
-          .orElse(highest);
-    } catch (NumberFormatException _) {
-      return highest;
-    }
   }
 
   /** Replaces the jobs of a deployment; runs under way go on as they were begun. */

@@ -64,8 +64,8 @@ final class JobStateMachine {
   }
 
   /** Goes on with what an earlier process of the agent had begun. */
-  void recover(List<Execution> stored, long number) {
-    ledger.load(stored, number);
+  void recover(List<Execution> stored, ExecutionNumbers numbers) {
+    ledger.load(stored, numbers);
     for (Execution execution : stored) {
       ids.after(execution.id());
       if (execution.status().active()) {
@@ -148,7 +148,7 @@ final class JobStateMachine {
       Instant now) {
     return new Execution(
         id,
-        ledger.nextNumber(),
+        ledger.nextNumber(job.key()),
         job.key(),
         trigger,
         overrides,

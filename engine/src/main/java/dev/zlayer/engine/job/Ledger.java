@@ -2,7 +2,6 @@ package dev.zlayer.engine.job;
 
 import dev.zlayer.engine.state.Change;
 import dev.zlayer.engine.state.Event;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -25,8 +24,6 @@ import java.util.function.BiFunction;
 final class Ledger {
   static final String EXECUTIONS = "job.execution";
   static final String LOGS = "job.log";
-  static final String COUNTERS = "job.counter";
-  static final String NUMBER = "number";
 
   private final NavigableMap<ExecutionId, Execution> all = new TreeMap<>();
   private final NavigableMap<ExecutionId, Execution> open = new TreeMap<>();
@@ -35,23 +32,21 @@ final class Ledger {
   private final Map<JobKey, Integer> activeByJob = new HashMap<>();
   private final Map<JobKey, Kept> keptByJob = new HashMap<>();
   private int active;
-  private long number;
+  private ExecutionNumbers numbers = new ExecutionNumbers();
 
   private final Map<ExecutionId, Optional<Execution>> before = new LinkedHashMap<>();
   private final List<Change.Write> writes = new ArrayList<>();
   private final List<Event> events = new ArrayList<>();
   private final List<JobEffect> effects = new ArrayList<>();
-  private long numberBefore;
 
   /** How many results of a job there are, and their size. */
   record Kept(int count, long bytes) {
     private static final Kept NONE = new Kept(0, 0);
   }
 
-  void load(List<Execution> stored, long number) {
+  void load(List<Execution> stored, ExecutionNumbers numbers) {
     stored.forEach(this::set);
-    this.number = number;
-    this.numberBefore = number;
+    this.numbers = numbers;
   }
 
   Optional<Execution> find(ExecutionId id) {
@@ -88,8 +83,8 @@ final class Ledger {
     return !open.containsKey(id);
   }
 
-  long nextNumber() {
-    return ++number;
+  long nextNumber(JobKey job) {
+    return numbers.next(job);
   }
 
   void put(Execution execution) {
@@ -160,10 +155,7 @@ final class Ledger {
               ? new Change.Put(EXECUTIONS, id.text(), ExecutionCodec.write(now.get()))
               : new Change.Delete(EXECUTIONS, id.text()));
     }
-    if (number != numberBefore) {
-      byte[] text = Long.toString(number).getBytes(StandardCharsets.UTF_8);
-      change.add(new Change.Put(COUNTERS, NUMBER, text));
-    }
+    change.addAll(numbers.writes());
     return new Change(change, events);
   }
 
@@ -172,6 +164,7 @@ final class Ledger {
       java.util.function.BiConsumer<ExecutionId, Optional<Execution>> published) {
     before.keySet().forEach(id -> published.accept(id, find(id)));
     List<JobEffect> todo = List.copyOf(effects);
+    numbers.accept();
     clear();
     return todo;
   }
@@ -183,7 +176,7 @@ final class Ledger {
           unset(id);
           old.ifPresent(this::set);
         });
-    number = numberBefore;
+    numbers.forget();
     clear();
   }
 
@@ -192,7 +185,6 @@ final class Ledger {
     writes.clear();
     events.clear();
     effects.clear();
-    numberBefore = number;
   }
 
   private void set(Execution execution) {

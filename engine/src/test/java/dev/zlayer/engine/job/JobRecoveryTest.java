@@ -1,5 +1,6 @@
 package dev.zlayer.engine.job;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -7,12 +8,14 @@ import dev.zlayer.container.ContainerStatus;
 import dev.zlayer.container.LogQuery;
 import dev.zlayer.engine.init.InitObserver;
 import dev.zlayer.engine.init.Initializer;
+import dev.zlayer.engine.state.Change;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Container;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.testkit.FakeClock;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -211,6 +214,77 @@ class JobRecoveryTest extends JobFixture {
 
     assertThat(ids).isSorted().doesNotHaveDuplicates();
     assertThat(ids).allSatisfy(id -> assertThat(ExecutionId.parse(id.text())).isEqualTo(id));
+  }
+
+  @Test
+  void eachJobCountsItsOwnExecutions() throws InterruptedException {
+    String two = ONE + "\ntwo: {rtype: job, image: app:1}";
+    open(two);
+    assertThat(names("one", "one", "two", "one"))
+        .containsExactly("shop/one/1", "shop/one/2", "shop/two/1", "shop/one/3");
+
+    open(two);
+    assertThat(names("two", "one")).containsExactly("shop/two/2", "shop/one/4");
+  }
+
+  @Test
+  void aNumberIsNotGivenAgainWhenItsExecutionIsKeptNoLonger() throws InterruptedException {
+    open("one: {rtype: job, image: app:1, job: {retention: {age: 1h, failed_age: 1h}}}");
+    ExecutionId old = trigger("one");
+    ended(old);
+    clock.advance(Duration.ofHours(3));
+    Awaitility.await().until(() -> executor.find(old).isEmpty());
+
+    open(ONE);
+    assertThat(names("one")).containsExactly("shop/one/2");
+  }
+
+  @Test
+  void numbersOfAnEarlierVersionGoOnAfterTheHighestOfTheJob() throws InterruptedException {
+    String aged =
+        "one: {rtype: job, image: app:1, job: {retention: {age: 1h, failed_age: 1h}}}\n"
+            + "two: {rtype: job, image: app:1}";
+    open(aged);
+    names("one", "one", "two", "one").forEach(_ -> {});
+    executor.close();
+    // one counter for all jobs, as it was once
+    store
+        .list(ExecutionNumbers.COUNTERS)
+        .forEach(
+            entry ->
+                store.commit(Change.of(new Change.Delete(ExecutionNumbers.COUNTERS, entry.key()))));
+    store.commit(
+        Change.of(
+            new Change.Put(
+                ExecutionNumbers.COUNTERS, ExecutionNumbers.OF_NODE, "4".getBytes(UTF_8))));
+
+    open(aged);
+    List<ExecutionId> kept = executor.list(Jobs.key("one")).stream().map(Execution::id).toList();
+    for (ExecutionId id : kept) {
+      ended(id);
+    }
+    clock.advance(Duration.ofHours(3));
+    Awaitility.await().until(() -> executor.list(Jobs.key("one")).isEmpty());
+
+    open(aged);
+    assertThat(names("two", "one")).containsExactly("shop/two/2", "shop/one/4");
+    assertThat(store.keys(ExecutionNumbers.COUNTERS, "")).containsExactly("shop/one", "shop/two");
+  }
+
+  @Test
+  void aDamagedCounterGoesOnAfterWhatIsKept() {
+    open(ONE);
+    names("one", "one").forEach(_ -> {});
+    executor.close();
+    store.commit(
+        Change.of(new Change.Put(ExecutionNumbers.COUNTERS, "shop/one", "damage".getBytes(UTF_8))));
+
+    open(ONE);
+    assertThat(names("one")).containsExactly("shop/one/3");
+  }
+
+  private List<String> names(String... jobs) {
+    return Arrays.stream(jobs).map(job -> executor.execution(trigger(job)).name()).toList();
   }
 
   @Test

@@ -164,7 +164,7 @@ class DeploymentVerbsIT {
     assertThat(run.err()).contains("second\n").contains("failed with exit code 5");
 
     String id = ok("job", "run", "demo/report").strip();
-    assertThat(id).matches("demo/report/\\d+");
+    assertThat(id).isEqualTo("demo/report/2");
     assertThat(cli.run("job", "logs", "-f", id).code()).isZero();
     Awaitility.await()
         .atMost(Duration.ofSeconds(40))
@@ -180,7 +180,8 @@ class DeploymentVerbsIT {
         .atMost(Duration.ofSeconds(40))
         .until(() -> ok("job", "status", failed).contains("failed (6)"));
     String again = ok("job", "retry", failed).strip();
-    assertThat(again).matches("demo/report/\\d+").isNotEqualTo(failed);
+    assertThat(failed).isEqualTo("demo/report/3");
+    assertThat(again).isEqualTo("demo/report/4");
     Awaitility.await()
         .atMost(Duration.ofSeconds(40))
         .until(() -> ok("job", "status", again).contains("failed (6)")); // with the same variables
@@ -209,6 +210,29 @@ class DeploymentVerbsIT {
     Awaitility.await()
         .atMost(Duration.ofSeconds(40))
         .until(() -> ok("job", "logs", now).equals("tick\n"));
+  }
+
+  @Test
+  void executionsAreNumberedPerJobAlsoAcrossAKill() throws Exception {
+    write(FILE);
+    ok("up", "--quiet");
+    ok("job", "run", "--wait", "--quiet", "demo/report");
+    assertThat(ok("job", "run", "demo/report")).isEqualTo("demo/report/2\n");
+    assertThat(ok("cron", "run", "demo/tick")).isEqualTo("demo/tick/1\n");
+    daemon.kill();
+    daemon.restart();
+
+    assertThat(ok("job", "run", "demo/report")).isEqualTo("demo/report/3\n");
+    assertThat(ok("cron", "run", "demo/tick")).isEqualTo("demo/tick/2\n");
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(40))
+        .until(() -> ok("job", "status", "demo/report/3").contains("completed (0)"));
+    assertThat(ok("job", "history", "demo/report").lines().skip(1))
+        .extracting(line -> line.split(" ")[0])
+        .containsExactly("demo/report/3", "demo/report/2", "demo/report/1");
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(40))
+        .until(() -> ok("job", "logs", "demo/tick/1").equals("tick\n"));
   }
 
   @Test
