@@ -6,6 +6,7 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.host.linux.Conntrack;
 import dev.zlayer.host.linux.PortOwner;
 import dev.zlayer.host.net.ConntrackFlush;
+import dev.zlayer.host.net.Relay;
 import dev.zlayer.port.DeploymentNames;
 import dev.zlayer.port.Rotation;
 import dev.zlayer.proxy.dns.NameServer;

@@ -1,4 +1,4 @@
-package dev.zlayer.proxy;
+package dev.zlayer.host.net;
 
 import dev.zlayer.task.Backoff;
 import dev.zlayer.task.Pauses;
@@ -20,11 +20,11 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Accepts connections at an endpoint and copies them to the member that has the fewest, for members
- * that the kernel cannot forward to. One that cannot be reached is skipped. A side that was closed
- * is closed on the other side too, and a slow reader slows the writer. It ends with the agent.
+ * Accepts connections at a port and copies them to the member that has the fewest, where the kernel
+ * cannot forward them. One that cannot be reached is skipped. A side that was closed is closed on
+ * the other side too, and a slow reader slows the writer. It ends with the agent.
  */
-final class Relay implements AutoCloseable {
+public final class Relay implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger(Relay.class.getName());
   private static final int CONNECT_MILLIS = 3_000;
   private static final int MOST_CONNECTIONS = 4_096;
@@ -63,7 +63,7 @@ final class Relay implements AutoCloseable {
     this.acceptor = Thread.ofVirtual().name("relay-" + targetPort).start(this::accept);
   }
 
-  static Relay open(InetSocketAddress at, int targetPort) throws IOException {
+  public static Relay open(InetSocketAddress at, int targetPort) throws IOException {
     return open(at, targetPort, ServerSocketChannel::accept, Pauses.REAL);
   }
 
@@ -80,7 +80,7 @@ final class Relay implements AutoCloseable {
   }
 
   /** The members that get new connections; others keep those they have. */
-  void members(List<InetAddress> members) {
+  public void members(List<InetAddress> members) {
     targets =
         members.stream()
             .map(one -> new Target(one, open.computeIfAbsent(one, _ -> new AtomicInteger())))
@@ -88,7 +88,7 @@ final class Relay implements AutoCloseable {
   }
 
   /** How many connections a member has. */
-  int connections(InetAddress member) {
+  public int connections(InetAddress member) {
     AtomicInteger count = open.get(member);
     return count == null ? 0 : count.get();
   }

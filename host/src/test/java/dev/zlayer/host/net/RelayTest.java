@@ -1,4 +1,4 @@
-package dev.zlayer.proxy;
+package dev.zlayer.host.net;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
