@@ -3,6 +3,7 @@ package dev.zlayer.cli;
 import dev.zlayer.cli.terminal.Terminal;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
+import java.io.InputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -46,6 +47,13 @@ public final class CliFixture {
         false,
         false,
         Terminal.NONE);
+  }
+
+  /** As a person at that terminal; returns the exit code. */
+  public int runAt(Terminal screen, InputStream keys, String... arguments) {
+    var shown = new PrintStream(new ByteArrayOutputStream(), true, StandardCharsets.UTF_8);
+    return new Cli(new Session(shown, shown, keys, env, directory, true, true, true, screen))
+        .run(arguments);
   }
 
   /** The same with the bytes as they are. */

@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.sun.management.HotSpotDiagnosticMXBean;
 import dev.zlayer.container.ExecSpec;
 import dev.zlayer.container.ExitStatus;
-import dev.zlayer.container.LogQuery;
 import dev.zlayer.container.ProcessSpec;
 import dev.zlayer.container.Signal;
 import dev.zlayer.container.TerminalSize;
@@ -16,9 +15,7 @@ import dev.zlayer.port.Container;
 import dev.zlayer.port.ExecSession;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.TaskScope;
-import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.InputStreamReader;
 import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -37,7 +34,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** Further processes in a container, and its own streams. */
+/** Further processes in a container. */
 class ExecIT extends OnStage {
   private Container container;
 
@@ -310,85 +307,6 @@ class ExecIT extends OnStage {
     other.remove(true);
   }
 
-  @Test
-  void attachedStreamsAreTheContainersOwn() throws Exception {
-    var process = ProcessSpec.DEFAULT.withArgs("cat").withStdin(true);
-    Container cat =
-        fixture.runtime.create(RuntimeFixture.id(), RuntimeFixture.spec().withProcess(process));
-    cat.start();
-    try (var session = ((Attachable) cat).attach()) {
-      session.stdin().write("hello\n".getBytes(StandardCharsets.UTF_8));
-      var reader =
-          new BufferedReader(new InputStreamReader(session.stdout(), StandardCharsets.UTF_8));
-      assertThat(reader.readLine()).isEqualTo("hello");
-      session.stdin().close();
-      assertThat(session.await(soon())).isEqualTo(new ExitStatus.Code(0));
-    }
-    assertThat(RuntimeFixture.text(cat)).isEqualTo("hello");
-    cat.remove(true);
-  }
-
-  @Test
-  void theTerminalOfAContainerHasItsSizeFromTheStartAndTheLastOneStays() throws Exception {
-    String script = "stty size; read go; stty size";
-    var process =
-        ProcessSpec.DEFAULT
-            .withArgs("sh", "-c", script)
-            .withStdin(true)
-            .withTerminal(new TerminalSize(44, 123));
-    Container sized =
-        fixture.runtime.create(RuntimeFixture.id(), RuntimeFixture.spec().withProcess(process));
-    try {
-      sized.start();
-      Awaitility.await().until(() -> RuntimeFixture.text(sized).contains("44 "));
-      try (var session = ((Attachable) sized).attach()) {
-        for (int columns = 50; columns <= 99; columns++) {
-          session.resize(33, columns);
-        }
-        session.stdin().write('\n');
-        assertThat(session.await(soon())).isEqualTo(new ExitStatus.Code(0));
-      }
-      assertThat(RuntimeFixture.text(sized).lines().map(String::strip).toList())
-          .startsWith("44 123")
-          .endsWith("33 99");
-    } finally {
-      sized.remove(true);
-    }
-  }
-
-  /** The monitor waits for everybody who is attached, and the container for its monitor. */
-  @Test
-  void whoeverDoesNotReadKeepsNobodyWaiting() throws Exception {
-    int bytes = 12 << 20;
-    String script = "read go; head -c %d /dev/zero; read end".formatted(bytes);
-    var process = ProcessSpec.DEFAULT.withArgs("sh", "-c", script).withStdin(true);
-    Container loud =
-        fixture.runtime.create(RuntimeFixture.id(), RuntimeFixture.spec().withProcess(process));
-    try {
-      loud.start();
-      try (var stopped = ((Attachable) loud).attach();
-          var reader = ((Attachable) loud).attach()) {
-        reader.stdin().write("go\n".getBytes(StandardCharsets.UTF_8));
-        assertThat(reader.stdout().readNBytes(bytes)).hasSize(bytes);
-        reader.stdin().write("end\n".getBytes(StandardCharsets.UTF_8));
-        assertThat(stopped.await(soon())).isEqualTo(new ExitStatus.Code(0));
-        assertThat(reader.discarded()).isZero();
-        int read = stopped.stdout().readAllBytes().length;
-        assertThat(stopped.discarded()).isPositive().isEqualTo(bytes - read);
-        assertThat(read).isEqualTo(4 << 20);
-      }
-      try (var log = loud.logs(LogQuery.ALL)) {
-        long kept = 0;
-        for (var line = log.next(); line.isPresent(); line = log.next()) {
-          kept += line.get().bytes().length;
-        }
-        assertThat(kept).isEqualTo(bytes);
-      }
-    } finally {
-      loud.remove(true);
-    }
-  }
-
   /** A virtual thread that waits in the kernel keeps its carrier from all others. */
   @Test
   void whoeverWritesToOneThatDoesNotReadKeepsNobodyWaiting() throws Exception {
@@ -434,33 +352,6 @@ class ExecIT extends OnStage {
       sessions.forEach(ExecSession::close);
       deaf.remove(true);
     }
-  }
-
-  @Test
-  void detachingFromATerminalLeavesItRunning() throws Exception {
-    var process = ProcessSpec.DEFAULT.withArgs("sh").withTerminal(true).withStdin(true);
-    Container shell =
-        fixture.runtime.create(RuntimeFixture.id(), RuntimeFixture.spec().withProcess(process));
-    shell.start();
-    try (var session = ((Attachable) shell).attach()) {
-      session.resize(21, 77);
-      session.stdin().write("stty size; echo ready\n".getBytes(StandardCharsets.UTF_8));
-      var reader =
-          new BufferedReader(new InputStreamReader(session.stdout(), StandardCharsets.UTF_8));
-      String line = reader.readLine();
-      var seen = new StringBuilder();
-      while (line != null && !line.equals("ready")) {
-        seen.append(line).append('\n');
-        line = reader.readLine();
-      }
-      assertThat(seen).contains("21 77");
-    }
-    assertThat(shell.status().alive()).isTrue();
-    try (var again = ((Attachable) shell).attach()) {
-      again.stdin().write("exit 6\n".getBytes(StandardCharsets.UTF_8));
-      assertThat(again.await(soon())).isEqualTo(new ExitStatus.Code(6));
-    }
-    shell.remove(true);
   }
 
   private ExitStatus code(ExecSpec spec) throws InterruptedException {

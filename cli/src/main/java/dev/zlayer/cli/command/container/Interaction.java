@@ -55,8 +55,8 @@ public final class Interaction {
     try (channel) {
       if (terminal) {
         undos.add(session.screen().raw());
-        resize();
         undos.add(session.screen().onSignal("WINCH", this::resize));
+        resize(); // only now: a change between the two would be missed
       } else if (own) {
         undos.add(session.screen().onSignal("INT", () -> signal("INT")));
         undos.add(session.screen().onSignal("TERM", () -> signal("TERM")));
@@ -131,7 +131,11 @@ public final class Interaction {
     return Optional.of(new End(code, false));
   }
 
-  private void resize() {
+  /**
+   * Every signal is handled on a thread of its own, so reading and sending is one step: the last
+   * size that is sent is the last that was read.
+   */
+  private synchronized void resize() {
     session
         .screen()
         .size()

@@ -4,12 +4,19 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.zlayer.cli.DaemonFixture;
 import dev.zlayer.cli.TerminalFixture;
+import dev.zlayer.cli.terminal.Terminal;
+import dev.zlayer.task.TaskScope;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
+import java.io.PipedInputStream;
+import java.io.PipedOutputStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -99,6 +106,92 @@ class TerminalIT {
       assertThat(person.exitCode()).isZero();
     }
     daemon.ok("rm", "-f", "drag");
+  }
+
+  /** A window may change at any moment, and every signal is handled on a thread of its own. */
+  @Test
+  void theLastSizeOfTheWindowStaysInWhateverOrderSignalsAreHandled() throws Exception {
+    daemon.ok("run", "-d", "-it", "--name", "order", "--network", "none", "bb:1", "sleep", "300");
+    var window = new SlowWindow();
+    try (var keys = new PipedOutputStream();
+        var scope = new TaskScope("attach")) {
+      var in = new PipedInputStream(keys);
+      var attached = scope.fork(() -> daemon.cli().runAt(window, in, "attach", "order"));
+      awaitSize("order", "40 100"); // it changed when the first was read
+      window.size = new Terminal.Size(50, 129);
+      Thread slow = window.changed();
+      window.reading.await();
+      window.size = new Terminal.Size(50, 130);
+      Thread fast = window.changed();
+      fast.join(Duration.ofMillis(500)); // unless it has to wait for the slow one
+      window.read.countDown();
+      slow.join();
+      fast.join();
+      awaitSize("order", "50 130");
+      keys.write("\u0010\u0011".getBytes(StandardCharsets.UTF_8));
+      keys.flush();
+      scope.join();
+      assertThat(attached.result()).isZero();
+    } finally {
+      daemon.ok("rm", "-f", "order");
+    }
+  }
+
+  private static void awaitSize(String container, String size) {
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(30))
+        .untilAsserted(
+            () ->
+                assertThat(daemon.ok("exec", container, "stty", "-F", "/dev/console", "size"))
+                    .isEqualTo(size + "\n"));
+  }
+
+  /** Changes when its size has been read the first time; 129 columns take long to be read. */
+  private static final class SlowWindow implements Terminal {
+    final CountDownLatch reading = new CountDownLatch(1);
+    final CountDownLatch read = new CountDownLatch(1);
+    volatile Size size = new Size(33, 77);
+    private volatile Runnable handler = () -> {};
+
+    @Override
+    public Optional<Size> size() {
+      Size seen = size;
+      if (seen.columns() == 77) {
+        size = new Size(40, 100);
+        Thread _ = changed();
+      }
+      if (seen.columns() == 129) {
+        reading.countDown();
+        try {
+          read.await();
+        } catch (InterruptedException e) {
+          throw new IllegalStateException(e);
+        }
+      }
+      return Optional.of(seen);
+    }
+
+    Thread changed() {
+      return Thread.ofPlatform().daemon().start(handler);
+    }
+
+    @Override
+    public Undo raw() {
+      return () -> {};
+    }
+
+    @Override
+    public Undo onSignal(String name, Runnable action) {
+      if (name.equals("WINCH")) {
+        handler = action;
+      }
+      return () -> {};
+    }
+
+    @Override
+    public Undo onOutputClosed(Runnable action) {
+      return () -> {};
+    }
   }
 
   @Test

@@ -2,6 +2,7 @@ package dev.zlayer.daemon.rest.stream;
 
 import dev.zlayer.container.ExitStatus;
 import dev.zlayer.container.Signal;
+import dev.zlayer.container.TerminalSize;
 import dev.zlayer.daemon.http.ProblemDocument;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
@@ -31,7 +32,8 @@ public final class WebSocketStream implements Session.Listener, AutoCloseable {
   private final Opener opener;
   private final String requestId;
   private final AtomicReference<@Nullable Conversation> conversation = new AtomicReference<>();
-  private final AtomicReference<Json> early = new AtomicReference<>(Json.Null.INSTANCE);
+  private final Object sizes = new Object();
+  private Optional<TerminalSize> unsettled = Optional.empty(); // guarded by sizes
   private volatile @Nullable Session socket;
   private volatile @Nullable Thread thread;
 
@@ -103,12 +105,20 @@ public final class WebSocketStream implements Session.Listener, AutoCloseable {
   }
 
   /**
-   * A size that came before the terminal was ready may be lost, so the first output tells it again.
+   * A size that came before the terminal was ready may be lost, so it is set again with the next
+   * output. Under the lock, so that it never replaces one that came since.
    */
   private void settle(Conversation opened) {
-    Json size = early.getAndSet(Json.Null.INSTANCE);
-    if (!size.isNull()) {
-      opened.resize(number(size, "rows"), number(size, "columns"));
+    synchronized (sizes) {
+      unsettled.ifPresent(size -> opened.resize(size.rows(), size.columns()));
+      unsettled = Optional.empty();
+    }
+  }
+
+  private void resize(Conversation current, TerminalSize size) {
+    synchronized (sizes) {
+      current.resize(size.rows(), size.columns());
+      unsettled = Optional.of(size);
     }
   }
 
@@ -197,8 +207,7 @@ public final class WebSocketStream implements Session.Listener, AutoCloseable {
   private void command(Conversation current, Json json) throws IOException, InterruptedException {
     Json size = json.at("resize");
     if (!size.isNull()) {
-      current.resize(number(size, "rows"), number(size, "columns"));
-      early.set(size);
+      resize(current, new TerminalSize(number(size, "rows"), number(size, "columns")));
     }
     Optional<String> signal = json.at("signal").string();
     if (signal.isPresent()) {

@@ -1,6 +1,7 @@
 package dev.zlayer.runtime.oci.exec;
 
 import dev.zlayer.container.ExitStatus;
+import dev.zlayer.container.TerminalSize;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.linux.ContainerConsole;
 import dev.zlayer.host.linux.Descriptor;
@@ -12,9 +13,9 @@ import dev.zlayer.task.Deadline;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
-import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Optional;
 
 /**
@@ -32,6 +33,9 @@ public final class Attachment implements ExecSession {
   /** Of each stream. */
   private static final long UNREAD = 4 << 20;
 
+  /** Longer than a monitor takes to read a size on a busy machine. */
+  private static final Duration MONITOR_LIMIT = Duration.ofSeconds(10);
+
   /** Waits for the end of the container. */
   @FunctionalInterface
   public interface End {
@@ -41,6 +45,11 @@ public final class Attachment implements ExecSession {
   private final Descriptor socket;
   private final Optional<Terminal> terminal;
   private final End end;
+
+  /** conmon 2.1 applies the first of all sizes that it reads at once. */
+  private final ResizeLoop monitor = new ResizeLoop(this::report, MONITOR_LIMIT);
+
+  private volatile Optional<TerminalSize> unreported = Optional.empty();
   private final OutputBuffer stdout = new OutputBuffer(UNREAD);
   private final OutputBuffer stderr = new OutputBuffer(UNREAD);
 
@@ -60,13 +69,18 @@ public final class Attachment implements ExecSession {
    */
   public record Terminal(Optional<ProcessIdentity> process, Path control) {
     /**
-     * The monitor drops a size that comes soon after another (conmon 2.1 applies the first of all
-     * that it reads at once), so it is asked only where the terminal itself is out of reach.
+     * Sets the size itself; false where it is out of reach, as when the process changed its root.
      */
-    void resize(int rows, int columns) throws IOException {
-      if (process.isEmpty() || !ContainerConsole.resize(process.get(), rows, columns)) {
-        byte[] line = "1 %d %d\n".formatted(rows, columns).getBytes(StandardCharsets.UTF_8);
-        boolean _ = Fifo.write(control, line);
+    boolean resize(TerminalSize size) {
+      return process.isPresent()
+          && ContainerConsole.resize(process.get(), size.rows(), size.columns());
+    }
+
+    /** Has the monitor set it. */
+    void report(TerminalSize size) throws IOException {
+      String line = "1 %d %d\n".formatted(size.rows(), size.columns());
+      if (!Fifo.write(control, line.getBytes(StandardCharsets.UTF_8))) {
+        throw new IOException("the monitor has ended");
       }
     }
   }
@@ -130,11 +144,28 @@ public final class Attachment implements ExecSession {
   @Override
   public void resize(int rows, int columns) {
     if (terminal.isPresent()) {
-      try {
-        terminal.get().resize(rows, columns);
-      } catch (IOException e) {
-        throw new UncheckedIOException("cannot resize the terminal", e);
+      var size = new TerminalSize(rows, columns);
+      unreported = Optional.of(size).filter(_ -> !terminal.get().resize(size));
+      if (unreported.isPresent()) {
+        reportAndRepeat();
       }
+    }
+  }
+
+  private void reportAndRepeat() {
+    try {
+      report();
+      monitor.changed();
+    } catch (IOException _) {
+      // the monitor ends with the process
+    }
+  }
+
+  /** The size that the monitor may not have set yet, if there is one. */
+  private void report() throws IOException {
+    Optional<TerminalSize> size = unreported;
+    if (size.isPresent()) {
+      terminal.orElseThrow().report(size.get());
     }
   }
 
@@ -151,6 +182,7 @@ public final class Attachment implements ExecSession {
   /** Leaves; the container goes on. */
   @Override
   public void close() {
+    monitor.close();
     try {
       PacketSocket.end(socket); // wakes the thread that reads, which closes it
     } catch (IOException _) {

@@ -11,10 +11,10 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Tells an OCI runtime that the size of its terminal has changed. A runtime that has not yet
- * prepared for the signal ignores it, and nothing shows when it is prepared, so the signal is
- * repeated for a while; one that changes nothing has no effect. Owns a thread from the first change
- * on.
+ * Reports the size of a terminal to a process that may lose the report: an OCI runtime ignores the
+ * signal until it has prepared for it, and a monitor drops a size that comes soon after another.
+ * Nothing shows that it has taken effect, so it is repeated for a while; a report that changes
+ * nothing has no effect. Owns a thread from the first change on.
  */
 final class ResizeLoop implements AutoCloseable {
   private static final Signal WINDOW_CHANGED = Signal.parse("WINCH");
@@ -22,43 +22,61 @@ final class ResizeLoop implements AutoCloseable {
       new Backoff(Duration.ofMillis(10), Duration.ofSeconds(1), 2);
 
   /** Longer than a runtime takes to start on a busy machine. */
-  private static final Duration REPEATED = Duration.ofMinutes(1);
+  private static final Duration START_LIMIT = Duration.ofMinutes(1);
 
-  private final Optional<ProcessIdentity> runtime;
+  private final Report report;
+  private final Duration repeated;
   private final Semaphore changes = new Semaphore(0);
   private volatile boolean closed;
   private boolean started; // guarded by this
 
-  ResizeLoop(long runtime) throws IOException {
-    this.runtime = ProcessIdentity.of(runtime);
+  /** Tells what the size is now; fails when there is nobody to tell any more. */
+  @FunctionalInterface
+  interface Report {
+    void send() throws IOException;
+  }
+
+  ResizeLoop(Report report, Duration repeated) {
+    this.report = report;
+    this.repeated = repeated;
+  }
+
+  /** Signals an OCI runtime that it has to copy the size of its terminal. */
+  static ResizeLoop signalling(long runtime) throws IOException {
+    Optional<ProcessIdentity> process = ProcessIdentity.of(runtime);
+    return new ResizeLoop(
+        () ->
+            process
+                .orElseThrow(() -> new IOException("the runtime has ended"))
+                .signal(WINDOW_CHANGED.number()),
+        START_LIMIT);
   }
 
   synchronized void changed() {
     changes.release();
-    if (!started && !closed && runtime.isPresent()) {
+    if (!started && !closed) {
       started = true;
-      ProcessIdentity process = runtime.get();
-      Thread.ofVirtual().name("resize").start(() -> run(process));
+      Thread.ofVirtual().name("resize").start(this::run);
     }
   }
 
-  private void run(ProcessIdentity process) {
+  private void run() {
     try {
       changes.acquire();
       while (!closed) {
-        repeat(process);
+        repeat();
       }
     } catch (InterruptedException | IOException _) {
-      // the runtime has ended
+      // whoever was told has ended
     }
   }
 
-  /** Signals until there is another change; after enough time only waits for it. */
-  private void repeat(ProcessIdentity process) throws IOException, InterruptedException {
+  /** Reports until there is another change; after enough time only waits for it. */
+  private void repeat() throws IOException, InterruptedException {
     changes.drainPermits();
-    Deadline deadline = Deadline.after(REPEATED);
-    for (int tries = 0; !deadline.passed(); tries++) {
-      process.signal(WINDOW_CHANGED.number());
+    Deadline deadline = Deadline.after(repeated);
+    for (int tries = 0; !closed && !deadline.passed(); tries++) {
+      report.send();
       if (changes.tryAcquire(PAUSES.delay(tries).toNanos(), TimeUnit.NANOSECONDS)) {
         return;
       }

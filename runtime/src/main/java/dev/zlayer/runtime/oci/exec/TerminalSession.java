@@ -52,7 +52,8 @@ final class TerminalSession implements ExecSession {
 
   /** The terminal is the OCI runtime's own, which copies everything. */
   static TerminalSession ofRuntime(Exec exec, PseudoTerminal terminal) throws IOException {
-    return new TerminalSession(exec, terminal, Optional.of(new ResizeLoop(exec.runtime().pid())));
+    return new TerminalSession(
+        exec, terminal, Optional.of(ResizeLoop.signalling(exec.runtime().pid())));
   }
 
   @Override
