@@ -26,9 +26,12 @@ import org.junit.jupiter.api.Timeout;
   Fact.CONMON,
   Fact.CNI,
   Fact.DOCKER_REGISTRY,
+  Fact.OPENSSL,
   Fact.BUSYBOX
 })
 class ForwardProxyIT {
+  private static final String LOGIN = "Basic YW5uOnBAc3M="; // ann:p@ss
+
   private Node node;
   private LocalRegistry registry;
   private ForwardProxy proxy;
@@ -37,14 +40,18 @@ class ForwardProxyIT {
   @BeforeEach
   void open() throws Exception {
     node = new Node().with("network_pool", "0");
-    registry = LocalRegistry.start();
-    registry.push(ImageMaker.busybox(), "app:v1");
-    port = Integer.parseInt(registry.host().split(":", 2)[1]);
-    proxy = new ForwardProxy(port, Optional.empty());
+    serve(LocalRegistry.Options.DEFAULT, Optional.empty());
     Path etc = Files.createDirectories(node.directory.resolve("etc"));
     Files.writeString(
         etc.resolve("registries.json"),
         "{\"hosts\":{\"registry.test:%d\":{\"plainHttp\":true}}}".formatted(port));
+  }
+
+  private void serve(LocalRegistry.Options options, Optional<String> login) throws Exception {
+    registry = LocalRegistry.start(options);
+    registry.push(ImageMaker.busybox(), "app:v1");
+    port = Integer.parseInt(registry.host().split(":", 2)[1]);
+    proxy = new ForwardProxy(port, login);
   }
 
   @AfterEach
@@ -65,10 +72,7 @@ class ForwardProxyIT {
     env.putAll(more);
     try (ChildDaemon _ = ChildDaemon.start(node, env);
         Rest rest = node.rest()) {
-      Rest.Reply reply =
-          rest.post(
-              "/images/pull",
-              "{\"policy\":\"always\",\"ref\":\"registry.test:%d/app:v1\"}".formatted(port));
+      Rest.Reply reply = pull(rest, "registry.test");
       if (reply.status() == 200) {
         assertThat(rest.get("/images").expect(200).text()).contains("registry.test:" + port);
       }
@@ -96,6 +100,50 @@ class ForwardProxyIT {
     assertThat(proxy.seen()).isEmpty();
     assertThat(registry.requests())
         .anyMatch(request -> request.path().contains("/v2/app/blobs/") && request.status() == 200);
+  }
+
+  /** The proxy only passes bytes: the certificate that is checked is the registry's. */
+  @Test
+  void aRegistryWithTlsIsReachedThroughATunnel() throws Exception {
+    proxy.close();
+    registry.close();
+    serve(LocalRegistry.Options.DEFAULT.withTls("registry.test"), Optional.of(LOGIN));
+    Map<String, String> env = Map.of("HTTPS_PROXY", "http://ann:p%40ss@127.0.0.1:" + proxy.port());
+
+    Files.writeString(
+        node.directory.resolve("etc/registries.json"),
+        "{\"hosts\":{\"registry.test:%d\":{\"caFile\":\"%s\"}}}"
+            .formatted(port, registry.certificate()));
+
+    try (ChildDaemon _ = ChildDaemon.start(node, env);
+        Rest rest = node.rest()) {
+      // the same registry by another name, whose certificate nobody vouches for
+      assertThat(pull(rest, "other.test").text())
+          .contains("no secure connection to https://other.test:" + port + " through proxy")
+          .doesNotContain("ann:", "p@ss", "p%40ss");
+      assertThat(registry.requests()).noneMatch(ForwardProxyIT::blob);
+      Rest.Reply reply = pull(rest, "registry.test");
+      assertThat(reply.status()).as(reply.text()).isEqualTo(200);
+    }
+    assertThat(registry.requests()).anyMatch(ForwardProxyIT::blob);
+    assertThat(proxy.seen())
+        .anyMatch(seen -> seen.line().startsWith("CONNECT registry.test:" + port + " "))
+        .allSatisfy(
+            seen -> {
+              assertThat(seen.line()).startsWith("CONNECT ");
+              assertThat(seen.authorization()).contains(LOGIN);
+            });
+  }
+
+  private Rest.Reply pull(Rest rest, String host) throws InterruptedException {
+    return rest.post(
+        "/images/pull", "{\"policy\":\"always\",\"ref\":\"%s:%d/app:v1\"}".formatted(host, port));
+  }
+
+  private static boolean blob(LocalRegistry.Request request) {
+    return request.method().equals("GET")
+        && request.path().contains("/v2/app/blobs/")
+        && request.status() == 200;
   }
 
   @Test

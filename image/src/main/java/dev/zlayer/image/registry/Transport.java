@@ -149,7 +149,7 @@ final class Transport implements AutoCloseable {
     try {
       HttpResponse<Body> response = exchange(request, host, ask.payload());
       if (proxy.isPresent() && response.statusCode() == PROXY_DENIES) {
-        response.body().close();
+        discard(response.body());
         throw new RegistryException(
             RegistryException.Problem.DENIED,
             "proxy %s does not accept our user and password: check the proxy's address"
@@ -159,6 +159,13 @@ final class Transport implements AutoCloseable {
           ask.uri(), response.statusCode(), response.headers(), response.body());
     } catch (IOException e) {
       throw translate(e, ask.uri(), proxy);
+    }
+  }
+
+  /** The refusal of a tunnel has none. */
+  private static void discard(@Nullable Body body) {
+    if (body != null) {
+      body.close();
     }
   }
 

@@ -101,6 +101,16 @@ class ForwardProxiesTest extends RegistryFixture {
   }
 
   @Test
+  void aProxyThatDeniesATunnelIsNamed() throws Exception {
+    try (var proxy = proxy(Optional.of(BASIC))) {
+      assertProblem(
+          () -> manifest("secure.test/app:v1", address(proxy, ""), ""),
+          Problem.DENIED,
+          "proxy 127.0.0.1:%d does not accept our user and password".formatted(proxy.port()));
+    }
+  }
+
+  @Test
   void hostsThatNeedNoneAreAskedThemselves() throws Exception {
     try (var proxy = proxy(Optional.empty())) {
       assertProblem(

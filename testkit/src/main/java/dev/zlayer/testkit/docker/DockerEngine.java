@@ -8,6 +8,7 @@ import dev.zlayer.host.http.TlsFiles;
 import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.Processes;
 import dev.zlayer.task.Deadline;
+import dev.zlayer.testkit.registry.SelfSigned;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.ServerSocket;
@@ -80,7 +81,7 @@ public final class DockerEngine implements AutoCloseable {
       Files.writeString(directory.resolve("daemon.json"), "{}"); // not the machine's
       try {
         if (network == Network.HOST_WITH_TLS) {
-          makeCertificate(directory);
+          SelfSigned.make(directory, "localhost");
         }
         return new DockerEngine(directory, network, freePort());
       } catch (RuntimeException e) {
@@ -95,34 +96,6 @@ public final class DockerEngine implements AutoCloseable {
   private static int freePort() throws IOException {
     try (var free = new ServerSocket(0)) {
       return free.getLocalPort();
-    }
-  }
-
-  /** One that is its own authority, for both ends. */
-  private static void makeCertificate(Path directory) {
-    var openssl =
-        Command.of(
-            "openssl",
-            "req",
-            "-x509",
-            "-newkey",
-            "rsa:2048",
-            "-nodes",
-            "-days",
-            "2",
-            "-subj",
-            "/CN=localhost",
-            "-addext",
-            "subjectAltName=DNS:localhost",
-            "-keyout",
-            directory.resolve("key.pem").toString(),
-            "-out",
-            directory.resolve("cert.pem").toString());
-    try {
-      var _ = Processes.check(openssl, Deadline.after(TIMEOUT));
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new IllegalStateException("interrupted", e);
     }
   }
 

@@ -83,12 +83,29 @@ public final class ForwardProxy implements AutoCloseable {
       if (wanted.isPresent() && !wanted.equals(authorization)) {
         write(out, "HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n");
       } else if (line.startsWith("CONNECT ")) {
-        write(out, "HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n");
+        tunnel(client, out);
       } else {
         forward(line.split(" ", 3), headers.toString(), out);
       }
     } catch (IOException _) {
       // the other side has closed
+    }
+  }
+
+  /** Bytes in both directions until one side has ended; what is in them nobody here can read. */
+  private void tunnel(Socket client, OutputStream out) throws IOException {
+    try (var registry = new Socket(InetAddress.getLoopbackAddress(), target)) {
+      write(out, "HTTP/1.1 200 Connection established\r\n\r\n");
+      threads.execute(
+          () -> {
+            try (client;
+                registry) {
+              client.getInputStream().transferTo(registry.getOutputStream());
+            } catch (IOException _) {
+              // one of them has closed
+            }
+          });
+      registry.getInputStream().transferTo(out);
     }
   }
 

@@ -22,9 +22,9 @@ import java.util.regex.Pattern;
 import org.awaitility.Awaitility;
 
 /**
- * Debian's {@code docker-registry} for the length of a test: plain HTTP on 127.0.0.1, its own
- * storage, gone on {@link #close}. The port is chosen by the kernel and read from the registry's
- * log, so parallel tests never collide.
+ * Debian's {@code docker-registry} for the length of a test: on 127.0.0.1, plain HTTP unless TLS is
+ * asked for, its own storage, removed by {@link #close}. The port is chosen by the kernel and read
+ * from the registry's log, so parallel tests never collide.
  */
 public final class LocalRegistry implements AutoCloseable {
   private static final Duration TIMEOUT = Duration.ofSeconds(30);
@@ -41,21 +41,29 @@ public final class LocalRegistry implements AutoCloseable {
     this.directory = directory;
     this.process = process;
     this.port = awaitPort();
-    this.client = new RegistryPush(host(), options.auth());
+    this.client =
+        new RegistryPush(
+            host(), options.auth(), options.tlsName().map(_ -> SelfSigned.certificate(directory)));
     Awaitility.await("the registry answers").atMost(TIMEOUT).until(client::answers);
   }
 
   /** How it is set up. */
-  public record Options(Optional<RegistryAuth.Basic> auth, boolean delete) {
-    public static final Options DEFAULT = new Options(Optional.empty(), false);
+  public record Options(
+      Optional<RegistryAuth.Basic> auth, boolean delete, Optional<String> tlsName) {
+    public static final Options DEFAULT = new Options(Optional.empty(), false, Optional.empty());
 
     /** Every request needs these credentials. */
     public Options withLogin(String user, String password) {
-      return new Options(Optional.of(new RegistryAuth.Basic(user, password)), delete);
+      return new Options(Optional.of(new RegistryAuth.Basic(user, password)), delete, tlsName);
     }
 
     public Options withDelete() {
-      return new Options(auth, true);
+      return new Options(auth, true, tlsName);
+    }
+
+    /** HTTPS only, with a certificate of its own for that name and its address. */
+    public Options withTls(String name) {
+      return new Options(auth, delete, Optional.of(name));
     }
   }
 
@@ -85,6 +93,9 @@ public final class LocalRegistry implements AutoCloseable {
     if (options.auth().isPresent()) {
       Files.writeString(directory.resolve("htpasswd"), htpasswd(options.auth().get()));
     }
+    if (options.tlsName().isPresent()) {
+      SelfSigned.make(directory, options.tlsName().get());
+    }
     Process process =
         Processes.start(
             Command.of("docker-registry", "serve", directory.resolve("config.yml").toString()),
@@ -105,14 +116,15 @@ public final class LocalRegistry implements AutoCloseable {
           level: info
         http:
           addr: 127.0.0.1:0
-          secret: testkit
+          secret: testkit%s
         storage:
           filesystem:
             rootdirectory: %s/storage
           delete:
             enabled: %s
         """
-            .formatted(directory, options.delete());
+            .formatted(
+                options.tlsName().isPresent() ? tls(directory) : "", directory, options.delete());
     String auth =
         """
         auth:
@@ -122,6 +134,16 @@ public final class LocalRegistry implements AutoCloseable {
         """
             .formatted(directory);
     return options.auth().isPresent() ? config + auth : config;
+  }
+
+  private static String tls(Path directory) {
+    return "\n  tls: {certificate: %s, key: %s}"
+        .formatted(SelfSigned.certificate(directory), SelfSigned.key(directory));
+  }
+
+  /** What to trust, of one with TLS. */
+  public Path certificate() {
+    return SelfSigned.certificate(directory);
   }
 
   /** The registry takes bcrypt only; the JDK has none. */

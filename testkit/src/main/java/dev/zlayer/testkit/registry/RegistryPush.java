@@ -1,5 +1,6 @@
 package dev.zlayer.testkit.registry;
 
+import dev.zlayer.host.http.TlsFiles;
 import dev.zlayer.oci.Digest;
 import dev.zlayer.port.RegistryAuth;
 import dev.zlayer.testkit.image.Content;
@@ -12,6 +13,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Base64;
 import java.util.Optional;
@@ -20,12 +22,17 @@ import java.util.Optional;
 final class RegistryPush implements AutoCloseable {
   private static final Duration TIMEOUT = Duration.ofSeconds(30);
 
-  private final HttpClient client = HttpClient.newHttpClient();
+  private final HttpClient client;
   private final URI base;
   private final Optional<RegistryAuth.Basic> auth;
 
-  RegistryPush(String host, Optional<RegistryAuth.Basic> auth) {
-    this.base = URI.create("http://" + host + "/v2/");
+  /** With TLS if there is a certificate to trust. */
+  RegistryPush(String host, Optional<RegistryAuth.Basic> auth, Optional<Path> certificate) {
+    HttpClient.Builder builder = HttpClient.newBuilder();
+    certificate.ifPresent(
+        file -> builder.sslContext(new TlsFiles(Optional.of(file), Optional.empty()).context()));
+    this.client = builder.build();
+    this.base = URI.create((certificate.isPresent() ? "https://" : "http://") + host + "/v2/");
     this.auth = auth;
   }
 

@@ -95,7 +95,8 @@ class LocalRegistryIT {
     assertThat(Files.exists(storage.getParent())).isFalse();
     assertThatThrownBy(
             () ->
-                new RegistryPush(registry.host(), java.util.Optional.empty())
+                new RegistryPush(
+                        registry.host(), java.util.Optional.empty(), java.util.Optional.empty())
                     .push(small().make(), "app", "v1"))
         .isInstanceOf(java.io.UncheckedIOException.class);
   }
