@@ -1,5 +1,7 @@
 package dev.zlayer.task;
 
+import java.io.InterruptedIOException;
+import java.nio.channels.ClosedByInterruptException;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
@@ -30,6 +32,11 @@ public final class Threads {
           return;
         } catch (InterruptedException _) {
           interrupted = true;
+        } catch (Exception e) {
+          if (!endedEarly(e)) {
+            throw e;
+          }
+          interrupted = true;
         }
       }
     } finally {
@@ -37,6 +44,12 @@ public final class Threads {
         Thread.currentThread().interrupt();
       }
     }
+  }
+
+  /** Files and streams report an interrupt as a failure of theirs and leave the flag. */
+  private static boolean endedEarly(Exception e) {
+    return (e instanceof InterruptedIOException || e instanceof ClosedByInterruptException)
+        && Thread.interrupted();
   }
 
   public static void join(Thread thread) {

@@ -1,6 +1,7 @@
 package dev.zlayer.daemon;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.zlayer.host.http.HttpRequest;
 import dev.zlayer.host.http.HttpResponse;
@@ -15,6 +16,7 @@ import java.io.BufferedReader;
 import java.io.ByteArrayOutputStream;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import org.awaitility.Awaitility;
@@ -95,6 +97,36 @@ class ContainersIT {
     assertThat(killed.at("signal").string()).contains("SIGKILL");
     assertThat(killed.at("code").integer()).contains(137L);
     rest.delete("/containers/thrice").expect(204);
+  }
+
+  @Test
+  void aRestartIsCompletedAlthoughItsClientLeaves() throws Exception {
+    run("again", "trap '' TERM; echo begun; while :; do sleep 0.05; done");
+    Awaitility.await().until(() -> begun("again") == 1);
+    Thread client =
+        Thread.ofVirtual()
+            .start(
+                () ->
+                    assertThatThrownBy(() -> rest.post("/containers/again/restart?grace=2s"))
+                        .isInstanceOf(InterruptedException.class));
+    Awaitility.await()
+        .until(
+            () ->
+                rest.get("/containers/again")
+                    .json()
+                    .at("container")
+                    .at("state")
+                    .string()
+                    .orElse("")
+                    .equals("stopping"));
+    client.interrupt();
+    client.join();
+    Awaitility.await().atMost(Duration.ofSeconds(20)).until(() -> begun("again") == 2);
+    rest.delete("/containers/again?force=true");
+  }
+
+  private static long begun(String container) throws InterruptedException {
+    return rest.get("/containers/" + container + "/logs?format=raw").text().lines().count();
   }
 
   @Test

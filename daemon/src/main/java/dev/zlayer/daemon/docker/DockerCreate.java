@@ -17,6 +17,7 @@ import dev.zlayer.oci.Platform;
 import dev.zlayer.port.Container;
 import dev.zlayer.spec.service.HealthCheck;
 import dev.zlayer.spec.service.HealthSpec;
+import dev.zlayer.task.Threads;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -85,7 +86,7 @@ final class DockerCreate {
       endpoints.join(made, body, id);
       return made;
     } catch (RuntimeException | InterruptedException e) {
-      standalone.remove(made, true);
+      Threads.complete(() -> standalone.remove(made, true));
       throw e;
     }
   }

@@ -119,10 +119,10 @@ final class DockerLifecycle implements Resource {
     return new ApiResponse.Later(
         () -> {
           if (container.status().alive()) {
-            try (var _ = standalone.hold(container)) { // it is started again, not removed
-              end(call, container);
-              standalone.start(container);
-            }
+            standalone.restart(
+                container,
+                DockerQuery.text(call, "signal").map(Signal::parse),
+                grace(call, container));
           } else {
             standalone.start(container);
           }

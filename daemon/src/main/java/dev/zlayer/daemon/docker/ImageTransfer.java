@@ -6,6 +6,7 @@ import dev.zlayer.daemon.http.ApiRequest;
 import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.daemon.http.Route;
 import dev.zlayer.daemon.rest.Resource;
+import dev.zlayer.daemon.standalone.WhilePaused;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.image.ImageStore;
 import dev.zlayer.image.RemoteImage;
@@ -263,19 +264,12 @@ final class ImageTransfer implements Resource {
             && container instanceof Pausable;
     return new ApiResponse.Later(
         () -> {
-          if (pause) {
-            ((Pausable) container).pause();
-          }
-          try {
-            ImageInfo made = store.images().commit(base, files::exportChanges, commit, as);
-            ImageDetails details = details(made);
-            events.image("commit", details, as.orElse(placeholder(made)));
-            return ApiResponse.json(201, Json.object().put("Id", details.config()).build());
-          } finally {
-            if (pause) {
-              ((Pausable) container).unpause();
-            }
-          }
+          WhilePaused.Work<ImageInfo> work =
+              () -> store.images().commit(base, files::exportChanges, commit, as);
+          ImageInfo made = pause ? WhilePaused.run((Pausable) container, work) : work.run();
+          ImageDetails details = details(made);
+          events.image("commit", details, as.orElse(placeholder(made)));
+          return ApiResponse.json(201, Json.object().put("Id", details.config()).build());
         });
   }
 

@@ -2,7 +2,7 @@ package dev.zlayer.daemon.rest;
 
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.daemon.http.ApiRequest;
-import dev.zlayer.daemon.standalone.StandaloneContainers;
+import dev.zlayer.daemon.standalone.DisplayName;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.ContainerRuntime;
@@ -106,7 +106,7 @@ public final class ContainerLookup {
   /** By the name that it has now, which only the runtime knows. */
   private static boolean named(Container container, String name) {
     try {
-      return StandaloneContainers.named(container, name);
+      return DisplayName.matches(container, name);
     } catch (AgentException.NotFound _) {
       return false; // removed while we looked
     }

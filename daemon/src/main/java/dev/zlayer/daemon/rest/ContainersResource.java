@@ -4,7 +4,6 @@ import dev.zlayer.container.ContainerDetails;
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.container.ContainerStatus;
-import dev.zlayer.container.Outcome;
 import dev.zlayer.container.Signal;
 import dev.zlayer.container.TerminalSize;
 import dev.zlayer.container.WaitCondition;
@@ -25,6 +24,7 @@ import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.port.Pausable;
 import dev.zlayer.port.PullRequest;
 import dev.zlayer.task.Deadline;
+import dev.zlayer.task.Threads;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Comparator;
@@ -271,7 +271,7 @@ public final class ContainersResource implements Resource {
     try {
       standalone.start(made);
     } catch (AgentException | InterruptedException e) {
-      standalone.remove(made, true);
+      Threads.complete(() -> standalone.remove(made, true));
       throw e;
     }
   }
@@ -345,8 +345,7 @@ public final class ContainersResource implements Resource {
     requireOwn(container, "restart " + service(container));
     return new ApiResponse.Later(
         () -> {
-          Optional<Outcome> _ = standalone.stop(container, grace(call, container));
-          standalone.start(container);
+          standalone.restart(container, Optional.empty(), grace(call, container));
           return ApiResponse.done();
         });
   }

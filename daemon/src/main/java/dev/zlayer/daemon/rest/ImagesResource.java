@@ -5,6 +5,7 @@ import dev.zlayer.daemon.http.ApiRequest;
 import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.daemon.http.Route;
 import dev.zlayer.daemon.rest.view.ImageView;
+import dev.zlayer.daemon.standalone.WhilePaused;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.image.ImageStore;
 import dev.zlayer.image.archive.ConfigChange;
@@ -324,21 +325,14 @@ public final class ImagesResource implements Resource {
                         "commit: the image of container %s is not known"
                             .formatted(container.id())));
     boolean pause = !wanted.live() && container.status() instanceof ContainerStatus.Running;
-    if (pause) {
-      OptionalInterfaces.of(container, Pausable.class, "paused; commit it live").pause();
-    }
-    try {
-      return ApiResponse.json(
-          ViewJson.of(
-              ImageView.of(
-                  store
-                      .images()
-                      .commit(base, files::exportChanges, commit, Optional.of(wanted.ref())))));
-    } finally {
-      if (pause) {
-        OptionalInterfaces.of(container, Pausable.class, "paused").unpause();
-      }
-    }
+    WhilePaused.Work<ImageInfo> work =
+        () -> store.images().commit(base, files::exportChanges, commit, Optional.of(wanted.ref()));
+    ImageInfo made =
+        pause
+            ? WhilePaused.run(
+                OptionalInterfaces.of(container, Pausable.class, "paused; commit it live"), work)
+            : work.run();
+    return ApiResponse.json(ViewJson.of(ImageView.of(made)));
   }
 
   private ApiResponse check(ApiRequest call) throws InterruptedException {

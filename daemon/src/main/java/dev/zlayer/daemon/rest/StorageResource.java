@@ -4,7 +4,7 @@ import dev.zlayer.container.ContainerId;
 import dev.zlayer.daemon.http.ApiRequest;
 import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.daemon.http.Route;
-import dev.zlayer.daemon.standalone.StandaloneContainers;
+import dev.zlayer.daemon.standalone.DisplayName;
 import dev.zlayer.engine.volume.VolumeInfo;
 import dev.zlayer.engine.volume.VolumeStore;
 import dev.zlayer.error.AgentException;
@@ -235,7 +235,7 @@ public final class StorageResource implements Resource {
     return runtime.list().stream()
         .filter(container -> container.id().runtimeName().equals(id))
         .findFirst()
-        .map(container -> StandaloneContainers.name(container.inspect()))
+        .map(container -> DisplayName.of(container.inspect()))
         .orElse(id);
   }
 
@@ -261,8 +261,7 @@ public final class StorageResource implements Resource {
     if (!container.id().deployment().equals(ContainerId.STANDALONE)) {
       throw new AgentException.InvalidSpec(
           "container '%s' belongs to deployment '%s', whose file says which network it is on"
-              .formatted(
-                  StandaloneContainers.name(container.inspect()), container.id().deployment()));
+              .formatted(DisplayName.of(container.inspect()), container.id().deployment()));
     }
     return container;
   }

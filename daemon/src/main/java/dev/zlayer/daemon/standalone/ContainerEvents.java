@@ -84,7 +84,7 @@ final class ContainerEvents {
     }
     return Json.object()
         .put("path", container.id().path())
-        .put("name", StandaloneContainers.shown(container))
+        .put("name", DisplayName.of(container))
         .put("image", container.spec().image().familiar())
         .putIf("created", created)
         .put("labels", labels(container))

@@ -29,7 +29,7 @@ final class FreeNames {
   void require(String name) {
     for (Container other : runtime.list()) {
       try {
-        if (StandaloneContainers.named(other, name)) {
+        if (DisplayName.matches(other, name)) {
           throw new AgentException.Conflict(
               "the name '%s' is taken: remove that container first, or choose another"
                   .formatted(name));

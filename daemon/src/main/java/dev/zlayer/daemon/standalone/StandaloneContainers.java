@@ -26,6 +26,7 @@ import dev.zlayer.task.Deadline;
 import dev.zlayer.task.KeyedLock;
 import dev.zlayer.task.Pauses;
 import dev.zlayer.task.Supervisor;
+import dev.zlayer.task.Threads;
 import dev.zlayer.task.TimeSource;
 import java.time.Duration;
 import java.time.Instant;
@@ -175,38 +176,13 @@ public final class StandaloneContainers implements AutoCloseable {
         throw new AgentException.Unsupported(
             "container %s cannot be renamed: its runtime has no names".formatted(container.id()));
       }
-      String before = name(container.inspect());
+      String before = DisplayName.of(container.inspect());
       renamable.rename(name);
       events.record(
           "container.renamed",
           container,
           Json.object().put("from", before).put("to", name).build());
     }
-  }
-
-  /** What people call a container: the name it was given, or else its identity. */
-  public static String name(ContainerDetails details) {
-    return name(details.id(), details.name());
-  }
-
-  /** What people call it, found without inspecting it. */
-  static String shown(Container container) {
-    return name(container.id(), container.name());
-  }
-
-  /** Whether people call it so; asked of every container there is, so it inspects none. */
-  public static boolean named(Container container, String name) {
-    ContainerId id = container.id();
-    String given = container.name();
-    boolean possible = given.equals(name) || id.service().equals(name) || id.path().equals(name);
-    return possible && name(id, given).equals(name);
-  }
-
-  private static String name(ContainerId id, String given) {
-    if (!given.equals(id.runtimeName())) {
-      return given;
-    }
-    return standalone(id) ? id.service() : id.toString();
   }
 
   /** Nobody reads its output any more: one that is to be removed goes as soon as it exits. */
@@ -253,6 +229,17 @@ public final class StandaloneContainers implements AutoCloseable {
     return ended || container.status().alive();
   }
 
+  /** What ended its supervision was not done. */
+  private void keepAgain(Container container) {
+    boolean waits = container.status() instanceof ContainerStatus.Created;
+    if (waits || supervised(container) || removedAfterExit(container)) {
+      keep(container);
+    }
+    if (container.status().alive()) {
+      checks.begin(container);
+    }
+  }
+
   private AfterExit rules(Container container) {
     return rules.of(container.id(), container.spec().labels());
   }
@@ -273,20 +260,43 @@ public final class StandaloneContainers implements AutoCloseable {
       drop(container.id());
       events.recordExit(container);
       begin(container);
-      events.record("container.started", container, Json.object().build());
-      keep(container);
-      checks.begin(container);
+      try {
+        events.record("container.started", container, Json.object().build());
+      } finally {
+        keep(container);
+        checks.begin(container);
+      }
     }
   }
 
   private void begin(Container container) throws InterruptedException {
     try {
       container.start();
-    } catch (AgentException | InterruptedException e) {
+    } catch (InterruptedException e) {
+      starts.failed(container.id());
+      keepAgain(container); // it is as it was before
+      throw e;
+    } catch (AgentException e) {
       starts.failed(container.id());
       throw e;
     }
     starts.started(container.id());
+  }
+
+  /**
+   * Ends it and starts it again. Once it has been asked to end it is started, also when the client
+   * leaves meanwhile.
+   */
+  public void restart(Container container, Optional<Signal> signal, Duration grace)
+      throws InterruptedException {
+    Deadline end = Deadline.after(grace);
+    try (var _ = hold(container)) { // it is not removed in between
+      Threads.complete(
+          () -> {
+            Optional<Outcome> _ = stop(container, signal, Duration.ofNanos(end.leftNanos()));
+          });
+      Threads.complete(() -> start(container));
+    }
   }
 
   /** For those who wait for a run that has not begun. */
@@ -336,8 +346,13 @@ public final class StandaloneContainers implements AutoCloseable {
     }
     try (var _ = locks.lock(container.id())) {
       drop(container.id());
-      events.recordExit(container);
-      container.remove(force);
+      try {
+        events.recordExit(container);
+        container.remove(force);
+      } catch (AgentException | InterruptedException e) {
+        keepAgain(container); // it is still there
+        throw e;
+      }
       starts.failed(container.id());
       forget(container);
     }

@@ -1,13 +1,14 @@
 package dev.zlayer.runtime.lifecycle;
 
 import dev.zlayer.error.AgentException;
+import dev.zlayer.task.Threads;
 import java.io.IOException;
 
 /** Takes away what was made when the rest cannot be; what resists is tried at the next start. */
 public final class CreateUndo {
   private CreateUndo() {}
 
-  /** Makes or takes away a part of a container. */
+  /** Makes or removes a part of a container; a removal may be run again after an interrupt. */
   @FunctionalInterface
   public interface Step {
     void run() throws IOException, InterruptedException;
@@ -32,16 +33,10 @@ public final class CreateUndo {
 
   /** Undoes whether or not somebody interrupts, and hands the failure on. */
   public static <E extends Exception> E undo(E failure, Step step) {
-    boolean interrupted = Thread.interrupted();
     try {
-      step.run();
-    } catch (InterruptedException _) {
-      interrupted = true;
+      Threads.<IOException>complete(step::run);
     } catch (IOException | RuntimeException e) {
       failure.addSuppressed(e);
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
     }
     return failure;
   }

@@ -7,6 +7,7 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.runtime.oci.tool.OciCommands;
 import dev.zlayer.runtime.oci.tool.ToolFailed;
 import dev.zlayer.task.Deadline;
+import dev.zlayer.task.Threads;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.function.Consumer;
@@ -76,10 +77,19 @@ public record Stopping(
       state.save(record -> record.withPhase(Phase.PAUSED, Phase.RUNNING));
       throw new AgentException.Internal(e.reason(), e);
     } catch (InterruptedException e) {
-      if (!signals.frozen(state)) {
+      Threads.complete(() -> noteThawed(state));
+      throw e;
+    }
+  }
+
+  /** An interrupt may come before or after the runtime has done it: the record says which. */
+  private void noteThawed(ContainerState state) throws InterruptedException {
+    try {
+      if (!runtime.state(state.name()).equals("paused")) {
         state.save(record -> record.withPhase(Phase.PAUSED, Phase.RUNNING));
       }
-      throw e;
+    } catch (ToolFailed _) {
+      // as it was recorded before
     }
   }
 
@@ -92,6 +102,9 @@ public record Stopping(
         if (signals.frozen(state)) {
           throw new AgentException.Internal(e.reason(), e);
         }
+      } catch (InterruptedException e) {
+        Threads.complete(() -> noteThawed(state));
+        throw e;
       }
       state.save(record -> record.withPhase(Phase.PAUSED, Phase.RUNNING));
     }

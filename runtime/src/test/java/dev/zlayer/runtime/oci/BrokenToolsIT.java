@@ -10,6 +10,7 @@ import dev.zlayer.port.Container;
 import dev.zlayer.port.Pausable;
 import dev.zlayer.runtime.oci.tool.OciTools;
 import dev.zlayer.task.TaskScope;
+import dev.zlayer.task.Threads;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
 import java.io.IOException;
@@ -18,6 +19,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.Optional;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -41,6 +43,8 @@ class BrokenToolsIT {
             hang) exec sleep 1000;;
             garbage) echo '}{ nonsense' >&3; echo '}{ nonsense'; exit 0;;
             silent) exit 0;;
+            never) : > %1$s.done; exec sleep 1000;;
+            late) /usr/bin/env PATH=/usr/sbin:/usr/bin:/sbin:/bin %2$s "$@"; : > %1$s.done; exec sleep 1000;;
             busy) echo . >> %1$s.count; [ $(wc -l < %1$s.count) -gt 2 ] || { echo "unable to freeze" >&2; exit 1; };;
             stuck) echo "unable to freeze" >&2; exit 1;;
           esac
@@ -138,6 +142,37 @@ class BrokenToolsIT {
         .isInstanceOf(AgentException.Internal.class)
         .hasMessageContaining("unable to freeze");
     assertThat(container.status()).isInstanceOf(ContainerStatus.Running.class);
+  }
+
+  /** A client that leaves while the runtime is at it: the record says what it has done. */
+  @Test
+  void whatIsInterruptedWhileItIsFrozenOrContinuedIsRecordedAsItIs() throws Exception {
+    Container container = broken("none", "none");
+    container.start();
+    var pausable = (Pausable) container;
+    mode("pause never");
+    interrupted(pausable::pause);
+    assertThat(container.status()).isInstanceOf(ContainerStatus.Running.class);
+    mode("pause late");
+    interrupted(pausable::pause);
+    assertThat(container.status()).isInstanceOf(ContainerStatus.Paused.class);
+    mode("resume never");
+    interrupted(pausable::unpause);
+    assertThat(container.status()).isInstanceOf(ContainerStatus.Paused.class);
+    mode("resume late");
+    interrupted(pausable::unpause);
+    assertThat(container.status()).isInstanceOf(ContainerStatus.Running.class);
+  }
+
+  private void interrupted(Threads.Repeatable<RuntimeException> work) throws Exception {
+    Path done = Path.of(mode + ".done");
+    Files.deleteIfExists(done);
+    Thread thread =
+        Thread.ofVirtual()
+            .start(() -> assertThatThrownBy(work::run).isInstanceOf(InterruptedException.class));
+    Awaitility.await().until(() -> Files.exists(done));
+    thread.interrupt();
+    thread.join();
   }
 
   @Test

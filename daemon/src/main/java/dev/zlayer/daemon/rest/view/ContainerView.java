@@ -3,7 +3,7 @@ package dev.zlayer.daemon.rest.view;
 import dev.zlayer.container.ContainerDetails;
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerStatus;
-import dev.zlayer.daemon.standalone.StandaloneContainers;
+import dev.zlayer.daemon.standalone.DisplayName;
 import dev.zlayer.engine.health.HealthState;
 import dev.zlayer.engine.health.HealthStatus;
 import dev.zlayer.engine.service.ReplicaStatus;
@@ -117,7 +117,7 @@ public record ContainerView(
   }
 
   private static String name(ContainerDetails details) {
-    return StandaloneContainers.name(details);
+    return DisplayName.of(details);
   }
 
   private static Optional<Instant> started(ContainerStatus status) {
