@@ -37,6 +37,9 @@ public final class DeploymentStore {
   /** Files that the jobs were read from before the deployments are opened, which need them too. */
   private final Map<String, ParsedFile> parsed = new ConcurrentHashMap<>();
 
+  /** What {@link #volumes} has found. */
+  private final Map<DeploymentRecord, Optional<Set<String>>> declared = new ConcurrentHashMap<>();
+
   private volatile boolean opened;
 
   private record ParsedFile(Revision revision, DeploymentSpec spec) {}
@@ -139,11 +142,18 @@ public final class DeploymentStore {
         .orElseThrow(() -> unknown(deployment));
   }
 
-  /** The volumes that the files of deployments name, by deployment. */
+  /**
+   * The volumes that the files of deployments name, by deployment. Asked whenever somebody looks at
+   * a volume, so a file is parsed for it only once.
+   */
   public Map<String, Set<String>> volumes() {
     var all = new TreeMap<String, Set<String>>();
-    for (DeploymentRecord record : records()) {
-      newest(record).ifPresent(revision -> all.put(record.name(), volumes(revision)));
+    List<DeploymentRecord> records = records();
+    declared.keySet().retainAll(Set.copyOf(records));
+    for (DeploymentRecord record : records) {
+      Optional<Set<String>> names =
+          declared.computeIfAbsent(record, _ -> newest(record).map(DeploymentStore::volumes));
+      names.ifPresent(found -> all.put(record.name(), found));
     }
     return all;
   }

@@ -2,6 +2,7 @@ package dev.zlayer.engine.deployment;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.zlayer.engine.state.Change;
 import dev.zlayer.engine.state.StateStore;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
@@ -65,6 +66,24 @@ class StoreReadsTest {
 
       records.opened();
       assertThat(records.spec(newest)).as("nothing is kept").isNotSameAs(records.spec(newest));
+    }
+  }
+
+  @Test
+  void theVolumesOfAFileAreReadOnceAndAnewWhenItChanges() {
+    try (var fixture = new EngineFixture(artifacts)) {
+      String file = "web: {image: app:1, storage: [{type: named, name: %s, target: /data}]}";
+      var records = new DeploymentStore(counting(fixture.store));
+      fixture.up(file.formatted("first"));
+      assertThat(records.volumes().get(EngineFixture.NAME)).containsExactly("first");
+      reads.clear();
+      assertThat(records.volumes().get(EngineFixture.NAME)).containsExactly("first");
+      assertThat(reads).noneMatch(read -> read.contains("deployment.revision"));
+
+      fixture.up(file.formatted("second"));
+      assertThat(records.volumes().get(EngineFixture.NAME)).containsExactly("second");
+      fixture.store.commit(Change.of(new Change.Delete(DeploymentRecord.KIND, EngineFixture.NAME)));
+      assertThat(records.volumes()).isEmpty();
     }
   }
 
