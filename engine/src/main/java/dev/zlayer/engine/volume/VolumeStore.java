@@ -3,6 +3,7 @@ package dev.zlayer.engine.volume;
 import dev.zlayer.container.Mount;
 import dev.zlayer.engine.deployment.DeploymentVolumes;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.file.DataDir;
 import dev.zlayer.host.file.PrivateDirectory;
 import dev.zlayer.host.linux.RootedDirectory;
 import dev.zlayer.port.Container;
@@ -141,6 +142,7 @@ public final class VolumeStore implements DeploymentVolumes {
       Path path = directory.resolve(name);
       Path old = directory.resolve(REPLACED + name);
       try {
+        forgetFilling(name);
         if (Files.exists(path)) {
           Files.move(path, old, StandardCopyOption.ATOMIC_MOVE);
         }
@@ -156,6 +158,11 @@ public final class VolumeStore implements DeploymentVolumes {
       }
       return known(name);
     }
+  }
+
+  /** Files of an image that a killed agent had yet to move into the volume that was there. */
+  private void forgetFilling(String name) throws IOException {
+    RootedDirectory.removeTree(directory.resolve(DataDir.VOLUME_FILLING + name));
   }
 
   public void abandonRestore(String name) {
@@ -307,6 +314,7 @@ public final class VolumeStore implements DeploymentVolumes {
     Path going = directory.resolve(GOING + volume.name());
     try {
       RootedDirectory.removeLargeTree(going);
+      forgetFilling(volume.name());
       Files.move(volume.path(), going, StandardCopyOption.ATOMIC_MOVE);
       RootedDirectory.removeLargeTree(going);
     } catch (IOException e) {

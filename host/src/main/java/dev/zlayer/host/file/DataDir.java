@@ -14,6 +14,9 @@ public record DataDir(Path data, Path run) {
   /** Where the one agent of a machine keeps what is durable. */
   public static final Path USUAL = Path.of("/var/lib/zlayer");
 
+  /** Beside a volume, before its name: files of an image that are to be moved into it. */
+  public static final String VOLUME_FILLING = ".filled-";
+
   private static final Path USUAL_RUN = Path.of("/run/zlayer");
   private static final Path OTHER_USER_MOUNTS = Path.of("/run/zlayer-userns");
 

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -36,6 +37,19 @@ public final class Cgroups {
     var directories = new HashMap<String, Path>();
     mounts.controllers().forEach((name, place) -> directories.put(name, place.directory(path)));
     return new ControlGroup(mounts.unified().map(place -> place.directory(path)), directories);
+  }
+
+  /** Removes a group that has neither processes nor groups in it, wherever it is. */
+  public void removeEmpty(String path) {
+    var places = new HashSet<>(mounts.controllers().values());
+    mounts.unified().ifPresent(places::add);
+    for (CgroupMounts.Place place : places) {
+      try {
+        Files.deleteIfExists(place.directory(path));
+      } catch (IOException _) {
+        // somebody else's containers are in it
+      }
+    }
   }
 
   /**

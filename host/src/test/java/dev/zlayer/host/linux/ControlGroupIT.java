@@ -55,6 +55,16 @@ class ControlGroupIT {
   }
 
   @Test
+  void onlyAnEmptyGroupIsRemovedAsEmpty() throws Exception {
+    groups.removeEmpty(name);
+    assertThat(made).as("it has another one in it").allMatch(Files::exists);
+    groups.removeEmpty(name + "/below");
+    assertThat(made).noneMatch(Files::exists);
+    groups.removeEmpty(name);
+    assertThat(made).noneMatch(path -> Files.exists(path.getParent()));
+  }
+
+  @Test
   void aGroupWithAProcessStays() throws Exception {
     Process process = new ProcessBuilder("sleep", "1000").start();
     try {

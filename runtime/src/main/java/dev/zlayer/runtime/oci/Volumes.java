@@ -2,6 +2,7 @@ package dev.zlayer.runtime.oci;
 
 import dev.zlayer.container.Mount;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.file.DataDir;
 import dev.zlayer.host.linux.RootedDirectory;
 import dev.zlayer.host.linux.RootedFiles;
 import dev.zlayer.host.process.Command;
@@ -39,7 +40,7 @@ public final class Volumes {
   private static final String FILLING = ".new-";
 
   /** Content that is copied whole and not yet moved into an existing volume. */
-  private static final String COMPLETE = ".filled-";
+  private static final String COMPLETE = DataDir.VOLUME_FILLING;
 
   private final Path directory;
   private final KeyedLock<String> locks = new KeyedLock<>();

@@ -9,6 +9,7 @@ import dev.zlayer.cli.print.HumanUnits;
 import dev.zlayer.cli.terminal.Question;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.DataDir;
+import dev.zlayer.host.linux.Cgroups;
 import dev.zlayer.host.linux.Links;
 import dev.zlayer.host.linux.Mounts;
 import dev.zlayer.host.linux.RootedDirectory;
@@ -36,6 +37,9 @@ import picocli.CommandLine.Option;
       "program itself stay. Nothing of it can be brought back."
     })
 public final class SystemUninstallCommand extends ClientCommand {
+  /** In which containers have their groups where systemd does not manage them. */
+  private static final String CGROUP_PARENT = "/zlayer";
+
   private static final Duration LIMIT = Duration.ofSeconds(60);
   private static final String UNIT = "zlayer.service";
 
@@ -176,6 +180,7 @@ public final class SystemUninstallCommand extends ClientCommand {
         Links.delete(link);
       }
     }
+    Cgroups.detect().removeEmpty(CGROUP_PARENT);
     List<Path> directories = List.of(installed.directories.run(), installed.directories.data());
     List<Path> mounts =
         Mounts.list().stream()

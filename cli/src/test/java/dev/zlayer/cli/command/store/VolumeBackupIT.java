@@ -97,6 +97,25 @@ class VolumeBackupIT {
     assertThat(streamed.out()).isEqualTo(Files.readAllBytes(archive));
   }
 
+  /** A daemon that was killed while it filled a volume leaves them beside it. */
+  @Test
+  void filesOfAnImageThatWereOnTheirWayDoNotReachARestoredVolume() throws Exception {
+    daemon.ok("volume", "create", "late");
+    host("echo mine > own", volume("late"));
+    Path archive = directory.resolve("late.tar");
+    daemon.ok("volume", "backup", "late", archive.toString());
+    Path beside = volume("late").resolveSibling(".filled-late");
+    Files.writeString(Files.createDirectory(beside).resolve("foreign"), "of an image");
+
+    daemon.ok("volume", "restore", "--replace", "late", archive.toString());
+    assertThat(daemon.ok("run", "--rm", "-v", "late:/d", IMAGE, "ls", "/d")).isEqualTo("own\n");
+
+    Files.writeString(Files.createDirectory(beside).resolve("foreign"), "of an image");
+    daemon.ok("volume", "rm", "late");
+    daemon.ok("volume", "create", "late");
+    assertThat(daemon.ok("run", "--rm", "-v", "late:/d", IMAGE, "ls", "/d")).isEmpty();
+  }
+
   @Test
   void anArchiveThatLeavesTheVolumeWritesNothingOutsideOfIt() throws Exception {
     Path outside = Files.createDirectory(directory.resolve("outside"));
