@@ -15,6 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
@@ -29,30 +30,39 @@ public final class DaemonFixture implements AutoCloseable {
   private final Path directory;
   private final String prefix;
   private final CliFixture cli;
+  private final List<String> enter;
 
-  private DaemonFixture(Path directory) {
+  private DaemonFixture(Path directory, List<String> enter, Map<String, String> settings) {
     this.directory = directory;
+    this.enter = List.copyOf(enter);
     this.prefix =
         "zt" + Integer.toString(ThreadLocalRandom.current().nextInt(36 * 36 * 36), 36) + "z";
-    this.cli =
-        new CliFixture(
-            directory,
-            Map.of(
-                "ZLAYER_DATA_DIR", directory.resolve("data").toString(),
-                "ZLAYER_CONFIG_DIR", directory.resolve("etc").toString(),
-                "ZLAYER_NETWORK_PREFIX", prefix,
-                "ZLAYER_NETWORK_POOL", "1",
-                "HOME", directory.toString()));
+    var env = new HashMap<>(settings);
+    env.put("ZLAYER_DATA_DIR", directory.resolve("data").toString());
+    env.put("ZLAYER_CONFIG_DIR", directory.resolve("etc").toString());
+    env.put("ZLAYER_NETWORK_PREFIX", prefix);
+    env.put("ZLAYER_NETWORK_POOL", "1");
+    env.put("HOME", directory.toString());
+    this.cli = new CliFixture(directory, env);
   }
 
   /** A place for one that is not started yet. */
   public static DaemonFixture in(Path directory) {
-    return new DaemonFixture(directory);
+    return new DaemonFixture(directory, List.of(), Map.of());
+  }
+
+  /** One that runs in a network namespace; command lines reach it by its socket. */
+  public static DaemonFixture start(
+      Path directory, HostNamespace host, Map<String, String> settings) {
+    return started(new DaemonFixture(directory, host.enter(), settings));
   }
 
   /** Starts one through the command line; the directory may hold what an earlier one left. */
   public static DaemonFixture start(Path directory) {
-    var fixture = new DaemonFixture(directory);
+    return started(in(directory));
+  }
+
+  private static DaemonFixture started(DaemonFixture fixture) {
     try {
       fixture.restart();
       return fixture;
@@ -111,8 +121,29 @@ public final class DaemonFixture implements AutoCloseable {
   }
 
   public void restart() {
+    if (!enter.isEmpty()) {
+      restartInNamespace();
+      return;
+    }
     CliFixture.Result started = cli.run("daemon", "start");
     assertThat(started.code()).as(started.err()).isZero();
+  }
+
+  private void restartInNamespace() {
+    var words = new ArrayList<>(enter);
+    words.addAll(process("daemon", "start"));
+    try {
+      CommandResult started =
+          Processes.run(Command.of(words).withEnv(env()), Deadline.after(LIMIT));
+      assertThat(started.code()).as(started.stderr()).isZero();
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  /** The name of its packet filter tables. */
+  public String prefix() {
+    return prefix;
   }
 
   /** Ends the daemon in the middle of whatever it does. */

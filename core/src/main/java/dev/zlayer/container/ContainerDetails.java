@@ -12,6 +12,7 @@ import java.util.Optional;
  * All that a runtime knows of one container at one moment.
  *
  * @param name the name given by {@link dev.zlayer.port.Renamable}, else the runtime's name
+ * @param ipv6 when its network has two stacks
  * @param command what runs, after the image's and the spec's parts were joined
  */
 public record ContainerDetails(
@@ -25,6 +26,7 @@ public record ContainerDetails(
     Instant createdAt,
     int restarts,
     Optional<InetAddress> ip,
+    Optional<InetAddress> ipv6,
     List<PortBinding> ports,
     Optional<Path> rootFileSystem) {
   public ContainerDetails {
@@ -44,6 +46,7 @@ public record ContainerDetails(
         createdAt,
         restarts,
         ip,
+        ipv6,
         ports,
         rootFileSystem);
   }

@@ -111,6 +111,11 @@ public interface Container {
   /** Its address on its network; empty without a network of its own. */
   Optional<InetAddress> ip();
 
+  /** Its IPv6 address on the same network, if that has two stacks. */
+  default Optional<InetAddress> ipv6() {
+    return Optional.empty();
+  }
+
   /** The published ports as they really are, ephemeral ones resolved. */
   List<ContainerDetails.PortBinding> ports();
 }

@@ -7,6 +7,8 @@ import dev.zlayer.spec.network.NetworkingSpec;
 import dev.zlayer.task.Deadline;
 import java.net.InetAddress;
 import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
  * Whoever leads traffic to replicas: the proxy and the name server. The engine tells the whole
@@ -54,9 +56,19 @@ public interface Rotation {
    *
    * @param id carries role and number
    * @param address where its ports are; 127.0.0.1 when it uses the machine's network
+   * @param ipv6 the same over IPv6, when its network has two stacks
    * @param ready healthy and to be given new connections; one that is not keeps those it has
    */
-  record Member(ContainerId id, InetAddress address, boolean ready) {}
+  record Member(ContainerId id, InetAddress address, Optional<InetAddress> ipv6, boolean ready) {
+    public Member(ContainerId id, InetAddress address, boolean ready) {
+      this(id, address, Optional.empty(), ready);
+    }
+
+    /** Its addresses of both kinds. */
+    public List<InetAddress> addresses() {
+      return Stream.concat(Stream.of(address), ipv6.stream()).toList();
+    }
+  }
 
   /**
    * Replaces what was said about the service before; returns when new connections follow it.

@@ -32,22 +32,21 @@ record ContainerNames(ContainerNetworks networks, ContainerRuntime runtime) {
     return runtime.list().stream()
         .filter(container -> container.id().deployment().equals(ContainerId.STANDALONE))
         .filter(container -> container.status().alive())
-        .flatMap(container -> address(container, network, name).stream())
+        .flatMap(container -> addresses(container, network, name).stream())
         .distinct()
         .toList();
   }
 
-  private Optional<InetAddress> address(Container container, String network, String name) {
+  private List<InetAddress> addresses(Container container, String network, String name) {
     try {
-      Optional<ContainerNetworks.Member> member =
-          networks.memberships(container.id().runtimeName()).stream()
-              .filter(one -> one.network().equals(network))
-              .findFirst();
-      return member
+      return networks.memberships(container.id().runtimeName()).stream()
+          .filter(one -> one.network().equals(network))
+          .findFirst()
           .filter(one -> means(container, one, name))
-          .flatMap(ContainerNetworks.Member::ip);
+          .map(ContainerNetworks.Member::addresses)
+          .orElse(List.of());
     } catch (AgentException.NotFound _) {
-      return Optional.empty(); // removed meanwhile
+      return List.of(); // removed meanwhile
     }
   }
 

@@ -64,6 +64,7 @@ final class Settings {
         .withPrefix(
             config.networkPrefix().orElseGet(() -> prefix(dirs.data())),
             config.networkRange().map(Subnet::parse).orElse(usual.subnets()))
+        .withIpv6(config.networkIpv6())
         .withPoolSize(config.networkPool());
   }
 

@@ -122,8 +122,8 @@ class DockerNetworksIT {
         .contains("is in use");
     assertThat(docker.run("network", "create", "-d", "macvlan", "x").stderr())
         .contains("every network is a bridge");
-    assertThat(docker.run("network", "create", "--ipv6", "x").stderr())
-        .contains("EnableIPv6 is not supported");
+    assertThat(docker.run("network", "create", "--ipv6", "--subnet", "fd00:7a::1/64", "x").stderr())
+        .contains("fd00:7a::1/64 is not a network");
   }
 
   @Test

@@ -2,6 +2,7 @@ package dev.zlayer.proxy;
 
 import dev.zlayer.container.ServiceKey;
 import dev.zlayer.spec.value.Transport;
+import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.util.List;
 import java.util.Locale;
@@ -10,7 +11,7 @@ import java.util.Locale;
  * A port of this host that forwards to the ready members of a service.
  *
  * @param targetPort in each member
- * @param members those that get new connections
+ * @param members the addresses of those that get new connections, of both kinds
  */
 record Endpoint(
     Key key,
@@ -45,6 +46,11 @@ record Endpoint(
     public String toString() {
       return "%s:%d/%s".formatted(loopback ? "127.0.0.1" : "0.0.0.0", port, protocol());
     }
+  }
+
+  /** One address for each member; connections over IPv6 go to the IPv6 ones. */
+  List<InetAddress> members(boolean ipv6) {
+    return members.stream().filter(one -> one instanceof Inet6Address == ipv6).toList();
   }
 
   /** Whether a rule of the kernel forwards it. */

@@ -47,7 +47,7 @@ record EndpointPlan(List<Endpoint> endpoints, List<String> problems) {
           service.members().stream()
               .filter(Member::ready)
               .filter(member -> chosen(endpoint, member.id()))
-              .map(Member::address)
+              .flatMap(member -> member.addresses().stream())
               .toList();
       Endpoint.Forwarding forwarding = forwarding(endpoint, service.members(), bridged);
       if (forwarding == Endpoint.Forwarding.RELAY && key.get().transport() == Transport.UDP) {

@@ -1,6 +1,7 @@
 package dev.zlayer.proxy;
 
 import dev.zlayer.container.ContainerId;
+import dev.zlayer.container.IpText;
 import dev.zlayer.container.ServiceKey;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.AtomicFile;
@@ -197,7 +198,7 @@ final class EndpointStore {
         .put("port", endpoint.key().port())
         .put("target_port", endpoint.targetPort())
         .put("forwarding", endpoint.forwarding())
-        .put("members", endpoint.members().stream().map(InetAddress::getHostAddress).toList())
+        .put("members", endpoint.members().stream().map(IpText::of).toList())
         .build();
   }
 

@@ -1,10 +1,12 @@
 package dev.zlayer.proxy;
 
+import dev.zlayer.container.IpText;
 import dev.zlayer.port.DeploymentNames.Range;
 import java.net.InetAddress;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.function.Function;
 import java.util.stream.Collectors;
@@ -17,21 +19,89 @@ import java.util.stream.Collectors;
  */
 final class EndpointTable {
   private final String name;
+  private final boolean hostHasIpv6;
 
-  EndpointTable(String name) {
+  EndpointTable(String name, boolean hostHasIpv6) {
     this.name = name;
+    this.hostHasIpv6 = hostHasIpv6;
   }
 
-  /** Everything, in place of whatever was there, in one transaction. */
-  String whole(Collection<Endpoint> endpoints, Collection<Range> ranges, int namePort) {
-    var chains = new StringBuilder();
-    var elements = new ArrayList<String>();
-    for (Endpoint endpoint : endpoints) {
-      if (endpoint.ruled()) {
-        chains.append("  chain %s {\n%s  }\n".formatted(chain(endpoint.key()), rule(endpoint)));
-        elements(endpoint.key()).forEach(element -> elements.add("add " + element));
+  /** The kinds of addresses; each has a table of its own. */
+  private enum Family {
+    IP,
+    IP6;
+
+    String text() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+
+    /** The kernel forwards to members nothing that was sent to ::1. */
+    boolean serves(Endpoint endpoint) {
+      return endpoint.ruled() && (this == IP || !endpoint.key().loopback());
+    }
+  }
+
+  /**
+   * Everything, in place of whatever was there, in one transaction.
+   *
+   * @param ipv6 whether there may be members with IPv6 addresses
+   */
+  String whole(
+      Collection<Endpoint> endpoints, Collection<Range> ranges, int namePort, boolean ipv6) {
+    String second = hostHasIpv6 ? delete("ip6", name) + (ipv6 ? ip6(endpoints) : "") : "";
+    return ip(endpoints, ranges, namePort) + second;
+  }
+
+  private String ip6(Collection<Endpoint> endpoints) {
+    return """
+    table ip6 %1$s {
+      map tcp_any { type inet_service : verdict; }
+      map udp_any { type inet_service : verdict; }
+      set udp_any_ports { type inet_service; }
+    %2$s  chain endpoints {
+        ip6 daddr { ::1, fe80::/10 } return
+        tcp dport vmap @tcp_any
+        udp dport vmap @udp_any
+      }
+      chain prerouting {
+        type nat hook prerouting priority -101; policy accept;
+        fib daddr type local jump endpoints
+      }
+      chain output {
+        type nat hook output priority -101; policy accept;
+        fib daddr type local jump endpoints
+      }
+      chain refuse {
+        type filter hook input priority 0; policy accept;
+        ip6 daddr != ::1 udp dport @udp_any_ports reject
       }
     }
+    %3$s
+    """
+        .formatted(name, chains(Family.IP6, endpoints), elements(Family.IP6, endpoints));
+  }
+
+  private static String chains(Family family, Collection<Endpoint> endpoints) {
+    var chains = new StringBuilder();
+    endpoints.stream()
+        .filter(family::serves)
+        .forEach(
+            endpoint ->
+                chains.append(
+                    "  chain %s {\n%s  }\n"
+                        .formatted(chain(endpoint.key()), rule(family, endpoint))));
+    return chains.toString();
+  }
+
+  private String elements(Family family, Collection<Endpoint> endpoints) {
+    return endpoints.stream()
+        .filter(family::serves)
+        .flatMap(endpoint -> elements(family, endpoint.key()).stream())
+        .map(element -> "add " + element)
+        .collect(Collectors.joining("\n"));
+  }
+
+  private String ip(Collection<Endpoint> endpoints, Collection<Range> ranges, int namePort) {
     return """
     table ip %1$s
     delete table ip %1$s
@@ -75,40 +145,57 @@ final class EndpointTable {
     """
         .formatted(
             name,
-            chains,
+            chains(Family.IP, endpoints),
             list(ranges, EndpointTable::server),
             list(ranges, range -> quoted(range.bridge())),
             namePort,
-            String.join("\n", elements));
+            elements(Family.IP, endpoints));
   }
 
   /** The commands from one state of a service to another; empty when they are the same. */
-  String change(Map<Endpoint.Key, Endpoint> before, Map<Endpoint.Key, Endpoint> after) {
+  String change(
+      Map<Endpoint.Key, Endpoint> before, Map<Endpoint.Key, Endpoint> after, boolean ipv6) {
     var lines = new ArrayList<String>();
+    change(Family.IP, before, after, lines);
+    if (ipv6) {
+      change(Family.IP6, before, after, lines);
+    }
+    return String.join("\n", lines);
+  }
+
+  private void change(
+      Family family,
+      Map<Endpoint.Key, Endpoint> before,
+      Map<Endpoint.Key, Endpoint> after,
+      List<String> lines) {
     for (Endpoint endpoint : before.values()) {
       Endpoint then = after.get(endpoint.key());
-      if (endpoint.ruled() && (then == null || !then.ruled())) {
-        elements(endpoint.key()).forEach(element -> lines.add("delete " + element));
-        lines.add("flush chain ip %s %s".formatted(name, chain(endpoint.key())));
-        lines.add("delete chain ip %s %s".formatted(name, chain(endpoint.key())));
+      if (family.serves(endpoint) && (then == null || !family.serves(then))) {
+        String chain = inTable(family, chain(endpoint.key()));
+        elements(family, endpoint.key()).forEach(element -> lines.add("delete " + element));
+        lines.add("flush chain " + chain);
+        lines.add("delete chain " + chain);
       }
     }
     for (Endpoint endpoint : after.values()) {
       Endpoint old = before.get(endpoint.key());
-      if (endpoint.ruled() && !endpoint.equals(old)) {
-        String chain = chain(endpoint.key());
-        lines.add("add chain ip %s %s".formatted(name, chain));
-        lines.add("flush chain ip %s %s".formatted(name, chain));
-        String rule = rule(endpoint).strip();
+      if (family.serves(endpoint) && !endpoint.equals(old)) {
+        String chain = inTable(family, chain(endpoint.key()));
+        lines.add("add chain " + chain);
+        lines.add("flush chain " + chain);
+        String rule = rule(family, endpoint).strip();
         if (!rule.isEmpty()) {
-          lines.add("add rule ip %s %s %s".formatted(name, chain, rule));
+          lines.add("add rule %s %s".formatted(chain, rule));
         }
-        if (old == null || !old.ruled()) {
-          elements(endpoint.key()).forEach(element -> lines.add("add " + element));
+        if (old == null || !family.serves(old)) {
+          elements(family, endpoint.key()).forEach(element -> lines.add("add " + element));
         }
       }
     }
-    return String.join("\n", lines);
+  }
+
+  private String inTable(Family family, String chain) {
+    return "%s %s %s".formatted(family.text(), name, chain);
   }
 
   /** Containers behind that bridge ask our name server. */
@@ -121,12 +208,12 @@ final class EndpointTable {
   }
 
   String delete() {
-    return delete(name);
+    return delete("ip", name) + (hostHasIpv6 ? delete("ip6", name) : "");
   }
 
   /** Also when there is none. */
-  static String delete(String table) {
-    return "table ip %1$s\ndelete table ip %1$s\n".formatted(table);
+  static String delete(String family, String table) {
+    return "table %1$s %2$s\ndelete table %1$s %2$s\n".formatted(family, table);
   }
 
   private String names(String verb, Range range) {
@@ -153,17 +240,18 @@ final class EndpointTable {
     return "endpoint_" + key.text();
   }
 
-  private List<String> elements(Endpoint.Key key) {
+  private List<String> elements(Family family, Endpoint.Key key) {
     String map = "%s_%s".formatted(key.protocol(), key.loopback() ? "loopback" : "any");
-    String jump = "element ip %s %s { %d : jump %s }".formatted(name, map, key.port(), chain(key));
+    String jump =
+        "element %s { %d : jump %s }".formatted(inTable(family, map), key.port(), chain(key));
     return key.protocol().equals("udp")
-        ? List.of(jump, "element ip %s %s_ports { %d }".formatted(name, map, key.port()))
+        ? List.of(jump, "element %s_ports { %d }".formatted(inTable(family, map), key.port()))
         : List.of(jump);
   }
 
   /** Without members there is none: the connection is refused at once. */
-  private static String rule(Endpoint endpoint) {
-    List<InetAddress> members = endpoint.members();
+  private static String rule(Family family, Endpoint endpoint) {
+    List<InetAddress> members = endpoint.members(family == Family.IP6);
     String protocol = endpoint.key().protocol();
     if (members.isEmpty()) {
       return "";
@@ -173,11 +261,11 @@ final class EndpointTable {
     }
     if (members.size() == 1) {
       return "    meta l4proto %s dnat to %s:%d\n"
-          .formatted(protocol, members.getFirst().getHostAddress(), endpoint.targetPort());
+          .formatted(protocol, IpText.beforePort(members.getFirst()), endpoint.targetPort());
     }
     var turns = new ArrayList<String>();
     for (int i = 0; i < members.size(); i++) {
-      turns.add(i + " : " + members.get(i).getHostAddress());
+      turns.add(i + " : " + IpText.of(members.get(i)));
     }
     return "    meta l4proto %s dnat to numgen inc mod %d map { %s } : %d\n"
         .formatted(protocol, members.size(), String.join(", ", turns), endpoint.targetPort());

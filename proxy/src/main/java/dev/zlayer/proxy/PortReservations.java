@@ -1,5 +1,6 @@
 package dev.zlayer.proxy;
 
+import dev.zlayer.host.net.Relay;
 import dev.zlayer.spec.value.Transport;
 import java.io.Closeable;
 import java.io.IOException;
@@ -11,6 +12,7 @@ import java.nio.channels.DatagramChannel;
 import java.nio.channels.NetworkChannel;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
@@ -22,10 +24,44 @@ final class PortReservations implements AutoCloseable {
   static final InetAddress ANY = InetAddress.ofLiteral("0.0.0.0");
   static final InetAddress LOOPBACK = InetAddress.ofLiteral("127.0.0.1");
 
+  private static final InetAddress LOOPBACK_IPV6 = InetAddress.ofLiteral("::1");
+
   private final Map<Endpoint.Key, Closeable> reserved = new ConcurrentHashMap<>();
 
+  /** Connections to ::1, which the kernel forwards nowhere, are copied by the agent. */
+  private final Map<Endpoint.Key, Relay> relays = new ConcurrentHashMap<>();
+
   /** False when another program has the port. */
-  boolean reserve(Endpoint.Key key) {
+  boolean reserve(Endpoint endpoint) {
+    return reserve(endpoint.key()) && relay(endpoint);
+  }
+
+  private boolean relay(Endpoint endpoint) {
+    Endpoint.Key key = endpoint.key();
+    List<InetAddress> members = endpoint.members(true);
+    boolean unused = members.isEmpty() && !relays.containsKey(key);
+    if (key.loopback() || endpoint.datagrams() || unused) {
+      return true;
+    }
+    try {
+      Relay relay = relays.get(key);
+      if (relay == null) {
+        relay = Relay.open(new InetSocketAddress(LOOPBACK_IPV6, key.port()), endpoint.targetPort());
+        relays.put(key, relay);
+      }
+      relay.members(members);
+      return true;
+    } catch (IOException _) {
+      return false;
+    }
+  }
+
+  /** Whether a member has connections that are copied. */
+  boolean connected(InetAddress member) {
+    return relays.values().stream().anyMatch(relay -> relay.connections(member) > 0);
+  }
+
+  private boolean reserve(Endpoint.Key key) {
     if (reserved.containsKey(key)) {
       return true;
     }
@@ -38,6 +74,10 @@ final class PortReservations implements AutoCloseable {
   }
 
   void release(Endpoint.Key key) {
+    Relay relay = relays.remove(key);
+    if (relay != null) {
+      close(relay);
+    }
     Closeable socket = reserved.remove(key);
     if (socket != null) {
       close(socket);
@@ -46,7 +86,9 @@ final class PortReservations implements AutoCloseable {
 
   @Override
   public void close() {
-    reserved.values().forEach(PortReservations::close);
+    relays.values().forEach(relay -> close(relay));
+    relays.clear();
+    reserved.values().forEach(socket -> close(socket));
     reserved.clear();
   }
 
@@ -76,6 +118,14 @@ final class PortReservations implements AutoCloseable {
       channel.setOption(StandardSocketOptions.SO_REUSEADDR, true);
       channel.bind(address(key), 1);
       return () -> {};
+    }
+  }
+
+  private static void close(Relay relay) {
+    try {
+      relay.close();
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
     }
   }
 

@@ -16,6 +16,7 @@ import dev.zlayer.task.Pauses;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -61,13 +62,16 @@ public final class Proxy implements Rotation, DeploymentNames, AutoCloseable {
   /** What the kernel has; changed under the lock, like the table. */
   private final Map<ServiceKey, Map<Endpoint.Key, Endpoint>> applied = new ConcurrentHashMap<>();
 
+  /** Whether the kernel has our table for IPv6; changed under the lock. */
+  private boolean ipv6;
+
   private final Map<String, Range> ranges = new ConcurrentHashMap<>();
   private final KeyedLock<String> filterLock = new KeyedLock<>();
 
   private Proxy(ProxyConfig config, Pauses pauses, NameServer names, PacketFilter filter) {
     this.config = config;
     this.pauses = pauses;
-    this.table = new EndpointTable(config.table());
+    this.table = new EndpointTable(config.table(), Files.exists(Path.of("/proc/sys/net/ipv6")));
     this.store = new EndpointStore(config.stateDirectory());
     this.filter = filter;
     this.names = names;
@@ -131,13 +135,12 @@ public final class Proxy implements Rotation, DeploymentNames, AutoCloseable {
   @Override
   public void drain(ContainerId member, Deadline deadline) throws InterruptedException {
     var key = new ServiceKey(member.deployment(), member.service());
-    Optional<InetAddress> address =
+    Optional<Member> leaving =
         services.getOrDefault(key, Published.NONE).members().stream()
             .flatMap(known -> known.members().stream())
             .filter(one -> one.id().equals(member))
-            .map(Member::address)
             .findFirst();
-    while (address.isPresent() && !deadline.passed() && connected(address.get())) {
+    while (leaving.isPresent() && !deadline.passed() && connected(leaving.get())) {
       pauses.pause(deadline.atMost(POLL).left());
     }
   }
@@ -179,7 +182,7 @@ public final class Proxy implements Rotation, DeploymentNames, AutoCloseable {
       if (!filter.tried(change)) {
         var all = new ArrayList<>(ranges.values());
         all.add(range);
-        filter.run(table.whole(endpoints(applied.values()), all, names.port()));
+        filter.run(table.whole(endpoints(applied.values()), all, names.port(), ipv6));
       }
       ranges.put(deployment, range);
       names.range(deployment, range);
@@ -195,7 +198,7 @@ public final class Proxy implements Rotation, DeploymentNames, AutoCloseable {
         if (!filter.tried(table.delete(old))) {
           var rest = new LinkedHashMap<>(ranges);
           rest.remove(deployment);
-          filter.run(table.whole(endpoints(applied.values()), rest.values(), names.port()));
+          filter.run(table.whole(endpoints(applied.values()), rest.values(), names.port(), ipv6));
         }
         ranges.remove(deployment);
         names.forget(deployment);
@@ -219,7 +222,7 @@ public final class Proxy implements Rotation, DeploymentNames, AutoCloseable {
                         endpoint.service(),
                         endpoint.targetPort(),
                         endpoint.forwarding().name().toLowerCase(Locale.ROOT),
-                        endpoint.members().size()))
+                        endpoint.members(false).size()))
         .sorted()
         .toList();
   }
@@ -248,7 +251,7 @@ public final class Proxy implements Rotation, DeploymentNames, AutoCloseable {
       store.save(names.port());
       for (Endpoint endpoint : before.endpoints()) {
         if (endpoint.forwarding() != Endpoint.Forwarding.RELAY) {
-          if (endpoint.ruled() && !reservations.reserve(endpoint.key())) {
+          if (endpoint.ruled() && !reservations.reserve(endpoint)) {
             LOG.log(
                 System.Logger.Level.WARNING,
                 "port {0} of {1} is in use by {2}",
@@ -267,9 +270,10 @@ public final class Proxy implements Rotation, DeploymentNames, AutoCloseable {
               services.put(service, new Published(Optional.empty(), Map.copyOf(endpoints))));
       ranges.putAll(before.ranges());
       ranges.forEach(names::range);
+      ipv6 = applied.values().stream().anyMatch(Proxy::hasIpv6);
       filter.run(
-          EndpointTable.delete(config.formerTable())
-              + table.whole(endpoints(applied.values()), ranges.values(), names.port()));
+          EndpointTable.delete("ip", config.formerTable())
+              + table.whole(endpoints(applied.values()), ranges.values(), names.port(), ipv6));
     }
   }
 
@@ -296,7 +300,7 @@ public final class Proxy implements Rotation, DeploymentNames, AutoCloseable {
     }
     boolean ours =
         switch (endpoint.forwarding()) {
-          case KERNEL, REDIRECT -> reservations.reserve(endpoint.key());
+          case KERNEL, REDIRECT -> reservations.reserve(endpoint);
           case RELAY -> relay(endpoint);
           case DIRECT -> true;
         };
@@ -326,7 +330,7 @@ public final class Proxy implements Rotation, DeploymentNames, AutoCloseable {
         relay = Relay.open(PortReservations.address(endpoint.key()), endpoint.targetPort());
         relays.put(endpoint.key(), relay);
       }
-      relay.members(endpoint.members());
+      relay.members(endpoint.members(false));
       return true;
     } catch (IOException _) {
       return false;
@@ -383,10 +387,13 @@ public final class Proxy implements Rotation, DeploymentNames, AutoCloseable {
       throws InterruptedException {
     try (var _ = filterLock.lock(FILTER)) {
       Map<Endpoint.Key, Endpoint> before = applied.getOrDefault(service, Map.of());
-      if (!settled || !filter.tried(table.change(before, wanted))) {
+      boolean first = !ipv6 && hasIpv6(wanted);
+      if (!settled || first || !filter.tried(table.change(before, wanted, ipv6))) {
         var all = new LinkedHashMap<>(applied);
         all.put(service, wanted);
-        filter.run(table.whole(endpoints(all.values()), ranges.values(), names.port()));
+        filter.run(
+            table.whole(endpoints(all.values()), ranges.values(), names.port(), ipv6 || first));
+        ipv6 |= first;
       }
       if (wanted.isEmpty()) {
         applied.remove(service);
@@ -411,20 +418,32 @@ public final class Proxy implements Rotation, DeploymentNames, AutoCloseable {
     }
   }
 
+  private static boolean hasIpv6(Map<Endpoint.Key, Endpoint> endpoints) {
+    return endpoints.values().stream().anyMatch(endpoint -> !endpoint.members(true).isEmpty());
+  }
+
   private static List<Endpoint> endpoints(Collection<Map<Endpoint.Key, Endpoint>> services) {
     return services.stream().flatMap(one -> one.values().stream()).toList();
   }
 
   /** What the kernel does not report counts as connected: the deadline decides. */
-  private boolean connected(InetAddress member) {
-    if (relays.values().stream().anyMatch(relay -> relay.connections(member) > 0)) {
-      return true;
+  private boolean connected(Member member) {
+    for (InetAddress address : member.addresses()) {
+      if (relays.values().stream().anyMatch(relay -> relay.connections(address) > 0)
+          || reservations.connected(address)) {
+        return true;
+      }
     }
-    if (!config.bridged().test(member)) {
+    if (!config.bridged().test(member.address())) {
       return false;
     }
     try {
-      return Conntrack.connections(member).orElse(1) > 0;
+      for (InetAddress address : member.addresses()) {
+        if (Conntrack.connections(address).orElse(1) > 0) {
+          return true;
+        }
+      }
+      return false;
     } catch (IOException e) {
       LOG.log(System.Logger.Level.WARNING, "connections cannot be counted", e);
       return true;

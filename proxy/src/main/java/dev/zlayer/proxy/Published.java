@@ -49,7 +49,7 @@ record Published(
       Optional<Members> members, Map<Endpoint.Key, Endpoint> endpoints) {
     var addresses = new HashSet<InetAddress>();
     endpoints.values().forEach(endpoint -> addresses.addAll(endpoint.members()));
-    members.ifPresent(known -> known.members().forEach(one -> addresses.add(one.address())));
+    members.ifPresent(known -> known.members().forEach(one -> addresses.addAll(one.addresses())));
     return addresses;
   }
 }

@@ -12,12 +12,12 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 class EndpointTableTest {
-  private final EndpointTable table = new EndpointTable("t");
+  private final EndpointTable table = new EndpointTable("t", true);
 
   @Test
   void aPacketMeetsTheSameRulesHoweverManyNetworksThereAre() {
-    assertThat(rules(table.whole(List.of(), ranges(100), 53)))
-        .isEqualTo(rules(table.whole(List.of(), ranges(1), 53)))
+    assertThat(rules(table.whole(List.of(), ranges(100), 53, false)))
+        .isEqualTo(rules(table.whole(List.of(), ranges(1), 53, false)))
         .isPositive();
     assertThat(table.add(ranges(1).getFirst())).doesNotContain("add rule");
   }
@@ -32,11 +32,11 @@ class EndpointTableTest {
             5353,
             Endpoint.Forwarding.KERNEL,
             List.of());
-    assertThat(table.change(Map.of(), Map.of(endpoint.key(), endpoint)))
+    assertThat(table.change(Map.of(), Map.of(endpoint.key(), endpoint), false))
         .contains("add element ip t udp_any_ports { 53 }");
-    assertThat(table.change(Map.of(endpoint.key(), endpoint), Map.of()))
+    assertThat(table.change(Map.of(endpoint.key(), endpoint), Map.of(), false))
         .contains("delete element ip t udp_any_ports { 53 }");
-    assertThat(table.whole(List.of(endpoint), List.of(), 53))
+    assertThat(table.whole(List.of(endpoint), List.of(), 53, false))
         .contains("udp dport @udp_any_ports reject", "udp_any_ports { 53 }");
   }
 

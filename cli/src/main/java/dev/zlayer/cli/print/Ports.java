@@ -38,11 +38,15 @@ public final class Ports {
         + endpoint.at("protocol").string().orElse("tcp");
   }
 
+  private static String bracketed(String address) {
+    return address.contains(":") ? "[" + address + "]" : address;
+  }
+
   private static String text(Json port) {
     String address = port.at("host_ip").string().orElse("0.0.0.0");
     String host = port.at("host_port").integer().map(String::valueOf).orElse("?");
     String inside = port.at("container_port").integer().map(String::valueOf).orElse("?");
-    return (address.equals("0.0.0.0") ? "" : address + ":")
+    return (address.equals("0.0.0.0") ? "" : bracketed(address) + ":")
         + host
         + "->"
         + inside

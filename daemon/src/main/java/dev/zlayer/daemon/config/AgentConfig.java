@@ -85,6 +85,11 @@ public record AgentConfig(
     @Doc("Begins the names of bridges and is the name of the packet filter table.")
         Optional<String> networkPrefix,
     @Doc("The range from which networks get their addresses.") Optional<String> networkRange,
+    @Doc(
+            "Whether the default network and those of deployments have IPv6 addresses, too;"
+                + " containers get one when they are created.")
+        @Default("false")
+        boolean networkIpv6,
     @Doc("How many network namespaces are kept ready.") @Default("4") @Range(min = 0, max = 256)
         int networkPool,
     @Doc("Executions of jobs at the same time.") @Default("64") @Range(min = 1, max = 10000)

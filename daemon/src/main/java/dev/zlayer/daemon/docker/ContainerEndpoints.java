@@ -1,5 +1,6 @@
 package dev.zlayer.daemon.docker;
 
+import dev.zlayer.container.IpText;
 import dev.zlayer.container.NetworkSpec;
 import dev.zlayer.json.Json;
 import dev.zlayer.port.Connectable;
@@ -7,6 +8,7 @@ import dev.zlayer.port.Container;
 import dev.zlayer.runtime.cni.ContainerNetworks;
 import dev.zlayer.runtime.cni.NamedNetwork;
 import dev.zlayer.runtime.cni.Networks;
+import dev.zlayer.runtime.cni.Subnet6;
 import java.net.InetAddress;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -70,6 +72,8 @@ final class ContainerEndpoints {
             .toList();
     boolean named = !network.equals(BRIDGE) && !BARE.contains(network);
     int prefix = known(network).map(found -> found.subnet().prefixLength()).orElse(0);
+    int prefix6 =
+        known(network).flatMap(NamedNetwork::subnetIpv6).map(Subnet6::prefixLength).orElse(0);
     return Json.object()
         .put("IPAMConfig", asked(facts, network).at("IPAMConfig"))
         .put("Links", null)
@@ -82,15 +86,17 @@ final class ContainerEndpoints {
         .put("Gateway", text(live.flatMap(ContainerNetworks.Member::gateway)))
         .put("IPAddress", text(live.flatMap(ContainerNetworks.Member::ip)))
         .put("IPPrefixLen", live.isPresent() ? prefix : 0)
-        .put("IPv6Gateway", "")
-        .put("GlobalIPv6Address", "")
-        .put("GlobalIPv6PrefixLen", 0)
+        .put("IPv6Gateway", text(live.flatMap(ContainerNetworks.Member::gatewayIpv6)))
+        .put("GlobalIPv6Address", text(live.flatMap(ContainerNetworks.Member::ipv6)))
+        .put(
+            "GlobalIPv6PrefixLen",
+            live.flatMap(ContainerNetworks.Member::ipv6).isPresent() ? prefix6 : 0)
         .put("DNSNames", named ? names : null)
         .build();
   }
 
   private static String text(Optional<InetAddress> address) {
-    return address.map(InetAddress::getHostAddress).orElse("");
+    return address.map(IpText::of).orElse("");
   }
 
   private static Json asked(ContainerFacts facts, String network) {

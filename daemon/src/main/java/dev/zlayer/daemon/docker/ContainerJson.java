@@ -4,6 +4,7 @@ import dev.zlayer.container.ContainerDetails;
 import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.container.ContainerStatus;
 import dev.zlayer.container.ExitStatus;
+import dev.zlayer.container.IpText;
 import dev.zlayer.container.ProcessSpec;
 import dev.zlayer.container.Signal;
 import dev.zlayer.json.Json;
@@ -243,7 +244,7 @@ final class ContainerJson {
               _ -> new ArrayList<>())
           .add(
               Json.object()
-                  .put("HostIp", port.hostIp().getHostAddress())
+                  .put("HostIp", IpText.of(port.hostIp()))
                   .put("HostPort", Integer.toString(port.hostPort()))
                   .build());
     }

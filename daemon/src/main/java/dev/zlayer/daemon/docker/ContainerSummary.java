@@ -2,6 +2,7 @@ package dev.zlayer.daemon.docker;
 
 import dev.zlayer.container.ContainerDetails;
 import dev.zlayer.container.ContainerStatus;
+import dev.zlayer.container.IpText;
 import dev.zlayer.container.Mount;
 import dev.zlayer.engine.health.HealthState;
 import dev.zlayer.json.Json;
@@ -54,7 +55,7 @@ final class ContainerSummary {
       published.add(port.containerPort() + "/" + type);
       ports.add(
           Json.object()
-              .put("IP", port.hostIp().getHostAddress())
+              .put("IP", IpText.of(port.hostIp()))
               .put("PrivatePort", port.containerPort())
               .put("PublicPort", port.hostPort())
               .put("Type", type)

@@ -1,6 +1,7 @@
 package dev.zlayer.daemon.docker;
 
 import dev.zlayer.container.ContainerId;
+import dev.zlayer.container.IpText;
 import dev.zlayer.daemon.ResourceEvents;
 import dev.zlayer.daemon.http.ApiRequest;
 import dev.zlayer.daemon.http.ApiResponse;
@@ -15,6 +16,7 @@ import dev.zlayer.runtime.cni.ContainerNetworks;
 import dev.zlayer.runtime.cni.NamedNetwork;
 import dev.zlayer.runtime.cni.Networks;
 import dev.zlayer.runtime.cni.Subnet;
+import dev.zlayer.runtime.cni.Subnet6;
 import java.net.InetAddress;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -24,6 +26,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Stream;
 
 /** Networks. */
 final class DockerNetworks implements Resource {
@@ -122,7 +125,7 @@ final class DockerNetworks implements Resource {
         .put("Scope", "local")
         .put("Driver", found.driver())
         .put("EnableIPv4", true)
-        .put("EnableIPv6", false)
+        .put("EnableIPv6", found.network().flatMap(NamedNetwork::subnetIpv6).isPresent())
         .put(
             "IPAM",
             Json.object()
@@ -142,12 +145,22 @@ final class DockerNetworks implements Resource {
   }
 
   private static List<Json> ipam(NamedNetwork network) {
-    return List.of(
+    Json first =
         Json.object()
             .put("Subnet", network.subnet().toString())
             .putIf("IPRange", network.options().range().map(Subnet::toString))
             .put("Gateway", network.gateway().getHostAddress())
-            .build());
+            .build();
+    return Stream.concat(
+            Stream.of(first),
+            network.subnetIpv6().stream()
+                .map(
+                    range ->
+                        Json.object()
+                            .put("Subnet", range.toString())
+                            .put("Gateway", IpText.of(range.gateway()))
+                            .build()))
+        .toList();
   }
 
   private Json members(DockerNetworkIndex.Found found) {
@@ -175,7 +188,19 @@ final class DockerNetworks implements Resource {
                                         .map(net -> "/" + net.subnet().prefixLength())
                                         .orElse(""))
                         .orElse(""))
-                .put("IPv6Address", "")
+                .put(
+                    "IPv6Address",
+                    member
+                        .flatMap(ContainerNetworks.Member::ipv6)
+                        .map(
+                            ip ->
+                                IpText.of(ip)
+                                    + found
+                                        .network()
+                                        .flatMap(NamedNetwork::subnetIpv6)
+                                        .map(net -> "/" + net.prefixLength())
+                                        .orElse(""))
+                        .orElse(""))
                 .build());
       }
     }
@@ -221,9 +246,9 @@ final class DockerNetworks implements Resource {
       throw DockerError.notFound(
           "plugin \"%s\" not found: every network is a bridge".formatted(driver));
     }
-    for (String flag : List.of("EnableIPv6", "Ingress", "ConfigOnly")) {
+    for (String flag : List.of("Ingress", "ConfigOnly")) {
       if (body.at(flag).bool().orElse(false)) {
-        throw DockerError.unsupportedField(flag, "networks are IPv4 bridges of this node");
+        throw DockerError.unsupportedField(flag, "networks are bridges of this node");
       }
     }
     if (body.at("ConfigFrom").at("Network").string().filter(text -> !text.isEmpty()).isPresent()) {
@@ -244,18 +269,38 @@ final class DockerNetworks implements Resource {
     if (!kind.equals("default")) {
       throw DockerError.unsupportedField("IPAM.Driver", "only 'default' is there");
     }
-    List<Json> configs = ipam.at("Config").items();
-    if (configs.size() > 1) {
-      throw DockerError.unsupportedField("IPAM.Config", "a network has one range of addresses");
+    List<Json> all = ipam.at("Config").items();
+    List<Json> second =
+        all.stream()
+            .filter(one -> text(one, "Subnet").filter(Subnet6::looksLike).isPresent())
+            .toList();
+    List<Json> configs = all.stream().filter(one -> !second.contains(one)).toList();
+    if (configs.size() > 1 || second.size() > 1) {
+      throw DockerError.unsupportedField(
+          "IPAM.Config", "a network has one range of IPv4 and one of IPv6 addresses");
+    }
+    for (Json one : all) {
+      if (!one.at("AuxiliaryAddresses").members().isEmpty()) {
+        throw DockerError.unsupportedField("IPAM.Config.AuxiliaryAddresses", "use IPRange instead");
+      }
+    }
+    for (String member : List.of("Gateway", "IPRange")) {
+      if (second.stream().anyMatch(one -> text(one, member).isPresent())) {
+        throw DockerError.unsupportedField(
+            "IPAM.Config." + member,
+            "the IPv6 subnet is used as a whole, its first address is ours");
+      }
     }
     Json config = configs.isEmpty() ? Json.object().build() : configs.getFirst();
-    if (!config.at("AuxiliaryAddresses").members().isEmpty()) {
-      throw DockerError.unsupportedField("IPAM.Config.AuxiliaryAddresses", "use IPRange instead");
-    }
     return new dev.zlayer.runtime.cni.NetworkOptions(
         text(config, "Subnet").map(Subnet::parse),
         text(config, "Gateway").map(DockerNetworks::address),
         text(config, "IPRange").map(Subnet::parse),
+        body.at("EnableIPv6").bool().orElse(false),
+        second.stream()
+            .flatMap(one -> text(one, "Subnet").stream())
+            .findFirst()
+            .map(Subnet6::parse),
         body.at("Internal").bool().orElse(false),
         body.at("Labels").stringMap(),
         Optional.of(clock.instant()));

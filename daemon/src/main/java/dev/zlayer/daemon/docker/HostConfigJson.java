@@ -1,5 +1,6 @@
 package dev.zlayer.daemon.docker;
 
+import dev.zlayer.container.IpText;
 import dev.zlayer.container.Mount;
 import dev.zlayer.container.NetworkSpec;
 import dev.zlayer.container.Resources;
@@ -178,7 +179,7 @@ final class HostConfigJson {
               _ -> new ArrayList<>())
           .add(
               Json.object()
-                  .put("HostIp", port.hostIp().map(ip -> ip.getHostAddress()).orElse(""))
+                  .put("HostIp", port.hostIp().map(IpText::of).orElse(""))
                   .put("HostPort", host)
                   .build());
     }

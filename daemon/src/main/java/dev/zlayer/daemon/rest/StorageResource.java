@@ -16,6 +16,7 @@ import dev.zlayer.runtime.cni.NamedNetwork;
 import dev.zlayer.runtime.cni.NetworkOptions;
 import dev.zlayer.runtime.cni.Networks;
 import dev.zlayer.runtime.cni.Subnet;
+import dev.zlayer.runtime.cni.Subnet6;
 import dev.zlayer.spec.form.Default;
 import dev.zlayer.spec.form.Doc;
 import java.net.InetAddress;
@@ -65,14 +66,33 @@ public final class StorageResource implements Resource {
 
   /** A network. */
   record NetworkView(
-      String name, String bridge, String subnet, InetAddress gateway, List<String> containers) {}
+      String name,
+      String bridge,
+      String subnet,
+      InetAddress gateway,
+      Optional<String> subnetIpv6,
+      Optional<InetAddress> gatewayIpv6,
+      boolean internal,
+      List<String> containers) {}
 
   /** A network with those on it. */
   record NetworkDetails(
-      String name, String bridge, String subnet, InetAddress gateway, List<Member> containers) {}
+      String name,
+      String bridge,
+      String subnet,
+      InetAddress gateway,
+      Optional<String> subnetIpv6,
+      Optional<InetAddress> gatewayIpv6,
+      boolean internal,
+      List<Member> containers) {}
 
   /** A container on a network. */
-  record Member(String id, String name, Optional<InetAddress> ip, List<String> aliases) {}
+  record Member(
+      String id,
+      String name,
+      Optional<InetAddress> ip,
+      Optional<InetAddress> ipv6,
+      List<String> aliases) {}
 
   @Doc("A volume.")
   public record CreateVolume(@Doc("Its name.") String name) {}
@@ -83,6 +103,9 @@ public final class StorageResource implements Resource {
       @Doc("IPv4 network such as 10.1.0.0/24; an unused one when absent.") Optional<String> subnet,
       @Doc("This host's address in it; the first one when absent.") Optional<String> gateway,
       @Doc("The part of the subnet that addresses are given from.") Optional<String> ipRange,
+      @Doc("Containers on it get IPv6 addresses, too.") @Default("false") boolean ipv6,
+      @Doc("IPv6 network such as fd12:3456:789a:1::/64; an unused one when absent.")
+          Optional<String> subnetIpv6,
       @Doc("Containers on it get no way out.") @Default("false") boolean internal,
       @Doc("Labels.") Map<String, String> labels) {
     NetworkOptions options(Instant now) {
@@ -90,6 +113,8 @@ public final class StorageResource implements Resource {
           subnet.map(Subnet::parse),
           gateway.map(text -> address("gateway", text)),
           ipRange.map(Subnet::parse),
+          ipv6,
+          subnetIpv6.map(Subnet6::parse),
           internal,
           labels,
           Optional.of(now));
@@ -206,12 +231,20 @@ public final class StorageResource implements Resource {
                         id,
                         name(id),
                         member(id, found.name()).flatMap(one -> one.ip()),
+                        member(id, found.name()).flatMap(one -> one.ipv6()),
                         member(id, found.name()).map(one -> one.aliases()).orElse(List.of())))
             .toList();
     return ApiResponse.json(
         ViewJson.of(
             new NetworkDetails(
-                found.name(), found.bridge(), found.subnet(), found.gateway(), members)));
+                found.name(),
+                found.bridge(),
+                found.subnet(),
+                found.gateway(),
+                found.subnetIpv6(),
+                found.gatewayIpv6(),
+                found.internal(),
+                members)));
   }
 
   private Optional<ContainerNetworks.Member> member(String id, String network) {
@@ -295,6 +328,9 @@ public final class StorageResource implements Resource {
         network.bridge(),
         network.subnet().toString(),
         network.gateway(),
+        network.subnetIpv6().map(Subnet6::toString),
+        network.subnetIpv6().map(Subnet6::gateway),
+        network.options().internal(),
         networks.users(network.name()));
   }
 }

@@ -1,5 +1,6 @@
 package dev.zlayer.daemon.rest;
 
+import dev.zlayer.container.IpText;
 import dev.zlayer.container.Signal;
 import dev.zlayer.engine.job.ExecutionId;
 import dev.zlayer.engine.job.JobKey;
@@ -86,7 +87,7 @@ public final class ViewJson {
       case null -> Json.Null.INSTANCE;
       case Json json -> json;
       case Duration duration -> new Json.Str(duration.toString());
-      case InetAddress address -> new Json.Str(address.getHostAddress());
+      case InetAddress address -> new Json.Str(IpText.of(address));
       case Optional<?> optional -> of(optional.orElse(null));
       case OptionalInt number -> number.isPresent() ? Json.of(number.getAsInt()) : Json.of(null);
       case OptionalLong number -> number.isPresent() ? Json.of(number.getAsLong()) : Json.of(null);

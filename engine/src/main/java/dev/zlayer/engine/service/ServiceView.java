@@ -278,7 +278,10 @@ final class ServiceView {
       }
       try {
         Prober.address(live.handle)
-            .ifPresent(address -> members.add(new Rotation.Member(live.id, address, live.ready())));
+            .ifPresent(
+                address ->
+                    members.add(
+                        new Rotation.Member(live.id, address, live.handle.ipv6(), live.ready())));
       } catch (AgentException.NotFound _) {
         // removed meanwhile
       }

@@ -2,12 +2,14 @@ package dev.zlayer.host.linux;
 
 import java.io.BufferedReader;
 import java.io.IOException;
+import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
@@ -34,7 +36,7 @@ public final class Conntrack {
   /** First as the client sends, then as the server answers. */
   private static final Pattern DATAGRAMS =
       Pattern.compile(
-          "^ipv4 .* udp .*? dst=(?<asked>\\S+) sport=\\d+ dport=(?<port>\\d+) (?:\\S+"
+          "^ipv[46] .* udp .*? dst=(?<asked>\\S+) sport=\\d+ dport=(?<port>\\d+) (?:\\S+"
               + " )?src=(?<server>\\S+) ");
 
   private Conntrack() {}
@@ -45,7 +47,7 @@ public final class Conntrack {
    */
   public static OptionalInt connections(InetAddress server) throws IOException {
     try (BufferedReader lines = Files.newBufferedReader(TABLE, StandardCharsets.US_ASCII)) {
-      return OptionalInt.of(count(lines, server.getHostAddress()));
+      return OptionalInt.of(count(lines, text(server)));
     } catch (NoSuchFileException _) {
       return OptionalInt.empty();
     }
@@ -65,7 +67,7 @@ public final class Conntrack {
    */
   public static Set<String> sticky(InetAddress server) throws IOException {
     try (BufferedReader lines = Files.newBufferedReader(TABLE, StandardCharsets.US_ASCII)) {
-      return sticky(lines, server.getHostAddress());
+      return sticky(lines, text(server));
     } catch (NoSuchFileException _) {
       return Set.of();
     }
@@ -86,7 +88,7 @@ public final class Conntrack {
    */
   public static Set<String> datagramServers(Optional<InetAddress> at, int port) throws IOException {
     try (BufferedReader lines = Files.newBufferedReader(TABLE, StandardCharsets.US_ASCII)) {
-      return datagramServers(lines, at.map(InetAddress::getHostAddress), port);
+      return datagramServers(lines, at.map(Conntrack::text), port);
     } catch (NoSuchFileException _) {
       return Set.of();
     }
@@ -104,6 +106,13 @@ public final class Conntrack {
       }
     }
     return servers;
+  }
+
+  /** As the kernel writes it here: all eight groups of four digits of an IPv6 address. */
+  static String text(InetAddress address) {
+    return address instanceof Inet6Address
+        ? HexFormat.of().formatHex(address.getAddress()).replaceAll("(.{4})(?!$)", "$1:")
+        : address.getHostAddress();
   }
 
   /** The words of each line about a connection that this address answers. */

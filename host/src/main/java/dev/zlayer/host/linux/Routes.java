@@ -1,12 +1,15 @@
 package dev.zlayer.host.linux;
 
 import java.io.IOException;
+import java.net.InetAddress;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
 
-/** The kernel's main IPv4 routing table. */
+/** The kernel's routing tables. */
 public final class Routes {
   private Routes() {}
 
@@ -16,6 +19,31 @@ public final class Routes {
    * @param destination the network's address, first byte in the highest bits
    */
   public record Route(String device, int destination, int prefixLength) {}
+
+  /** One route of IPv6. */
+  public record Route6(String device, InetAddress destination, int prefixLength) {}
+
+  /** Empty on a host without IPv6. */
+  public static List<Route6> ipv6() throws IOException {
+    Path table = Path.of("/proc/thread-self/net/ipv6_route");
+    return Files.exists(table) ? parseIpv6(Files.readAllLines(table)) : List.of();
+  }
+
+  /** Columns: destination, its length, source, its length, ..., interface as the last. */
+  static List<Route6> parseIpv6(List<String> lines) throws IOException {
+    var routes = new ArrayList<Route6>();
+    for (String line : lines) {
+      String[] columns = line.strip().split("\\s+", -1);
+      if (columns.length >= 10 && columns[0].length() == 32) {
+        routes.add(
+            new Route6(
+                columns[9],
+                InetAddress.getByAddress(HexFormat.of().parseHex(columns[0])),
+                Integer.parseInt(columns[1], 16)));
+      }
+    }
+    return List.copyOf(routes);
+  }
 
   public static List<Route> ipv4() throws IOException {
     return parse(Files.readAllLines(Path.of("/proc/thread-self/net/route")));

@@ -7,6 +7,7 @@ import dev.zlayer.host.process.CommandResult;
 import dev.zlayer.host.process.Processes;
 import dev.zlayer.task.Deadline;
 import java.io.IOException;
+import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -44,6 +45,7 @@ public final class ConntrackFlush {
         for (String kind : Conntrack.sticky(address)) {
           boolean protocol = kind.equals(kind.toLowerCase(Locale.ROOT));
           delete(
+              address,
               protocol
                   ? List.of("-p", kind, "--reply-src", server)
                   : List.of("-p", "tcp", "--state", kind, "--reply-src", server));
@@ -65,7 +67,7 @@ public final class ConntrackFlush {
       throws InterruptedException {
     try {
       for (String other : Conntrack.datagramServers(at, port)) {
-        if (servers.stream().noneMatch(server -> server.getHostAddress().equals(other))) {
+        if (!servers.contains(InetAddress.ofLiteral(other))) {
           var arguments =
               new ArrayList<>(
                   List.of(
@@ -77,7 +79,7 @@ public final class ConntrackFlush {
                       other));
           at.ifPresent(
               address -> arguments.addAll(List.of("--orig-dst", address.getHostAddress())));
-          delete(arguments);
+          delete(InetAddress.ofLiteral(other), arguments);
         }
       }
     } catch (AgentException | IOException e) {
@@ -86,8 +88,10 @@ public final class ConntrackFlush {
   }
 
   /** It exits with 1 when there is nothing left to delete. */
-  private static void delete(List<String> selection) throws InterruptedException {
-    var arguments = new ArrayList<>(List.of("conntrack", "-D", "-f", "ipv4"));
+  private static void delete(InetAddress server, List<String> selection)
+      throws InterruptedException {
+    String family = server instanceof Inet6Address ? "ipv6" : "ipv4";
+    var arguments = new ArrayList<>(List.of("conntrack", "-D", "-f", family));
     arguments.addAll(selection);
     CommandResult _ = Processes.run(Command.of(arguments), Deadline.after(LIMIT));
   }

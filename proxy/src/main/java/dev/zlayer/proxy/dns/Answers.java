@@ -1,11 +1,14 @@
 package dev.zlayer.proxy.dns;
 
 import java.io.IOException;
+import java.net.Inet4Address;
+import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
+import org.xbill.DNS.AAAARecord;
 import org.xbill.DNS.ARecord;
 import org.xbill.DNS.DClass;
 import org.xbill.DNS.Flags;
@@ -59,9 +62,9 @@ final class Answers {
       case Directory.Finding.Unknown() -> Optional.of(without(query, Rcode.NXDOMAIN));
       case Directory.Finding.Found(var addresses) ->
           Optional.of(
-              addresses.isEmpty() || !asksForAddresses(question)
+              asked(question, addresses).isEmpty()
                   ? without(query, Rcode.NOERROR)
-                  : with(query, addresses));
+                  : with(query, asked(question, addresses)));
     };
   }
 
@@ -101,9 +104,17 @@ final class Answers {
     }
   }
 
-  private static boolean asksForAddresses(Record question) {
-    return question.getDClass() == DClass.IN
-        && (question.getType() == Type.A || question.getType() == Type.ANY);
+  /** The addresses of the kind that the question is for. */
+  private static List<InetAddress> asked(Record question, List<InetAddress> addresses) {
+    if (question.getDClass() != DClass.IN) {
+      return List.of();
+    }
+    return switch (question.getType()) {
+      case Type.ANY -> addresses;
+      case Type.A -> addresses.stream().filter(Inet4Address.class::isInstance).toList();
+      case Type.AAAA -> addresses.stream().filter(Inet6Address.class::isInstance).toList();
+      default -> List.of();
+    };
   }
 
   private static Message with(Message query, List<InetAddress> addresses) {
@@ -113,7 +124,11 @@ final class Answers {
     Collections.shuffle(shuffled);
     Name name = query.getQuestion().getName();
     for (InetAddress address : shuffled) {
-      reply.addRecord(new ARecord(name, DClass.IN, TTL_SECONDS, address), Section.ANSWER);
+      reply.addRecord(
+          address instanceof Inet6Address
+              ? new AAAARecord(name, DClass.IN, TTL_SECONDS, address)
+              : new ARecord(name, DClass.IN, TTL_SECONDS, address),
+          Section.ANSWER);
     }
     return reply;
   }

@@ -107,9 +107,7 @@ final class Directory {
         name.indexOf('.') < 0
             ? containers.find(key.substring(DeploymentNames.NETWORK.length()), client, name)
             : List.of();
-    return found.isEmpty()
-        ? reverse(key, name).orElse(FOREIGN)
-        : new Finding.Found(found.stream().filter(Inet4Address.class::isInstance).toList());
+    return found.isEmpty() ? reverse(key, name).orElse(FOREIGN) : new Finding.Found(found);
   }
 
   /** {@code service}, {@code role.service}, {@code number.service}, {@code number.role.service}. */
@@ -129,8 +127,7 @@ final class Directory {
             members.stream()
                 .filter(Member::ready)
                 .filter(member -> meant.test(member.id()))
-                .map(Member::address)
-                .filter(Inet4Address.class::isInstance)
+                .flatMap(member -> member.addresses().stream())
                 .distinct()
                 .toList()));
   }

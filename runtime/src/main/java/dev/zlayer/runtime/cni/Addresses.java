@@ -1,6 +1,8 @@
 package dev.zlayer.runtime.cni;
 
+import dev.zlayer.container.IpText;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -29,7 +31,7 @@ final class Addresses {
     for (Path network : children(directory)) {
       for (Path file : children(network)) {
         String ip = file.getFileName().toString();
-        if (!ip.isEmpty() && Character.isDigit(ip.charAt(0))) {
+        if (Character.isDigit(ip.charAt(0)) || Subnet6.looksLike(ip)) {
           try {
             given.add(new Given(network.getFileName().toString(), ip, owner(file)));
           } catch (NoSuchFileException _) {
@@ -51,8 +53,8 @@ final class Addresses {
   }
 
   /**
-   * Gives back the address of a slot whose namespace and cable are gone. The address is then all
-   * that the plugins would give back, in two processes.
+   * Gives back the addresses of a slot whose namespace and cable are gone. They are then all that
+   * the plugins would give back, in two processes.
    *
    * @return false when the plugins may have more to do: others are in the chain, or it is not known
    *     how far they came
@@ -67,13 +69,15 @@ final class Addresses {
             .equals(directory)) {
       return false;
     }
-    String ip = slot.ip().get().getHostAddress();
-    try {
-      if (owner(network.resolve(ip)).equals(slot.id())) {
-        release(new Given(slot.network().get(), ip, slot.id()));
+    for (InetAddress address : slot.addresses()) {
+      String ip = IpText.of(address); // as the plugin names its files
+      try {
+        if (owner(network.resolve(ip)).equals(slot.id())) {
+          release(new Given(slot.network().get(), ip, slot.id()));
+        }
+      } catch (NoSuchFileException _) {
+        // it is given back already
       }
-    } catch (NoSuchFileException _) {
-      // it is given back already
     }
     return true;
   }

@@ -11,10 +11,15 @@ import java.util.Optional;
  *
  * @param netns the file that names the namespace; a container joins it by this path
  * @param ip empty when the container has loopback only
+ * @param ipv6 when its network has two stacks
  * @param ports as they are really published, ephemeral ones resolved
  */
 public record Attachment(
-    Path netns, Optional<InetAddress> ip, Optional<InetAddress> gateway, List<PortBinding> ports) {
+    Path netns,
+    Optional<InetAddress> ip,
+    Optional<InetAddress> ipv6,
+    Optional<InetAddress> gateway,
+    List<PortBinding> ports) {
   public Attachment {
     ports = List.copyOf(ports);
   }

@@ -115,7 +115,7 @@ final class Connections {
       throws InterruptedException {
     Connected before = of(container);
     boolean outward = slot.network().isEmpty() && before.others().isEmpty();
-    return make(container, slot, network, aliases, address, outward);
+    return make(container, slot, network, aliases, address, address.stream().toList(), outward);
   }
 
   private Connection make(
@@ -124,6 +124,7 @@ final class Connections {
       NamedNetwork network,
       List<String> aliases,
       Optional<InetAddress> address,
+      List<InetAddress> fixed,
       boolean outward)
       throws InterruptedException {
     var bytes = new byte[8];
@@ -133,7 +134,7 @@ final class Connections {
             config.prefix() + "-" + HexFormat.of().formatHex(bytes),
             Optional.of(network.name()),
             slot.netns(),
-            network.chain(config.addresses(), config.firewall(), outward, address),
+            network.chain(config.addresses(), config.firewall(), outward, fixed),
             Json.Null.INSTANCE,
             List.of());
     var planned = new Connection(cable, freeInterface(container, slot), aliases, address);
@@ -230,22 +231,19 @@ final class Connections {
           networks.apply(other.network()),
           other.aliases(),
           other.address(),
+          other.address().stream().toList(),
           outward);
       outward = false;
     }
   }
 
-  /** Makes one the way to the outside, with the address that it has. */
+  /** Makes one the way to the outside, with the addresses that it has. */
   Connection reroute(
       String container, PreparedNamespace slot, Connection other, NamedNetwork network)
       throws InterruptedException {
-    Optional<InetAddress> address = other.address().or(() -> other.made().ip());
+    List<InetAddress> fixed = other.made().addresses();
     remove(container, other);
-    Connection made = make(container, slot, network, other.aliases(), address, true);
-    Connection kept =
-        new Connection(made.made(), made.interfaceName(), made.aliases(), other.address());
-    save(container, of(container).with(kept));
-    return kept;
+    return make(container, slot, network, other.aliases(), other.address(), fixed, true);
   }
 
   void save(String container, Connected connected) {

@@ -1,5 +1,6 @@
 package dev.zlayer.runtime.cni;
 
+import dev.zlayer.container.IpText;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.linux.Links;
 import dev.zlayer.task.KeyedLock;
@@ -10,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 
 /**
  * Which networks each container is on. The first one comes with its namespace; others are added to
@@ -24,6 +26,7 @@ public final class ContainerNetworks {
   private final Cni cni;
   private final Addresses addresses;
   private final Rules rules;
+  private final HostPorts ports;
   private final Consumer<String> steps;
 
   ContainerNetworks(
@@ -35,6 +38,7 @@ public final class ContainerNetworks {
       Cni cni,
       Addresses addresses,
       Rules rules,
+      HostPorts ports,
       Consumer<String> steps) {
     this.held = held;
     this.names = names;
@@ -44,17 +48,35 @@ public final class ContainerNetworks {
     this.cni = cni;
     this.addresses = addresses;
     this.rules = rules;
+    this.ports = ports;
     this.steps = steps;
   }
 
-  /** The address of the network it was created on, else of the first one it is connected to. */
-  Optional<InetAddress> address(String runtimeName, PreparedNamespace slot) {
-    return first(runtimeName, slot).ip();
+  /** The addresses of the network it was created on, else of the first one it is connected to. */
+  List<InetAddress> addresses(String runtimeName, PreparedNamespace slot) {
+    return first(runtimeName, slot).addresses();
+  }
+
+  /** Forwards the ports of a container to where it is reached now. */
+  void publish(String runtimeName, PreparedNamespace slot) throws InterruptedException {
+    List<InetAddress> to = addresses(runtimeName, slot);
+    rules.publish(slot.ports(), to);
+    ports.relay(runtimeName, to);
+  }
+
+  /** Whether a container would have IPv6 addresses where its ports are forwarded to. */
+  boolean dualStack(String runtimeName, Optional<NamedNetwork> usual) {
+    ConnectionStore.Connected connected = connections.of(runtimeName);
+    return (connected.usual() && usual.isPresent()
+            ? usual
+            : connected.others().stream().findFirst().map(other -> existing(other.network())))
+        .flatMap(NamedNetwork::dualStack)
+        .isPresent();
   }
 
   Attachment attachment(String runtimeName, PreparedNamespace slot) {
     PreparedNamespace first = first(runtimeName, slot);
-    return new Attachment(slot.netns(), first.ip(), first.gateway(), slot.ports());
+    return new Attachment(slot.netns(), first.ip(), first.ipv6(), first.gateway(), slot.ports());
   }
 
   private PreparedNamespace first(String runtimeName, PreparedNamespace slot) {
@@ -67,11 +89,24 @@ public final class ContainerNetworks {
       String network,
       Optional<InetAddress> ip,
       Optional<InetAddress> gateway,
+      Optional<InetAddress> ipv6,
+      Optional<InetAddress> gatewayIpv6,
       Optional<String> mac,
       List<String> aliases) {
     static Member of(PreparedNamespace made, List<String> aliases) {
       return new Member(
-          made.network().orElseThrow(), made.ip(), made.gateway(), made.mac(), aliases);
+          made.network().orElseThrow(),
+          made.ip(),
+          made.gateway(),
+          made.ipv6(),
+          made.gatewayIpv6(),
+          made.mac(),
+          aliases);
+    }
+
+    /** Its addresses of both kinds. */
+    public List<InetAddress> addresses() {
+      return Stream.concat(ip.stream(), ipv6.stream()).toList();
     }
   }
 
@@ -116,15 +151,15 @@ public final class ContainerNetworks {
         throw new AgentException.Conflict(
             "container '%s' is connected to network '%s' already".formatted(runtimeName, network));
       }
-      if (address.isPresent() && !target.subnet().contains(address.get())) {
+      if (address.isPresent() && !target.contains(address.get())) {
         throw new AgentException.InvalidSpec(
             "address %s is not in subnet %s of network '%s'"
-                .formatted(address.get().getHostAddress(), target.subnet(), network));
+                .formatted(IpText.of(address.get()), target.ranges(), network));
       }
-      boolean published = address(runtimeName, slot).isPresent();
+      boolean published = !addresses(runtimeName, slot).isEmpty();
       Connection made = connections.connect(runtimeName, slot, target, aliases, address);
-      if (!published && made.made().ip().isPresent()) {
-        rules.publish(slot.ports(), made.made().ip().get());
+      if (!published) {
+        publish(runtimeName, slot);
       }
       return Member.of(made.made(), made.aliases());
     }
@@ -152,15 +187,15 @@ public final class ContainerNetworks {
       PreparedNamespace now = namespace(runtimeName);
       if (first && now.network().isEmpty() && !left.isEmpty()) {
         Connection next = left.getFirst();
-        Connection made = connections.reroute(runtimeName, now, next, existing(next.network()));
-        made.made().ip().ifPresent(ip -> publishAgain(now, ip));
+        Connection _ = connections.reroute(runtimeName, now, next, existing(next.network()));
+        publishAgain(runtimeName, now);
       }
     }
   }
 
-  private void publishAgain(PreparedNamespace slot, InetAddress ip) {
+  private void publishAgain(String runtimeName, PreparedNamespace slot) {
     try {
-      rules.publish(slot.ports(), ip);
+      publish(runtimeName, slot);
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt(); // recorded: the next agent writes the rules anew
     }
@@ -221,7 +256,7 @@ public final class ContainerNetworks {
   public List<String> networksOf(InetAddress address) {
     return held.keySet().stream()
         .map(this::memberships)
-        .filter(members -> members.stream().anyMatch(one -> one.ip().equals(Optional.of(address))))
+        .filter(members -> members.stream().anyMatch(one -> one.addresses().contains(address)))
         .findFirst()
         .map(members -> members.stream().map(Member::network).toList())
         .orElse(List.of());

@@ -28,30 +28,39 @@ public final class HostFirewall {
   }
 
   /** Accepts our bridges where iptables drops by policy; does nothing the second time. */
-  void admit() throws InterruptedException {
-    for (List<String> rule : missing()) {
-      var command = new ArrayList<>(List.of("iptables", "-w", "5", "-I"));
-      command.addAll(rule);
-      run(command);
+  void admit(boolean ipv6) throws InterruptedException {
+    for (String program : programs(ipv6)) {
+      for (List<String> rule : missing(program)) {
+        var command = new ArrayList<>(List.of(program, "-w", "5", "-I"));
+        command.addAll(rule);
+        run(command);
+      }
     }
   }
 
+  /** IPv6 has rules of its own, which matter as soon as a network has such addresses. */
+  private static List<String> programs(boolean ipv6) {
+    return ipv6 ? List.of("iptables", "ip6tables") : List.of("iptables");
+  }
+
   /** What still drops packets of containers, each with what to do about it. */
-  public List<String> problems() throws InterruptedException {
+  public List<String> problems(boolean ipv6) throws InterruptedException {
     var problems = new ArrayList<String>();
-    for (List<String> rule : missing()) {
-      problems.add(
-          "iptables drops packets of containers: run 'iptables -I %s', or restart the daemon"
-              .formatted(String.join(" ", rule)));
+    for (String program : programs(ipv6)) {
+      for (List<String> rule : missing(program)) {
+        problems.add(
+            "%1$s drops packets of containers: run '%1$s -I %2$s', or restart the daemon"
+                .formatted(program, String.join(" ", rule)));
+      }
     }
     for (Json item : chains()) {
       Json chain = item.at("chain");
       String family = text(chain, "family");
       String table = text(chain, "table");
       String name = text(chain, "name");
-      boolean iptables = family.equals("ip") && table.equals("filter");
+      boolean iptables = family.startsWith("ip") && table.equals("filter");
       boolean drops =
-          FAMILIES.contains(family)
+          (FAMILIES.contains(family) || (ipv6 && family.equals("ip6")))
               && HOOKS.contains(text(chain, "hook"))
               && text(chain, "policy").equals("drop");
       if (drops && !iptables && !table.equals("firewalld") && !accepts(family, table, name)) {
@@ -70,21 +79,21 @@ public final class HostFirewall {
   }
 
   /** Rules that iptables needs and does not have. */
-  private List<List<String>> missing() throws InterruptedException {
+  private List<List<String>> missing(String program) throws InterruptedException {
     String bridges = config.prefix() + "+";
     var missing = new ArrayList<List<String>>();
-    if (drops("FORWARD")) {
+    if (drops(program, "FORWARD")) {
       missing.add(List.of("FORWARD", "-i", bridges, "-j", "ACCEPT"));
       missing.add(List.of("FORWARD", "-o", bridges, "-j", "ACCEPT"));
     }
-    if (drops("INPUT")) {
+    if (program.equals("iptables") && drops(program, "INPUT")) {
       // names, which are redirected to the name server on loopback; nothing else
       missing.add(
           List.of("INPUT", "-i", bridges, "-m", "conntrack", "--ctstate", "DNAT", "-j", "ACCEPT"));
     }
     var absent = new ArrayList<List<String>>();
     for (List<String> rule : missing) {
-      var command = new ArrayList<>(List.of("iptables", "-w", "5", "-C"));
+      var command = new ArrayList<>(List.of(program, "-w", "5", "-C"));
       command.addAll(rule);
       if (!run(command).success()) {
         absent.add(rule);
@@ -93,15 +102,16 @@ public final class HostFirewall {
     return absent;
   }
 
-  private boolean drops(String chain) throws InterruptedException {
+  private boolean drops(String program, String chain) throws InterruptedException {
+    String family = program.equals("ip6tables") ? "ip6" : "ip";
     // asked of nft first: the mere question makes iptables write its tables
     boolean there =
-        run(List.of(config.nft(), "list", "chain", "ip", "filter", chain)).success()
-            || run(List.of("iptables", "--version")).stdout().contains("legacy");
+        run(List.of(config.nft(), "list", "chain", family, "filter", chain)).success()
+            || run(List.of(program, "--version")).stdout().contains("legacy");
     if (!there) {
       return false;
     }
-    CommandResult listed = run(List.of("iptables", "-w", "5", "-S", chain));
+    CommandResult listed = run(List.of(program, "-w", "5", "-S", chain));
     return listed.success()
         && listed.stdout().lines().anyMatch(line -> line.equals("-P " + chain + " DROP"));
   }

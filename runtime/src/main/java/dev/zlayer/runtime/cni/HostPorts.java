@@ -1,14 +1,16 @@
 package dev.zlayer.runtime.cni;
 
 import dev.zlayer.container.ContainerDetails.PortBinding;
+import dev.zlayer.container.IpText;
 import dev.zlayer.container.NetworkSpec.Port;
 import dev.zlayer.container.NetworkSpec.Protocol;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.linux.PortOwner;
+import dev.zlayer.host.net.Relay;
 import dev.zlayer.task.Rollback;
 import java.io.Closeable;
 import java.io.IOException;
-import java.net.Inet4Address;
+import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.StandardProtocolFamily;
@@ -30,22 +32,50 @@ import java.util.concurrent.ConcurrentHashMap;
  */
 final class HostPorts implements AutoCloseable {
   static final InetAddress ANY = InetAddress.ofLiteral("0.0.0.0");
+  static final InetAddress ANY_IPV6 = InetAddress.ofLiteral("::");
+
+  private static final InetAddress LOOPBACK_IPV6 = InetAddress.ofLiteral("::1");
 
   private static final int EPHEMERAL_ATTEMPTS = 64;
 
   private record Key(Protocol protocol, int port) {}
 
+  /**
+   * One address of a port.
+   *
+   * @param socket keeps others from it; it relays what the kernel cannot forward
+   */
   private record Holding(String owner, InetAddress ip, Closeable socket) {}
+
+  /** Connections to ::1, which the kernel forwards nowhere, are copied by the agent. */
+  private record Loopback(Relay relay) implements Closeable {
+    @Override
+    public void close() {
+      try {
+        relay.close();
+      } catch (InterruptedException _) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  /** Whether containers get IPv6 addresses; asked only when there are ports. */
+  @FunctionalInterface
+  interface Ipv6Question {
+    boolean answer() throws InterruptedException;
+  }
 
   private final Map<Key, List<Holding>> holdings = new ConcurrentHashMap<>();
 
   /** All of them, or none and an error that tells who has the port. */
-  List<PortBinding> reserve(String owner, List<Port> ports) {
+  List<PortBinding> reserve(String owner, List<Port> ports, Ipv6Question question)
+      throws InterruptedException {
     var bindings = new ArrayList<PortBinding>();
+    boolean ipv6 = !ports.isEmpty() && question.answer();
     try (var rollback = new Rollback()) {
       rollback.add("free the ports of " + owner, () -> release(owner));
       for (Port port : ports) {
-        bindings.add(reserve(owner, port));
+        bindings.addAll(reserve(owner, port, ipv6));
       }
       rollback.commit();
     }
@@ -57,29 +87,46 @@ final class HostPorts implements AutoCloseable {
     for (PortBinding binding : bindings) {
       var key = new Key(binding.protocol(), binding.hostPort());
       Closeable socket =
-          bind(binding.protocol(), binding.hostIp(), binding.hostPort())
-              .<Closeable>map(channel -> channel)
+          bind(binding.protocol(), binding.hostIp(), binding.hostPort(), binding.containerPort())
               .orElse(() -> {});
       add(key, new Holding(owner, binding.hostIp(), socket));
     }
   }
 
+  /** From now on what is relayed goes to the IPv6 address of the container, if it has one. */
+  void relay(String owner, List<InetAddress> to) {
+    List<InetAddress> members = to.stream().filter(Inet6Address.class::isInstance).toList();
+    holdings.values().stream()
+        .flatMap(List::stream)
+        .filter(holding -> holding.owner().equals(owner))
+        .forEach(
+            holding -> {
+              if (holding.socket() instanceof Loopback(Relay relay)) {
+                relay.members(members);
+              }
+            });
+  }
+
   void release(String owner) {
     for (Key key : holdings.keySet()) {
-      holdings.computeIfPresent(
-          key,
-          (_, all) -> {
-            var kept = new ArrayList<Holding>();
-            for (Holding holding : all) {
-              if (holding.owner().equals(owner)) {
-                close(holding.socket());
-              } else {
-                kept.add(holding);
-              }
-            }
-            return kept.isEmpty() ? null : List.copyOf(kept);
-          });
+      release(owner, key);
     }
+  }
+
+  private void release(String owner, Key port) {
+    holdings.computeIfPresent(
+        port,
+        (_, all) -> {
+          var kept = new ArrayList<Holding>();
+          for (Holding holding : all) {
+            if (holding.owner().equals(owner)) {
+              close(holding.socket());
+            } else {
+              kept.add(holding);
+            }
+          }
+          return kept.isEmpty() ? null : List.copyOf(kept);
+        });
   }
 
   /** Who has published it; {@code protocol} is tcp or udp. */
@@ -94,52 +141,63 @@ final class HostPorts implements AutoCloseable {
     holdings.clear();
   }
 
-  private PortBinding reserve(String owner, Port port) {
+  /** Without an address on all of them, of both kinds where the container has both. */
+  private List<PortBinding> reserve(String owner, Port port, boolean ipv6) {
     InetAddress ip = port.hostIp().orElse(ANY);
-    if (!(ip instanceof Inet4Address)) {
+    if (ip instanceof Inet6Address && !ipv6) {
       throw new AgentException.Unsupported(
-          "publishing on %s: containers have IPv4 addresses only".formatted(ip.getHostAddress()));
+          "publishing on %s: the container's network has no IPv6 addresses; create one with 'zlayer network create --ipv6 NAME'"
+              .formatted(IpText.of(ip)));
     }
-    int number =
-        port.hostPort().orElse(0) == 0
-            ? ephemeral(owner, port.protocol(), ip)
-            : fixed(owner, port.protocol(), ip, port.hostPort().getAsInt());
-    return new PortBinding(ip, number, port.containerPort(), port.protocol());
+    if (ip instanceof Inet6Address && ip.isLoopbackAddress() && port.protocol() == Protocol.UDP) {
+      throw new AgentException.Unsupported(
+          "publishing on ::1: datagrams to it are not forwarded; use another address");
+    }
+    boolean chosen = port.hostPort().orElse(0) != 0;
+    for (int attempt = 0; attempt < EPHEMERAL_ATTEMPTS; attempt++) {
+      int number = chosen ? port.hostPort().getAsInt() : free(port.protocol(), ip);
+      try {
+        var bindings = new ArrayList<PortBinding>();
+        bindings.add(fixed(owner, port, ip, number));
+        if (port.hostIp().isEmpty() && ipv6) {
+          bindings.add(fixed(owner, port, ANY_IPV6, number));
+        }
+        return bindings;
+      } catch (AgentException.Network e) {
+        if (chosen) {
+          throw e;
+        }
+        release(owner, new Key(port.protocol(), number)); // taken meanwhile, or its IPv6 half is
+      }
+    }
+    throw new AgentException.Network(
+        "no free port of %s was found for '%s'".formatted(IpText.of(ip), owner));
   }
 
-  private int fixed(String owner, Protocol protocol, InetAddress ip, int number) {
+  private static int free(Protocol protocol, InetAddress ip) {
+    NetworkChannel socket =
+        plain(protocol, ip, 0).orElseThrow(() -> inUse(new Key(protocol, 0), ip));
+    try {
+      return number(socket);
+    } finally {
+      close(socket);
+    }
+  }
+
+  private PortBinding fixed(String owner, Port port, InetAddress ip, int number) {
+    Protocol protocol = port.protocol();
     var key = new Key(protocol, number);
     holdings.compute(
         key,
         (_, all) -> {
           holder(all, ip).ifPresent(holder -> refuse(key, "already published by '" + holder + "'"));
           Closeable socket =
-              bind(protocol, ip, number)
-                  .<Closeable>map(channel -> channel)
+              bind(protocol, ip, number, port.containerPort())
                   .or(() -> lingering(protocol, ip, number))
                   .orElseThrow(() -> inUse(key, ip));
           return with(all, new Holding(owner, ip, socket));
         });
-    return number;
-  }
-
-  private int ephemeral(String owner, Protocol protocol, InetAddress ip) {
-    for (int attempt = 0; attempt < EPHEMERAL_ATTEMPTS; attempt++) {
-      NetworkChannel socket =
-          bind(protocol, ip, 0).orElseThrow(() -> inUse(new Key(protocol, 0), ip));
-      int number = number(socket);
-      var holding = new Holding(owner, ip, socket);
-      List<Holding> after =
-          holdings.compute(
-              new Key(protocol, number),
-              (_, all) -> holder(all, ip).isPresent() ? all : with(all, holding));
-      if (after != null && after.contains(holding)) {
-        return number;
-      }
-      close(socket);
-    }
-    throw new AgentException.Network(
-        "no free port of %s was found for '%s'".formatted(ip.getHostAddress(), owner));
+    return new PortBinding(ip, number, port.containerPort(), protocol);
   }
 
   private void add(Key key, Holding holding) {
@@ -160,20 +218,44 @@ final class HostPorts implements AutoCloseable {
         : all.stream()
             .filter(
                 holding ->
-                    holding.ip().equals(ip)
-                        || holding.ip().isAnyLocalAddress()
-                        || ip.isAnyLocalAddress())
+                    holding.ip().getClass() == ip.getClass()
+                        && (holding.ip().equals(ip)
+                            || holding.ip().isAnyLocalAddress()
+                            || ip.isAnyLocalAddress()))
             .map(Holding::owner)
             .findFirst();
   }
 
-  private static Optional<NetworkChannel> bind(Protocol protocol, InetAddress ip, int number) {
+  /**
+   * A socket that keeps others from an address. All IPv6 addresses are kept by ::1 alone: a socket
+   * of ours on all of them would take those of IPv4, too.
+   */
+  private static Optional<Closeable> bind(
+      Protocol protocol, InetAddress ip, int number, int containerPort) {
+    boolean loopback =
+        ip instanceof Inet6Address && (ip.isAnyLocalAddress() || ip.isLoopbackAddress());
+    if (!loopback || protocol == Protocol.UDP) {
+      return plain(protocol, loopback ? LOOPBACK_IPV6 : ip, number).map(channel -> channel);
+    }
+    try {
+      return Optional.of(
+          new Loopback(Relay.open(new InetSocketAddress(LOOPBACK_IPV6, number), containerPort)));
+    } catch (IOException _) {
+      return Optional.empty();
+    }
+  }
+
+  private static StandardProtocolFamily family(InetAddress ip) {
+    return ip instanceof Inet6Address ? StandardProtocolFamily.INET6 : StandardProtocolFamily.INET;
+  }
+
+  private static Optional<NetworkChannel> plain(Protocol protocol, InetAddress ip, int number) {
     NetworkChannel channel = null;
     try {
       channel =
           switch (protocol) {
-            case TCP -> SocketChannel.open(StandardProtocolFamily.INET);
-            case UDP -> DatagramChannel.open(StandardProtocolFamily.INET);
+            case TCP -> SocketChannel.open(family(ip));
+            case UDP -> DatagramChannel.open(family(ip));
           };
       return Optional.of(channel.bind(new InetSocketAddress(ip, number)));
     } catch (IOException _) {
@@ -186,10 +268,10 @@ final class HostPorts implements AutoCloseable {
 
   /** Ended connections of a program that is gone block a plain bind for a minute, nobody else. */
   private static Optional<Closeable> lingering(Protocol protocol, InetAddress ip, int number) {
-    if (protocol == Protocol.UDP) {
+    if (protocol == Protocol.UDP || (ip instanceof Inet6Address && ip.isAnyLocalAddress())) {
       return Optional.empty();
     }
-    try (var channel = ServerSocketChannel.open(StandardProtocolFamily.INET)) {
+    try (var channel = ServerSocketChannel.open(family(ip))) {
       channel.setOption(StandardSocketOptions.SO_REUSEADDR, true);
       channel.bind(new InetSocketAddress(ip, number), 1);
       return Optional.of(() -> {});
@@ -217,7 +299,7 @@ final class HostPorts implements AutoCloseable {
             .orElseGet(
                 () ->
                     "in use by another program of this host, or %s is not an address of this host"
-                        .formatted(ip.getHostAddress()));
+                        .formatted(IpText.of(ip)));
     return failure(key, reason);
   }
 

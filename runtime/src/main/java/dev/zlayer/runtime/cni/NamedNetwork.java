@@ -1,9 +1,12 @@
 package dev.zlayer.runtime.cni;
 
+import dev.zlayer.container.IpText;
 import dev.zlayer.container.NetworkSpec;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.linux.Ipv6;
 import dev.zlayer.json.Json;
 import dev.zlayer.port.DeploymentNames;
+import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -13,9 +16,14 @@ import java.util.Map;
 import java.util.Optional;
 
 /** A bridge with a range of addresses of its own. */
-public record NamedNetwork(String name, String bridge, Subnet subnet, NetworkOptions options) {
+public record NamedNetwork(
+    String name,
+    String bridge,
+    Subnet subnet,
+    Optional<Subnet6> subnetIpv6,
+    NetworkOptions options) {
   public NamedNetwork(String name, String bridge, Subnet subnet) {
-    this(name, bridge, subnet, NetworkOptions.NONE);
+    this(name, bridge, subnet, Optional.empty(), NetworkOptions.NONE);
   }
 
   /** The one a container is on when it names none. */
@@ -37,6 +45,21 @@ public record NamedNetwork(String name, String bridge, Subnet subnet, NetworkOpt
     };
   }
 
+  /** The range of IPv6 addresses that containers get, if they get any on this host as it is now. */
+  public Optional<Subnet6> dualStack() {
+    return subnetIpv6.filter(_ -> Ipv6.obstacle().isEmpty());
+  }
+
+  boolean contains(InetAddress address) {
+    return subnet.contains(address)
+        || subnetIpv6.filter(range -> range.contains(address)).isPresent();
+  }
+
+  /** All ranges, for people. */
+  String ranges() {
+    return subnet + subnetIpv6.map(range -> " or " + range).orElse("");
+  }
+
   /** The machine's own address in it. */
   public InetAddress gateway() {
     return options.gateway().orElseGet(() -> subnet.host(1));
@@ -56,18 +79,29 @@ public record NamedNetwork(String name, String bridge, Subnet subnet, NetworkOpt
    * {@link Rules}, which costs a tenth of what the plugins take for it.
    */
   List<Json> chain(Path addresses, boolean firewall) {
-    return chain(addresses, firewall, true, Optional.empty());
+    return chain(addresses, firewall, true, List.of());
   }
 
   /**
    * The same for one of several interfaces.
    *
    * @param outward whether what is in no network of the container is sent here
-   * @param address a fixed one
+   * @param fixed addresses to have, at most one of each kind
    */
-  List<Json> chain(
-      Path addresses, boolean firewall, boolean outward, Optional<InetAddress> address) {
+  List<Json> chain(Path addresses, boolean firewall, boolean outward, List<InetAddress> fixed) {
     var chain = new ArrayList<Json>();
+    var ranges = new ArrayList<List<Map<String, String>>>();
+    var routes = new ArrayList<Map<String, String>>();
+    ranges.add(List.of(range(fixed.stream().anyMatch(Inet4Address.class::isInstance))));
+    routes.add(Map.of("dst", "0.0.0.0/0"));
+    dualStack()
+        .ifPresent(
+            range -> {
+              ranges.add(
+                  List.of(
+                      Map.of("subnet", range.toString(), "gateway", IpText.of(range.gateway()))));
+              routes.add(Map.of("dst", "::/0"));
+            });
     chain.add(
         Json.object()
             .put("name", name)
@@ -82,16 +116,18 @@ public record NamedNetwork(String name, String bridge, Subnet subnet, NetworkOpt
                 Json.object()
                     .put("type", "host-local")
                     .put("dataDir", addresses.toString())
-                    .put("ranges", List.of(List.of(range(address))))
-                    .put(
-                        "routes",
-                        outward && !options.internal()
-                            ? List.of(Map.of("dst", "0.0.0.0/0"))
-                            : List.of())
+                    .put("ranges", ranges)
+                    .put("routes", outward && !options.internal() ? routes : List.of())
                     .build())
             .putIf(
                 "args",
-                address.map(ip -> Map.of("cni", Map.of("ips", List.of(ip.getHostAddress())))))
+                Optional.of(
+                        fixed.stream()
+                            .filter(ip -> ip instanceof Inet4Address || dualStack().isPresent())
+                            .map(IpText::of)
+                            .toList())
+                    .filter(ips -> !ips.isEmpty())
+                    .map(ips -> Map.of("cni", Map.of("ips", ips))))
             .build());
     if (firewall) {
       chain.add(Json.object().put("name", name).put("type", "firewall").build());
@@ -100,11 +136,11 @@ public record NamedNetwork(String name, String bridge, Subnet subnet, NetworkOpt
   }
 
   /** A fixed address may be anywhere in the subnet. */
-  private Map<String, String> range(Optional<InetAddress> address) {
+  private Map<String, String> range(boolean fixed) {
     var range = new LinkedHashMap<String, String>();
     range.put("subnet", subnet.toString());
     options.gateway().ifPresent(ip -> range.put("gateway", ip.getHostAddress()));
-    if (address.isEmpty() && options.range().isPresent()) {
+    if (!fixed && options.range().isPresent()) {
       Subnet part = options.range().get();
       boolean first = part.host(0).equals(subnet.host(0));
       boolean last = part.last().equals(subnet.last());

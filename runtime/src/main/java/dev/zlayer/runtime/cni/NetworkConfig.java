@@ -15,6 +15,7 @@ import java.util.regex.Pattern;
  * @param pluginDirectories where CNI plugins are looked for, in this order
  * @param prefix starts the name of every bridge and is the name of the nftables table
  * @param subnets the range from which every network gets its own part
+ * @param ipv6 whether networks that nobody created with options get IPv6 addresses, too
  * @param poolSize how many namespaces on the default network are kept ready; 0 turns that off
  * @param poolLull how long nobody may want one until a pool that has grown is cut back
  * @param pluginTimeout how long one plugin or nft may take
@@ -27,6 +28,7 @@ public record NetworkConfig(
     List<Path> pluginDirectories,
     String prefix,
     Subnet subnets,
+    boolean ipv6,
     int poolSize,
     Duration poolLull,
     Duration pluginTimeout,
@@ -58,6 +60,7 @@ public record NetworkConfig(
         List.of(Path.of("/opt/cni/bin"), Path.of("/usr/lib/cni"), Path.of("/usr/libexec/cni")),
         "zlayer",
         Subnet.parse("10.89.0.0/16"),
+        false,
         4,
         Duration.ofSeconds(30),
         Duration.ofSeconds(20),
@@ -75,6 +78,10 @@ public record NetworkConfig(
           next.prefix = prefix;
           next.subnets = subnets;
         });
+  }
+
+  public NetworkConfig withIpv6(boolean ipv6) {
+    return with(next -> next.ipv6 = ipv6);
   }
 
   public NetworkConfig withPoolSize(int poolSize) {
@@ -114,6 +121,7 @@ public record NetworkConfig(
         next.pluginDirectories,
         next.prefix,
         next.subnets,
+        next.ipv6,
         next.poolSize,
         next.poolLull,
         next.pluginTimeout,
@@ -126,6 +134,7 @@ public record NetworkConfig(
     List<Path> pluginDirectories = pluginDirectories();
     String prefix = prefix();
     Subnet subnets = subnets();
+    boolean ipv6 = ipv6();
     int poolSize = poolSize();
     Duration poolLull = poolLull();
     Duration pluginTimeout = pluginTimeout();

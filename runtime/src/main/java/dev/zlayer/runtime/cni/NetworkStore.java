@@ -2,6 +2,7 @@ package dev.zlayer.runtime.cni;
 
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.AtomicFile;
+import dev.zlayer.host.linux.Ipv6;
 import dev.zlayer.host.linux.Links;
 import dev.zlayer.host.linux.Routes;
 import dev.zlayer.json.Json;
@@ -13,6 +14,7 @@ import java.net.InetAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.security.SecureRandom;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -30,14 +32,20 @@ final class NetworkStore {
   static final StoredFormat FORMAT = StoredFormat.of("the network");
   private static final String SUFFIX = ".json";
 
+  /** Shorter prefixes are routes to the world, not networks of this host. */
+  private static final int SHORTEST_ROUTE = 16;
+
   private final Path directory;
   private final String prefix;
   private final Subnet range;
+  private final boolean ipv6;
+  private final SecureRandom random = new SecureRandom();
   private final KeyedLock<String> lock = new KeyedLock<>();
   private final Map<String, NamedNetwork> networks = new ConcurrentHashMap<>();
 
-  private NetworkStore(Path directory, String prefix, Subnet range) {
+  private NetworkStore(Path directory, String prefix, Subnet range, boolean ipv6) {
     this.directory = directory;
+    this.ipv6 = ipv6;
     this.prefix = prefix;
     this.range = range;
   }
@@ -45,7 +53,7 @@ final class NetworkStore {
   static NetworkStore open(NetworkConfig config) throws IOException {
     Path directory = config.stateDirectory().resolve("networks");
     Files.createDirectories(directory);
-    var store = new NetworkStore(directory, config.prefix(), config.subnets());
+    var store = new NetworkStore(directory, config.prefix(), config.subnets(), config.ipv6());
     try (var files = Files.list(directory)) {
       for (Path file : files.filter(file -> file.toString().endsWith(SUFFIX)).toList()) {
         try {
@@ -62,7 +70,28 @@ final class NetworkStore {
         }
       }
     }
+    store.addIpv6();
     return store;
+  }
+
+  /** Networks of the time before the operator asked for IPv6; containers get it from now on. */
+  private void addIpv6() throws IOException {
+    for (NamedNetwork network : all()) {
+      boolean unasked = network.options().equals(NetworkOptions.NONE);
+      if (unasked && network.subnetIpv6().isEmpty()) {
+        Optional<Subnet6> range = ipv6(network.name(), network.options());
+        if (range.isPresent()) {
+          save(
+              new NamedNetwork(
+                  network.name(), network.bridge(), network.subnet(), range, network.options()));
+        }
+      }
+    }
+  }
+
+  private void save(NamedNetwork network) throws IOException {
+    AtomicFile.write(file(network.name()), JsonText.bytes(json(network)));
+    networks.put(network.name(), network);
   }
 
   List<NamedNetwork> all() {
@@ -91,15 +120,58 @@ final class NetworkStore {
         return existing;
       }
       Subnet subnet = options.subnet().isPresent() ? unused(name, options) : freeSubnet(name);
-      var network = new NamedNetwork(name, freeBridge(), subnet, options);
-      AtomicFile.write(file(name), JsonText.bytes(json(network)));
-      networks.put(name, network);
+      var network = new NamedNetwork(name, freeBridge(), subnet, ipv6(name, options), options);
+      save(network);
       return network;
     } catch (IOException e) {
       throw new AgentException.Network(
           "network '%s' cannot be recorded in %s: %s".formatted(name, directory, e.getMessage()),
           e);
     }
+  }
+
+  /**
+   * A range that nothing else on this host uses; none when nobody asked for it. A host that has no
+   * IPv6 refuses who asked for this network, and goes without where the operator asked for all.
+   */
+  private Optional<Subnet6> ipv6(String name, NetworkOptions options) throws IOException {
+    Optional<String> obstacle = Ipv6.obstacle();
+    if (options.ipv6() && obstacle.isPresent()) {
+      throw new AgentException.Unsupported(
+          "network '%s': it cannot have IPv6 addresses: %s".formatted(name, obstacle.get()));
+    }
+    boolean general = ipv6 && options.equals(NetworkOptions.NONE);
+    if (obstacle.isPresent() || !(options.ipv6() || general)) {
+      return Optional.empty();
+    }
+    var taken = new ArrayList<Subnet6>();
+    networks.values().forEach(network -> network.subnetIpv6().ifPresent(taken::add));
+    for (Routes.Route6 route : Routes.ipv6()) {
+      if (route.prefixLength() >= SHORTEST_ROUTE && route.prefixLength() <= Subnet6.GENERATED) {
+        taken.add(new Subnet6(route.destination(), route.prefixLength()));
+      }
+    }
+    if (options.subnetIpv6().isPresent()) {
+      Subnet6 wanted = options.subnetIpv6().get();
+      Optional<Subnet6> other = taken.stream().filter(wanted::overlaps).findFirst();
+      if (other.isPresent()) {
+        throw overlaps(name, wanted, other.get());
+      }
+      return options.subnetIpv6();
+    }
+    var bytes = new byte[7];
+    Subnet6 generated;
+    do {
+      random.nextBytes(bytes);
+      generated = Subnet6.uniqueLocal(bytes);
+    } while (taken.stream().anyMatch(generated::overlaps));
+    return Optional.of(generated);
+  }
+
+  private static AgentException overlaps(String name, Object wanted, Object other) {
+    return new AgentException.InvalidSpec(
+        "network '%s': subnet %s overlaps %s, which this host uses already; choose another one"
+            .formatted(name, wanted, other));
   }
 
   void forget(String name) throws IOException {
@@ -120,9 +192,7 @@ final class NetworkStore {
     Subnet wanted = options.subnet().orElseThrow();
     Optional<Subnet> other = taken().stream().filter(wanted::overlaps).findFirst();
     if (other.isPresent()) {
-      throw new AgentException.InvalidSpec(
-          "network '%s': subnet %s overlaps %s, which this host uses already; choose another one"
-              .formatted(name, wanted, other.get()));
+      throw overlaps(name, wanted, other.get());
     }
     return wanted;
   }
@@ -160,6 +230,7 @@ final class NetworkStore {
         .put("name", network.name())
         .put("bridge", network.bridge())
         .put("subnet", network.subnet().toString())
+        .putIf("subnet_ipv6", network.subnetIpv6().map(Subnet6::toString))
         .putIf("options", options(network.options()))
         .build();
   }
@@ -173,6 +244,8 @@ final class NetworkStore {
             .putIf("subnet", options.subnet().map(Subnet::toString))
             .putIf("gateway", options.gateway().map(InetAddress::getHostAddress))
             .putIf("range", options.range().map(Subnet::toString))
+            .putIf("ipv6", Optional.of(true).filter(_ -> options.ipv6()))
+            .putIf("subnet_ipv6", options.subnetIpv6().map(Subnet6::toString))
             .put("internal", options.internal())
             .put("labels", options.labels())
             .putIf("created", options.created().map(Instant::toString))
@@ -186,6 +259,8 @@ final class NetworkStore {
             json.at("subnet").string().map(Subnet::parse),
             json.at("gateway").string().map(InetAddress::ofLiteral),
             json.at("range").string().map(Subnet::parse),
+            json.at("ipv6").bool().orElse(false),
+            json.at("subnet_ipv6").string().map(Subnet6::parse),
             json.at("internal").bool().orElse(false),
             json.at("labels").stringMap(),
             json.at("created").string().map(Instant::parse));
@@ -198,6 +273,7 @@ final class NetworkStore {
           json.at("name").string().orElseThrow(),
           json.at("bridge").string().orElseThrow(),
           Subnet.parse(json.at("subnet").string().orElseThrow()),
+          json.at("subnet_ipv6").string().map(Subnet6::parse),
           options(json.at("options")));
     } catch (AgentException.InvalidSpec | java.util.NoSuchElementException e) {
       throw new AgentException.Configuration(

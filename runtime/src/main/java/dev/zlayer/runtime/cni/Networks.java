@@ -4,6 +4,7 @@ import dev.zlayer.container.ContainerDetails.PortBinding;
 import dev.zlayer.container.NetworkSpec;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.linux.Environments;
+import dev.zlayer.host.linux.Ipv6;
 import dev.zlayer.host.linux.Links;
 import dev.zlayer.host.linux.Namespaces;
 import dev.zlayer.port.DeploymentNames;
@@ -71,7 +72,7 @@ public final class Networks implements AutoCloseable {
     this.connections = new Connections(config, cni, addresses, rules, steps);
     this.members =
         new ContainerNetworks(
-            held, names, connections, store, networks, cni, addresses, rules, steps);
+            held, names, connections, store, networks, cni, addresses, rules, ports, steps);
     List<PreparedNamespaceStore.Found> found = store.load();
     stopOrphans(found, connections.unfinished());
     this.releases = new ReleaseLoop(cni, store, addresses, rules, steps);
@@ -127,7 +128,8 @@ public final class Networks implements AutoCloseable {
         throw new AgentException.Network(
             "'%s' is attached to a network already: detach it first".formatted(runtimeName));
       }
-      List<PortBinding> bindings = ports.reserve(runtimeName, spec.ports());
+      List<PortBinding> bindings =
+          ports.reserve(runtimeName, spec.ports(), () -> ipv6(runtimeName, wanted));
       rollback.add("free ports", () -> ports.release(runtimeName));
       Optional<String> first = wanted.filter(_ -> connections.of(runtimeName).usual());
       PreparedNamespace slot = obtain(first, from).withPorts(bindings);
@@ -135,15 +137,19 @@ public final class Networks implements AutoCloseable {
       rollback.add("detach", () -> leave(runtimeName, slot));
       steps.accept("slot held");
       connections.renew(runtimeName, slot, members::existing);
-      Optional<InetAddress> ip = members.address(runtimeName, slot);
-      if (ip.isPresent()) {
-        rules.publish(bindings, ip.get());
+      if (!members.addresses(runtimeName, slot).isEmpty()) {
+        members.publish(runtimeName, slot);
         steps.accept("ports published");
       }
       held.put(runtimeName, slot);
       rollback.commit();
       return members.attachment(runtimeName, slot);
     }
+  }
+
+  private boolean ipv6(String runtimeName, Optional<String> wanted) throws InterruptedException {
+    return members.dualStack(
+        runtimeName, wanted.isPresent() ? Optional.of(network(wanted.get())) : Optional.empty());
   }
 
   public Optional<Attachment> find(String runtimeName) {
@@ -212,7 +218,11 @@ public final class Networks implements AutoCloseable {
 
   /** What the firewall of this host does to containers, each with what to do about it. */
   public List<String> firewallProblems() throws InterruptedException {
-    var problems = new ArrayList<>(firewall.problems());
+    var problems = new ArrayList<>(firewall.problems(dualStack()));
+    if (config.ipv6() || dualStack()) {
+      Ipv6.obstacle()
+          .ifPresent(reason -> problems.add("containers get no IPv6 addresses: " + reason));
+    }
     rules
         .unguarded()
         .ifPresent(
@@ -267,12 +277,31 @@ public final class Networks implements AutoCloseable {
   private NamedNetwork network(String name, NetworkOptions options) throws InterruptedException {
     boolean known = networks.find(name).isPresent();
     NamedNetwork network = networks.create(name, options);
+    if (!known && network.subnetIpv6().isPresent()) {
+      keepRoutes(network);
+    }
     rules.include(networks::all);
     if (!known) {
-      firewall.admit(); // Docker or ufw may have started since
+      firewall.admit(dualStack()); // Docker or ufw may have started since
     }
     serve(network);
     return network;
+  }
+
+  /** Its first container lets the host forward packets, and the host must not lose its router. */
+  private static void keepRoutes(NamedNetwork network) {
+    try {
+      Ipv6.keepAdvertisedRoutes();
+    } catch (IOException e) {
+      throw new AgentException.Network(
+          "network '%s': cannot prepare this host to forward IPv6: %s"
+              .formatted(network.name(), e.getMessage()),
+          e);
+    }
+  }
+
+  private boolean dualStack() {
+    return networks.all().stream().anyMatch(network -> network.subnetIpv6().isPresent());
   }
 
   /**
@@ -431,13 +460,13 @@ public final class Networks implements AutoCloseable {
         slot.hostLink().ifPresent(stations::remove);
         members.leaveUsual(container, slot); // an earlier agent was in the middle of it
       }
-      members
-          .address(container, members.namespace(container))
-          .ifPresent(
-              ip -> members.namespace(container).ports().forEach(port -> published.put(port, ip)));
+      PreparedNamespace now = members.namespace(container);
+      List<InetAddress> to = members.addresses(container, now);
+      published.putAll(Rules.targets(now.ports(), to));
+      ports.relay(container, to);
     }
     rules.replace(networks.all(), published, stations);
-    firewall.admit();
+    firewall.admit(dualStack());
     for (Addresses.Given stray : addresses.strays(connected)) {
       addresses.release(stray);
     }
@@ -446,12 +475,13 @@ public final class Networks implements AutoCloseable {
 
   /** With the address that it was given, which must not be given to another while it is used. */
   private PreparedNamespace addressed(PreparedNamespace slot) throws IOException {
+    PreparedNamespace known = slot;
     for (Addresses.Given given : addresses.given()) {
       if (given.slot().equals(slot.id())) {
-        return slot.withAddress(given.network(), given.ip());
+        known = known.withAddress(given.network(), given.ip());
       }
     }
-    return slot;
+    return known;
   }
 
   private void sweepNamespaces(Set<String> known) throws IOException {

@@ -1,11 +1,15 @@
 package dev.zlayer.runtime.cni;
 
 import dev.zlayer.container.ContainerDetails.PortBinding;
+import dev.zlayer.container.IpText;
 import dev.zlayer.container.NetworkSpec.Protocol;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.StoredFormat;
+import java.net.Inet4Address;
+import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -42,10 +46,12 @@ record PreparedNamespace(
     return new PreparedNamespace(id, network, netns, chain, result, ports);
   }
 
-  /** As far as the address itself tells. */
+  /** As far as the address itself tells; a second one is added. */
   PreparedNamespace withAddress(String network, String ip) {
-    Json known =
-        Json.object().put("ips", List.of(Json.object().put("address", ip + "/32").build())).build();
+    var ips = new ArrayList<>(result.at("ips").items());
+    String length = Subnet6.looksLike(ip) ? "/128" : "/32";
+    ips.add(Json.object().put("address", ip + length).build());
+    Json known = Json.object().put("ips", ips).build();
     return new PreparedNamespace(id, Optional.of(network), netns, chain, known, ports);
   }
 
@@ -71,17 +77,43 @@ record PreparedNamespace(
   }
 
   Attachment attachment() {
-    return new Attachment(netns, ip(), gateway(), ports);
+    return new Attachment(netns, ip(), ipv6(), gateway(), ports);
   }
 
   Optional<InetAddress> ip() {
-    return address("address")
-        .map(text -> text.substring(0, text.indexOf('/')))
-        .map(PreparedNamespace::literal);
+    return only(addresses(), Inet4Address.class);
+  }
+
+  Optional<InetAddress> ipv6() {
+    return only(addresses(), Inet6Address.class);
+  }
+
+  /** Its address, and the IPv6 one when its network has two stacks. */
+  List<InetAddress> addresses() {
+    return result.at("ips").items().stream()
+        .flatMap(ip -> ip.at("address").string().stream())
+        .map(text -> InetAddress.ofLiteral(text.substring(0, text.indexOf('/'))))
+        .toList();
   }
 
   Optional<InetAddress> gateway() {
-    return address("gateway").map(PreparedNamespace::literal);
+    return only(gateways(), Inet4Address.class);
+  }
+
+  Optional<InetAddress> gatewayIpv6() {
+    return only(gateways(), Inet6Address.class);
+  }
+
+  private List<InetAddress> gateways() {
+    return result.at("ips").items().stream()
+        .flatMap(ip -> ip.at("gateway").string().stream())
+        .map(InetAddress::ofLiteral)
+        .toList();
+  }
+
+  private static Optional<InetAddress> only(
+      List<InetAddress> addresses, Class<? extends InetAddress> family) {
+    return addresses.stream().filter(family::isInstance).findFirst();
   }
 
   /** The end of the cable on the host's side, which vanishes with the namespace. */
@@ -99,7 +131,7 @@ record PreparedNamespace(
   Optional<Station> station() {
     return mac()
         .filter(mac -> mac.matches(Station.MAC))
-        .flatMap(mac -> ip().map(ip -> new Station(ip, mac)));
+        .flatMap(mac -> ip().map(ip -> new Station(ip, ipv6(), mac)));
   }
 
   Json json() {
@@ -138,19 +170,9 @@ record PreparedNamespace(
             json.at("ports").items().stream().map(PreparedNamespace::port).toList()));
   }
 
-  private Optional<String> address(String member) {
-    return result.at("ips").items().stream()
-        .flatMap(ip -> ip.at(member).string().stream())
-        .findFirst();
-  }
-
-  private static InetAddress literal(String text) {
-    return InetAddress.ofLiteral(text);
-  }
-
   private static Json port(PortBinding port) {
     return Json.object()
-        .put("hostIp", port.hostIp().getHostAddress())
+        .put("hostIp", IpText.of(port.hostIp()))
         .put("hostPort", port.hostPort())
         .put("containerPort", port.containerPort())
         .put("protocol", port.protocol())
@@ -159,7 +181,7 @@ record PreparedNamespace(
 
   private static PortBinding port(Json json) {
     return new PortBinding(
-        literal(json.at("hostIp").string().orElseThrow()),
+        InetAddress.ofLiteral(json.at("hostIp").string().orElseThrow()),
         json.at("hostPort").integer().orElseThrow().intValue(),
         json.at("containerPort").integer().orElseThrow().intValue(),
         Protocol.valueOf(json.at("protocol").string().orElseThrow().toUpperCase(Locale.ROOT)));

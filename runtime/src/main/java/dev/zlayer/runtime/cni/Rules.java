@@ -9,19 +9,19 @@ import dev.zlayer.host.process.CommandResult;
 import dev.zlayer.host.process.Processes;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.KeyedLock;
+import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.Function;
 import java.util.function.Supplier;
-import java.util.stream.Collectors;
 
 /**
  * The nftables table of this agent: masquerading, published ports and the wall between networks.
@@ -35,6 +35,8 @@ import java.util.stream.Collectors;
 final class Rules {
   private final String nft;
   private final String table;
+  private final NetworkTables tables;
+  private final boolean hostHasIpv6 = Files.exists(Path.of("/proc/sys/net/ipv6"));
   private final Duration timeout;
   private final KeyedLock<String> lock = new KeyedLock<>();
   private List<NamedNetwork> networks = List.of();
@@ -46,6 +48,7 @@ final class Rules {
   Rules(NetworkConfig config) {
     this.nft = config.nft();
     this.table = config.prefix();
+    this.tables = new NetworkTables(table);
     this.timeout = config.pluginTimeout();
   }
 
@@ -79,23 +82,38 @@ final class Rules {
     }
   }
 
-  void publish(Collection<PortBinding> ports, InetAddress to) throws InterruptedException {
-    if (ports.isEmpty()) {
+  /** Each port is forwarded to the address of its own kind; without one it stays closed. */
+  void publish(Collection<PortBinding> ports, List<InetAddress> to) throws InterruptedException {
+    Map<PortBinding, InetAddress> added = targets(ports, to);
+    if (added.isEmpty()) {
       return;
     }
     try (var _ = lock.lock(table)) {
-      var added = new HashMap<PortBinding, InetAddress>();
-      ports.forEach(port -> added.put(port, to));
       var wanted = new HashMap<>(published);
       wanted.putAll(added);
       change("add", added, wanted);
     }
     // whoever kept sending while the port had no container, or another one, gets a new entry
-    for (PortBinding port : ports) {
+    for (PortBinding port : added.keySet()) {
       if (port.protocol() == Protocol.UDP) {
-        ConntrackFlush.datagrams(address(port), port.hostPort(), Set.of(to));
+        ConntrackFlush.datagrams(address(port), port.hostPort(), Set.copyOf(added.values()));
       }
     }
+  }
+
+  /** What ports are forwarded to; ::1 is not, since the kernel forwards nothing from there. */
+  static Map<PortBinding, InetAddress> targets(
+      Collection<PortBinding> ports, List<InetAddress> to) {
+    var targets = new HashMap<PortBinding, InetAddress>();
+    for (PortBinding port : ports) {
+      boolean ipv6 = port.hostIp() instanceof Inet6Address;
+      to.stream()
+          .filter(address -> address instanceof Inet6Address == ipv6)
+          .filter(_ -> !ipv6 || !port.hostIp().isLoopbackAddress())
+          .findFirst()
+          .ifPresent(address -> targets.put(port, address));
+    }
+    return targets;
   }
 
   /** Does nothing for ports that are not published. */
@@ -119,7 +137,8 @@ final class Rules {
     try (var _ = lock.lock(table)) {
       stations.put(port, station);
       if (unguarded.isEmpty()
-          && !run(stations("delete", released) + stations("add", Map.of(port, station)))
+          && !run(tables.stations("delete", released)
+                  + tables.stations("add", Map.of(port, station)))
               .success()) {
         guard(networks);
       }
@@ -137,29 +156,10 @@ final class Rules {
     }
   }
 
-  private String stations(String verb, Map<String, Station> changed) {
-    var lines = new StringBuilder();
-    changed.forEach(
-        (port, station) -> {
-          String name = quoted(port);
-          Map.of(
-                  "ports", name,
-                  "macs", name + " . " + station.mac(),
-                  "owners", name + " . " + station.address().getHostAddress(),
-                  "locals", name + " . " + station.linkLocal().getHostAddress(),
-                  "targets", name + " . 0x" + station.linkLocalDigits())
-              .forEach(
-                  (set, element) ->
-                      lines.append(
-                          "%s element bridge %s %s { %s }\n".formatted(verb, table, set, element)));
-        });
-    return lines.toString();
-  }
-
   private void change(
       String verb, Map<PortBinding, InetAddress> changed, Map<PortBinding, InetAddress> wanted)
       throws InterruptedException {
-    if (!changed.isEmpty() && !run(elements(verb, changed)).success()) {
+    if (!changed.isEmpty() && !run(tables.ports(verb, changed)).success()) {
       rewrite(networks, wanted);
     }
     published = Map.copyOf(wanted);
@@ -167,7 +167,7 @@ final class Rules {
 
   private void rewrite(List<NamedNetwork> networks, Map<PortBinding, InetAddress> ports)
       throws InterruptedException {
-    CommandResult result = run(script(networks) + elements("add", ports));
+    CommandResult result = run(tables.routed(networks, hostHasIpv6) + tables.ports("add", ports));
     if (!result.success()) {
       throw new AgentException.Network(
           "nft exited with %d while writing table %s: %s"
@@ -177,7 +177,7 @@ final class Rules {
   }
 
   private void guard(List<NamedNetwork> networks) throws InterruptedException {
-    CommandResult guarded = run(bridges(networks) + stations("add", stations));
+    CommandResult guarded = run(tables.bridged(networks) + tables.stations("add", stations));
     released.clear();
     unguarded = guarded.success() ? Optional.empty() : Optional.of(firstLine(guarded));
   }
@@ -185,45 +185,6 @@ final class Rules {
   /** Why containers may answer for other addresses of their network, if they may. */
   Optional<String> unguarded() {
     return unguarded;
-  }
-
-  /**
-   * Nobody on a bridge may say that the address of this host or of another container were its own,
-   * by ARP, neighbour discovery or by what it sends, or be a router of the others. Nor may it use
-   * another's MAC address, which would draw the other's frames to its port. Frames of other kinds
-   * are dropped: a tag for VLAN 0 would hide what is in them from these rules and from nobody else.
-   */
-  private String bridges(List<NamedNetwork> networks) {
-    return """
-    table bridge %1$s
-    delete table bridge %1$s
-    table bridge %1$s {
-      set gateways { type ipv4_addr; %2$s }
-      set subnets { type ipv4_addr; flags interval; %3$s }
-      set ports { type ifname; }
-      set macs { type ifname . ether_addr; }
-      set owners { type ifname . ipv4_addr; }
-      set locals { type ifname . ipv6_addr; }
-      set targets { typeof iifname . @th,64,128; }
-      chain ports {
-        type filter hook prerouting priority -300; policy accept;
-        arp saddr ip @gateways drop
-        iifname != @ports accept
-        ether type != { arp, ip, ip6 } drop
-        iifname . ether saddr != @macs drop
-        arp saddr ip @subnets iifname . arp saddr ip != @owners drop
-        ip saddr @subnets iifname . ip saddr != @owners drop
-        ip6 saddr != :: iifname . ip6 saddr != @locals drop
-        icmpv6 type { nd-router-advert, nd-redirect } drop
-        icmpv6 type nd-neighbor-advert iifname . @th,64,128 != @targets drop
-        ip6 saddr :: icmpv6 type nd-neighbor-solicit iifname . @th,64,128 != @targets drop
-      }
-    }
-    """
-        .formatted(
-            table,
-            elements(networks, network -> network.gateway().getHostAddress()),
-            elements(networks, network -> network.subnet().toString()));
   }
 
   /** nft marks the place of an error in the lines that follow the one that tells it. */
@@ -242,88 +203,7 @@ final class Rules {
     }
   }
 
-  private String script(List<NamedNetwork> networks) {
-    String bridges = elements(networks, network -> quoted(network.bridge()));
-    String pairs =
-        elements(networks, network -> quoted(network.bridge()) + " . " + quoted(network.bridge()));
-    return """
-    table ip %1$s
-    delete table ip %1$s
-    table ip %1$s {
-      set bridges { type ifname; %2$s }
-      set within { type ifname . ifname; %3$s }
-      set subnets { type ipv4_addr; flags interval; %4$s }
-      map tcp_any { type inet_service : ipv4_addr . inet_service; }
-      map udp_any { type inet_service : ipv4_addr . inet_service; }
-      map tcp_one { type ipv4_addr . inet_service : ipv4_addr . inet_service; }
-      map udp_one { type ipv4_addr . inet_service : ipv4_addr . inet_service; }
-      chain guard {
-        type filter hook prerouting priority raw; policy accept;
-        iifname @bridges ip daddr 127.0.0.0/8 drop
-      }
-      chain publish {
-        meta l4proto tcp dnat ip to ip daddr . tcp dport map @tcp_one
-        meta l4proto tcp dnat ip to tcp dport map @tcp_any
-        meta l4proto udp dnat ip to ip daddr . udp dport map @udp_one
-        meta l4proto udp dnat ip to udp dport map @udp_any
-      }
-      chain prerouting {
-        type nat hook prerouting priority dstnat; policy accept;
-        iifname != "lo" ip daddr 127.0.0.0/8 return
-        fib daddr type local jump publish
-      }
-      chain output {
-        type nat hook output priority -100; policy accept;
-        fib daddr type local jump publish
-      }
-      chain postrouting {
-        type nat hook postrouting priority srcnat; policy accept;
-        ct status dnat ip saddr 127.0.0.0/8 masquerade
-        ct status dnat ip saddr @subnets ip daddr @subnets masquerade
-        ip saddr @subnets ip daddr != @subnets ip daddr != 224.0.0.0/4 masquerade
-      }
-      chain forward {
-        type filter hook forward priority filter; policy accept;
-        ct status dnat accept
-        ct state established,related accept
-        iifname != @bridges oifname @bridges drop
-        iifname @bridges oifname @bridges iifname . oifname != @within drop
-      }
-    }
-    """
-        .formatted(
-            table, bridges, pairs, elements(networks, network -> network.subnet().toString()));
-  }
-
-  private String elements(String verb, Map<PortBinding, InetAddress> ports) {
-    var lines = new StringBuilder();
-    ports.forEach(
-        (port, to) ->
-            lines.append("%s element ip %s %s\n".formatted(verb, table, element(port, to))));
-    return lines.toString();
-  }
-
-  private static String element(PortBinding port, InetAddress to) {
-    String protocol = port.protocol().name().toLowerCase(Locale.ROOT);
-    String target =
-        "%d : %s . %d".formatted(port.hostPort(), to.getHostAddress(), port.containerPort());
-    return port.hostIp().isAnyLocalAddress()
-        ? "%s_any { %s }".formatted(protocol, target)
-        : "%s_one { %s . %s }".formatted(protocol, port.hostIp().getHostAddress(), target);
-  }
-
-  private static String elements(
-      List<NamedNetwork> networks, Function<NamedNetwork, String> element) {
-    return networks.isEmpty()
-        ? ""
-        : networks.stream().map(element).collect(Collectors.joining(", ", "elements = { ", " };"));
-  }
-
   private static Optional<InetAddress> address(PortBinding port) {
     return Optional.of(port.hostIp()).filter(ip -> !ip.isAnyLocalAddress());
-  }
-
-  private static String quoted(String name) {
-    return '"' + name + '"';
   }
 }

@@ -2,18 +2,28 @@ package dev.zlayer.runtime.cni;
 
 import java.net.InetAddress;
 import java.net.UnknownHostException;
+import java.util.ArrayList;
 import java.util.HexFormat;
+import java.util.List;
+import java.util.Optional;
 
 /**
  * The addresses of an interface on a bridge.
  *
  * @param mac six pairs of hexadecimal digits, separated by colons
  */
-record Station(InetAddress address, String mac) {
+record Station(InetAddress address, Optional<InetAddress> ipv6, String mac) {
   static final String MAC = "[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}";
 
-  /** The IPv6 address that the kernel derives from the MAC address, the only one it has. */
-  InetAddress linkLocal() {
+  /** All IPv6 addresses: the one that the kernel derives from the MAC address, and its own. */
+  List<InetAddress> allIpv6() {
+    var all = new ArrayList<InetAddress>();
+    all.add(linkLocal());
+    ipv6.ifPresent(all::add);
+    return all;
+  }
+
+  private InetAddress linkLocal() {
     byte[] six = HexFormat.ofDelimiter(":").parseHex(mac);
     var bytes = new byte[16];
     bytes[0] = (byte) 0xfe;
@@ -28,9 +38,5 @@ record Station(InetAddress address, String mac) {
     } catch (UnknownHostException e) {
       throw new IllegalStateException("sixteen bytes are an address", e);
     }
-  }
-
-  String linkLocalDigits() {
-    return HexFormat.of().formatHex(linkLocal().getAddress());
   }
 }

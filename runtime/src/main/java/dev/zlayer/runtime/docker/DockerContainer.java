@@ -132,6 +132,7 @@ final class DockerContainer
         seen.createdAt(),
         state.restarts(),
         seen.ip(),
+        Optional.empty(),
         seen.ports(),
         Optional.empty());
   }

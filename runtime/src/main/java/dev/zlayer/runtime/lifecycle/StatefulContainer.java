@@ -65,6 +65,7 @@ public abstract class StatefulContainer<R extends Record & LifecycleRecord<R>>
         record.createdAt(),
         Math.max(0, record.run() - 1),
         ip(),
+        ipv6(),
         ports(),
         root);
   }

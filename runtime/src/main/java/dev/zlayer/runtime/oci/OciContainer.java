@@ -165,6 +165,12 @@ final class OciContainer extends MonitoredContainer
   }
 
   @Override
+  public Optional<InetAddress> ipv6() {
+    requirePresent();
+    return network().flatMap(Attachment::ipv6);
+  }
+
+  @Override
   public List<ContainerDetails.PortBinding> ports() {
     requirePresent();
     return context.networks().find(state.name()).map(Attachment::ports).orElse(List.of());

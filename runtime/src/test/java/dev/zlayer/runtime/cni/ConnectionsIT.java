@@ -141,6 +141,8 @@ class ConnectionsIT {
             Optional.of(free.host(254)),
             Optional.of(new Subnet(free.address() + 128, 26)),
             false,
+            Optional.empty(),
+            false,
             Map.of("team", "blue"),
             Optional.empty());
     NamedNetwork network = networks.create("fixed", options);
@@ -181,6 +183,8 @@ class ConnectionsIT {
                     new NetworkOptions(
                         Optional.empty(),
                         Optional.of(free.host(1)),
+                        Optional.empty(),
+                        false,
                         Optional.empty(),
                         false,
                         Map.of(),

@@ -29,7 +29,7 @@ class HostPortsTest {
 
   @Test
   void keepsAPortFromOtherProgramsUntilItIsReleased() throws IOException {
-    int number = ports.reserve("web", List.of(port(0, Protocol.TCP))).getFirst().hostPort();
+    int number = reserve("web", List.of(port(0, Protocol.TCP))).getFirst().hostPort();
     assertThatThrownBy(() -> new ServerSocket(number, 1, LOOPBACK).close())
         .isInstanceOf(IOException.class);
 
@@ -40,24 +40,22 @@ class HostPortsTest {
 
   @Test
   void tcpAndUdpOfOneNumberAreTwoPorts() {
-    int number = ports.reserve("tcp", List.of(port(0, Protocol.TCP))).getFirst().hostPort();
-    assertThat(ports.reserve("udp", List.of(port(number, Protocol.UDP)))).hasSize(1);
+    int number = reserve("tcp", List.of(port(0, Protocol.TCP))).getFirst().hostPort();
+    assertThat(reserve("udp", List.of(port(number, Protocol.UDP)))).hasSize(1);
   }
 
   @Test
   void oneCollisionFreesAllOfTheRequest() throws IOException {
-    int taken = ports.reserve("first", List.of(port(0, Protocol.TCP))).getFirst().hostPort();
+    int taken = reserve("first", List.of(port(0, Protocol.TCP))).getFirst().hostPort();
     int free;
     try (var probe = new ServerSocket(0, 1, LOOPBACK)) {
       free = probe.getLocalPort();
     }
     assertThatThrownBy(
-            () ->
-                ports.reserve(
-                    "second", List.of(port(free, Protocol.TCP), port(taken, Protocol.TCP))))
+            () -> reserve("second", List.of(port(free, Protocol.TCP), port(taken, Protocol.TCP))))
         .isInstanceOf(AgentException.Network.class)
         .hasMessageContaining("'first'");
-    assertThat(ports.reserve("third", List.of(port(free, Protocol.TCP)))).hasSize(1);
+    assertThat(reserve("third", List.of(port(free, Protocol.TCP)))).hasSize(1);
   }
 
   @Test
@@ -70,7 +68,7 @@ class HostPortsTest {
       accepted.close(); // the side that closes first is the one that lingers
       assertThat(client.getInputStream().read()).isEqualTo(-1);
     }
-    assertThat(ports.reserve("web", List.of(port(number, Protocol.TCP)))).hasSize(1);
+    assertThat(reserve("web", List.of(port(number, Protocol.TCP)))).hasSize(1);
   }
 
   @Test
@@ -78,7 +76,7 @@ class HostPortsTest {
     try (var server = new ServerSocket(0, 5, LOOPBACK)) {
       int number = server.getLocalPort();
       ports.adopt("web", List.of(new PortBinding(LOOPBACK, number, 80, Protocol.TCP)));
-      assertThatThrownBy(() -> ports.reserve("other", List.of(port(number, Protocol.TCP))))
+      assertThatThrownBy(() -> reserve("other", List.of(port(number, Protocol.TCP))))
           .hasMessageContaining("'web'");
     }
   }
@@ -88,11 +86,66 @@ class HostPortsTest {
     InetAddress foreign = InetAddress.ofLiteral("203.0.113.7");
     assertThatThrownBy(
             () ->
-                ports.reserve(
+                reserve(
                     "web",
                     List.of(new Port(OptionalInt.empty(), 80, Protocol.TCP, Optional.of(foreign)))))
         .isInstanceOf(AgentException.Network.class)
         .hasMessageContaining("203.0.113.7");
+  }
+
+  @Test
+  void withoutAnAddressBothKindsArePublished() throws IOException {
+    List<PortBinding> bindings = reserve("web", List.of(everywhere(OptionalInt.empty())), true);
+
+    int number = bindings.getFirst().hostPort();
+    assertThat(bindings)
+        .containsExactly(
+            new PortBinding(HostPorts.ANY, number, 80, Protocol.TCP),
+            new PortBinding(HostPorts.ANY_IPV6, number, 80, Protocol.TCP));
+    assertThatThrownBy(() -> new ServerSocket(number, 1, InetAddress.ofLiteral("::1")).close())
+        .isInstanceOf(IOException.class);
+    ports.release("web");
+    new ServerSocket(number, 1, InetAddress.ofLiteral("::1")).close();
+  }
+
+  @Test
+  void aPortWhoseIpv6HalfIsTakenIsRefusedWhole() throws IOException {
+    try (var other = new ServerSocket(0, 1, InetAddress.ofLiteral("::1"))) {
+      int number = other.getLocalPort();
+      assertThatThrownBy(() -> reserve("web", List.of(everywhere(OptionalInt.of(number))), true))
+          .isInstanceOf(AgentException.Network.class)
+          .hasMessageContaining("port " + number + "/tcp is already in use by");
+      assertThat(reserve("web", List.of(port(number, Protocol.TCP)))).hasSize(1);
+    }
+  }
+
+  @Test
+  void anIpv6AddressNeedsANetworkWithSuchAddresses() {
+    var loopback = Optional.of(InetAddress.ofLiteral("::1"));
+    var tcp = new Port(OptionalInt.empty(), 80, Protocol.TCP, loopback);
+    var udp = new Port(OptionalInt.empty(), 80, Protocol.UDP, loopback);
+    assertThatThrownBy(() -> reserve("web", List.of(tcp)))
+        .isInstanceOf(AgentException.Unsupported.class)
+        .hasMessageContaining("publishing on ::1: the container's network has no IPv6 addresses");
+    assertThatThrownBy(() -> reserve("web", List.of(udp), true))
+        .hasMessageContaining("publishing on ::1: datagrams to it are not forwarded");
+    assertThat(reserve("web", List.of(tcp), true)).hasSize(1);
+  }
+
+  private static Port everywhere(OptionalInt number) {
+    return new Port(number, 80, Protocol.TCP, Optional.empty());
+  }
+
+  private List<PortBinding> reserve(String owner, List<Port> wanted) {
+    return reserve(owner, wanted, false);
+  }
+
+  private List<PortBinding> reserve(String owner, List<Port> wanted, boolean ipv6) {
+    try {
+      return ports.reserve(owner, wanted, () -> ipv6);
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
   }
 
   private static Port port(int hostPort, Protocol protocol) {

@@ -71,6 +71,7 @@ final class FakeContainer implements Container, Pausable, Renamable, Updatable, 
           state.createdAt(),
           state.restarts(),
           Optional.empty(),
+          Optional.empty(),
           List.of(),
           Optional.empty());
     }

@@ -28,7 +28,8 @@ public final class NetworkListCommand extends AnswerCommand {
       table.row(
           text(network, "name"),
           text(network, "bridge"),
-          text(network, "subnet"),
+          text(network, "subnet")
+              + network.at("subnet_ipv6").string().map(range -> ", " + range).orElse(""),
           text(network, "gateway"),
           network
               .at("containers")

@@ -1,0 +1,310 @@
+package dev.zlayer.cli.command.run;
+
+import static dev.zlayer.cli.HostNamespace.CLIENT;
+import static dev.zlayer.cli.HostNamespace.CLIENT_IPV4;
+import static dev.zlayer.cli.HostNamespace.HOST;
+import static dev.zlayer.cli.HostNamespace.HOST_IPV4;
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.zlayer.cli.CliFixture;
+import dev.zlayer.cli.DaemonFixture;
+import dev.zlayer.cli.HostNamespace;
+import dev.zlayer.host.process.CommandResult;
+import dev.zlayer.json.Json;
+import dev.zlayer.testkit.Fact;
+import dev.zlayer.testkit.Requires;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Supplier;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Networks with two stacks: a real daemon on a host of its own, and a client of that host. */
+@Timeout(240)
+@Requires({Fact.ROOT, Fact.OVERLAYFS, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX})
+class Ipv6IT {
+  /** A server that answers with the address of whoever asks. */
+  private static final String SERVER =
+      "mkdir -p /www/cgi-bin; printf '#!/bin/sh\\necho; echo $REMOTE_ADDR\\n' > /www/cgi-bin/who;"
+          + " chmod +x /www/cgi-bin/who; exec httpd -f -p 80 -h /www";
+
+  @TempDir static Path directory;
+  private static HostNamespace host;
+  private static DaemonFixture daemon;
+  private static CliFixture cli;
+
+  @BeforeAll
+  static void startADaemon() {
+    host = new HostNamespace();
+    daemon =
+        DaemonFixture.start(directory, host, Map.of("ZLAYER_NETWORK_IPV6", "true"))
+            .withBusybox("bb:1");
+    cli = daemon.cli();
+  }
+
+  @AfterAll
+  static void removeEverything() {
+    try {
+      if (daemon != null) {
+        daemon.close();
+      }
+    } finally {
+      host.close();
+    }
+  }
+
+  @AfterEach
+  void removeContainers() {
+    cli.run("down", "demo", "--volumes");
+    daemon.ok("ps", "--all", "--quiet").lines().forEach(id -> cli.run("rm", "-f", id));
+    cli.run("network", "rm", "six");
+    cli.run("network", "rm", "other");
+  }
+
+  private static String ok(String... arguments) {
+    return daemon.ok(arguments);
+  }
+
+  private static void serve(String name, String network, String... flags) {
+    var words = new ArrayList<>(List.of("run", "-d", "--name", name));
+    words.addAll(List.of("--network", network));
+    words.addAll(List.of(flags));
+    words.addAll(List.of("bb:1", "sh", "-c", SERVER));
+    ok(words.toArray(String[]::new));
+  }
+
+  private static String[] get(String address, int port) {
+    String line =
+        "printf 'GET /cgi-bin/who HTTP/1.0\\r\\n\\r\\n' | timeout 5 busybox nc -w 3 %s %d | tail -1 | tr -d [] | grep ."
+            .formatted(address, port);
+    return new String[] {"sh", "-c", line};
+  }
+
+  /** What the server says, once it listens. */
+  private static String answer(Supplier<CommandResult> question) {
+    return Awaitility.await()
+        .atMost(Duration.ofSeconds(20))
+        .until(question::get, CommandResult::success)
+        .stdout()
+        .strip();
+  }
+
+  private static String ipv6(String container) {
+    return daemon.json("inspect", container).at("container").at("ipv6").string().orElseThrow();
+  }
+
+  @Test
+  void aClientReachesAPublishedPortAndKeepsItsAddress() {
+    ok("network", "create", "--ipv6", "six");
+    serve("web", "six", "-p", "8080:80");
+
+    assertThat(answer(() -> host.onClient(get(HOST, 8080)))).isEqualTo(CLIENT);
+    assertThat(answer(() -> host.onClient(get(HOST_IPV4, 8080)))).contains(CLIENT_IPV4);
+    assertThat(answer(() -> host.onHost(get(HOST, 8080)))).isEqualTo(HOST);
+    assertThat(answer(() -> host.onHost(get("::1", 8080)))).as("by way of the agent").isNotEmpty();
+    assertThat(ok("ps")).contains("8080->80/tcp, [::]:8080->80/tcp");
+    assertThat(ok("port", "web", "80")).isEqualTo("0.0.0.0:8080\n[::]:8080\n");
+
+    daemon.kill();
+    assertThat(host.onClient(get(HOST, 8080)).stdout().strip())
+        .as("the rules are the kernel's")
+        .isEqualTo(CLIENT);
+    daemon.restart();
+    assertThat(answer(() -> host.onClient(get(HOST, 8080)))).isEqualTo(CLIENT);
+    assertThat(answer(() -> host.onHost(get("::1", 8080)))).isNotEmpty();
+
+    ok("rm", "-f", "web");
+    assertThat(host.onClient(get(HOST, 8080)).success()).isFalse();
+    assertThat(host.onHost("nft", "list", "ruleset").stdout())
+        .contains("table ip6 " + daemon.prefix())
+        .doesNotContain("8080");
+  }
+
+  @Test
+  void oneIpv6AddressOfTheHostIsPublished() {
+    ok("network", "create", "--ipv6", "six");
+    serve("web", "six", "-p", "[::1]:8081:80", "-p", "[" + HOST + "]:8082:80");
+
+    assertThat(answer(() -> host.onHost(get("::1", 8081)))).isNotEmpty();
+    assertThat(answer(() -> host.onClient(get(HOST, 8082)))).isEqualTo(CLIENT);
+    assertThat(host.onClient(get(HOST, 8081)).success()).isFalse();
+    assertThat(host.onClient(get(HOST_IPV4, 8082)).success()).isFalse();
+    assertThat(ok("ps")).contains("[::1]:8081->80/tcp").contains("[" + HOST + "]:8082->80/tcp");
+    CliFixture.Result taken =
+        cli.run("run", "-d", "--network", "six", "-p", "[::1]:8081:80", "bb:1", "true");
+    assertThat(taken.code()).isNotZero();
+    assertThat(taken.err()).contains("port 8081/tcp is already published by 'web");
+  }
+
+  @Test
+  void containersFindEachOtherAndNobodyElseDoes() {
+    ok("network", "create", "--ipv6", "--subnet", "fd00:51:52:53::/64", "six");
+    ok("network", "create", "--ipv6", "other");
+    serve("web", "six");
+    ok("run", "-d", "--name", "near", "--network", "six", "bb:1", "sleep", "1000");
+    ok("run", "-d", "--name", "far", "--network", "other", "bb:1", "sleep", "1000");
+    ok(
+        "run",
+        "-d",
+        "--name",
+        "liar",
+        "--network",
+        "six",
+        "--cap-add",
+        "NET_ADMIN",
+        "bb:1",
+        "sleep",
+        "1000");
+    String web = ipv6("web");
+    assertThat(web).startsWith("fd00:51:52:53::");
+
+    assertThat(ok("exec", "near", "nslookup", "-type=aaaa", "web")).contains("Address: " + web);
+    assertThat(answer(() -> inside("near", web))).isEqualTo(ipv6("near"));
+    assertThat(ok("exec", "near", "ping", "-6", "-c", "1", "-w", "10", "web")).contains(web);
+    assertThat(cli.run("exec", "liar", "ping", "-6", "-c", "1", "-w", "5", web).code()).isZero();
+    ok("exec", "liar", "ip", "-6", "addr", "add", "fd00:51:52:53::99/64", "dev", "eth0");
+    assertThat(
+            cli.run(
+                    "exec",
+                    "liar",
+                    "ping",
+                    "-6",
+                    "-I",
+                    "fd00:51:52:53::99",
+                    "-c",
+                    "1",
+                    "-w",
+                    "2",
+                    web)
+                .code())
+        .as("from an address that it gave itself")
+        .isNotZero();
+    assertThat(inside("far", web).success()).as("another network").isFalse();
+    host.routeClient("fd00:51:52:53::/64");
+    assertThat(host.onClient(get(web, 80)).success())
+        .as("a route to its address is not enough")
+        .isFalse();
+    assertThat(ok("exec", "far", "ping", "-6", "-c", "1", "-w", "10", CLIENT))
+        .as("out of the network, with the address of the host")
+        .contains("1 packets received");
+
+    Json six = daemon.json("network", "inspect", "six");
+    assertThat(six.at("subnet_ipv6").string()).contains("fd00:51:52:53::/64");
+    assertThat(six.at("gateway_ipv6").string()).contains("fd00:51:52:53::1");
+    assertThat(six.at("containers").items())
+        .anySatisfy(one -> assertThat(one.at("ipv6").string()).contains(web));
+    assertThat(ok("network", "ls")).contains(", fd00:51:52:53::/64");
+    Json other = daemon.json("network", "inspect", "other");
+    assertThat(other.at("subnet_ipv6").string().orElseThrow())
+        .matches("fd[0-9a-f]{2}:[0-9a-f]{1,4}:[0-9a-f]{1,4}:[0-9a-f]{1,4}::/64");
+  }
+
+  private static CommandResult inside(String container, String address) {
+    String[] words = get(address, 80);
+    CliFixture.Result result =
+        cli.run("exec", container, words[0], words[1], words[2].replace("busybox nc", "nc"));
+    return new CommandResult(result.code(), result.out().getBytes(UTF_8), new byte[0]);
+  }
+
+  @Test
+  void anEndpointOfAServiceAnswersOverIpv6() throws Exception {
+    Files.writeString(
+        directory.resolve("demo.zlayer.yml"),
+        """
+        version: v1
+        deployment: demo
+        services:
+          web:
+            image: {name: "bb:1"}
+            stop_signal: SIGKILL
+            command: [sh, -c, "%s"]
+            scale: {mode: fixed, replicas: 2}
+            endpoints: [{name: http, protocol: http, port: 8090, target_port: 80, expose: public}]
+          asking:
+            image: {name: "bb:1"}
+            stop_signal: SIGKILL
+            command: [sleep, "1000"]
+        """
+            .formatted(SERVER.replace("\\", "\\\\").replace("\"", "\\\"")));
+    ok("up", "--quiet");
+
+    assertThat(answer(() -> host.onClient(get(HOST, 8090)))).isEqualTo(CLIENT);
+    assertThat(answer(() -> host.onHost(get("::1", 8090)))).isNotEmpty();
+    assertThat(ok("exec", "demo/asking", "nslookup", "-type=aaaa", "web.demo.zlayer.internal"))
+        .contains("Address: " + ipv6("demo/web/1"))
+        .contains("Address: " + ipv6("demo/web/2"));
+
+    daemon.kill();
+    for (int i = 0; i < 4; i++) {
+      assertThat(host.onClient(get(HOST, 8090)).stdout().strip()).isEqualTo(CLIENT);
+    }
+    daemon.restart();
+    Path file = directory.resolve("demo.zlayer.yml");
+    Files.writeString(file, Files.readString(file).replace("replicas: 2", "replicas: 1"));
+    ok("up", "--quiet");
+    assertThat(answer(() -> host.onClient(get(HOST, 8090)))).isEqualTo(CLIENT);
+    ok("down", "demo");
+    assertThat(host.onClient(get(HOST, 8090)).success()).isFalse();
+    assertThat(host.onHost("nft", "list", "ruleset").stdout()).doesNotContain("8090");
+  }
+
+  @Test
+  void aHostWithoutIpv6RefusesItAndKeepsWorking() {
+    host.onHost("sysctl", "-q", "-w", "net.ipv6.conf.default.disable_ipv6=1");
+    try {
+      CliFixture.Result refused = cli.run("network", "create", "--ipv6", "six");
+      assertThat(refused.code()).isNotZero();
+      assertThat(refused.err())
+          .contains("network 'six': it cannot have IPv6 addresses: IPv6 is disabled on this host")
+          .contains("net.ipv6.conf.default.disable_ipv6");
+      ok("network", "create", "six");
+      serve("web", "six", "-p", "8083:80");
+      assertThat(answer(() -> host.onClient(get(HOST_IPV4, 8083)))).contains(CLIENT_IPV4);
+      CliFixture.Result address =
+          cli.run("run", "-d", "--network", "six", "-p", "[::1]:8084:80", "bb:1", "true");
+      assertThat(address.err())
+          .contains("publishing on ::1: the container's network has no IPv6 addresses");
+      ok("rm", "-f", "web");
+
+      serve("web", "default", "-p", "8085:80");
+      assertThat(answer(() -> host.onClient(get(HOST_IPV4, 8085))))
+          .as("a network that had IPv6 before")
+          .contains(CLIENT_IPV4);
+      assertThat(ok("info")).contains("containers get no IPv6 addresses: IPv6 is disabled");
+    } finally {
+      host.onHost("sysctl", "-q", "-w", "net.ipv6.conf.default.disable_ipv6=0");
+    }
+  }
+
+  @Test
+  void subnetsAreChecked() {
+    assertThat(cli.run("network", "create", "--subnet", "fd00:1::/64", "six").err())
+        .contains("subnet fd00:1::/64 needs IPv6; add --ipv6");
+    assertThat(cli.run("network", "create", "--ipv6", "--subnet", "fd00:1::1/64", "six").err())
+        .contains("bits are set behind the prefix");
+    assertThat(cli.run("network", "create", "--ipv6", "--subnet", "fd00:aa::/64", "six").err())
+        .contains("subnet fd00:aa::/64 overlaps fd00:aa::/64, which this host uses already");
+    assertThat(
+            cli.run(
+                    "network",
+                    "create",
+                    "--ipv6",
+                    "--subnet",
+                    "fd00:1::/64",
+                    "--subnet",
+                    "fd00:2::/64",
+                    "six")
+                .err())
+        .contains("a network has one IPv6 subnet");
+  }
+}
