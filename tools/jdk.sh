@@ -3,7 +3,11 @@
 # without starting a JVM.
 
 jdk_is_25() {
-  [ -x "$1/bin/javac" ] && grep -q '^JAVA_VERSION="25[."]' "$1/release" 2>/dev/null
+  [ -x "$1/bin/javac" ] && [ -r "$1/release" ] || return 1
+  while read -r jdk_line; do
+    case $jdk_line in JAVA_VERSION=\"25[.\"]*) return 0 ;; esac
+  done <"$1/release"
+  return 1
 }
 
 find_jdk() {

@@ -1,6 +1,7 @@
 package dev.zlayer.bench;
 
 import dev.zlayer.bench.work.Arena;
+import dev.zlayer.bench.work.CliWork;
 import dev.zlayer.bench.work.CommitsWork;
 import dev.zlayer.bench.work.DaemonWork;
 import dev.zlayer.bench.work.DiskWork;
@@ -30,6 +31,7 @@ public final class Main {
   static {
     WORKS.put("micro", new MicroWork());
     WORKS.put("start", new StartWork());
+    WORKS.put("cli", new CliWork());
     WORKS.put("pull", new PullWork());
     WORKS.put("run", new RunWork());
     WORKS.put("exec", new ExecWork());

@@ -17,6 +17,9 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.function.UnaryOperator;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -42,10 +45,27 @@ public final class Cli {
   /** Shows stack traces of internal errors. */
   private static final String DEBUG = "ZLAYER_DEBUG";
 
+  /** After {@code help}: the source of what a distribution knows about itself. */
+  private static final String BUILD_FACTS = "--build-facts";
+
+  private static final Set<String> HELP = Set.of("-h", "--help", "help");
+  private static final Set<String> VERSION = Set.of("-v", "-V", "--version");
+
   private final Session session;
+  private final UnaryOperator<String> models;
 
   public Cli(Session session) {
+    this(session, BuildFacts::commandModel);
+  }
+
+  /**
+   * With other models.
+   *
+   * @param models the {@link CommandModel} by the words of a verb; empty for those without one
+   */
+  Cli(Session session, UnaryOperator<String> models) {
     this.session = session;
+    this.models = models;
   }
 
   @Command(
@@ -58,10 +78,10 @@ public final class Cli {
   /** Runs one command line and returns its exit code. */
   public int run(String... arguments) {
     List<String> words = Arrays.asList(arguments);
-    if (words.isEmpty() || words.getFirst().matches("-h|--help|help")) {
+    if (words.isEmpty() || HELP.contains(words.getFirst())) {
       return help(words);
     }
-    if (words.getFirst().matches("-v|-V|--version")) {
+    if (VERSION.contains(words.getFirst())) {
       words = List.of("version");
     }
     if (words.getFirst().equals(Completion.WORD)) {
@@ -76,6 +96,10 @@ public final class Cli {
             ? Optional.of(words.get(1)).filter(word -> !word.startsWith("-"))
             : Optional.empty();
     Optional<Group> group = verb.get().group();
+    Optional<Callable<Integer>> plain = plain(verb.get(), group, words);
+    if (plain.isPresent()) {
+      return call(plain.get());
+    }
     if (group.isPresent() && below.isPresent() && !known(group.get(), below.get())) {
       String word = verb.get().word;
       return unknown(
@@ -87,6 +111,29 @@ public final class Cli {
     CommandLine root = root();
     root.addSubcommand(verb.get().word, verb.get().make(session, below));
     return dressed(root).execute(words.toArray(String[]::new));
+  }
+
+  /** The verb with its options and arguments, when there is nothing to explain about them. */
+  private Optional<Callable<Integer>> plain(Verb verb, Optional<Group> group, List<String> words) {
+    if (group.isEmpty()) {
+      return ArgumentBinder.bind(
+          models.apply(verb.word), words.subList(1, words.size()), () -> verb.command(session));
+    }
+    if (words.size() < 2) {
+      return Optional.empty();
+    }
+    return ArgumentBinder.bind(
+        models.apply(verb.word + " " + words.get(1)),
+        words.subList(2, words.size()),
+        () -> group.get().verb(session, words.get(1)));
+  }
+
+  private int call(Callable<Integer> verb) {
+    try {
+      return verb.call();
+    } catch (Exception e) {
+      return failed(e);
+    }
   }
 
   /** Aliases are known to the verbs themselves, which are built only when a word is not plain. */
@@ -169,6 +216,10 @@ public final class Cli {
   private int help(List<String> words) {
     if (words.equals(List.of("help", REFERENCE))) {
       session.out().print(CommandReference.markdown(this::grammar));
+      return 0;
+    }
+    if (words.equals(List.of("help", BUILD_FACTS))) {
+      session.out().print(CommandModel.source(grammar(), Version.CURRENT.version()));
       return 0;
     }
     if (words.size() == 3 && words.get(1).equals(MANUAL)) {

@@ -1,21 +1,29 @@
 package dev.zlayer.cli;
 
 import dev.zlayer.cli.terminal.OutputClosed;
-import java.util.Arrays;
 
-/** The entry of the process: the only caller of {@code System.exit}. */
+/** The entry of the process: the only one that ends it. */
 public final class Main {
+  private static final String DAEMON = "serve";
+
   private Main() {}
 
   public static void main(String[] arguments) {
-    if (Arrays.equals(arguments, new String[] {Training.FLAG})) {
+    String verb = arguments.length == 0 ? "" : arguments[0];
+    if (arguments.length == 1 && verb.equals(Training.FLAG)) {
       Training.run();
       return;
     }
-    System.exit(run(Session.ofThisProcess(), arguments));
+    int code = run(Session.ofThisProcess(), arguments);
+    if (verb.equals(DAEMON)) {
+      System.exit(code);
+    }
+    // everything is written, and nothing waits for the end: an exit in order would first load the
+    // whole logging of Java to note it
+    Runtime.getRuntime().halt(code);
   }
 
-  private static int run(Session session, String[] arguments) {
+  static int run(Session session, String... arguments) {
     int code = OutputClosed.EXIT_CODE;
     try {
       code = new Cli(session).run(arguments);

@@ -56,7 +56,6 @@ import dev.zlayer.cli.command.store.SecretCommand;
 import dev.zlayer.cli.command.store.TokenCommand;
 import dev.zlayer.cli.command.store.VolumeCommand;
 import dev.zlayer.cli.command.system.SystemCommand;
-import java.util.Arrays;
 import java.util.Locale;
 import java.util.Optional;
 import picocli.CommandLine;
@@ -135,6 +134,8 @@ enum Verb {
     }
   }
 
+  private static final Verb[] VERBS = values();
+
   final String word;
   final Heading heading;
 
@@ -144,7 +145,12 @@ enum Verb {
   }
 
   static Optional<Verb> find(String word) {
-    return Arrays.stream(values()).filter(verb -> verb.word.equals(word)).findFirst();
+    for (Verb verb : VERBS) {
+      if (verb.word.equals(word)) {
+        return Optional.of(verb);
+      }
+    }
+    return Optional.empty();
   }
 
   /** The verbs below this one, if it has some. */
@@ -183,7 +189,8 @@ enum Verb {
     return line;
   }
 
-  private Object command(Session session) {
+  /** The verb itself, if it is no group. */
+  Object command(Session session) {
     return switch (this) {
       case UP -> new UpCommand(session);
       case DOWN -> new DownCommand(session);

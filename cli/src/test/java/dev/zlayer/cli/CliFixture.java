@@ -8,9 +8,12 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /** Runs command lines as a person would, in a directory and environment of the test's own. */
 public final class CliFixture {
+  private static @Nullable Map<String, String> models;
+
   private final Path directory;
   private final Map<String, String> env;
 
@@ -28,6 +31,14 @@ public final class CliFixture {
 
   public Result run(String... arguments) {
     return runWithInput(new byte[0], arguments);
+  }
+
+  /** As a distribution has it, so that every test also tests how those bind arguments. */
+  private static synchronized String model(String verb) {
+    if (models == null) {
+      models = CommandModel.of(new Cli(session(Path.of(""))).grammar());
+    }
+    return models.getOrDefault(verb, "");
   }
 
   /** Where nobody looks at what is printed. */
@@ -63,7 +74,7 @@ public final class CliFixture {
     var out = new ByteArrayOutputStream();
     var err = new ByteArrayOutputStream();
     Session session = session(new byte[0], out, err);
-    int code = new Cli(session).run(arguments);
+    int code = new Cli(session, CliFixture::model).run(arguments);
     session.flush();
     return new Bytes(code, out.toByteArray(), err.toByteArray());
   }
@@ -72,7 +83,7 @@ public final class CliFixture {
     var out = new ByteArrayOutputStream();
     var err = new ByteArrayOutputStream();
     Session session = session(input, out, err);
-    int code = new Cli(session).run(arguments);
+    int code = new Cli(session, CliFixture::model).run(arguments);
     session.flush();
     return new Result(
         code, out.toString(StandardCharsets.UTF_8), err.toString(StandardCharsets.UTF_8));

@@ -26,7 +26,36 @@ public sealed interface Json {
 
   record Str(String value) implements Json {}
 
-  record Num(BigDecimal value) implements Json {}
+  /**
+   * A number of any size.
+   *
+   * @param value a {@link Long} if it is one, else a {@link BigDecimal}, whose tables take a
+   *     command longer to get ready than all the rest
+   */
+  record Num(Number value) implements Json {
+    public Num {
+      if (!(value instanceof Long)) {
+        value = exact(value);
+      }
+    }
+
+    private static Number exact(Number value) {
+      if (value instanceof BigDecimal decimal) {
+        return whole(decimal) ? (Number) decimal.longValue() : decimal;
+      }
+      return value instanceof Double || value instanceof Float
+          ? exact(BigDecimal.valueOf(value.doubleValue()))
+          : (Number) value.longValue();
+    }
+
+    private static boolean whole(BigDecimal decimal) {
+      return decimal.scale() == 0 && decimal.unscaledValue().bitLength() < Long.SIZE;
+    }
+
+    public BigDecimal decimal() {
+      return value instanceof BigDecimal decimal ? decimal : BigDecimal.valueOf(value.longValue());
+    }
+  }
 
   record Bool(boolean value) implements Json {}
 
@@ -56,11 +85,14 @@ public sealed interface Json {
   }
 
   default Optional<Long> integer() {
-    if (!(this instanceof Num(var value))) {
+    if (!(this instanceof Num number)) {
       return Optional.empty();
     }
+    if (number.value() instanceof Long whole) {
+      return Optional.of(whole);
+    }
     try {
-      return Optional.of(value.longValueExact());
+      return Optional.of(number.decimal().longValueExact());
     } catch (ArithmeticException _) {
       return Optional.empty();
     }
@@ -86,31 +118,43 @@ public sealed interface Json {
     return Collections.unmodifiableMap(result);
   }
 
-  /** Strings, numbers, booleans, collections, maps, optionals and trees; null becomes null. */
+  /**
+   * Strings, numbers, booleans, collections, maps, optionals and trees; null becomes null. One test
+   * after the other: a switch over types is made at its first use, and a command has only that one.
+   */
   static Json of(@org.jspecify.annotations.Nullable Object value) {
-    return switch (value) {
-      case null -> Null.INSTANCE;
-      case Json json -> json;
-      case CharSequence text -> new Str(text.toString());
-      case Boolean bool -> new Bool(bool);
-      case BigDecimal number -> new Num(number);
-      case Double number -> new Num(BigDecimal.valueOf(number));
-      case Float number -> new Num(BigDecimal.valueOf(number));
-      case Number number -> new Num(BigDecimal.valueOf(number.longValue()));
-      case Enum<?> constant -> new Str(constant.name().toLowerCase(java.util.Locale.ROOT));
-      case Optional<?> optional -> of(optional.orElse(null));
-      case Collection<?> items -> {
-        var list = new ArrayList<Json>();
-        items.forEach(item -> list.add(of(item)));
-        yield new Arr(list);
-      }
-      case Map<?, ?> map -> {
-        var members = new LinkedHashMap<String, Json>();
-        map.forEach((key, item) -> members.put(String.valueOf(key), of(item)));
-        yield new Obj(members);
-      }
-      default -> new Str(value.toString());
-    };
+    if (value == null) {
+      return Null.INSTANCE;
+    }
+    if (value instanceof Json json) {
+      return json;
+    }
+    if (value instanceof CharSequence text) {
+      return new Str(text.toString());
+    }
+    if (value instanceof Boolean bool) {
+      return new Bool(bool);
+    }
+    if (value instanceof Number number) {
+      return new Num(number);
+    }
+    if (value instanceof Enum<?> constant) {
+      return new Str(constant.name().toLowerCase(java.util.Locale.ROOT));
+    }
+    if (value instanceof Optional<?> optional) {
+      return of(optional.orElse(null));
+    }
+    if (value instanceof Collection<?> items) {
+      var list = new ArrayList<Json>();
+      items.forEach(item -> list.add(of(item)));
+      return new Arr(list);
+    }
+    if (value instanceof Map<?, ?> map) {
+      var members = new LinkedHashMap<String, Json>();
+      map.forEach((key, item) -> members.put(String.valueOf(key), of(item)));
+      return new Obj(members);
+    }
+    return new Str(value.toString());
   }
 
   static Builder object() {

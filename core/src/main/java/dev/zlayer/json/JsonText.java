@@ -2,42 +2,44 @@ package dev.zlayer.json;
 
 import dev.zlayer.error.AgentException;
 import java.io.InputStream;
-import java.io.StringWriter;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import tools.jackson.core.JacksonException;
-import tools.jackson.core.JsonGenerator;
 import tools.jackson.core.JsonParser;
 import tools.jackson.core.JsonToken;
 import tools.jackson.core.ObjectReadContext;
-import tools.jackson.core.ObjectWriteContext;
 import tools.jackson.core.StreamReadConstraints;
 import tools.jackson.core.StreamReadFeature;
 import tools.jackson.core.json.JsonFactory;
 
 /** Text to tree and back. Reading is bounded in depth and refuses duplicate members. */
 public final class JsonText {
-  private static final JsonFactory FACTORY =
-      JsonFactory.builder()
-          .streamReadConstraints(StreamReadConstraints.builder().maxNestingDepth(64).build())
-          .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
-          .build();
+  private static final String HEX = "0123456789ABCDEF";
+
+  /** On its own, since whoever only prints needs no parser. */
+  private static final class Parser {
+    static final JsonFactory FACTORY =
+        JsonFactory.builder()
+            .streamReadConstraints(StreamReadConstraints.builder().maxNestingDepth(64).build())
+            .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+            .build();
+  }
 
   private JsonText() {}
 
   /** Throws {@link AgentException.InvalidSpec} with line and column for anything but one value. */
   public static Json parse(String text) {
-    return parse(FACTORY.createParser(ObjectReadContext.empty(), text));
+    return parse(Parser.FACTORY.createParser(ObjectReadContext.empty(), text));
   }
 
   public static Json parse(byte[] utf8) {
-    return parse(FACTORY.createParser(ObjectReadContext.empty(), utf8));
+    return parse(Parser.FACTORY.createParser(ObjectReadContext.empty(), utf8));
   }
 
   public static Json parse(InputStream utf8) {
-    return parse(FACTORY.createParser(ObjectReadContext.empty(), utf8));
+    return parse(Parser.FACTORY.createParser(ObjectReadContext.empty(), utf8));
   }
 
   private static Json parse(JsonParser parser) {
@@ -95,10 +97,8 @@ public final class JsonText {
 
   /** On one line. */
   public static String print(Json json) {
-    var text = new StringWriter();
-    try (JsonGenerator out = FACTORY.createGenerator(ObjectWriteContext.empty(), text)) {
-      write(json, out);
-    }
+    var text = new StringBuilder();
+    write(json, text);
     return text.toString();
   }
 
@@ -115,48 +115,74 @@ public final class JsonText {
 
   private static void pretty(Json json, String indent, StringBuilder text) {
     String inner = indent + "  ";
-    switch (json) {
-      case Json.Obj(var members) when !members.isEmpty() -> {
-        String separator = "{\n";
-        for (var member : members.entrySet()) {
-          text.append(separator).append(inner).append(print(new Json.Str(member.getKey())));
-          pretty(member.getValue(), inner, text.append(": "));
-          separator = ",\n";
-        }
-        text.append('\n').append(indent).append('}');
+    if (json instanceof Json.Obj(var members) && !members.isEmpty()) {
+      String separator = "{\n";
+      for (var member : members.entrySet()) {
+        quote(member.getKey(), text.append(separator).append(inner));
+        pretty(member.getValue(), inner, text.append(": "));
+        separator = ",\n";
       }
-      case Json.Arr(var items) when !items.isEmpty() -> {
-        String separator = "[\n";
-        for (Json item : items) {
-          pretty(item, inner, text.append(separator).append(inner));
-          separator = ",\n";
-        }
-        text.append('\n').append(indent).append(']');
+      text.append('\n').append(indent).append('}');
+    } else if (json instanceof Json.Arr(var items) && !items.isEmpty()) {
+      String separator = "[\n";
+      for (Json item : items) {
+        pretty(item, inner, text.append(separator).append(inner));
+        separator = ",\n";
       }
-      default -> text.append(print(json));
+      text.append('\n').append(indent).append(']');
+    } else {
+      write(json, text);
     }
   }
 
-  private static void write(Json json, JsonGenerator out) {
-    switch (json) {
-      case Json.Obj(var members) -> {
-        out.writeStartObject();
-        members.forEach(
-            (name, value) -> {
-              out.writeName(name);
-              write(value, out);
-            });
-        out.writeEndObject();
+  /** One test after the other, see {@link Json#of}. */
+  private static void write(Json json, StringBuilder text) {
+    if (json instanceof Json.Obj(var members)) {
+      char separator = '{';
+      for (var member : members.entrySet()) {
+        quote(member.getKey(), text.append(separator));
+        write(member.getValue(), text.append(':'));
+        separator = ',';
       }
-      case Json.Arr(var items) -> {
-        out.writeStartArray();
-        items.forEach(item -> write(item, out));
-        out.writeEndArray();
+      text.append(members.isEmpty() ? "{}" : "}");
+    } else if (json instanceof Json.Arr(var items)) {
+      char separator = '[';
+      for (Json item : items) {
+        write(item, text.append(separator));
+        separator = ',';
       }
-      case Json.Str(var value) -> out.writeString(value);
-      case Json.Num(var value) -> out.writeNumber(value.toString());
-      case Json.Bool(var value) -> out.writeBoolean(value);
-      case Json.Null() -> out.writeNull();
+      text.append(items.isEmpty() ? "[]" : "]");
+    } else if (json instanceof Json.Str(var value)) {
+      quote(value, text);
+    } else if (json instanceof Json.Num(var value)) {
+      text.append(value);
+    } else if (json instanceof Json.Bool(var value)) {
+      text.append(value);
+    } else {
+      text.append("null");
     }
+  }
+
+  private static void quote(String value, StringBuilder text) {
+    text.append('"');
+    for (int i = 0; i < value.length(); i++) {
+      char c = value.charAt(i);
+      switch (c) {
+        case '"', '\\' -> text.append('\\').append(c);
+        case '\n' -> text.append("\\n");
+        case '\t' -> text.append("\\t");
+        case '\r' -> text.append("\\r");
+        case '\b' -> text.append("\\b");
+        case '\f' -> text.append("\\f");
+        default -> {
+          if (c < ' ') {
+            text.append("\\u00").append(HEX.charAt(c >> 4)).append(HEX.charAt(c & 15));
+          } else {
+            text.append(c);
+          }
+        }
+      }
+    }
+    text.append('"');
   }
 }

@@ -74,4 +74,30 @@ class JsonTextTest {
           .hasMessageContaining("not JSON");
     }
   }
+
+  @Test
+  void stringsAreWrittenAsTheLibraryDoes() {
+    for (int c = 0; c < 0x3000; c++) {
+      String text = "a" + (char) c + "/";
+      var written = new java.io.StringWriter();
+      try (var out =
+          new tools.jackson.core.json.JsonFactory()
+              .createGenerator(tools.jackson.core.ObjectWriteContext.empty(), written)) {
+        out.writeString(text);
+      }
+      assertThat(JsonText.print(new Json.Str(text))).isEqualTo(written.toString());
+    }
+  }
+
+  @Test
+  void aNumberIsTheSameHoweverItWasMade() {
+    assertThat(Json.of(7)).isEqualTo(Json.of(7L)).isEqualTo(JsonText.parse("7"));
+    assertThat(new Json.Num(new java.math.BigDecimal("7"))).isEqualTo(Json.of((short) 7));
+    assertThat(JsonText.print(Json.of(1.5))).isEqualTo("1.5");
+    assertThat(JsonText.print(JsonText.parse("[1.50,1e3,-0,123456789012345678901234567890]")))
+        .isEqualTo("[1.50,1E+3,0,123456789012345678901234567890]");
+    assertThat(JsonText.parse("9223372036854775807").integer()).contains(Long.MAX_VALUE);
+    assertThat(JsonText.parse("9223372036854775808").integer()).isEmpty();
+    assertThat(JsonText.parse("3.0").integer()).contains(3L);
+  }
 }

@@ -4,6 +4,7 @@ import dev.zlayer.bench.Census;
 import dev.zlayer.json.Json;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 
 /** Docker through its HTTP interface, which costs less than its command line. */
@@ -40,14 +41,14 @@ public final class DockerEngine implements Engine {
 
   /** As somebody at a terminal does it; in the daemon's default control group. */
   public void runByCommand() throws InterruptedException {
-    Tool.run(
-        "docker",
-        "--host=unix://" + api.socket(),
-        "run",
-        "--rm",
-        "--network=" + network,
-        image,
-        "/bin/true");
+    run("run", "--rm", "--network=" + network, image, "/bin/true");
+  }
+
+  /** Docker's own command line. */
+  public void run(String... words) throws InterruptedException {
+    var command = new ArrayList<>(List.of("docker", "--host=unix://" + api.socket()));
+    command.addAll(List.of(words));
+    Tool.run(command);
   }
 
   /** As a script does it that wants the output: create, start, wait, logs, remove. */

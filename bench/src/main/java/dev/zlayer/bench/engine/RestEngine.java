@@ -47,6 +47,11 @@ public final class RestEngine implements Engine {
         "/bin/true");
   }
 
+  /** The same for a further process in a container. */
+  public void execByCommand(String name) throws InterruptedException {
+    daemon.run("exec", name, "/bin/true");
+  }
+
   @Override
   public void startSleeper(String name) throws Exception {
     create(name, SLEEP);

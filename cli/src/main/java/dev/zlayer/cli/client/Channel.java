@@ -58,7 +58,7 @@ public final class Channel implements AutoCloseable {
       while (true) {
         switch (socket.receive()) {
           case WebSocket.Message.Text(String text) -> {
-            return Optional.of(new Frame.Word(JsonText.parse(text)));
+            return Optional.of(new Frame.Word(AnswerJson.parse(text)));
           }
           case WebSocket.Message.Binary(byte[] bytes) -> {
             if (bytes.length > 1) {

@@ -75,7 +75,7 @@ public final class DaemonClient implements AutoCloseable {
   /** For those who would rather have no answer than wait. */
   public Json get(String path, Query query, Deadline deadline) throws InterruptedException {
     HttpResponse response = checked(request("GET", path, query, JSON), deadline);
-    return JsonText.parse(response.text(LARGEST_ANSWER));
+    return AnswerJson.parse(response.text(LARGEST_ANSWER));
   }
 
   public Json delete(String path, Query query) throws InterruptedException {
@@ -186,7 +186,7 @@ public final class DaemonClient implements AutoCloseable {
   private Json json(HttpRequest request) throws InterruptedException {
     HttpResponse response = checked(request, Deadline.none());
     String text = response.text(LARGEST_ANSWER);
-    return text.isBlank() ? Json.Null.INSTANCE : JsonText.parse(text);
+    return text.isBlank() ? Json.Null.INSTANCE : AnswerJson.parse(text);
   }
 
   private JsonLines lines(HttpRequest request) throws InterruptedException {
@@ -214,7 +214,7 @@ public final class DaemonClient implements AutoCloseable {
     int status = response.status();
     byte[] body = response.bytes(LARGEST_ANSWER);
     try {
-      Json problem = JsonText.parse(body);
+      Json problem = AnswerJson.parse(new String(body, StandardCharsets.UTF_8));
       if (problem.at("detail").string().isPresent()) {
         return new DaemonProblem(problem);
       }

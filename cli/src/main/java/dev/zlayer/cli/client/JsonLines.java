@@ -2,7 +2,6 @@ package dev.zlayer.cli.client;
 
 import dev.zlayer.host.http.HttpResponse;
 import dev.zlayer.json.Json;
-import dev.zlayer.json.JsonText;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -35,7 +34,7 @@ public final class JsonLines implements AutoCloseable {
       if (line == null) {
         return Optional.empty();
       }
-      Json json = JsonText.parse(line);
+      Json json = AnswerJson.parse(line);
       if (json.at("type").string().filter("error"::equals).isPresent()) {
         throw new DaemonProblem(json);
       }

@@ -2,7 +2,6 @@ package dev.zlayer.cli.client;
 
 import dev.zlayer.host.http.HttpResponse;
 import dev.zlayer.json.Json;
-import dev.zlayer.json.JsonText;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -28,7 +27,7 @@ public final class ServerEvents implements AutoCloseable {
         if (line.startsWith("data:")) {
           data.append(line.substring("data:".length()).strip());
         } else if (line.isEmpty() && !data.isEmpty()) {
-          return Optional.of(JsonText.parse(data.toString()));
+          return Optional.of(AnswerJson.parse(data.toString()));
         }
       }
       return Optional.empty();

@@ -44,6 +44,11 @@ public final class Group {
     return verbs.keySet().stream().filter(word -> !hidden.contains(word)).toList();
   }
 
+  /** One of the verbs below, by its name. */
+  public Object verb(Session session, String word) {
+    return Optional.ofNullable(verbs.get(word)).orElseThrow().apply(session);
+  }
+
   /** The grammar: of one verb below if that is known to be wanted, else of all. */
   public CommandLine commandLine(Session session, Optional<String> wanted) {
     CommandSpec spec = CommandSpec.wrapWithoutInspection(new Incomplete(word, words()));

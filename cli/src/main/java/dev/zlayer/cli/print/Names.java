@@ -1,7 +1,6 @@
 package dev.zlayer.cli.print;
 
 import dev.zlayer.json.Json;
-import java.util.Comparator;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -20,9 +19,12 @@ final class Names {
 
   /** Those of deployments first; single ones stay as they came, since their names mean nothing. */
   static List<Json> sorted(List<Json> containers) {
-    return containers.stream()
-        .sorted(Comparator.comparing(Names::single).thenComparing(Names::key))
-        .toList();
+    return containers.stream().sorted(Names::compare).toList();
+  }
+
+  private static int compare(Json one, Json other) {
+    int kind = Boolean.compare(single(one), single(other));
+    return kind != 0 ? kind : key(one).compareTo(key(other));
   }
 
   private static boolean single(Json container) {

@@ -1,7 +1,6 @@
 package dev.zlayer.cli.print;
 
 import dev.zlayer.json.Json;
-import java.math.BigDecimal;
 import java.util.List;
 import java.util.Locale;
 
@@ -31,7 +30,7 @@ public final class StatsTable {
   }
 
   private static String percent(Json number) {
-    return number instanceof Json.Num(BigDecimal value)
+    return number instanceof Json.Num(Number value)
         ? String.format(Locale.ROOT, "%.1f", value.doubleValue())
         : "-";
   }

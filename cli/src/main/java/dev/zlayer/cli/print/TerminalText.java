@@ -11,8 +11,10 @@ import java.util.regex.Pattern;
  * direction of what follows.
  */
 public final class TerminalText {
-  private static final Pattern OWN_COLOURS =
-      Pattern.compile("\033\\[(?:0|1|2|3[1-6]|9[36])m"); // those of Style and LogPrinter
+  /** Those of Style and LogPrinter; on its own, since most commands print none. */
+  private static final class Colours {
+    static final Pattern OWN = Pattern.compile("\033\\[(?:0|1|2|3[1-6]|9[36])m");
+  }
 
   private TerminalText() {}
 
@@ -32,7 +34,7 @@ public final class TerminalText {
       return escape(text);
     }
     var result = new StringBuilder();
-    var colours = OWN_COLOURS.matcher(text);
+    var colours = Colours.OWN.matcher(text);
     int from = 0;
     while (colours.find()) {
       result.append(escape(text.substring(from, colours.start()))).append(colours.group());

@@ -2,6 +2,9 @@ package dev.zlayer.cli.terminal;
 
 import dev.zlayer.host.linux.PipeReader;
 import java.io.IOException;
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
@@ -11,24 +14,34 @@ import java.util.concurrent.atomic.AtomicBoolean;
 final class OutputWatchLoop {
   private static final int STANDARD_OUTPUT = 1;
 
+  /** A command that ends sooner is spared the first native call, which takes longer than it. */
+  private static final Duration GRACE = Duration.ofMillis(250);
+
   private OutputWatchLoop() {}
 
   static Terminal.Undo start(Runnable closed) {
     var wanted = new AtomicBoolean(true);
+    var ended = new CountDownLatch(1);
     Thread.ofPlatform()
         .daemon()
         .name("output-watch")
         .start(
             () -> {
               try {
+                if (ended.await(GRACE.toMillis(), TimeUnit.MILLISECONDS)) {
+                  return;
+                }
                 PipeReader.awaitClosed(STANDARD_OUTPUT);
-              } catch (IOException _) {
+              } catch (IOException | InterruptedException _) {
                 return; // then only writing shows it
               }
               if (wanted.getAndSet(false)) {
                 closed.run();
               }
             });
-    return () -> wanted.set(false);
+    return () -> {
+      wanted.set(false);
+      ended.countDown();
+    };
   }
 }

@@ -216,7 +216,7 @@ public final class CreateFields {
     return switch (value) {
       case Json.Null _ -> true;
       case Json.Bool(boolean yes) -> !yes;
-      case Json.Num(var number) -> number.signum() == 0;
+      case Json.Num number -> number.decimal().signum() == 0;
       case Json.Str(String text) -> text.isEmpty();
       case Json.Arr(var items) -> items.isEmpty();
       case Json.Obj(var members) -> members.values().stream().allMatch(CreateFields::zero);

@@ -80,11 +80,12 @@ public sealed interface HttpAddress {
 
   /** What belongs into the {@code Host} header. */
   default String authority() {
-    return switch (this) {
-      case Unix _, Program _ -> "localhost";
-      case Tcp(String host, int port) -> bracketed(host) + ":" + port;
-      case Tls(String host, int port, SSLContext _) -> bracketed(host) + ":" + port;
-    };
+    if (this instanceof Tcp(String host, int port)) {
+      return bracketed(host) + ":" + port;
+    }
+    return this instanceof Tls(String host, int port, SSLContext _)
+        ? bracketed(host) + ":" + port
+        : "localhost";
   }
 
   private static String bracketed(String host) {

@@ -10,6 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.Set;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -20,6 +21,8 @@ import org.jspecify.annotations.Nullable;
  * closes the connection. Nothing is sent twice.
  */
 public final class HttpClient implements AutoCloseable {
+  private static final Set<String> BODILESS = Set.of("GET", "HEAD", "DELETE");
+
   private final HttpAddress address;
   private final HttpLimits limits;
   private final Deque<HttpConnection> idle = new ArrayDeque<>();
@@ -164,23 +167,20 @@ public final class HttpClient implements AutoCloseable {
   private boolean write(HttpRequest request, HttpConnection wire, ExpiryLoop expiry)
       throws IOException {
     byte[] head = head(request);
-    switch (request.body()) {
-      case HttpRequest.Body.None() -> wire.out().write(head);
-      case HttpRequest.Body.Bytes(byte[] bytes) -> {
-        var whole = new ByteArrayOutputStream(head.length + bytes.length);
-        whole.writeBytes(head);
-        whole.writeBytes(bytes);
-        return lenient(wire, out -> out.write(whole.toByteArray()));
-      }
-      case HttpRequest.Body.Streamed(var writer) -> {
-        wire.out().write(head);
-        var chunks = new ChunkedOutput(new HeardOutput(wire.out(), expiry));
-        try {
-          writer.to(chunks);
-          chunks.finish();
-        } catch (ChunkedOutput.PeerGone _) {
-          return false;
-        }
+    if (request.body() instanceof HttpRequest.Body.Bytes(byte[] bytes)) {
+      var whole = new ByteArrayOutputStream(head.length + bytes.length);
+      whole.writeBytes(head);
+      whole.writeBytes(bytes);
+      return lenient(wire, out -> out.write(whole.toByteArray()));
+    }
+    wire.out().write(head);
+    if (request.body() instanceof HttpRequest.Body.Streamed(var writer)) {
+      var chunks = new ChunkedOutput(new HeardOutput(wire.out(), expiry));
+      try {
+        writer.to(chunks);
+        chunks.finish();
+      } catch (ChunkedOutput.PeerGone _) {
+        return false;
       }
     }
     return true;
@@ -206,15 +206,12 @@ public final class HttpClient implements AutoCloseable {
         .headers()
         .entries()
         .forEach(entry -> text.append(entry.name() + ": " + entry.value() + "\r\n"));
-    switch (request.body()) {
-      case HttpRequest.Body.None() -> {
-        if (!request.method().matches("GET|HEAD|DELETE")) {
-          text.append("Content-Length: 0\r\n");
-        }
-      }
-      case HttpRequest.Body.Bytes(byte[] bytes) ->
-          text.append("Content-Length: ").append(bytes.length).append("\r\n");
-      case HttpRequest.Body.Streamed _ -> text.append("Transfer-Encoding: chunked\r\n");
+    if (request.body() instanceof HttpRequest.Body.Bytes(byte[] bytes)) {
+      text.append("Content-Length: ").append(bytes.length).append("\r\n");
+    } else if (request.body() instanceof HttpRequest.Body.Streamed) {
+      text.append("Transfer-Encoding: chunked\r\n");
+    } else if (!BODILESS.contains(request.method())) {
+      text.append("Content-Length: 0\r\n");
     }
     return text.append("\r\n").toString().getBytes(StandardCharsets.ISO_8859_1);
   }

@@ -46,15 +46,15 @@ final class HttpConnection {
   }
 
   void connect(HttpAddress address) throws IOException {
-    switch (address) {
-      case HttpAddress.Unix(var socket) -> channel.connect(UnixDomainSocketAddress.of(socket));
-      case HttpAddress.Program _ -> {} // it was started, and says by its end what is wrong
-      case HttpAddress.Tcp(String host, int port) -> connect(host, port);
-      case HttpAddress.Tls tlsAddress -> {
-        connect(tlsAddress.host(), tlsAddress.port());
-        secure(tlsAddress);
-      }
-    }
+    // no switch: one over types is made at its first use, and a command has only that one
+    if (address instanceof HttpAddress.Unix(var socket)) {
+      channel.connect(UnixDomainSocketAddress.of(socket));
+    } else if (address instanceof HttpAddress.Tcp(String host, int port)) {
+      connect(host, port);
+    } else if (address instanceof HttpAddress.Tls tlsAddress) {
+      connect(tlsAddress.host(), tlsAddress.port());
+      secure(tlsAddress);
+    } // a program was started, and says by its end what is wrong
   }
 
   private void connect(String host, int port) throws IOException {

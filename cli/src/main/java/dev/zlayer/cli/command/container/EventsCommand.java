@@ -18,10 +18,7 @@ import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 @Command(
     name = "events",
@@ -72,8 +69,6 @@ public final class EventsCommand extends AnswerCommand {
       description = "Show only this type of event, e.g. job.completed")
   private @Nullable String kind;
 
-  @Spec private CommandSpec spec = CommandSpec.create();
-
   private long last;
   private Optional<Instant> from = Optional.empty();
   private Optional<Instant> to = Optional.empty();
@@ -121,7 +116,7 @@ public final class EventsCommand extends AnswerCommand {
 
   private int audit(DaemonClient client) throws InterruptedException {
     if (follow || deployment != null || kind != null) {
-      throw new ParameterException(spec.commandLine(), "--audit goes with --since and --json only");
+      throw new AgentException.InvalidSpec("--audit goes with --since and --json only");
     }
     try (JsonLines records =
         client.stream("/audit", Query.NONE.andIf("since", Optional.ofNullable(since)))) {

@@ -15,7 +15,6 @@ import dev.zlayer.task.Pauses;
 import dev.zlayer.task.TaskScope;
 import java.io.PrintStream;
 import java.time.Duration;
-import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
@@ -64,12 +63,14 @@ final class LogView {
   }
 
   /** One container's stream of lines with the line that comes next. */
-  private record Source(LogPrinter.Source to, JsonLines lines, Json head, Output line) {}
+  private record Source(LogPrinter.Source to, JsonLines lines, Json head, Output line) {
+    java.time.Instant time() {
+      return line.time().orElse(java.time.Instant.MIN);
+    }
+  }
 
   private boolean merge(List<Json> containers) throws InterruptedException {
-    var sources =
-        new PriorityQueue<Source>(
-            Comparator.comparing(source -> source.line.time().orElse(java.time.Instant.MIN)));
+    var sources = new PriorityQueue<Source>((one, other) -> one.time().compareTo(other.time()));
     try {
       for (Json container : containers) {
         var to = source(container, containers.size() == 1);

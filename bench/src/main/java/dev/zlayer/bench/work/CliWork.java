@@ -1,0 +1,142 @@
+package dev.zlayer.bench.work;
+
+import dev.zlayer.bench.Hello;
+import dev.zlayer.bench.Options;
+import dev.zlayer.bench.Report;
+import dev.zlayer.bench.Rounds;
+import dev.zlayer.bench.Rounds.Contestant;
+import dev.zlayer.bench.engine.DockerEngine;
+import dev.zlayer.bench.engine.Engine;
+import dev.zlayer.bench.engine.RestEngine;
+import dev.zlayer.bench.engine.Tool;
+import dev.zlayer.bench.engine.ZlayerDaemon;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * How long a person waits for a command, beside Docker's command line and beside the least that a
+ * program in Java takes. Ratios of the bars are between the smallest values: what a busy machine
+ * adds says nothing about a program.
+ */
+public final class CliWork implements Work {
+  private static final String FLOOR = "java prints a line, AOT cache";
+  private static final String SLEEPER = "cli";
+
+  @Override
+  public List<Report.Table> measure(Arena arena) throws Exception {
+    Optional<ZlayerDaemon> found = arena.daemon();
+    if (found.isEmpty()) {
+      return List.of();
+    }
+    List<Engine> engines = arena.engines().plain();
+    ZlayerDaemon daemon = found.get();
+    Optional<DockerEngine> docker = the(DockerEngine.class, engines);
+    RestEngine zlayer = the(RestEngine.class, engines).orElseThrow();
+    var tables = new ArrayList<Report.Table>();
+    tables.add(starts(arena, daemon, docker));
+    var running = new ArrayList<Engine>(List.of(zlayer));
+    docker.ifPresent(running::add);
+    try {
+      for (Engine engine : running) {
+        engine.startSleeper(SLEEPER);
+      }
+      tables.addAll(containers(arena, zlayer, docker));
+    } finally {
+      for (Engine engine : running) {
+        engine.remove(SLEEPER);
+      }
+    }
+    return tables;
+  }
+
+  private static Report.Table starts(
+      Arena arena, ZlayerDaemon daemon, Optional<DockerEngine> docker) throws Exception {
+    List<String> java = java(arena);
+    var contestants = new ArrayList<Contestant>();
+    contestants.add(Contestant.timed(FLOOR, () -> Tool.run(java)));
+    contestants.add(Contestant.timed("zlayer version", () -> daemon.run("version")));
+    contestants.add(Contestant.timed("zlayer ps", () -> daemon.run("ps")));
+    docker.ifPresent(
+        peer -> {
+          contestants.add(Contestant.timed("docker --version", () -> peer.run("--version")));
+          contestants.add(Contestant.timed("docker ps", () -> peer.run("ps")));
+        });
+    var rows = new ArrayList<>(rounds(arena, contestants));
+    if (whole(arena)) {
+      rows.add(bar(1.6, "version : java", rows.get(1), rows.get(0)));
+      rows.add(bar(2.5, "ps : java", rows.get(2), rows.get(0)));
+    }
+    return new Report.Table("start of the command line", "ms", FLOOR, rows);
+  }
+
+  private static List<Report.Table> containers(
+      Arena arena, RestEngine zlayer, Optional<DockerEngine> docker) throws Exception {
+    var run = new ArrayList<Contestant>();
+    var exec = new ArrayList<Contestant>();
+    run.add(Contestant.timed("zlayer run --rm true", zlayer::runByCommand));
+    exec.add(Contestant.timed("zlayer exec true", () -> zlayer.execByCommand(SLEEPER)));
+    docker.ifPresent(
+        peer -> {
+          run.add(Contestant.timed("docker run --rm true", peer::runByCommand));
+          exec.add(
+              Contestant.timed("docker exec true", () -> peer.run("exec", SLEEPER, "/bin/true")));
+        });
+    return List.of(
+        table(arena, "run by the command line", run, 0.6),
+        table(arena, "exec by the command line", exec, 1.0));
+  }
+
+  private static Report.Table table(
+      Arena arena, String title, List<Contestant> contestants, double limit) throws Exception {
+    var rows = new ArrayList<>(rounds(arena, contestants));
+    if (whole(arena) && rows.size() == 2) {
+      rows.add(bar(limit, "zlayer : docker", rows.get(0), rows.get(1)));
+    }
+    return new Report.Table(title, "ms", contestants.getLast().name(), rows);
+  }
+
+  private static List<Report.Row> rounds(Arena arena, List<Contestant> contestants)
+      throws InterruptedException {
+    return Rounds.run(contestants, arena.options().warm(2), arena.options().size(20, 10));
+  }
+
+  private static boolean whole(Arena arena) {
+    return arena.options().effort() != Options.Effort.SMOKE;
+  }
+
+  private static Report.Row bar(double limit, String name, Report.Row row, Report.Row base) {
+    double value = smallest(row);
+    String note = "smallest %.0f ms : %.0f ms".formatted(value, smallest(base));
+    return Report.Row.atMost(limit, name, value / smallest(base), note);
+  }
+
+  private static double smallest(Report.Row row) {
+    return row.samples().values().stream().mapToDouble(Double::doubleValue).min().orElse(0);
+  }
+
+  private static <T extends Engine> Optional<T> the(Class<T> type, List<Engine> engines) {
+    return engines.stream().filter(type::isInstance).map(type::cast).findFirst();
+  }
+
+  /** With a cache trained here, and with the flags of our launcher that concern the start. */
+  private static List<String> java(Arena arena) throws Exception {
+    Path cache = arena.home("hello").resolve("hello.aot");
+    Path jar = Path.of(Hello.class.getProtectionDomain().getCodeSource().getLocation().toURI());
+    var words =
+        new ArrayList<>(
+            List.of(
+                System.getProperty("java.home") + "/bin/java",
+                "-XX:+UseSerialGC",
+                "-XX:TieredStopAtLevel=1",
+                "-XX:-UsePerfData",
+                "-cp",
+                jar.toString(),
+                Hello.class.getName()));
+    words.add(1, "-XX:AOTCacheOutput=" + cache);
+    String _ = Tool.run(words);
+    words.set(1, "-XX:AOTCache=" + cache);
+    return List.copyOf(words);
+  }
+}
