@@ -32,6 +32,7 @@ import dev.zlayer.cli.command.container.WaitCommand;
 import dev.zlayer.cli.command.context.ContextCommand;
 import dev.zlayer.cli.command.daemon.ConfigCommand;
 import dev.zlayer.cli.command.daemon.DaemonCommand;
+import dev.zlayer.cli.command.daemon.DoctorCommand;
 import dev.zlayer.cli.command.daemon.ServeCommand;
 import dev.zlayer.cli.command.deploy.DiffCommand;
 import dev.zlayer.cli.command.deploy.DownCommand;
@@ -115,6 +116,7 @@ enum Verb {
   SYSTEM(Heading.NODE),
   EVENTS(Heading.NODE),
   INFO(Heading.NODE),
+  DOCTOR(Heading.NODE),
   VERSION(Heading.NODE),
   COMPLETIONS(Heading.NODE);
 
@@ -233,6 +235,7 @@ enum Verb {
       case SERVE -> ServeCommand.of(session);
       case EVENTS -> new EventsCommand(session);
       case INFO -> new InfoCommand(session);
+      case DOCTOR -> new DoctorCommand(session);
       case VERSION -> new VersionCommand(session);
       case COMPLETIONS -> new CompletionsCommand(session);
       case JOB,

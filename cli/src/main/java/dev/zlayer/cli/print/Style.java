@@ -27,9 +27,11 @@ public final class Style {
   /** A word for a state, in the colour of its meaning. */
   public String state(String word) {
     return switch (word.replaceAll("[ (].*", "")) {
-      case "running", "healthy", "completed", "ready", "enabled", "stable" -> paint(GREEN, word);
+      case "running", "healthy", "completed", "ready", "enabled", "stable", "ok" ->
+          paint(GREEN, word);
       case "failed", "unhealthy", "crash_loop", "dead", "isolated", "unknown" -> paint(RED, word);
-      case "exited", "stopped", "created", "disabled", "cancelled", "removed" -> paint(FAINT, word);
+      case "exited", "stopped", "created", "disabled", "cancelled", "removed", "skipped" ->
+          paint(FAINT, word);
       default -> paint(YELLOW, word);
     };
   }

@@ -72,6 +72,11 @@ public final class Machine {
     return found.stream().sorted().toList();
   }
 
+  /** Whether packets from one network to another pass this machine. */
+  public static boolean forwardsIpv4() {
+    return lines("sys/net/ipv4/ip_forward").getFirst().strip().equals("1");
+  }
+
   /** Whether this process may do what containers need. */
   public static boolean root() {
     return effectiveUser(lines("self/status")) == 0;
