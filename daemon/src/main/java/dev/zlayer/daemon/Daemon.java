@@ -2,6 +2,7 @@ package dev.zlayer.daemon;
 
 import dev.zlayer.daemon.access.AuditLog;
 import dev.zlayer.daemon.access.TokenStore;
+import dev.zlayer.daemon.backup.StateBackup;
 import dev.zlayer.daemon.build.ImageBuilder;
 import dev.zlayer.daemon.config.AgentConfig;
 import dev.zlayer.daemon.config.Configured;
@@ -134,6 +135,7 @@ public final class Daemon implements AutoCloseable {
                 agent.volumes(),
                 agent.volumeUsers(),
                 agent.networks(),
+                new StateBackup(agent.config().directories(), InstantSource.system()),
                 agent.store(),
                 tokens,
                 audit,

@@ -115,6 +115,7 @@ class EveryRouteIT {
     assertThat(get("/info").at("data_dir").string()).contains(node.directory.toString());
     assertThat(get("/config").at("data_dir").at("source").string()).isPresent();
     assertThat(get("/openapi.json").at("openapi").string()).isPresent();
+    assertThat(rest.bytes("/backup")).as("a tar archive").hasSizeGreaterThan(10_000);
   }
 
   @Test

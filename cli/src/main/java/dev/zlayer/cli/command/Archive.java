@@ -8,6 +8,8 @@ import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermissions;
 import org.jspecify.annotations.Nullable;
 
 /** An archive on its way from the daemon to a file or to standard output. */
@@ -28,19 +30,38 @@ public final class Archive {
   /** A failure leaves no file, and an older one as it was. */
   public static void keep(Session session, @Nullable String output, HttpResponse archive)
       throws IOException {
+    keep(session, output, archive, new FileAttribute<?>[0]);
+  }
+
+  /** The same, in a file that only its owner can read. */
+  public static void keepPrivate(Session session, @Nullable String output, HttpResponse archive)
+      throws IOException {
+    keep(
+        session,
+        output,
+        archive,
+        PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+  }
+
+  private static void keep(
+      Session session, @Nullable String output, HttpResponse archive, FileAttribute<?>... mode)
+      throws IOException {
     try (archive) {
       if (output == null) {
         archive.body().transferTo(session.out());
         session.out().flush();
       } else {
-        toFile(archive, session.resolve(output));
+        toFile(archive, session.resolve(output), mode);
       }
     }
   }
 
-  private static void toFile(HttpResponse archive, Path file) throws IOException {
+  private static void toFile(HttpResponse archive, Path file, FileAttribute<?>... mode)
+      throws IOException {
     Path partial = file.resolveSibling(file.getFileName() + ".partial");
+    Files.deleteIfExists(partial);
     try {
+      Files.createFile(partial, mode);
       try (OutputStream out = Files.newOutputStream(partial)) {
         archive.body().transferTo(out);
       }

@@ -3,6 +3,7 @@ package dev.zlayer.daemon.rest;
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.daemon.access.AuditLog;
 import dev.zlayer.daemon.access.TokenStore;
+import dev.zlayer.daemon.backup.StateBackup;
 import dev.zlayer.daemon.build.ImageBuilder;
 import dev.zlayer.daemon.rest.view.ContainerView;
 import dev.zlayer.daemon.standalone.StandaloneContainers;
@@ -48,6 +49,7 @@ public record Resources(
     VolumeStore volumes,
     VolumeUsers volumeUsers,
     Optional<Networks> networks,
+    StateBackup backup,
     StateStore store,
     TokenStore tokens,
     AuditLog audit,
@@ -73,6 +75,7 @@ public record Resources(
     all.add(new SecretsResource(secrets, () -> deployments.secretsChanged()));
     all.add(new StorageResource(volumes, networks, runtime, clock));
     all.add(new VolumeArchivesResource(new VolumeArchives(volumes, volumeUsers)));
+    all.add(new BackupResource(backup));
     all.add(new EventsResource(store));
     all.add(new TokensResource(tokens, clock));
     all.add(new AuditResource(audit, clock));

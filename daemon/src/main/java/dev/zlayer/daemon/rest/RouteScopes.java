@@ -128,6 +128,7 @@ public final class RouteScopes {
       POST /volumes/prune
       GET /volumes/{name}/archive
       PUT /volumes/{name}/archive
+      GET /backup
       GET /networks
       POST /networks
       GET /networks/{name}

@@ -66,6 +66,21 @@ public final class SqliteStateStore implements StateStore {
     }
   }
 
+  /** The newest version of the tables that this program knows. */
+  public static int version() {
+    return SqliteSchema.VERSION;
+  }
+
+  /**
+   * Copies a store as it is at one moment, also while it is open and written. Takes as long as the
+   * store is large; for a platform thread.
+   *
+   * @param target must not exist
+   */
+  public static void copy(Path file, Path target) {
+    SqliteTables.copy(file, target);
+  }
+
   @Override
   public Optional<byte[]> find(String kind, String key) {
     return read(tables -> tables.find(kind, key));

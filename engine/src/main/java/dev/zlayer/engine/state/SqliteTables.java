@@ -77,6 +77,20 @@ final class SqliteTables implements AutoCloseable {
     }
   }
 
+  /** On a connection of its own, so that neither writers nor readers wait for it. */
+  static void copy(Path file, Path target) {
+    try {
+      SqliteLibrary.load(file.resolveSibling("").toAbsolutePath());
+      try (Connection connection = connect(file, false);
+          PreparedStatement vacuum = connection.prepareStatement("VACUUM INTO ?")) {
+        vacuum.setString(1, target.toString());
+        vacuum.execute();
+      }
+    } catch (SQLException e) {
+      throw Sqlite.translate(file, e);
+    }
+  }
+
   /** Looks at the file without the right to change it. */
   private static void inspect(Path file) throws SQLException {
     try (Connection connection = connect(file, true)) {

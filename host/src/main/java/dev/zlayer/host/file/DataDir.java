@@ -204,6 +204,21 @@ public record DataDir(Path data, Path run) {
     return data.resolve("state.db");
   }
 
+  /** It and what SQLite keeps beside it. */
+  public List<Path> stateFiles() {
+    return List.of(stateFile(), data.resolve("state.db-wal"), data.resolve("state.db-shm"));
+  }
+
+  /** Where a backup of the state is put together. */
+  public Path backupStage() {
+    return data.resolve("backup.partial");
+  }
+
+  /** Where one is unpacked. */
+  public Path restoreStage() {
+    return data.resolve("restore.partial");
+  }
+
   /** What jobs asked to be kept of their containers' files. */
   public Path artifacts() {
     return data.resolve("artifacts");
