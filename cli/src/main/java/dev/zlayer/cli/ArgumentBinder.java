@@ -204,7 +204,7 @@ final class ArgumentBinder {
       throws ReflectiveOperationException {
     String first = values.getFirst();
     return switch (type) {
-      case "flag" -> Boolean.TRUE;
+      case "flag" -> true;
       case "string" -> first;
       case "strings" -> new ArrayList<>(values);
       case "int" -> number(first) ? Integer.valueOf(first) : null;

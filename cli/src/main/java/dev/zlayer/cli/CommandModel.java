@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.concurrent.Callable;
@@ -45,15 +46,14 @@ final class CommandModel {
   static SequencedMap<String, String> of(CommandLine grammar) {
     var models = new LinkedHashMap<String, String>();
     for (Verb verb : Verb.values()) {
-      CommandLine line = grammar.getSubcommands().get(verb.word);
+      CommandLine line = below(grammar, verb.word);
       Optional<Group> group = verb.group();
       if (group.isEmpty()) {
         describe(line).ifPresent(model -> models.put(verb.word, model));
         continue;
       }
       for (String below : group.get().words()) {
-        describe(line.getSubcommands().get(below))
-            .ifPresent(model -> models.put(verb.word + " " + below, model));
+        describe(below(line, below)).ifPresent(model -> models.put(verb.word + " " + below, model));
       }
     }
     return models;
@@ -78,6 +78,10 @@ final class CommandModel {
 
   private static String literal(String text) {
     return '"' + text.replace("\\", "\\\\").replace("\"", "\\\"").replace("\n", "\\n") + '"';
+  }
+
+  private static CommandLine below(CommandLine line, String word) {
+    return Objects.requireNonNull(line.getSubcommands().get(word));
   }
 
   private static Optional<String> describe(CommandLine line) {
@@ -124,7 +128,7 @@ final class CommandModel {
   private static Optional<String> place(Object command, ArgSpec argument) {
     Optional<String> type = type(argument);
     if (type.isEmpty()
-        || argument.splitRegex() != null && !argument.splitRegex().isEmpty()
+        || (argument.splitRegex() != null && !argument.splitRegex().isEmpty())
         || argument.converters().length > 0
         || argument.defaultValue() != null
         || !(argument.userObject() instanceof Field field)) {

@@ -41,27 +41,20 @@ final class AnswerJson {
   private Json value(int depth) {
     blanks();
     char c = text.charAt(at);
-    switch (c) {
-      case '{':
-        return object(deeper(depth));
-      case '[':
-        return array(deeper(depth));
-      case '"':
-        return new Json.Str(string());
-      case 't':
-        return word("true", new Json.Bool(true));
-      case 'f':
-        return word("false", new Json.Bool(false));
-      case 'n':
-        return word("null", Json.Null.INSTANCE);
-      default:
-        return number();
-    }
+    return switch (c) {
+      case '{' -> object(deeper(depth));
+      case '[' -> array(deeper(depth));
+      case '"' -> new Json.Str(string());
+      case 't' -> word("true", new Json.Bool(true));
+      case 'f' -> word("false", new Json.Bool(false));
+      case 'n' -> word("null", Json.Null.INSTANCE);
+      default -> number();
+    };
   }
 
   private static int deeper(int depth) {
     if (depth >= DEEPEST) {
-      throw NotPlain.INSTANCE;
+      throw new NotPlain();
     }
     return depth + 1;
   }
@@ -82,7 +75,7 @@ final class AnswerJson {
       expect(':');
       at++;
       if (members.put(name, value(depth)) != null) {
-        throw NotPlain.INSTANCE; // twice
+        throw new NotPlain(); // twice
       }
       blanks();
       if (text.charAt(at) == '}') {
@@ -137,7 +130,7 @@ final class AnswerJson {
         return result.toString();
       }
       if (c < ' ') {
-        throw NotPlain.INSTANCE;
+        throw new NotPlain();
       }
       result.append(c == '\\' ? escape() : c);
     }
@@ -145,36 +138,33 @@ final class AnswerJson {
 
   private char escape() {
     char c = text.charAt(at++);
-    switch (c) {
-      case '"', '\\', '/':
-        return c;
-      case 'n':
-        return '\n';
-      case 't':
-        return '\t';
-      case 'r':
-        return '\r';
-      case 'b':
-        return '\b';
-      case 'f':
-        return '\f';
-      case 'u':
-        char unit = (char) Integer.parseInt(text, at, at + 4, 16);
-        for (int i = at; i < at + 4; i++) {
-          if (Character.digit(text.charAt(i), 16) < 0) {
-            throw NotPlain.INSTANCE; // a sign
-          }
-        }
-        at += 4;
-        return unit;
-      default:
-        throw NotPlain.INSTANCE;
+    return switch (c) {
+      case '"', '\\', '/' -> c;
+      case 'n' -> '\n';
+      case 't' -> '\t';
+      case 'r' -> '\r';
+      case 'b' -> '\b';
+      case 'f' -> '\f';
+      case 'u' -> unit();
+      default -> throw new NotPlain();
+    };
+  }
+
+  /** Four hexadecimal digits. */
+  private char unit() {
+    for (int i = at; i < at + 4; i++) {
+      if (Character.digit(text.charAt(i), 16) < 0) {
+        throw new NotPlain(); // a sign
+      }
     }
+    char unit = (char) Integer.parseInt(text, at, at + 4, 16);
+    at += 4;
+    return unit;
   }
 
   private Json word(String word, Json value) {
     if (!text.startsWith(word, at)) {
-      throw NotPlain.INSTANCE;
+      throw new NotPlain();
     }
     at += word.length();
     return value;
@@ -192,7 +182,7 @@ final class AnswerJson {
     boolean zeros = at - digits > 1 && text.charAt(digits) == '0';
     boolean more = at < text.length() && ".eE".indexOf(text.charAt(at)) >= 0;
     if (at == digits || at - digits > DIGITS || zeros || more) {
-      throw NotPlain.INSTANCE;
+      throw new NotPlain();
     }
     return new Json.Num(Long.parseLong(text, from, at, 10));
   }
@@ -205,15 +195,13 @@ final class AnswerJson {
 
   private void expect(char c) {
     if (text.charAt(at) != c) {
-      throw NotPlain.INSTANCE;
+      throw new NotPlain();
     }
   }
 
   /** Never seen by anybody. */
   private static final class NotPlain extends RuntimeException {
-    static final NotPlain INSTANCE = new NotPlain();
-
-    private NotPlain() {
+    NotPlain() {
       super("not plain", null, false, false);
     }
   }

@@ -198,7 +198,7 @@ final class HostChecks {
                   .findFirst()
                   .orElse("exit code " + result.code()));
     } catch (AgentException e) {
-      return Optional.of(e.getMessage());
+      return Optional.of(String.valueOf(e.getMessage()));
     }
   }
 }
