@@ -64,3 +64,31 @@ install_packages() {
   done
   return "$failed"
 }
+
+# Compose 2 is not in this Debian: the package of a newer suite, pinned and only unpacked; the second one is that of a
+# stable release, for the day on which the first has left the archive
+COMPOSE_PACKAGES='docker-compose_2.40.3-3_amd64.deb:e7603d5e6df0f8404f7b03da478022b87d7b50644cffe68884b071e5cfc17fd3
+  docker-compose_2.26.1-4_amd64.deb:47681197cb2b1ab88206b42a1a92fc75f50d9530a6322d03494a473eed0408ea'
+
+# fetch_compose: makes ~/.cache/zlayer/docker-compose, or says that the tests of compose are skipped
+fetch_compose() {
+  program=$HOME/.cache/zlayer/docker-compose
+  [ -x "$program" ] && return 0
+  helper=/usr/lib/apt/apt-helper
+  unpacked=$HOME/.cache/zlayer/compose.$$
+  mkdir -p "$unpacked"
+  if [ -x "$helper" ] && [ "$(dpkg --print-architecture)" = amd64 ]; then
+    mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 2>/dev/null | grep -m 1 '/debian/$') ||
+      mirror=http://deb.debian.org/debian/
+    for pair in $COMPOSE_PACKAGES; do
+      if "$helper" download-file "${mirror}pool/main/d/docker-compose/${pair%%:*}" "$unpacked/compose.deb" \
+        "SHA256:${pair##*:}" >/dev/null 2>&1 &&
+        dpkg-deb -x "$unpacked/compose.deb" "$unpacked/root"; then
+        mv "$unpacked/root/usr/libexec/docker/cli-plugins/docker-compose" "$program"
+        break
+      fi
+    done
+  fi
+  rm -rf "$unpacked"
+  [ -x "$program" ] || echo "docker-compose could not be fetched: its tests are skipped" >&2
+}

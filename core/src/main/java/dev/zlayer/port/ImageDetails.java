@@ -1,5 +1,6 @@
 package dev.zlayer.port;
 
+import dev.zlayer.json.Json;
 import dev.zlayer.oci.Digest;
 import java.time.Instant;
 import java.util.List;
@@ -23,7 +24,12 @@ public record ImageDetails(
   /** A layer as downloaded and, for file system layers, as unpacked. */
   public record Layer(Digest digest, Optional<Digest> diffId, long bytes, String mediaType) {}
 
-  /** How the image wants to be run. */
+  /**
+   * How the image wants to be run.
+   *
+   * @param healthcheck how its health is checked, as its configuration says it; null when it says
+   *     nothing
+   */
   public record RunConfig(
       List<String> entrypoint,
       List<String> command,
@@ -33,7 +39,8 @@ public record ImageDetails(
       List<String> exposedPorts,
       List<String> volumes,
       Map<String, String> labels,
-      Optional<String> stopSignal) {
+      Optional<String> stopSignal,
+      Json healthcheck) {
     public RunConfig {
       entrypoint = List.copyOf(entrypoint);
       command = List.copyOf(command);

@@ -53,6 +53,6 @@ record ContainerNames(ContainerNetworks networks, ContainerRuntime runtime) {
   private static boolean means(Container container, ContainerNetworks.Member member, String name) {
     return member.aliases().stream().anyMatch(name::equalsIgnoreCase)
         || container.id().service().equalsIgnoreCase(name)
-        || container.inspect().name().equalsIgnoreCase(name);
+        || container.name().equalsIgnoreCase(name);
   }
 }

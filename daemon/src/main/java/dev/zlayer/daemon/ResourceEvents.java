@@ -22,6 +22,15 @@ public record ResourceEvents(StateStore store, InstantSource clock) {
     store.commit(Change.of(new Event(clock.instant(), type + "." + action, id, detail)));
   }
 
+  /** Records what happened to a network, by its name. */
+  public void network(String action, String name, Map<String, String> more) {
+    var attributes = new LinkedHashMap<String, String>();
+    attributes.put("name", name);
+    attributes.put("type", "bridge");
+    attributes.putAll(more);
+    record("network", action, name, attributes);
+  }
+
   public void image(String action, ImageDetails image, ImageRef name) {
     var attributes = new LinkedHashMap<String, String>(image.run().labels());
     attributes.put("name", name.familiar());

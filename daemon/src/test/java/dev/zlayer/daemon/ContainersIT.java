@@ -334,9 +334,11 @@ class ContainersIT {
               .lines()
               .filter(line -> line.startsWith("event: "))
               .map(line -> line.substring(7))
-              .limit(3)
+              .limit(4)
               .toList();
-      assertThat(kinds).contains("container.created", "container.started", "container.removed");
+      assertThat(kinds)
+          .containsExactly(
+              "container.created", "container.started", "container.exited", "container.removed");
     }
     Json page = rest.get("/events?since=" + before + "&kind=container.removed").json();
     assertThat(page.at("events").items()).isNotEmpty();

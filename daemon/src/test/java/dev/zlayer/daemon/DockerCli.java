@@ -28,6 +28,11 @@ final class DockerCli {
             "0");
   }
 
+  /** What other clients need to find the agent. */
+  Map<String, String> env() {
+    return env;
+  }
+
   /** Runs it, whatever comes of it. */
   CommandResult run(String... words) throws InterruptedException {
     return Processes.run(command(words), Deadline.after(LIMIT));

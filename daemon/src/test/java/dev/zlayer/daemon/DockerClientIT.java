@@ -23,13 +23,13 @@ import org.junit.jupiter.api.io.TempDir;
 class DockerClientIT {
   private static final String IMAGE = Node.IMAGE;
 
-  private static OpenNode node;
+  private static DockerNode node;
   private static DockerCli docker;
 
   @BeforeAll
   static void open(@TempDir Path configuration) throws Exception {
-    node = OpenNode.open();
-    docker = new DockerCli(node.dockerSocket(), configuration);
+    node = DockerNode.open(configuration);
+    docker = node.docker();
   }
 
   @AfterAll
@@ -41,9 +41,7 @@ class DockerClientIT {
 
   @AfterEach
   void removeAll() throws Exception {
-    for (String id : docker.out("ps", "-aq").lines().toList()) {
-      docker.run("rm", "-f", id);
-    }
+    node.clear();
   }
 
   @Test

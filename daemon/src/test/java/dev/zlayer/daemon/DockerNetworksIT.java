@@ -2,6 +2,7 @@ package dev.zlayer.daemon;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.zlayer.host.process.CommandResult;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.testkit.Fact;
@@ -15,18 +16,18 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Networks, volumes and events, as Docker's own command line handles them. */
+/** Networks and volumes, as Docker's own command line handles them. */
 @Timeout(120)
 @Requires({Fact.ROOT, Fact.OVERLAYFS, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX, Fact.DOCKERD})
 class DockerNetworksIT {
   private static final String IMAGE = Node.IMAGE;
-  private static OpenNode node;
+  private static DockerNode node;
   private static DockerCli docker;
 
   @BeforeAll
   static void open(@TempDir Path configuration) throws Exception {
-    node = OpenNode.open();
-    docker = new DockerCli(node.dockerSocket(), configuration);
+    node = DockerNode.open(configuration);
+    docker = node.docker();
   }
 
   @AfterAll
@@ -38,13 +39,7 @@ class DockerNetworksIT {
 
   @AfterEach
   void removeAll() throws Exception {
-    for (String id : docker.out("ps", "-aq").lines().toList()) {
-      docker.run("rm", "-f", id);
-    }
-    docker.run("network", "prune", "-f");
-    for (String volume : docker.out("volume", "ls", "-q").lines().toList()) {
-      docker.run("volume", "rm", volume);
-    }
+    node.clear();
   }
 
   private static Json inspect(String kind, String name) throws Exception {
@@ -126,6 +121,47 @@ class DockerNetworksIT {
         .contains("fd00:7a::1/64 is not a network");
   }
 
+  /** As Docker does it: whoever is started first has the port, and until it is stopped. */
+  @Test
+  void portsAreTakenAtTheStartAndFreedAtTheStop() throws Exception {
+    String port;
+    try (var free = new java.net.ServerSocket(0)) {
+      port = String.valueOf(free.getLocalPort());
+    }
+    for (String name : List.of("first", "second")) {
+      docker.out("create", "--name", name, "-p", port + ":80", IMAGE, "sleep", "300");
+    }
+    docker.out("start", "first");
+    assertThat(docker.out("port", "first")).isEqualTo("80/tcp -> 0.0.0.0:" + port);
+    CommandResult refused = docker.run("start", "second");
+    assertThat(refused.code()).isEqualTo(1);
+    assertThat(refused.stderr())
+        .contains("driver failed programming external connectivity on endpoint second (")
+        .contains("Bind for 0.0.0.0:%s failed: port is already allocated".formatted(port));
+    assertThat(docker.out("inspect", "-f", "{{.State.Status}}", "second")).isEqualTo("created");
+    CommandResult run = docker.run("run", "-d", "--rm", "-p", port + ":80", IMAGE, "sleep", "300");
+    assertThat(run.code()).isEqualTo(125);
+    assertThat(run.stderr()).contains("port is already allocated");
+    assertThat(docker.out("ps", "-aq").lines()).hasSize(2);
+
+    docker.out("stop", "-t", "0", "first");
+    assertThat(docker.out("inspect", "-f", "{{.NetworkSettings.Ports}}", "first"))
+        .isEqualTo("map[]");
+    docker.out("start", "second");
+    assertThat(docker.run("start", "first").code()).isEqualTo(1);
+    docker.out("rm", "-f", "second");
+    docker.out("start", "first");
+    assertThat(docker.out("port", "first")).isEqualTo("80/tcp -> 0.0.0.0:" + port);
+    try (var other = new java.net.ServerSocket(0)) {
+      CommandResult taken =
+          docker.run("run", "-d", "-p", other.getLocalPort() + ":80", IMAGE, "sleep", "300");
+      assertThat(taken.stderr())
+          .contains(
+              "failed to bind host port 0.0.0.0:%d/tcp: address already in use"
+                  .formatted(other.getLocalPort()));
+    }
+  }
+
   @Test
   void volumesHaveLabelsAndArePrunedByThem() throws Exception {
     assertThat(docker.out("volume", "create", "--label", "team=blue", "data")).isEqualTo("data");
@@ -150,53 +186,5 @@ class DockerNetworksIT {
     assertThat(docker.out("volume", "prune", "-f", "--filter", "label!=team")).contains(unnamed);
     docker.out("volume", "rm", "data", "other");
     assertThat(docker.out("volume", "ls", "-q")).isEmpty();
-  }
-
-  @Test
-  void whatHappenedIsReported() throws Exception {
-    long since = System.currentTimeMillis() / 1000;
-    docker.out("network", "create", "back");
-    docker.out("volume", "create", "data");
-    assertThat(docker.run("run", "--rm", "--name", "short", IMAGE, "sh", "-c", "exit 3").code())
-        .isEqualTo(3);
-    docker.out("tag", IMAGE, "localhost/event:1");
-    docker.out("rmi", "localhost/event:1");
-    String until = String.valueOf(System.currentTimeMillis() / 1000 + 1);
-    String all = docker.out("events", "--since", String.valueOf(since), "--until", until);
-    assertThat(all)
-        .contains("network create")
-        .contains("volume create data")
-        .contains("container create")
-        .contains("container start")
-        .contains("container die")
-        .contains("exitCode=3")
-        .contains("container destroy")
-        .contains("image tag")
-        .contains("image untag");
-    assertThat(
-            docker
-                .out(
-                    "events",
-                    "--since",
-                    String.valueOf(since),
-                    "--until",
-                    until,
-                    "--filter",
-                    "container=short",
-                    "--filter",
-                    "event=die")
-                .lines())
-        .hasSize(1);
-    assertThat(
-            docker.out(
-                "events",
-                "--since",
-                String.valueOf(since),
-                "--until",
-                until,
-                "--filter",
-                "type=volume"))
-        .contains("volume create")
-        .doesNotContain("container");
   }
 }

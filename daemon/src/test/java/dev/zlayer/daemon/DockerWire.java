@@ -97,7 +97,11 @@ final class DockerWire implements AutoCloseable {
     }
 
     Raw send(String text) throws IOException {
-      ByteBuffer bytes = ByteBuffer.wrap(text.getBytes(StandardCharsets.UTF_8));
+      return send(text.getBytes(StandardCharsets.UTF_8));
+    }
+
+    Raw send(byte[] content) throws IOException {
+      ByteBuffer bytes = ByteBuffer.wrap(content);
       while (bytes.hasRemaining()) {
         channel.write(bytes);
       }

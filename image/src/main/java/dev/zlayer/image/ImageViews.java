@@ -4,6 +4,7 @@ import dev.zlayer.image.manifest.ImageConfig;
 import dev.zlayer.image.manifest.Manifest;
 import dev.zlayer.image.store.ImageRecord;
 import dev.zlayer.image.store.IndexState;
+import dev.zlayer.json.Json;
 import dev.zlayer.oci.Digest;
 import dev.zlayer.oci.ImageRef;
 import dev.zlayer.port.ImageDetails;
@@ -30,7 +31,8 @@ final class ImageViews {
           List.of(),
           List.of(),
           Map.of(),
-          Optional.empty());
+          Optional.empty(),
+          Json.Null.INSTANCE);
 
   private final ImageLayout layout;
 

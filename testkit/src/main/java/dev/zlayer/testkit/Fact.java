@@ -27,6 +27,8 @@ public enum Fact {
   CONMON("install conmon"),
   CNI("install containernetworking-plugins"),
   DOCKERD("install docker.io"),
+  /** Compose 2, which this Debian does not have. */
+  COMPOSE("run ./verify, which fetches docker-compose (tools/packages.sh)"),
   GCC("install gcc and libc6-dev"),
   DOCKER_REGISTRY("install docker-registry"),
   SKOPEO("install skopeo"),
@@ -91,6 +93,7 @@ public enum Fact {
           Files.isExecutable(Path.of("/usr/lib/cni/bridge"))
               || Files.isExecutable(Path.of("/opt/cni/bin/bridge"));
       case DOCKERD -> program("dockerd");
+      case COMPOSE -> Files.isExecutable(ComposeProgram.path());
       case GCC -> program("gcc") && Files.exists(Path.of("/usr/include/errno.h"));
       case DOCKER_REGISTRY -> program("docker-registry");
       case SKOPEO -> program("skopeo");

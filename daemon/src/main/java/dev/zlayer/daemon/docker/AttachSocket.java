@@ -1,7 +1,7 @@
 package dev.zlayer.daemon.docker;
 
 import dev.zlayer.daemon.http.ApiResponse;
-import dev.zlayer.task.Reply;
+import dev.zlayer.daemon.http.WebSocketFrames;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.PipedInputStream;
@@ -57,6 +57,7 @@ public final class AttachSocket implements Session.Listener, AutoCloseable {
   }
 
   private static OutputStream output(Session session) {
+    var frames = new WebSocketFrames(session);
     return new OutputStream() {
       @Override
       public void write(int b) throws IOException {
@@ -65,17 +66,8 @@ public final class AttachSocket implements Session.Listener, AutoCloseable {
 
       @Override
       public void write(byte[] bytes, int offset, int length) throws IOException {
-        var sent = new Reply<Boolean>();
-        ByteBuffer frame = ByteBuffer.wrap(Arrays.copyOfRange(bytes, offset, offset + length));
-        session.sendBinary(
-            frame,
-            Callback.from(
-                () -> sent.complete(true),
-                failure -> sent.fail(new IllegalStateException(failure))));
         try {
-          boolean _ = sent.await();
-        } catch (IllegalStateException e) {
-          throw new IOException("the client disconnected", e);
+          frames.binary(ByteBuffer.wrap(Arrays.copyOfRange(bytes, offset, offset + length)));
         } catch (InterruptedException e) {
           Thread.currentThread().interrupt();
           throw new IOException("interrupted", e);
@@ -110,8 +102,8 @@ public final class AttachSocket implements Session.Listener, AutoCloseable {
 
   private void demand() {
     Session session = socket;
-    if (session != null && session.isOpen()) {
-      session.demand();
+    if (session != null) {
+      new WebSocketFrames(session).demand();
     }
   }
 

@@ -109,7 +109,8 @@ record ContainerFacts(
       case ContainerStatus.Created _ -> "created";
       case ContainerStatus.Running _, ContainerStatus.Stopping _ -> "running";
       case ContainerStatus.Paused _ -> "paused";
-      case ContainerStatus.Exited _ -> "exited";
+      case ContainerStatus.Exited(Outcome outcome) ->
+          outcome.startedAt().isEmpty() ? "created" : "exited";
       case ContainerStatus.Removed _ -> "removing";
       case ContainerStatus.Unknown _ -> "dead";
     };

@@ -147,8 +147,11 @@ final class ContainerJson {
         .put("StdinOnce", flag(request, "StdinOnce", process.stdin()))
         .put("Env", env(process, image))
         .put("Cmd", command(process, image));
-    if (!CreateFields.zero(request.at("Healthcheck"))) {
-      json.put("Healthcheck", request.at("Healthcheck"));
+    Json health =
+        DockerHealth.merged(
+            request, image.map(ImageDetails.RunConfig::healthcheck).orElse(Json.Null.INSTANCE));
+    if (!health.members().isEmpty()) {
+      json.put("Healthcheck", health);
     }
     Map<String, Json> volumes = new TreeMap<>();
     request.at("Volumes").members().keySet().forEach(at -> volumes.put(at, Json.object().build()));

@@ -53,7 +53,7 @@ public final class CreateFields {
           honoured(CONFIG, "StdinOnce", "input ends with its first client in any case, unless Tty"),
           honoured(CONFIG, "Env", "a name without a value removes nothing and is left out"),
           honoured(CONFIG, "Cmd", ""),
-          honoured(CONFIG, "Healthcheck", "without StartInterval"),
+          honoured(CONFIG, "Healthcheck", "what it leaves out is the image's"),
           refused(CONFIG, "ArgsEscaped", "it is for Windows"),
           honoured(CONFIG, "Image", "a name, a digest or an id"),
           honoured(CONFIG, "Volumes", "volumes that are removed with the container"),

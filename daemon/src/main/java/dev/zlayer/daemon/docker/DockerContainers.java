@@ -2,6 +2,7 @@ package dev.zlayer.daemon.docker;
 
 import dev.zlayer.container.ContainerStatus;
 import dev.zlayer.container.Resources;
+import dev.zlayer.container.Signal;
 import dev.zlayer.daemon.http.ApiRequest;
 import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.daemon.http.Route;
@@ -16,6 +17,7 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
@@ -29,6 +31,7 @@ final class DockerContainers implements Resource {
   private final ContainerJson json;
   private final ExecRegistry execs;
   private final OwnedContainers owned;
+  private final RecentEvents events;
   private final InstantSource clock;
 
   DockerContainers(
@@ -40,6 +43,7 @@ final class DockerContainers implements Resource {
       ContainerJson json,
       ExecRegistry execs,
       OwnedContainers owned,
+      RecentEvents events,
       InstantSource clock) {
     this.index = index;
     this.images = images;
@@ -49,6 +53,7 @@ final class DockerContainers implements Resource {
     this.json = json;
     this.execs = execs;
     this.owned = owned;
+    this.events = events;
     this.clock = clock;
   }
 
@@ -195,6 +200,7 @@ final class DockerContainers implements Resource {
                     + " or force remove")
                 .formatted(ContainerNames.of(container), state));
       }
+      events.record(container, "kill", Map.of("signal", String.valueOf(Signal.KILL.number())));
     }
     standalone.remove(container, force);
     return ApiResponse.done();
@@ -225,6 +231,7 @@ final class DockerContainers implements Resource {
         // removed or started meanwhile
       }
     }
+    events.record("container", "prune", "", Map.of("reclaimed", String.valueOf(freed)));
     return ApiResponse.json(
         Json.object()
             .put("ContainersDeleted", removed.isEmpty() ? null : removed)

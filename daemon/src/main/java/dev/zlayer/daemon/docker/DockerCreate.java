@@ -9,14 +9,11 @@ import dev.zlayer.container.StopSpec;
 import dev.zlayer.container.TerminalSize;
 import dev.zlayer.daemon.standalone.ContainerHealth;
 import dev.zlayer.daemon.standalone.StandaloneContainers;
-import dev.zlayer.engine.health.Probe;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.oci.Platform;
 import dev.zlayer.port.Container;
-import dev.zlayer.spec.service.HealthCheck;
-import dev.zlayer.spec.service.HealthSpec;
 import dev.zlayer.task.Threads;
 import java.time.Duration;
 import java.util.HashMap;
@@ -81,7 +78,7 @@ final class DockerCreate {
     if (remove && HostOptions.restart(host).isPresent()) {
       throw DockerError.badRequest("can't create 'AutoRemove' container with restart policy");
     }
-    Container made = made(spec, wanted, body);
+    Container made = made(spec, wanted, body, found.details().run().healthcheck());
     try {
       endpoints.join(made, body, id);
       return made;
@@ -92,11 +89,11 @@ final class DockerCreate {
   }
 
   /** Of two requests at once that were given the same name, one gets another. */
-  private Container made(ContainerSpec spec, Optional<String> wanted, Json.Obj body)
+  private Container made(ContainerSpec spec, Optional<String> wanted, Json.Obj body, Json image)
       throws InterruptedException {
     Json host = body.at("HostConfig");
     boolean remove = host.at("AutoRemove").bool().orElse(false);
-    Optional<ContainerHealth> health = health(body);
+    Optional<ContainerHealth> health = DockerHealth.of(DockerHealth.merged(body, image));
     for (int attempt = 1; ; attempt++) {
       var request =
           new StandaloneContainers.CreateRequest(
@@ -233,41 +230,5 @@ final class DockerCreate {
     kept.values().removeIf(CreateFields::zero);
     labels.put(REQUEST, JsonText.print(new Json.Obj(kept)));
     return labels;
-  }
-
-  private static Optional<ContainerHealth> health(Json body) {
-    Json check = body.at("Healthcheck");
-    List<String> test = check.at("Test").strings();
-    if (test.isEmpty() || test.getFirst().equals("NONE")) {
-      return Optional.empty();
-    }
-    if (check.at("StartInterval").integer().orElse(0L) != 0) {
-      throw DockerError.unsupportedField("Config.Healthcheck.StartInterval", "use Interval");
-    }
-    List<String> command =
-        switch (test.getFirst()) {
-          case "CMD" -> test.subList(1, test.size());
-          case "CMD-SHELL" ->
-              List.of("/bin/sh", "-c", String.join(" ", test.subList(1, test.size())));
-          default ->
-              throw DockerError.badRequest(
-                  "Unknown healthcheck type '%s': write NONE, CMD or CMD-SHELL"
-                      .formatted(test.getFirst()));
-        };
-    return Optional.of(
-        ContainerHealth.of(
-            new Probe.Command(command),
-            new HealthSpec(
-                new HealthCheck.None(),
-                nanos(check, "StartPeriod", Duration.ZERO),
-                nanos(check, "Interval", Duration.ofSeconds(30)),
-                nanos(check, "Timeout", Duration.ofSeconds(30)),
-                check.at("Retries").integer().filter(count -> count > 0).orElse(3L).intValue(),
-                HealthSpec.OnUnhealthy.NONE)));
-  }
-
-  private static Duration nanos(Json json, String name, Duration standard) {
-    long nanos = json.at(name).integer().orElse(0L);
-    return nanos == 0 ? standard : Duration.ofNanos(nanos);
   }
 }

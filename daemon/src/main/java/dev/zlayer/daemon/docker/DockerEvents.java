@@ -10,10 +10,12 @@ import dev.zlayer.engine.state.EventPage;
 import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.json.Json;
 import dev.zlayer.task.Deadline;
+import dev.zlayer.task.TaskScope;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.ArrayDeque;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -44,10 +46,12 @@ final class DockerEvents implements Resource {
   private static final Set<String> TYPES = Set.of("image", "volume", "network");
 
   private final StateStore store;
+  private final RecentEvents recent;
   private final InstantSource clock;
 
-  DockerEvents(StateStore store, InstantSource clock) {
+  DockerEvents(StateStore store, RecentEvents recent, InstantSource clock) {
     this.store = store;
+    this.recent = recent;
     this.clock = clock;
   }
 
@@ -74,39 +78,117 @@ final class DockerEvents implements Resource {
     return new ApiResponse.Lines(
         ApiRequest.JSON,
         out -> {
+          var output = new Output(since, until, filters, out);
+          // an empty commit returns the number of the last event
+          long stored = since.isPresent() ? 0 : store.commit(new Change(List.of(), List.of()));
+          long kept = recent.last();
           out.flush();
-          stream(since, until, filters, out);
+          if (since.isPresent()) {
+            List<RecentEvents.Recent> others = recent.after(0);
+            kept = others.isEmpty() ? 0 : others.getLast().number();
+            stored = replay(output, others);
+          }
+          follow(output, stored, kept);
         });
   }
 
-  private void stream(
+  /** Where messages go that a client asked for. */
+  private record Output(
       Optional<Instant> since,
       Optional<Instant> until,
       DockerFilters filters,
-      ApiResponse.Lined out)
+      ApiResponse.Lined out) {
+    void write(Instant at, Message message) throws IOException {
+      boolean early = since.filter(at::isBefore).isPresent();
+      boolean late = until.filter(at::isAfter).isPresent();
+      if (!early && !late && message.matches(filters)) {
+        out.line(message.json(at));
+      }
+    }
+
+    /** How long to wait at most; not positive when the time is over. */
+    Duration left(Instant now) {
+      Duration left = until.map(end -> Duration.between(now, end)).orElse(LONGEST_WAIT);
+      return left.compareTo(LONGEST_WAIT) < 0 ? left : LONGEST_WAIT;
+    }
+  }
+
+  /** What has happened, in the order of time; returns the number of the last stored event. */
+  private long replay(Output output, List<RecentEvents.Recent> unstored) throws IOException {
+    var others = new ArrayDeque<>(unstored);
+    long from = 0;
+    for (EventPage page = store.events(from, PAGE);
+        !page.events().isEmpty();
+        page = store.events(from, PAGE)) {
+      for (EventPage.Numbered numbered : page.events()) {
+        Event event = numbered.event();
+        while (!others.isEmpty() && others.getFirst().at().isBefore(event.at())) {
+          RecentEvents.Recent other = others.removeFirst();
+          output.write(other.at(), other.message());
+        }
+        write(output, event);
+      }
+      from = page.last();
+    }
+    for (RecentEvents.Recent other : others) {
+      output.write(other.at(), other.message());
+    }
+    return from;
+  }
+
+  private static void write(Output output, Event event) throws IOException {
+    Optional<Message> message = Message.of(event);
+    if (message.isPresent()) {
+      output.write(event.at(), message.get());
+    }
+  }
+
+  /** What happens from now on, both what is stored and what is not. */
+  private void follow(Output output, long stored, long kept)
       throws IOException, InterruptedException {
-    // an empty commit returns the number of the last event
-    long from = since.isPresent() ? 0 : store.commit(new Change(List.of(), List.of()));
+    try (var scope = new TaskScope("events")) {
+      scope.fork(
+          () -> {
+            followRecent(output, kept);
+            return true;
+          });
+      followStored(output, stored);
+      scope.join();
+    }
+  }
+
+  private void followStored(Output output, long stored) throws IOException, InterruptedException {
+    long from = stored;
     while (true) {
       EventPage page = store.events(from, PAGE);
       for (EventPage.Numbered numbered : page.events()) {
-        Event event = numbered.event();
-        boolean early = since.filter(event.at()::isBefore).isPresent();
-        boolean late = until.filter(event.at()::isAfter).isPresent();
-        Optional<Message> message = early || late ? Optional.empty() : Message.of(event);
-        if (message.isPresent() && message.get().matches(filters)) {
-          out.line(message.get().json(event.at()));
-        }
+        write(output, numbered.event());
       }
       from = page.last();
+      Duration left = output.left(clock.instant());
       if (page.events().isEmpty()) {
-        Duration left =
-            until.map(end -> Duration.between(clock.instant(), end)).orElse(LONGEST_WAIT);
-        if (left.isNegative() || left.isZero()) {
+        if (!left.isPositive()) {
           return;
         }
-        Duration wait = left.compareTo(LONGEST_WAIT) < 0 ? left : LONGEST_WAIT;
-        boolean _ = store.awaitEvent(from, Deadline.after(wait));
+        boolean _ = store.awaitEvent(from, Deadline.after(left));
+      }
+    }
+  }
+
+  private void followRecent(Output output, long kept) throws IOException, InterruptedException {
+    long from = kept;
+    while (true) {
+      List<RecentEvents.Recent> more = recent.after(from);
+      for (RecentEvents.Recent one : more) {
+        output.write(one.at(), one.message());
+        from = one.number();
+      }
+      Duration left = output.left(clock.instant());
+      if (more.isEmpty()) {
+        if (!left.isPositive()) {
+          return;
+        }
+        recent.await(from, Deadline.after(left));
       }
     }
   }
@@ -118,8 +200,14 @@ final class DockerEvents implements Resource {
       String area = dot < 0 ? event.kind() : event.kind().substring(0, dot);
       String verb = event.kind().substring(dot + 1);
       if (TYPES.contains(area)) {
-        Json attributes = event.detail().at("attributes");
-        return Optional.of(new Message(area, verb, event.subject(), attributes.stringMap()));
+        Map<String, String> attributes = event.detail().at("attributes").stringMap();
+        // the agent's own API knows networks by their names
+        boolean byName = area.equals("network") && !event.subject().matches("[0-9a-f]{64}|");
+        String id =
+            byName
+                ? ContainerEndpoints.networkId(DockerNetworkIndex.shown(event.subject()))
+                : event.subject();
+        return Optional.of(new Message(area, verb, id, attributes));
       }
       return area.equals("container") ? container(event, verb) : Optional.empty();
     }
@@ -160,6 +248,7 @@ final class DockerEvents implements Resource {
         return Optional.empty();
       }
       var attributes = new LinkedHashMap<>(labels);
+      attributes.keySet().removeIf(name -> name.startsWith(DockerCreate.OWN));
       container.at("image").string().ifPresent(image -> attributes.put("image", image));
       container.at("name").string().ifPresent(name -> attributes.put("name", name));
       event
@@ -168,6 +257,9 @@ final class DockerEvents implements Resource {
           .integer()
           .ifPresent(code -> attributes.put("exitCode", code.toString()));
       event.detail().at("signal").string().ifPresent(one -> attributes.put("signal", one));
+      if (verb.equals("renamed")) {
+        event.detail().at("from").string().ifPresent(old -> attributes.put("oldName", "/" + old));
+      }
       return Optional.of(new Message("container", action.get(), id.get(), attributes));
     }
 

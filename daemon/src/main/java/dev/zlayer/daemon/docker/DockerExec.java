@@ -1,6 +1,7 @@
 package dev.zlayer.daemon.docker;
 
 import dev.zlayer.container.ContainerStatus;
+import dev.zlayer.container.DetachKeys;
 import dev.zlayer.container.ExecSpec;
 import dev.zlayer.container.TerminalSize;
 import dev.zlayer.daemon.http.ApiRequest;
@@ -27,16 +28,19 @@ final class DockerExec implements Resource {
   private final DockerContainerIndex index;
   private final ExecRegistry registry;
   private final DockerAllow allow;
+  private final RecentEvents events;
   private final RandomGenerator random;
 
   DockerExec(
       DockerContainerIndex index,
       ExecRegistry registry,
       DockerAllow allow,
+      RecentEvents events,
       RandomGenerator random) {
     this.index = index;
     this.registry = registry;
     this.allow = allow;
+    this.events = events;
     this.random = random;
   }
 
@@ -88,8 +92,18 @@ final class DockerExec implements Resource {
             stdin,
             body.at("AttachStdout").bool().orElse(false),
             body.at("AttachStderr").bool().orElse(false),
-            body.at("DetachKeys").string().filter(text -> !text.isEmpty())));
+            body.at("DetachKeys").string().filter(text -> !text.isEmpty())),
+        exit ->
+            events.record(
+                container,
+                "exec_die",
+                Map.of("execID", id, "exitCode", String.valueOf(ContainerFacts.exitCode(exit)))));
+    report(container, "exec_create", command, id);
     return ApiResponse.json(201, Json.object().put("Id", id).build());
+  }
+
+  private void report(Container container, String action, List<String> command, String id) {
+    events.record(container, action + ": " + String.join(" ", command), Map.of("execID", id));
   }
 
   private static void requireRunning(Container container) {
@@ -128,12 +142,12 @@ final class DockerExec implements Resource {
                 asked.stdin(),
                 size(body))
             : asked;
+    ExecSession session = entry.start(spec);
+    report(entry.container, "exec_start", spec.command(), entry.id);
     if (body.at("Detach").bool().orElse(false)) {
-      ExecSession session = entry.start(spec);
       registry.detach(entry, session);
       return new ApiResponse.Whole(200, "", new byte[0], Map.of());
     }
-    ExecSession session = entry.start(spec);
     return new ApiResponse.Hijack(
         MultiplexedStream.type(asked.terminal()),
         (in, out) -> converse(entry, session, in, new MultiplexedStream(out, asked.terminal())));
@@ -151,7 +165,7 @@ final class DockerExec implements Resource {
       if (asked.stdin()) {
         Optional<DetachKeys> keys =
             asked.spec().terminal()
-                ? Optional.of(DetachKeys.parse(asked.detachKeys()))
+                ? Optional.of(DetachKeys.parse(asked.detachKeys().orElse(DetachKeys.USUAL)))
                 : Optional.empty();
         input.fork(
             () -> {
@@ -176,6 +190,7 @@ final class DockerExec implements Resource {
       detached = true;
     }
     if (detached) {
+      events.record(entry.container, "exec_detach", Map.of("execID", entry.id));
       registry.detach(entry, session);
     } else {
       session.close();

@@ -39,9 +39,11 @@ final class DockerFiles implements Resource {
   private static final int PIPE = 64 << 10;
 
   private final DockerContainerIndex index;
+  private final RecentEvents events;
 
-  DockerFiles(DockerContainerIndex index) {
+  DockerFiles(DockerContainerIndex index, RecentEvents events) {
     this.index = index;
+    this.events = events;
   }
 
   @Override
@@ -84,6 +86,7 @@ final class DockerFiles implements Resource {
           "container %s is not running".formatted(DockerContainerIndex.id(container)));
     }
     var table = power(container, ProcessListing.class, "looked into").processes();
+    events.record(container, "top", Map.of());
     return ApiResponse.json(
         Json.object().put("Titles", table.titles()).put("Processes", table.rows()).build());
   }
@@ -116,7 +119,9 @@ final class DockerFiles implements Resource {
   }
 
   private ApiResponse export(ApiRequest call) {
-    Exportable root = power(container(call), Exportable.class, "exported");
+    Container container = container(call);
+    Exportable root = power(container, Exportable.class, "exported");
+    events.record(container, "export", Map.of());
     return new ApiResponse.Bytes("application/octet-stream", Map.of(), root::export);
   }
 
@@ -141,11 +146,14 @@ final class DockerFiles implements Resource {
   }
 
   private ApiResponse copyOut(ApiRequest call) {
-    Archivable files = power(container(call), Archivable.class, "copied from or to");
+    Container container = container(call);
+    Archivable files = power(container, Archivable.class, "copied from or to");
     String path = path(call);
+    String stat = header(stat(files, call, path));
+    events.record(container, "archive-path", Map.of());
     return new ApiResponse.Bytes(
         ApiRequest.TAR,
-        Map.of(STAT, header(stat(files, call, path))),
+        Map.of(STAT, stat),
         out -> {
           if (path.endsWith("/.")) {
             contentOnly(files, path, out);
@@ -219,6 +227,7 @@ final class DockerFiles implements Resource {
     } catch (IOException e) {
       throw DockerError.badRequest("the archive cannot be read: " + e.getMessage());
     }
+    events.record(container, "extract-to-dir", Map.of());
     return new ApiResponse.Whole(200, "", new byte[0], Map.of());
   }
 

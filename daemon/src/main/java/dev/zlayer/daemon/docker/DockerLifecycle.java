@@ -14,10 +14,11 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.port.Container;
-import dev.zlayer.port.Pausable;
+import dev.zlayer.runtime.cni.PortTaken;
 import dev.zlayer.task.Deadline;
 import java.time.Duration;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -31,12 +32,17 @@ final class DockerLifecycle implements Resource {
   private final DockerContainerIndex index;
   private final StandaloneContainers standalone;
   private final OwnedContainers owned;
+  private final RecentEvents events;
 
   DockerLifecycle(
-      DockerContainerIndex index, StandaloneContainers standalone, OwnedContainers owned) {
+      DockerContainerIndex index,
+      StandaloneContainers standalone,
+      OwnedContainers owned,
+      RecentEvents events) {
     this.index = index;
     this.standalone = standalone;
     this.owned = owned;
+    this.events = events;
   }
 
   @Override
@@ -75,14 +81,48 @@ final class DockerLifecycle implements Resource {
       return UNCHANGED;
     }
     try {
-      standalone.start(container);
-    } catch (AgentException.StartFailed e) {
-      if (standalone.labels(container.inspect()).containsKey("com.zlayer.remove")) {
+      begin(container);
+    } catch (AgentException.StartFailed | DockerError e) {
+      if (standalone.removedAfterExit(container)) {
         standalone.remove(container, true); // as after any other end
       }
       throw e;
     }
     return ApiResponse.done();
+  }
+
+  /** Ports are published with the start; that one of them is taken has words of its own. */
+  private void begin(Container container) throws InterruptedException {
+    published(container, () -> standalone.start(container));
+  }
+
+  /** Starts something. */
+  @FunctionalInterface
+  private interface Starting {
+    void run() throws InterruptedException;
+  }
+
+  private static void published(Container container, Starting starting)
+      throws InterruptedException {
+    try {
+      starting.run();
+    } catch (AgentException.Network e) {
+      throw e.getCause() instanceof PortTaken taken ? unpublished(container, taken) : e;
+    }
+  }
+
+  private static DockerError unpublished(Container container, PortTaken taken) {
+    String port = "%s:%d".formatted(taken.ip().getHostAddress(), taken.port());
+    return DockerError.failed(
+        "failed to set up container networking: driver failed programming external connectivity"
+            + " on endpoint %s (%s): %s"
+                .formatted(
+                    ContainerNames.of(container),
+                    DockerContainerIndex.id(container),
+                    taken.published()
+                        ? "Bind for %s failed: port is already allocated".formatted(port)
+                        : "failed to bind host port %s/%s: address already in use"
+                            .formatted(port, taken.protocol().name().toLowerCase(Locale.ROOT))));
   }
 
   private ApiResponse stop(ApiRequest call) {
@@ -99,9 +139,19 @@ final class DockerLifecycle implements Resource {
   }
 
   private void end(ApiRequest call, Container container) throws InterruptedException {
-    Optional<Outcome> _ =
-        standalone.stop(
-            container, DockerQuery.text(call, "signal").map(Signal::parse), grace(call, container));
+    Optional<Signal> signal = signal(call);
+    reportSignal(container, signal);
+    Optional<Outcome> _ = standalone.stop(container, signal, grace(call, container));
+  }
+
+  private static Optional<Signal> signal(ApiRequest call) {
+    return DockerQuery.text(call, "signal").map(Signal::parse);
+  }
+
+  private void reportSignal(Container container, Optional<Signal> given) {
+    Signal first =
+        given.or(() -> container.spec().stop().signal()).orElseGet(() -> Signal.parse("TERM"));
+    events.record(container, "kill", Map.of("signal", String.valueOf(first.number())));
   }
 
   /** In seconds; a negative number is for as long as it takes. */
@@ -119,13 +169,14 @@ final class DockerLifecycle implements Resource {
     return new ApiResponse.Later(
         () -> {
           if (container.status().alive()) {
-            standalone.restart(
-                container,
-                DockerQuery.text(call, "signal").map(Signal::parse),
-                grace(call, container));
+            Optional<Signal> signal = signal(call);
+            reportSignal(container, signal);
+            published(
+                container, () -> standalone.restart(container, signal, grace(call, container)));
           } else {
-            standalone.start(container);
+            begin(container);
           }
+          events.record(container, "restart", Map.of());
           return ApiResponse.done();
         });
   }
@@ -167,7 +218,7 @@ final class DockerLifecycle implements Resource {
     if (!container.status().alive()) {
       throw DockerError.conflict("container %s is not running".formatted(id));
     }
-    pausable(container).pause();
+    standalone.actions().pause(container);
     return ApiResponse.done();
   }
 
@@ -177,16 +228,8 @@ final class DockerLifecycle implements Resource {
       throw DockerError.conflict(
           "container %s is not paused".formatted(DockerContainerIndex.id(container)));
     }
-    pausable(container).unpause();
+    standalone.actions().unpause(container);
     return ApiResponse.done();
-  }
-
-  private static Pausable pausable(Container container) {
-    if (container instanceof Pausable pausable) {
-      return pausable;
-    }
-    throw new AgentException.Unsupported(
-        "containers of runtime '%s' cannot be paused".formatted(container.inspect().runtime()));
   }
 
   /**

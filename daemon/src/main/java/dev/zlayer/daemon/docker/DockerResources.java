@@ -49,6 +49,7 @@ public record DockerResources(
     RandomGenerator random = new java.security.SecureRandom();
     var creation = new DockerCreate(standalone, index, imageIndex, endpoints, allow, random);
     var events = new ResourceEvents(store, clock);
+    var recent = new RecentEvents(clock);
     var volumeResource = new DockerVolumes(volumes, store, events);
     return List.of(
         new DockerContainers(
@@ -60,20 +61,21 @@ public record DockerResources(
             new ContainerJson(summary, endpoints),
             execs,
             owned,
+            recent,
             clock),
-        new DockerLifecycle(index, standalone, owned),
-        new DockerStreams(index, standalone, redaction, clock),
-        new DockerFiles(index),
+        new DockerLifecycle(index, standalone, owned, recent),
+        new DockerStreams(index, standalone, redaction, recent, clock),
+        new DockerFiles(index, recent),
         new DockerStats(index, Pauses.REAL, Runtime.getRuntime().availableProcessors()),
-        new DockerExec(index, execs, allow, random),
+        new DockerExec(index, execs, allow, recent, random),
         new DockerImages(runtime, events, clock),
-        new ImageTransfer(runtime, images, events),
+        new ImageTransfer(runtime, images, events, recent),
         new DockerBuild(builder, imageIndex),
         volumeResource,
         new DockerNetworks(runtime, networks, events, clock),
         new DockerSystem(version, ""),
         new DockerInfo(version, config, runtime, images, volumes, volumeResource, clock),
-        new DockerEvents(store, clock),
+        new DockerEvents(store, recent, clock),
         new SwarmRefusals());
   }
 }

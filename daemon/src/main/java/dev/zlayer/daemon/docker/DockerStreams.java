@@ -1,6 +1,7 @@
 package dev.zlayer.daemon.docker;
 
 import dev.zlayer.container.ContainerStatus;
+import dev.zlayer.container.DetachKeys;
 import dev.zlayer.container.LogQuery;
 import dev.zlayer.container.LogRecord;
 import dev.zlayer.daemon.http.ApiRequest;
@@ -48,16 +49,19 @@ final class DockerStreams implements Resource {
   private final DockerContainerIndex index;
   private final StandaloneContainers standalone;
   private final Supplier<Redaction> redaction;
+  private final RecentEvents events;
   private final InstantSource clock;
 
   DockerStreams(
       DockerContainerIndex index,
       StandaloneContainers standalone,
       Supplier<Redaction> redaction,
+      RecentEvents events,
       InstantSource clock) {
     this.index = index;
     this.standalone = standalone;
     this.redaction = redaction;
+    this.events = events;
     this.clock = clock;
   }
 
@@ -184,7 +188,8 @@ final class DockerStreams implements Resource {
     boolean stream = DockerQuery.flag(call, "stream");
     boolean stdout = DockerQuery.flag(call, "stdout");
     boolean stderr = DockerQuery.flag(call, "stderr");
-    DetachKeys keys = DetachKeys.parse(DockerQuery.text(call, "detachKeys"));
+    DetachKeys keys =
+        DetachKeys.parse(DockerQuery.text(call, "detachKeys").orElse(DetachKeys.USUAL));
     if (container.status() instanceof ContainerStatus.Paused) {
       throw DockerError.conflict(
           "container %s is paused, unpause the container before attach"
@@ -194,6 +199,7 @@ final class DockerStreams implements Resource {
     var query = new LogQuery(OptionalInt.empty(), since, Optional.empty(), stdout, stderr, stream);
     // from here on, so that a start which follows the answer is not missed
     StartSignals.Next next = standalone.starts().next(container.id());
+    events.record(container, "attach", Map.of());
     var hold = standalone.hold(container);
     return new ApiResponse.Conversation() {
       @Override
@@ -247,6 +253,7 @@ final class DockerStreams implements Resource {
           () -> {
             Optional<DetachKeys> leaving = terminal ? Optional.of(keys) : Optional.empty();
             if (feed(in.orElseThrow(), session.stdin(), leaving)) {
+              events.record(container, "detach", Map.of());
               reader.interrupt();
             }
             return true;
@@ -279,11 +286,12 @@ final class DockerStreams implements Resource {
     try {
       for (int count = in.read(buffer); count >= 0; count = in.read(buffer)) {
         if (keys.isPresent()) {
-          Optional<byte[]> passed = keys.get().pass(buffer, count);
-          if (passed.isEmpty()) {
+          DetachKeys.Passed passed = keys.get().pass(buffer, count);
+          to.write(passed.bytes());
+          if (passed.detach()) {
+            to.flush();
             return true;
           }
-          to.write(passed.get());
         } else {
           to.write(buffer, 0, count);
         }
@@ -309,6 +317,10 @@ final class DockerStreams implements Resource {
         session.resize(rows, columns);
       }
     }
+    events.record(
+        container,
+        "resize",
+        Map.of("height", String.valueOf(rows), "width", String.valueOf(columns)));
     return new ApiResponse.Whole(200, "", new byte[0], Map.of());
   }
 }

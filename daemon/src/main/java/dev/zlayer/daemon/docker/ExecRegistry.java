@@ -17,6 +17,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 
 /**
  * Processes that clients want to run in containers, from the request that describes one until it is
@@ -35,15 +36,22 @@ public final class ExecRegistry implements AutoCloseable {
     final String containerId;
     final Container container;
     final Asked asked;
+    private final Consumer<ExitStatus> listener;
     private Optional<ExecSession> session = Optional.empty();
     private Optional<ExitStatus> exit = Optional.empty();
     private boolean started;
 
-    private Entry(String id, String containerId, Container container, Asked asked) {
+    private Entry(
+        String id,
+        String containerId,
+        Container container,
+        Asked asked,
+        Consumer<ExitStatus> listener) {
       this.id = id;
       this.containerId = containerId;
       this.container = container;
       this.asked = asked;
+      this.listener = listener;
     }
 
     synchronized Optional<ExecSession> session() {
@@ -82,8 +90,14 @@ public final class ExecRegistry implements AutoCloseable {
       }
     }
 
-    synchronized void end(ExitStatus status) {
-      exit = exit.or(() -> Optional.of(status));
+    void end(ExitStatus status) {
+      synchronized (this) {
+        if (exit.isPresent()) {
+          return;
+        }
+        exit = Optional.of(status);
+      }
+      listener.accept(status);
     }
   }
 
@@ -91,8 +105,14 @@ public final class ExecRegistry implements AutoCloseable {
   record Asked(
       ExecSpec spec, boolean stdin, boolean stdout, boolean stderr, Optional<String> detachKeys) {}
 
-  Entry add(String id, String containerId, Container container, Asked asked) {
-    var entry = new Entry(id, containerId, container, asked);
+  /**
+   * Adds one that is to be started.
+   *
+   * @param ended is called once, when it has ended
+   */
+  Entry add(
+      String id, String containerId, Container container, Asked asked, Consumer<ExitStatus> ended) {
+    var entry = new Entry(id, containerId, container, asked, ended);
     synchronized (entries) {
       if (entries.size() >= MOST) {
         forgetOne();

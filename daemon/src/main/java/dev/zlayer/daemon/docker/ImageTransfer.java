@@ -39,13 +39,16 @@ final class ImageTransfer implements Resource {
   private final DockerImageIndex index;
   private final DockerContainerIndex containers;
   private final ResourceEvents events;
+  private final RecentEvents recent;
 
-  ImageTransfer(ContainerRuntime runtime, ImageStore store, ResourceEvents events) {
+  ImageTransfer(
+      ContainerRuntime runtime, ImageStore store, ResourceEvents events, RecentEvents recent) {
     this.runtime = runtime;
     this.store = store;
     this.index = new DockerImageIndex(runtime.images());
     this.containers = new DockerContainerIndex(runtime);
     this.events = events;
+    this.recent = recent;
   }
 
   @Override
@@ -268,7 +271,13 @@ final class ImageTransfer implements Resource {
               () -> store.images().commit(base, files::exportChanges, commit, as);
           ImageInfo made = pause ? WhilePaused.run((Pausable) container, work) : work.run();
           ImageDetails details = details(made);
-          events.image("commit", details, as.orElse(placeholder(made)));
+          recent.record(
+              container,
+              "commit",
+              Map.of(
+                  "comment", DockerQuery.text(call, "comment").orElse(""),
+                  "imageID", details.config().toString(),
+                  "imageRef", as.map(ImageRef::familiar).orElse("")));
           return ApiResponse.json(201, Json.object().put("Id", details.config()).build());
         });
   }

@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /** Images in the words of Docker. */
 final class ImageWire {
@@ -120,6 +121,7 @@ final class ImageWire {
         .put("OnBuild", Json.Null.INSTANCE)
         .put("Labels", run.labels().isEmpty() ? Json.Null.INSTANCE : Json.of(run.labels()))
         .putIf("StopSignal", run.stopSignal())
+        .putIf("Healthcheck", Optional.of(run.healthcheck()).filter(known -> !known.isNull()))
         .build();
   }
 

@@ -21,7 +21,17 @@ final class NetworkOptions {
 
   /** What of an endpoint is honoured, or was only reported by an earlier inspect. */
   private static final Set<String> HONOURED =
-      Set.of("Aliases", "NetworkID", "EndpointID", "DNSNames");
+      Set.of(
+          "Aliases",
+          "NetworkID",
+          "EndpointID",
+          "DNSNames",
+          "Gateway",
+          "IPAddress",
+          "IPPrefixLen",
+          "IPv6Gateway",
+          "GlobalIPv6Address",
+          "GlobalIPv6PrefixLen");
 
   private static final int LARGEST_PORT = 65_535;
 

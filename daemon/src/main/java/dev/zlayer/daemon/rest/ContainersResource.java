@@ -21,7 +21,6 @@ import dev.zlayer.engine.translate.ServiceTranslator;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.ContainerRuntime;
-import dev.zlayer.port.Pausable;
 import dev.zlayer.port.PullRequest;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.Threads;
@@ -355,17 +354,19 @@ public final class ContainersResource implements Resource {
   }
 
   private ApiResponse kill(ApiRequest call) throws InterruptedException {
-    container(call).kill(call.query("signal").map(Signal::parse).orElse(Signal.KILL));
+    standalone
+        .actions()
+        .signal(container(call), call.query("signal").map(Signal::parse).orElse(Signal.KILL));
     return ApiResponse.done();
   }
 
   private ApiResponse pause(ApiRequest call) throws InterruptedException {
-    OptionalInterfaces.of(container(call), Pausable.class, "paused").pause();
+    standalone.actions().pause(container(call));
     return ApiResponse.done();
   }
 
   private ApiResponse unpause(ApiRequest call) throws InterruptedException {
-    OptionalInterfaces.of(container(call), Pausable.class, "paused").unpause();
+    standalone.actions().unpause(container(call));
     return ApiResponse.done();
   }
 

@@ -1,6 +1,7 @@
 package dev.zlayer.daemon.rest;
 
 import dev.zlayer.container.ContainerStatus;
+import dev.zlayer.daemon.ResourceEvents;
 import dev.zlayer.daemon.http.ApiRequest;
 import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.daemon.http.Route;
@@ -42,6 +43,7 @@ import java.util.Optional;
 public final class ImagesResource implements Resource {
   private final ContainerRuntime runtime;
   private final ImageStore store;
+  private final ResourceEvents events;
 
   @Doc("What to pull.")
   public record Pull(
@@ -121,9 +123,10 @@ public final class ImagesResource implements Resource {
     }
   }
 
-  public ImagesResource(ContainerRuntime runtime, ImageStore store) {
+  public ImagesResource(ContainerRuntime runtime, ImageStore store, ResourceEvents events) {
     this.runtime = runtime;
     this.store = store;
+    this.events = events;
   }
 
   private Images images() {
@@ -208,6 +211,7 @@ public final class ImagesResource implements Resource {
     return new ApiResponse.Lines(
         out -> {
           ImageInfo image = images().pull(request, event -> PullLines.write(event, out));
+          record("pull", wanted.ref());
           var line = Json.object().put("type", "result");
           ViewJson.of(ImageView.of(image)).members().forEach(line::put);
           out.line(line.build());
@@ -220,6 +224,7 @@ public final class ImagesResource implements Resource {
     return new ApiResponse.Lines(
         out -> {
           PushResult result = store.images().push(request, event -> PushLines.write(event, out));
+          record("push", wanted.ref());
           out.line(
               Json.object()
                   .put("type", "result")
@@ -263,11 +268,26 @@ public final class ImagesResource implements Resource {
   private ApiResponse tag(ApiRequest call) {
     Tag wanted = call.body(Tag.class);
     images().tag(wanted.source(), wanted.target());
+    record("tag", wanted.target());
     return ApiResponse.done();
   }
 
   private ApiResponse remove(ApiRequest call) {
-    return ApiResponse.json(ViewJson.of(images().remove(ref(call), call.flag("force", false))));
+    Optional<ImageDetails> known = images().find(ref(call));
+    ImageRemoval removal = images().remove(ref(call), call.flag("force", false));
+    known.ifPresent(
+        image -> {
+          removal.untagged().forEach(name -> events.image("untag", image, ImageRef.parse(name)));
+          if (images().list().stream()
+              .noneMatch(one -> one.digest().equals(image.info().digest()))) {
+            events.image("delete", image, ref(call));
+          }
+        });
+    return ApiResponse.json(ViewJson.of(removal));
+  }
+
+  private void record(String action, ImageRef name) {
+    images().find(name).ifPresent(image -> events.image(action, image, name));
   }
 
   private ApiResponse prune(ApiRequest call) {
@@ -277,7 +297,9 @@ public final class ImagesResource implements Resource {
   }
 
   private ApiResponse load(ApiRequest call) throws InterruptedException {
-    return views(archives().load(call.body()));
+    List<ImageInfo> loaded = archives().load(call.body());
+    loaded.forEach(image -> image.references().forEach(name -> record("load", name)));
+    return views(loaded);
   }
 
   private ApiResponse save(ApiRequest call) {
@@ -295,15 +317,15 @@ public final class ImagesResource implements Resource {
   }
 
   private ApiResponse importRoot(ApiRequest call) throws InterruptedException {
-    return ApiResponse.json(
-        ViewJson.of(
-            ImageView.of(
-                store
-                    .images()
-                    .importRoot(
-                        call.body(),
-                        ref(call),
-                        call.queries("change").stream().map(ConfigChange::parse).toList()))));
+    ImageInfo made =
+        store
+            .images()
+            .importRoot(
+                call.body(),
+                ref(call),
+                call.queries("change").stream().map(ConfigChange::parse).toList());
+    record("import", ref(call));
+    return ApiResponse.json(ViewJson.of(ImageView.of(made)));
   }
 
   private ApiResponse commit(ApiRequest call) throws InterruptedException {

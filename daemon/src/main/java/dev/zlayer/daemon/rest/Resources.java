@@ -1,6 +1,7 @@
 package dev.zlayer.daemon.rest;
 
 import dev.zlayer.container.ContainerId;
+import dev.zlayer.daemon.ResourceEvents;
 import dev.zlayer.daemon.access.AuditLog;
 import dev.zlayer.daemon.access.TokenStore;
 import dev.zlayer.daemon.backup.StateBackup;
@@ -56,6 +57,7 @@ public record Resources(
     InstantSource clock) {
   /** All of them, in the order of the reference. */
   public List<Resource> all() {
+    var happened = new ResourceEvents(store, clock);
     var all = new ArrayList<Resource>();
     all.add(system);
     all.add(new DeploymentsResource(deployments));
@@ -70,10 +72,10 @@ public record Resources(
     all.add(new StatsResource(runtime, Pauses.REAL));
     all.add(new JobsResource(jobs, cron, () -> jobs.definitions()));
     all.add(new ExecutionsResource(jobs, () -> secrets.redaction(), clock));
-    all.add(new ImagesResource(runtime, images));
+    all.add(new ImagesResource(runtime, images, happened));
     all.add(new BuildResource(builder));
     all.add(new SecretsResource(secrets, () -> deployments.secretsChanged()));
-    all.add(new StorageResource(volumes, networks, runtime, clock));
+    all.add(new StorageResource(volumes, networks, runtime, happened, clock));
     all.add(new VolumeArchivesResource(new VolumeArchives(volumes, volumeUsers)));
     all.add(new BackupResource(backup));
     all.add(new EventsResource(store));

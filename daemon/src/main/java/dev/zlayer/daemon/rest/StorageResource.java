@@ -1,6 +1,7 @@
 package dev.zlayer.daemon.rest;
 
 import dev.zlayer.container.ContainerId;
+import dev.zlayer.daemon.ResourceEvents;
 import dev.zlayer.daemon.http.ApiRequest;
 import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.daemon.http.Route;
@@ -33,6 +34,7 @@ public final class StorageResource implements Resource {
   private final VolumeStore volumes;
   private final Optional<Networks> networks;
   private final ContainerRuntime runtime;
+  private final ResourceEvents events;
   private final InstantSource clock;
 
   /**
@@ -138,7 +140,9 @@ public final class StorageResource implements Resource {
       VolumeStore volumes,
       Optional<Networks> networks,
       ContainerRuntime runtime,
+      ResourceEvents events,
       InstantSource clock) {
+    this.events = events;
     this.clock = clock;
     this.volumes = volumes;
     this.networks = networks;
@@ -206,7 +210,9 @@ public final class StorageResource implements Resource {
 
   private ApiResponse createVolume(ApiRequest call) {
     String name = call.body(CreateVolume.class).name();
-    return ApiResponse.json(201, ViewJson.of(VolumeView.of(volumes.create(name))));
+    VolumeInfo made = volumes.create(name);
+    events.record("volume", "create", name, Map.of("driver", made.driver()));
+    return ApiResponse.json(201, ViewJson.of(VolumeView.of(made)));
   }
 
   private ApiResponse createNetwork(ApiRequest call) throws InterruptedException {
@@ -217,8 +223,9 @@ public final class StorageResource implements Resource {
             () ->
                 new AgentException.Unsupported(
                     "network '%s': this node has no networks of its own".formatted(name)));
-    return ApiResponse.json(
-        201, ViewJson.of(view(all, all.create(name, wanted.options(clock.instant())))));
+    NamedNetwork made = all.create(name, wanted.options(clock.instant()));
+    events.network("create", name, Map.of());
+    return ApiResponse.json(201, ViewJson.of(view(all, made)));
   }
 
   private ApiResponse network(ApiRequest call) {
@@ -278,13 +285,16 @@ public final class StorageResource implements Resource {
     Connect wanted = call.body(Connect.class);
     OptionalInterfaces.of(container, Connectable.class, "connected to networks")
         .connect(network.name(), wanted.aliases(), wanted.ip().map(text -> address("ip", text)));
+    events.network("connect", network.name(), Map.of("container", container.id().runtimeName()));
     return ApiResponse.done();
   }
 
   private ApiResponse disconnect(ApiRequest call) throws InterruptedException {
     NetworkView network = found(call.path("name"));
-    OptionalInterfaces.of(movable(call), Connectable.class, "disconnected from networks")
+    Container container = movable(call);
+    OptionalInterfaces.of(container, Connectable.class, "disconnected from networks")
         .disconnect(network.name());
+    events.network("disconnect", network.name(), Map.of("container", container.id().runtimeName()));
     return ApiResponse.done();
   }
 
@@ -301,6 +311,7 @@ public final class StorageResource implements Resource {
 
   private ApiResponse remove(ApiRequest call) {
     volumes.remove(call.path("name"));
+    events.record("volume", "destroy", call.path("name"), Map.of("driver", VolumeInfo.LOCAL));
     return ApiResponse.done();
   }
 
@@ -310,6 +321,7 @@ public final class StorageResource implements Resource {
         .orElseThrow(
             () -> new AgentException.NotFound("network '" + name + "'", "this node has none"))
         .removeNetwork(name);
+    events.network("destroy", name, Map.of());
     return ApiResponse.done();
   }
 

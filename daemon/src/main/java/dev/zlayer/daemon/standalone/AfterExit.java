@@ -6,6 +6,7 @@ import dev.zlayer.spec.service.RestartPolicySpec;
 import dev.zlayer.spec.service.RestartPolicySpec.Kind;
 import dev.zlayer.task.Backoff;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
@@ -30,6 +31,12 @@ record AfterExit(
   private static final String DELAY = "com.zlayer.restart.delay";
   private static final String REMOVE = "com.zlayer.remove";
   private static final String START_WITHIN = "com.zlayer.start-within";
+
+  /** What is left of a time that began then; never negative. */
+  static Duration left(Instant begin, Duration limit, Instant now) {
+    Duration left = Duration.between(now, begin.plus(limit));
+    return left.isNegative() ? Duration.ZERO : left;
+  }
 
   /** All that rules are written on. */
   static final Set<String> LABELS = Set.of(RESTART, MOST, DELAY, REMOVE, START_WITHIN);

@@ -1,5 +1,6 @@
 package dev.zlayer.daemon.standalone;
 
+import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerStatus;
 import dev.zlayer.container.Outcome;
 import dev.zlayer.engine.state.Change;
@@ -16,6 +17,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.concurrent.ConcurrentHashMap;
 
 /** Records what happens to single containers; each exit once, whoever sees it. */
 final class ContainerEvents {
@@ -25,9 +27,21 @@ final class ContainerEvents {
   private final StateStore store;
   private final InstantSource clock;
 
+  /** When each was created, which a container that is removed does not know any more. */
+  private final Map<ContainerId, Instant> created = new ConcurrentHashMap<>();
+
   ContainerEvents(StateStore store, InstantSource clock) {
     this.store = store;
     this.clock = clock;
+  }
+
+  /** Remembers what its removal is reported with. */
+  void know(Container container) {
+    try {
+      created.putIfAbsent(container.id(), container.inspect().createdAt());
+    } catch (AgentException.NotFound _) {
+      // removed meanwhile
+    }
   }
 
   void record(String kind, Container container, Json detail) {
@@ -61,6 +75,7 @@ final class ContainerEvents {
         Change.of(noted)
             .plus(Change.of(new Change.Delete(TOLD, container.id().path())))
             .plus(Change.of(event("container.removed", container, Json.object().build()))));
+    created.remove(container.id());
   }
 
   private static Optional<Integer> code(Outcome outcome) {
@@ -74,19 +89,14 @@ final class ContainerEvents {
     return new Event(clock.instant(), kind, container.id().toString(), new Json.Obj(members));
   }
 
-  /** What clients show of it; when it was created is not known any more once it is removed. */
-  private static Json facts(Container container) {
-    Optional<Instant> created;
-    try {
-      created = Optional.of(container.inspect().createdAt());
-    } catch (AgentException.NotFound _) {
-      created = Optional.empty();
-    }
+  /** What clients show of it. */
+  private Json facts(Container container) {
+    know(container);
     return Json.object()
         .put("path", container.id().path())
         .put("name", DisplayName.of(container))
         .put("image", container.spec().image().familiar())
-        .putIf("created", created)
+        .putIf("created", Optional.ofNullable(created.get(container.id())))
         .put("labels", labels(container))
         .build();
   }

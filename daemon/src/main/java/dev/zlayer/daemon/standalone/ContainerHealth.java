@@ -16,6 +16,7 @@ import java.util.Optional;
  * How a single container is checked. Written on one of its labels, which lives and dies with it.
  *
  * @param action what to do when it becomes unhealthy
+ * @param startInterval the longest time between two checks until one has succeeded
  */
 public record ContainerHealth(
     Probe probe,
@@ -23,7 +24,8 @@ public record ContainerHealth(
     Duration interval,
     Duration timeout,
     int retries,
-    HealthSpec.OnUnhealthy action) {
+    HealthSpec.OnUnhealthy action,
+    Optional<Duration> startInterval) {
   private static final String LABEL = "com.zlayer.health";
 
   /** Empty when nobody asked for checks. */
@@ -44,7 +46,14 @@ public record ContainerHealth(
         health.interval(),
         health.timeout(),
         health.retries(),
-        health.onUnhealthy());
+        health.onUnhealthy(),
+        Optional.empty());
+  }
+
+  /** The same with checks in other intervals until one has succeeded. */
+  public ContainerHealth startingEvery(Duration interval) {
+    return new ContainerHealth(
+        probe, startGrace, this.interval, timeout, retries, action, Optional.of(interval));
   }
 
   private static void requirePositive(String name, Duration value) {

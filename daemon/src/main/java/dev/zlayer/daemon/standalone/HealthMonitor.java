@@ -118,8 +118,10 @@ final class HealthMonitor implements Owner.State {
     if (!(container.status() instanceof ContainerStatus.Running)) {
       return; // it failed because the container ended or was paused
     }
+    Instant now = time.instant();
     HealthStatus after =
-        HealthPolicy.after(before, result, rules.policy(), startedAt, time.instant());
+        HealthPolicy.after(before, result, rules.policy(), startedAt, now)
+            .startingBy(rules.startInterval().map(now::plus));
     status.set(after);
     if (after.state() != before.state()) {
       listener.changed(after);

@@ -29,7 +29,6 @@ import dev.zlayer.task.Supervisor;
 import dev.zlayer.task.Threads;
 import dev.zlayer.task.TimeSource;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -58,6 +57,7 @@ public final class StandaloneContainers implements AutoCloseable {
   private final RestartRules rules;
   private final HealthChecks checks;
   private final ContainerEvents events;
+  private final ContainerActions actions;
   private volatile boolean closing;
 
   /**
@@ -89,6 +89,7 @@ public final class StandaloneContainers implements AutoCloseable {
     this.stops = new ManualStops(store);
     this.rules = new RestartRules(store);
     this.events = new ContainerEvents(store, clock);
+    this.actions = new ContainerActions(events);
     this.clock = clock;
     this.pauses = pauses;
     this.log = log;
@@ -118,6 +119,7 @@ public final class StandaloneContainers implements AutoCloseable {
 
   /** What ended while no agent was there is dealt with now. */
   private void adopt(Container container) {
+    events.know(container);
     ContainerStatus status = container.status();
     boolean ended = status instanceof ContainerStatus.Exited;
     boolean always = rules(container).restart() == RestartPolicySpec.Kind.ALWAYS;
@@ -244,12 +246,10 @@ public final class StandaloneContainers implements AutoCloseable {
     return rules.of(container.id(), container.spec().labels());
   }
 
-  /** Whether it does not outlive its exit. */
   public boolean removedAfterExit(Container container) {
     return rules(container).remove().isPresent();
   }
 
-  /** Its labels, with those of the restart policy as they are now. */
   public Map<String, String> labels(ContainerDetails details) {
     return rules.labels(details.id(), details.spec().labels());
   }
@@ -299,7 +299,10 @@ public final class StandaloneContainers implements AutoCloseable {
     }
   }
 
-  /** For those who wait for a run that has not begun. */
+  public ContainerActions actions() {
+    return actions;
+  }
+
   public StartSignals starts() {
     return starts;
   }
@@ -309,7 +312,6 @@ public final class StandaloneContainers implements AutoCloseable {
     return stop(container, Optional.empty(), grace);
   }
 
-  /** The same with another signal than its own to begin with. */
   public Optional<Outcome> stop(Container container, Optional<Signal> signal, Duration grace)
       throws InterruptedException {
     try (var _ = locks.lock(container.id())) {
@@ -324,6 +326,7 @@ public final class StandaloneContainers implements AutoCloseable {
         }
       }
       Optional<Outcome> outcome = container.stop(rest);
+      outcome.ifPresent(end -> events.recordExit(container, end)); // it comes before the stop
       events.record(
           "container.stopped",
           container,
@@ -337,7 +340,7 @@ public final class StandaloneContainers implements AutoCloseable {
     if (signal.equals(Signal.KILL)) {
       stops.record(container.id());
     }
-    container.kill(signal);
+    actions.signal(container, signal);
   }
 
   public void remove(Container container, boolean force) throws InterruptedException {
@@ -346,7 +349,9 @@ public final class StandaloneContainers implements AutoCloseable {
     }
     try (var _ = locks.lock(container.id())) {
       drop(container.id());
+      events.know(container);
       try {
+        ContainerActions.endNow(container);
         events.recordExit(container);
         container.remove(force);
       } catch (AgentException | InterruptedException e) {
@@ -376,7 +381,10 @@ public final class StandaloneContainers implements AutoCloseable {
     Optional<Duration> lease = Optional.empty();
     if (container.status() instanceof ContainerStatus.Created) {
       lease =
-          rules(container).startWithin().map(limit -> left(container.inspect().createdAt(), limit));
+          rules(container)
+              .startWithin()
+              .map(
+                  limit -> AfterExit.left(container.inspect().createdAt(), limit, clock.instant()));
       if (lease.isEmpty()) {
         return; // it may wait to be started for ever
       }
@@ -392,11 +400,6 @@ public final class StandaloneContainers implements AutoCloseable {
             clock,
             supervisor,
             log));
-  }
-
-  private Duration left(Instant begin, Duration limit) {
-    Duration left = Duration.between(clock.instant(), begin.plus(limit));
-    return left.isNegative() ? Duration.ZERO : left;
   }
 
   /** What a keeper asks and tells; it takes no lock, since whoever has one may wait for it. */
@@ -487,7 +490,6 @@ public final class StandaloneContainers implements AutoCloseable {
     }
   }
 
-  /** Stops watching; the containers go on. */
   @Override
   public void close() {
     closing = true;

@@ -3,6 +3,7 @@ package dev.zlayer.engine.health;
 import dev.zlayer.task.Saturating;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Optional;
 
 /**
  * What is known about whether one replica works.
@@ -37,6 +38,13 @@ public record HealthStatus(
         output,
         Saturating.plus(since, by),
         Saturating.plus(next, by));
+  }
+
+  /** Checked again by then at the latest, while no check has succeeded. */
+  public HealthStatus startingBy(Optional<Instant> latest) {
+    return state == HealthState.STARTING && latest.filter(next::isAfter).isPresent()
+        ? new HealthStatus(state, streak, succeeding, failures, output, since, latest.orElseThrow())
+        : this;
   }
 
   public boolean healthy() {

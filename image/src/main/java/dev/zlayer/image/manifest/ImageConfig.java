@@ -1,6 +1,7 @@
 package dev.zlayer.image.manifest;
 
 import dev.zlayer.error.AgentException;
+import dev.zlayer.json.Json;
 import dev.zlayer.oci.Digest;
 import dev.zlayer.oci.Platform;
 import dev.zlayer.port.ImageDetails;
@@ -69,7 +70,14 @@ public record ImageConfig(
         List.copyOf(json.at("ExposedPorts").object().keySet()),
         List.copyOf(json.at("Volumes").object().keySet()),
         json.at("Labels").textMap(),
-        json.at("StopSignal").text());
+        json.at("StopSignal").text(),
+        healthcheck(json.at("Healthcheck")));
+  }
+
+  private static Json healthcheck(TypedJson json) throws InvalidImageException {
+    json.object();
+    json.at("Test").texts();
+    return json.value();
   }
 
   private static ImageDetails.HistoryEntry history(TypedJson json) throws InvalidImageException {

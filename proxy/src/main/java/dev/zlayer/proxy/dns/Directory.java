@@ -101,12 +101,13 @@ final class Directory {
         : reverse(deployment, text).orElse(FOREIGN);
   }
 
-  /** Containers without a deployment, on a network that people named. */
+  /**
+   * Containers without a deployment, on a network that people named. An alias may have dots, and
+   * then it is meant to hide that name of the world.
+   */
   private Finding inNetwork(String key, Optional<InetAddress> client, String name) {
     List<InetAddress> found =
-        name.indexOf('.') < 0
-            ? containers.find(key.substring(DeploymentNames.NETWORK.length()), client, name)
-            : List.of();
+        containers.find(key.substring(DeploymentNames.NETWORK.length()), client, name);
     return found.isEmpty() ? reverse(key, name).orElse(FOREIGN) : new Finding.Found(found);
   }
 

@@ -190,7 +190,11 @@ final class HostPorts implements AutoCloseable {
     holdings.compute(
         key,
         (_, all) -> {
-          holder(all, ip).ifPresent(holder -> refuse(key, "already published by '" + holder + "'"));
+          holder(all, ip)
+              .ifPresent(
+                  holder -> {
+                    throw failure(key, ip, true, "already published by '" + holder + "'");
+                  });
           Closeable socket =
               bind(protocol, ip, number, port.containerPort())
                   .or(() -> lingering(protocol, ip, number))
@@ -300,17 +304,14 @@ final class HostPorts implements AutoCloseable {
                 () ->
                     "in use by another program of this host, or %s is not an address of this host"
                         .formatted(IpText.of(ip)));
-    return failure(key, reason);
+    return failure(key, ip, false, reason);
   }
 
-  private static void refuse(Key key, String reason) {
-    throw failure(key, reason);
-  }
-
-  private static AgentException failure(Key key, String reason) {
+  private static AgentException failure(Key key, InetAddress ip, boolean published, String reason) {
     return new AgentException.Network(
         "port %d/%s is %s"
-            .formatted(key.port(), key.protocol().name().toLowerCase(Locale.ROOT), reason));
+            .formatted(key.port(), key.protocol().name().toLowerCase(Locale.ROOT), reason),
+        new PortTaken(ip, key.port(), key.protocol(), published));
   }
 
   private static void close(Closeable socket) {

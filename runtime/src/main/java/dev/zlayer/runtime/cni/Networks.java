@@ -57,6 +57,7 @@ public final class Networks implements AutoCloseable {
   private final NamespacePools pools;
   private final Connections connections;
   private final ContainerNetworks members;
+  private final PublishedPorts published;
   private volatile DeploymentNames serving = DeploymentNames.NONE;
 
   private Networks(NetworkConfig config, Consumer<String> steps)
@@ -73,6 +74,7 @@ public final class Networks implements AutoCloseable {
     this.members =
         new ContainerNetworks(
             held, names, connections, store, networks, cni, addresses, rules, ports, steps);
+    this.published = new PublishedPorts(held, names, ports, store, members, rules, steps);
     List<PreparedNamespaceStore.Found> found = store.load();
     stopOrphans(found, connections.unfinished());
     this.releases = new ReleaseLoop(cni, store, addresses, rules, steps);
@@ -160,6 +162,11 @@ public final class Networks implements AutoCloseable {
   /** Which networks containers are on, and how that is changed. */
   public ContainerNetworks members() {
     return members;
+  }
+
+  /** The ports that containers publish, and how that is changed. */
+  public PublishedPorts published() {
+    return published;
   }
 
   /** The names of all that are attached, in order. */

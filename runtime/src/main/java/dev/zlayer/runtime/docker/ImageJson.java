@@ -51,7 +51,8 @@ final class ImageJson {
             List.copyOf(config.at("ExposedPorts").members().keySet()),
             List.copyOf(config.at("Volumes").members().keySet()),
             config.at("Labels").stringMap(),
-            text(config.at("StopSignal")));
+            text(config.at("StopSignal")),
+            config.at("Healthcheck"));
     return new ImageDetails(
         info(image), id(image), layers, java.util.Map.of(), run, history(history));
   }

@@ -164,7 +164,8 @@ final class Creator {
       case NetworkSpec.Mode.Host _ -> plain(true, hostname);
       case NetworkSpec.Mode.None _ -> plain(false, hostname);
       case NetworkSpec.Mode.Bridge _ -> {
-        var attached = context.networks().attach(name, spec, namespace);
+        // ports are published while it runs
+        var attached = context.networks().attach(name, spec.withPorts(), namespace);
         yield new Bundles.Network(
             false,
             Optional.of(attached.netns()),

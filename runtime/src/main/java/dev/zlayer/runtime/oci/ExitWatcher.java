@@ -18,6 +18,7 @@ import java.util.OptionalInt;
 
 /** Learns how a run ended from what its monitor noted, and from nothing else. */
 final class ExitWatcher {
+  private static final System.Logger LOG = System.getLogger(ExitWatcher.class.getName());
   private static final int SIGNAL_BITS = 0x7f;
 
   private final OciContext context;
@@ -55,7 +56,21 @@ final class ExitWatcher {
     if (!Files.exists(state.directory().exitCode(state.name()))) {
       record.processes().ifPresent(ExitWatcher::kill);
     }
+    if (state.record().run() == record.run()) {
+      releasePorts(state); // before: whoever learns of the end may publish them
+    }
     state.end(record.run(), outcome(state, record));
+  }
+
+  /** They stay with the container where that fails, and are freed with its removal. */
+  private void releasePorts(ContainerState state) {
+    try {
+      context.networks().published().release(state.name());
+    } catch (AgentException e) {
+      LOG.log(System.Logger.Level.WARNING, "cannot free the ports of " + state.record().id(), e);
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   private Outcome outcome(ContainerState state, ContainerRecord record) {

@@ -80,6 +80,8 @@ final class OciStarter extends Starter {
     try (var namespace = new OwnNamespaces(context).renew(state, users, detached(state))) {
       attach(state, namespace.network());
     }
+    context.networks().published().publish(state.name(), state.record().spec().network().ports());
+    context.faults().reached("start.published");
     Path root = root(state, users);
     MemoryLogs.mount(state);
     state.logs().prepare();
@@ -96,7 +98,8 @@ final class OciStarter extends Starter {
       throws IOException, InterruptedException {
     if (detached(state)) {
       NetworkSpec network = state.record().spec().network();
-      bundles.reattach(state, context.networks().attach(state.name(), network, namespace));
+      bundles.reattach(
+          state, context.networks().attach(state.name(), network.withPorts(), namespace));
     }
   }
 
@@ -120,6 +123,7 @@ final class OciStarter extends Starter {
   protected void takeProcesses(ContainerState state)
       throws ToolFailed, IOException, InterruptedException {
     dismantling.takeProcesses(state);
+    context.networks().published().release(state.name());
   }
 
   @Override

@@ -114,7 +114,10 @@ final class Recovery {
   private void settle(ContainerState state) throws InterruptedException {
     switch (state.record().phase()) {
       case CREATING, REMOVING -> dismantling.dismantle(state);
-      case CREATED, ENDED -> bringBackLogs(state);
+      case CREATED, ENDED -> {
+        bringBackLogs(state);
+        context.networks().published().release(state.name());
+      }
       case STARTING -> {
         bringBackLogs(state);
         finishOrUndoStart(state);
@@ -181,6 +184,7 @@ final class Recovery {
     } catch (IOException e) {
       throw new AgentException.Internal(String.valueOf(e.getMessage()), e);
     }
+    context.networks().published().release(state.name());
     state.save(ContainerRecord::notStarted);
   }
 

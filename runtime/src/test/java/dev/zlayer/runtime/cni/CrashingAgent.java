@@ -45,6 +45,11 @@ final class CrashingAgent {
         networks.members().disconnect("victim", "extra");
         networks.members().disconnect("victim", NamedNetwork.DEFAULT);
       }
+      networks.published().release("victim");
+      networks
+          .published()
+          .publish(
+              "victim", List.of(new Port(OptionalInt.empty(), 80, Protocol.TCP, Optional.empty())));
       networks.detach("victim");
       networks.settle(Deadline.after(Duration.ofSeconds(10)));
     }

@@ -54,6 +54,7 @@ class NetworksCrashIT {
         "slot held",
         "ports published",
         "ports unpublished",
+        "ports recorded",
         "slot leaving",
         "namespace deleted",
         "plugins deleted",
@@ -73,7 +74,8 @@ class NetworksCrashIT {
       leaks.assertOnly(known, known.size(), ports);
       assertThat(networks.strayAddresses()).isEmpty();
       boolean attachedThen =
-          Set.of("slot held", "ports published", "ports unpublished").contains(step);
+          Set.of("slot held", "ports published", "ports unpublished", "ports recorded")
+              .contains(step);
       assertThat(known).isEqualTo(attachedThen ? Set.of("victim") : Set.of());
 
       networks.detach("victim");

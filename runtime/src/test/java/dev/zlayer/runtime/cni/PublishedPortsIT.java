@@ -20,6 +20,7 @@ import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
@@ -242,6 +243,38 @@ class PublishedPortsIT {
     assertThatThrownBy(() -> networks.attach("other", NetworkSpec.DEFAULT.withPorts(tcp(port, 80))))
         .hasMessageContaining("'web'");
     networks.detach("web");
+    leaks.assertNone();
+  }
+
+  /** Its successor is made beside it, and publishes the port when it is free. */
+  @Test
+  void aPortPassesFromOneAttachedContainerToAnother() throws Exception {
+    int port = freePort();
+    Attachment first = networks.attach("first", NetworkSpec.DEFAULT);
+    Attachment second = networks.attach("second", NetworkSpec.DEFAULT);
+    inside.tcp(first, 80, "first");
+    inside.tcp(second, 80, "second");
+
+    networks.published().publish("first", List.of(tcp(port, 80)));
+    assertThat(Inside.ask(LOOPBACK, port)).isEqualTo("first");
+    assertThatThrownBy(() -> networks.published().publish("second", List.of(tcp(port, 80))))
+        .hasMessage("port %d/tcp is already published by 'first'", port)
+        .hasCauseInstanceOf(PortTaken.class);
+    leaks.assertOnly(Set.of("first", "second"), 2, 1);
+    networks.published().release("first");
+    networks.published().release("first");
+    assertThat(networks.find("first").orElseThrow().ports()).isEmpty();
+    assertThat(Inside.ask(LOOPBACK, port)).startsWith("ConnectException");
+
+    networks.published().publish("second", List.of(tcp(port, 80)));
+    networks.published().publish("second", List.of(tcp(port, 80)));
+    networks.close();
+    networks = Networks.open(config);
+
+    assertThat(Inside.ask(LOOPBACK, port)).isEqualTo("second");
+    leaks.assertOnly(Set.of("first", "second"), 2, 1);
+    networks.detach("first");
+    networks.detach("second");
     leaks.assertNone();
   }
 

@@ -10,6 +10,8 @@ import dev.zlayer.container.ProcessSpec;
 import dev.zlayer.port.Container;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Optional;
+import java.util.OptionalInt;
 import org.awaitility.Awaitility;
 
 /** An agent in a process of its own that dies, without any warning, at a step. */
@@ -33,7 +35,10 @@ final class CrashAgent {
 
   static ContainerSpec spec() {
     return ContainerSpec.of(RuntimeFixture.BUSYBOX)
-        .withNetwork(NetworkSpec.DEFAULT)
+        .withNetwork(
+            NetworkSpec.DEFAULT.withPorts(
+                new NetworkSpec.Port(
+                    OptionalInt.empty(), 80, NetworkSpec.Protocol.TCP, Optional.empty())))
         .withFileSystem(FileSystemSpec.of(new Mount.Anonymous("/anonymous")))
         .withProcess(ProcessSpec.DEFAULT.withArgs("sleep", "300"));
   }

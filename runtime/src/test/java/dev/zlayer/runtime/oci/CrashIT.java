@@ -70,6 +70,7 @@ class CrashIT {
       strings = {
         "create.done",
         "start.recorded",
+        "start.published",
         "start.prepared",
         "start.monitored",
         "start.created"
@@ -79,8 +80,10 @@ class CrashIT {
     try (RuntimeFixture fixture = RuntimeFixture.open(directory)) {
       Container container = fixture.runtime.find(CrashAgent.ID).orElseThrow();
       assertThat(container.status()).isInstanceOf(ContainerStatus.Created.class);
+      assertThat(container.ports()).isEmpty();
       container.start();
       assertThat(container.status()).isInstanceOf(ContainerStatus.Running.class);
+      assertThat(container.ports()).hasSize(1);
       assertThat(Runs.exec(container, "ip", "addr")).contains("eth0");
       container.remove(true);
     }

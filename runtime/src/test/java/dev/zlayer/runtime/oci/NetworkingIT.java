@@ -15,6 +15,7 @@ import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -92,6 +93,37 @@ class NetworkingIT extends OnStage {
         .ignoreExceptions()
         .until(() -> ask(InetAddress.getLoopbackAddress(), port.hostPort()).equals("hello"));
     container.remove(true);
+  }
+
+  @Test
+  void aContainerHasItsPortsWhileItRuns() throws Exception {
+    int number;
+    try (var free = new java.net.ServerSocket(0)) {
+      number = free.getLocalPort();
+    }
+    var network =
+        NetworkSpec.DEFAULT.withPorts(
+            new NetworkSpec.Port(OptionalInt.of(number), 80, Protocol.TCP, Optional.empty()));
+    Container old = fixture.runtime.create(RuntimeFixture.id(), server("old").withNetwork(network));
+    Container next =
+        fixture.runtime.create(RuntimeFixture.id(), server("next").withNetwork(network));
+    try {
+      assertThat(old.ports()).isEmpty();
+      old.start();
+      assertThatThrownBy(next::start)
+          .isInstanceOf(AgentException.Network.class)
+          .hasMessageContaining("port %d/tcp is already published by", number);
+      assertThat(next.ports()).isEmpty();
+      old.stop(Duration.ZERO);
+      assertThat(old.ports()).isEmpty();
+      next.start();
+      Awaitility.await()
+          .ignoreExceptions()
+          .until(() -> ask(InetAddress.getLoopbackAddress(), number).equals("next"));
+    } finally {
+      old.remove(true);
+      next.remove(true);
+    }
   }
 
   @Test

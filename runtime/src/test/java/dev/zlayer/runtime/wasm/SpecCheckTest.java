@@ -93,6 +93,7 @@ class SpecCheckTest {
         List.of(),
         List.of(),
         Map.of(),
-        Optional.empty());
+        Optional.empty(),
+        dev.zlayer.json.Json.Null.INSTANCE);
   }
 }

@@ -2,6 +2,7 @@ package dev.zlayer.testkit.fake;
 
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.json.Json;
 import dev.zlayer.oci.Digest;
 import dev.zlayer.oci.ImageRef;
 import dev.zlayer.oci.Platform;
@@ -220,7 +221,8 @@ public final class FakeImages implements Images {
             List.of(),
             List.of(),
             Map.of(),
-            Optional.empty());
+            Optional.empty(),
+            Json.Null.INSTANCE);
     return new ImageDetails(info(stored), stored.digest(), List.of(), Map.of(), run, List.of());
   }
 }

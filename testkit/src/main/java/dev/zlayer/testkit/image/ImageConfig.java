@@ -22,6 +22,7 @@ final class ImageConfig {
   final Set<String> volumes = new LinkedHashSet<>();
   final Map<String, String> labels = new LinkedHashMap<>();
   Optional<String> stopSignal = Optional.empty();
+  Optional<Json> healthcheck = Optional.empty();
   Optional<String> createdBy = Optional.empty();
 
   Json json(Platform platform, List<Digest> diffIds) {
@@ -56,6 +57,7 @@ final class ImageConfig {
         .putIf("Volumes", keys(volumes))
         .putIf("Labels", labels.isEmpty() ? Optional.empty() : Optional.of(labels))
         .putIf("StopSignal", stopSignal)
+        .putIf("Healthcheck", healthcheck)
         .build();
   }
 

@@ -165,6 +165,12 @@ public final class ImageMaker {
     return this;
   }
 
+  /** As the instruction of that name in a Dockerfile writes it. */
+  public ImageMaker healthcheck(Json check) {
+    config.healthcheck = Optional.of(check);
+    return this;
+  }
+
   /** What the history says made each layer. */
   public ImageMaker createdBy(String command) {
     config.createdBy = Optional.of(command);

@@ -3,9 +3,9 @@ package dev.zlayer.cli.command.container;
 import dev.zlayer.cli.Session;
 import dev.zlayer.cli.client.Channel;
 import dev.zlayer.cli.client.DaemonProblem;
-import dev.zlayer.cli.terminal.DetachKeys;
 import dev.zlayer.cli.terminal.KeyboardLoop;
 import dev.zlayer.cli.terminal.Terminal;
+import dev.zlayer.container.DetachKeys;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import java.io.PrintStream;
@@ -173,7 +173,7 @@ public final class Interaction {
   }
 
   private final class Keys implements KeyboardLoop.Receiver {
-    private final DetachKeys detachKeys = new DetachKeys();
+    private final DetachKeys detachKeys = DetachKeys.parse(DetachKeys.USUAL);
 
     @Override
     public boolean keys(byte[] bytes, int length) {

@@ -4,10 +4,10 @@ import dev.zlayer.container.ExitStatus;
 import dev.zlayer.container.Signal;
 import dev.zlayer.container.TerminalSize;
 import dev.zlayer.daemon.http.ProblemDocument;
+import dev.zlayer.daemon.http.WebSocketFrames;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
-import dev.zlayer.task.Reply;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.Optional;
@@ -124,33 +124,12 @@ public final class WebSocketStream implements Session.Listener, AutoCloseable {
 
   private static void send(Session session, byte stream, byte[] bytes, int length)
       throws IOException, InterruptedException {
-    ByteBuffer frame = ByteBuffer.allocate(length + 1).put(stream).put(bytes, 0, length).flip();
-    var sent = new Reply<Boolean>();
-    synchronized (session) { // one frame after the other, whoever sends
-      session.sendBinary(frame, told(sent));
-      await(sent);
-    }
+    new WebSocketFrames(session)
+        .binary(ByteBuffer.allocate(length + 1).put(stream).put(bytes, 0, length).flip());
   }
 
   private static void say(Session session, Json json) throws IOException, InterruptedException {
-    var sent = new Reply<Boolean>();
-    synchronized (session) {
-      session.sendText(JsonText.print(json), told(sent));
-      await(sent);
-    }
-  }
-
-  private static Callback told(Reply<Boolean> reply) {
-    return Callback.from(
-        () -> reply.complete(true), failure -> reply.fail(new IllegalStateException(failure)));
-  }
-
-  private static void await(Reply<Boolean> sent) throws IOException, InterruptedException {
-    try {
-      boolean _ = sent.await();
-    } catch (IllegalStateException e) {
-      throw new IOException("the client disconnected", e);
-    }
+    new WebSocketFrames(session).text(JsonText.print(json));
   }
 
   private void fail(Session session, AgentException error) {
@@ -228,8 +207,8 @@ public final class WebSocketStream implements Session.Listener, AutoCloseable {
 
   private void demand() {
     Session session = socket;
-    if (session != null && session.isOpen()) {
-      session.demand();
+    if (session != null) {
+      new WebSocketFrames(session).demand();
     }
   }
 

@@ -1,12 +1,14 @@
-package dev.zlayer.cli.terminal;
+package dev.zlayer.container;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.zlayer.error.AgentException;
 import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.Test;
 
 class DetachKeysTest {
-  private final DetachKeys keys = new DetachKeys();
+  private DetachKeys keys = DetachKeys.parse(DetachKeys.USUAL);
 
   private DetachKeys.Passed pass(String typed) {
     byte[] bytes = typed.getBytes(StandardCharsets.ISO_8859_1);
@@ -43,5 +45,22 @@ class DetachKeysTest {
   void theFirstKeyTwiceIsPassedOnOnce() {
     assertThat(text(pass("\u0010\u0010"))).isEqualTo("\u0010");
     assertThat(pass("\u0011").detach()).isTrue();
+  }
+
+  @Test
+  void keysCanBeChosen() {
+    keys = DetachKeys.parse("a,a,b");
+    assertThat(text(pass("xaab"))).isEqualTo("x");
+    assertThat(pass("aa").detach()).isFalse();
+    assertThat(pass("ab").detach()).as("the last two of three belong to them").isTrue();
+    assertThat(text(pass("acaa"))).isEqualTo("ac");
+    assertThat(text(pass("c"))).isEqualTo("aac");
+    keys = DetachKeys.parse("ctrl-@,ctrl-[,ctrl-a");
+    assertThat(pass("\u0000\u001b\u0001").detach()).isTrue();
+    for (String odd : new String[] {"", "ctrl-", "ctrl-A", "ab", "a,,b"}) {
+      assertThatThrownBy(() -> DetachKeys.parse(odd))
+          .isInstanceOf(AgentException.InvalidSpec.class)
+          .hasMessage("Invalid detach keys (%s) provided", odd);
+    }
   }
 }
