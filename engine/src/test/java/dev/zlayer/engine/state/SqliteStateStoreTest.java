@@ -93,7 +93,7 @@ class SqliteStateStoreTest extends StateStoreContract {
   /** An event whose detail fails when it is written. */
   private static Event unprintable() {
     var number =
-        new BigDecimal(1) {
+        new BigDecimal("1.5") {
           @Override
           public String toString() {
             throw new OutOfMemoryError("injected");
