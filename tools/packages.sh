@@ -78,8 +78,8 @@ fetch_compose() {
   unpacked=$HOME/.cache/zlayer/compose.$$
   mkdir -p "$unpacked"
   if [ -x "$helper" ] && [ "$(dpkg --print-architecture)" = amd64 ]; then
-    mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 2>/dev/null | grep -m 1 '/debian/$') ||
-      mirror=http://deb.debian.org/debian/
+    # the mirror that this machine installs from
+    mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 2>/dev/null | grep -m 1 '/debian/$') || mirror=
     for pair in $COMPOSE_PACKAGES; do
       if "$helper" download-file "${mirror}pool/main/d/docker-compose/${pair%%:*}" "$unpacked/compose.deb" \
         "SHA256:${pair##*:}" >/dev/null 2>&1 &&

@@ -7,6 +7,7 @@ import dev.zlayer.container.ServiceKey;
 import dev.zlayer.engine.depend.DependencyStatus;
 import dev.zlayer.engine.health.Prober;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.port.Container;
 import dev.zlayer.port.Rotation;
 import dev.zlayer.spec.ServiceSpec;
 import dev.zlayer.spec.network.NetworkingSpec;
@@ -273,15 +274,16 @@ final class ServiceView {
     NetworkingSpec networking = desired.spec().map(ServiceSpec::networking).orElseThrow();
     var members = new ArrayList<Rotation.Member>();
     for (TrackedContainer live : reconciler.lives.values()) {
-      if (live.handle == null || !live.status().alive()) {
+      Container handle = live.handle;
+      if (handle == null || !live.status().alive()) {
         continue;
       }
       try {
-        Prober.address(live.handle)
+        Prober.address(handle)
             .ifPresent(
                 address ->
                     members.add(
-                        new Rotation.Member(live.id, address, live.handle.ipv6(), live.ready())));
+                        new Rotation.Member(live.id, address, handle.ipv6(), live.ready())));
       } catch (AgentException.NotFound _) {
         // removed meanwhile
       }
