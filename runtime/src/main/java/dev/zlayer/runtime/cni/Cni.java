@@ -1,6 +1,7 @@
 package dev.zlayer.runtime.cni;
 
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.linux.Environments;
 import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.CommandResult;
 import dev.zlayer.host.process.Processes;
@@ -15,6 +16,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
 /**
@@ -92,6 +95,22 @@ final class Cni {
               .formatted(type, result.code(), verb, reason(result)));
     }
     return result;
+  }
+
+  /**
+   * Ends the plugins that an earlier agent started for these containers and did not live to see
+   * end.
+   */
+  static void endPlugins(Set<String> containerIds) {
+    if (containerIds.isEmpty()) {
+      return;
+    }
+    List<ProcessHandle> orphans = Environments.having(CONTAINER_ID, Set.copyOf(containerIds));
+    orphans.forEach(ProcessHandle::destroyForcibly);
+    for (ProcessHandle orphan : orphans) {
+      // bounded: one that nobody reaps counts as alive for ever
+      orphan.onExit().completeOnTimeout(orphan, 2, TimeUnit.SECONDS).join();
+    }
   }
 
   private static byte[] configuration(Json plugin, Json previous) {

@@ -3,7 +3,6 @@ package dev.zlayer.runtime.cni;
 import dev.zlayer.container.ContainerDetails.PortBinding;
 import dev.zlayer.container.NetworkSpec;
 import dev.zlayer.error.AgentException;
-import dev.zlayer.host.linux.Environments;
 import dev.zlayer.host.linux.Ipv6;
 import dev.zlayer.host.linux.Links;
 import dev.zlayer.host.linux.Namespaces;
@@ -24,7 +23,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -424,14 +422,7 @@ public final class Networks implements AutoCloseable {
         ids.add(one.slot().id());
       }
     }
-    if (!ids.isEmpty()) {
-      List<ProcessHandle> orphans = Environments.having(Cni.CONTAINER_ID, Set.copyOf(ids));
-      orphans.forEach(ProcessHandle::destroyForcibly);
-      for (ProcessHandle orphan : orphans) {
-        // bounded: one that nobody reaps counts as alive for ever
-        orphan.onExit().completeOnTimeout(orphan, 2, TimeUnit.SECONDS).join();
-      }
-    }
+    Cni.endPlugins(ids);
   }
 
   private void recover(List<PreparedNamespaceStore.Found> found)
