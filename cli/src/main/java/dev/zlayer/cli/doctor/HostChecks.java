@@ -176,7 +176,19 @@ final class HostChecks {
     if (!facts.root()) {
       return Finding.skipped("firewall", "only root can read the rules", "run as root");
     }
-    return problem(nft.get().toString(), "list", "tables")
+    Optional<String> problem;
+    try {
+      problem = failure(nft.get().toString(), "list", "tables");
+    } catch (AgentException.Timeout e) {
+      // it lists anew whenever somebody changes a rule meanwhile, which may go on for long
+      return Finding.warning(
+          "firewall",
+          "not known: " + e.getMessage(),
+          "look for a program that changes the rules again and again with 'nft monitor'");
+    } catch (AgentException e) {
+      problem = Optional.of(String.valueOf(e.getMessage()));
+    }
+    return problem
         .map(
             said ->
                 Finding.failed(
@@ -189,16 +201,20 @@ final class HostChecks {
   /** Why a program does not work, by what it says. */
   private static Optional<String> problem(String... command) throws InterruptedException {
     try {
-      CommandResult result = Processes.run(Command.of(command), Deadline.after(LIMIT));
-      return result.code() == 0
-          ? Optional.empty()
-          : Optional.of(
-              (result.stderr() + result.stdout())
-                  .lines()
-                  .findFirst()
-                  .orElse("exit code " + result.code()));
+      return failure(command);
     } catch (AgentException e) {
       return Optional.of(String.valueOf(e.getMessage()));
     }
+  }
+
+  private static Optional<String> failure(String... command) throws InterruptedException {
+    CommandResult result = Processes.run(Command.of(command), Deadline.after(LIMIT));
+    return result.code() == 0
+        ? Optional.empty()
+        : Optional.of(
+            (result.stderr() + result.stdout())
+                .lines()
+                .findFirst()
+                .orElse("exit code " + result.code()));
   }
 }

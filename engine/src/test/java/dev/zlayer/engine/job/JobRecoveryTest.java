@@ -230,7 +230,7 @@ class JobRecoveryTest extends JobFixture {
   @Test
   void aNumberIsNotGivenAgainWhenItsExecutionIsKeptNoLonger() throws InterruptedException {
     open("one: {rtype: job, image: app:1, job: {retention: {age: 1h, failed_age: 1h}}}");
-    ExecutionId old = trigger("one");
+    ExecutionId old = trigger("one", Map.of("exit", "0"));
     ended(old);
     clock.advance(Duration.ofHours(3));
     Awaitility.await().until(() -> executor.find(old).isEmpty());
@@ -284,7 +284,9 @@ class JobRecoveryTest extends JobFixture {
   }
 
   private List<String> names(String... jobs) {
-    return Arrays.stream(jobs).map(job -> executor.execution(trigger(job)).name()).toList();
+    return Arrays.stream(jobs)
+        .map(job -> executor.execution(trigger(job, Map.of("exit", "0"))).name())
+        .toList();
   }
 
   @Test

@@ -37,7 +37,8 @@ public final class DirectoryLock implements AutoCloseable {
       if (tryLock(channel) == null) {
         channel.close();
         throw new AgentException.Configuration(
-            "%s is in use by process %s".formatted(file.getParent(), owner(file)));
+            "%s is in use by process %s: stop it first, or choose another directory"
+                .formatted(file.getParent(), owner(file)));
       }
       channel.truncate(0);
       channel.write(

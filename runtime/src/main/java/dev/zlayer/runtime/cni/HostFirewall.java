@@ -142,7 +142,7 @@ public final class HostFirewall {
 
   private CommandResult run(List<String> command) throws InterruptedException {
     try {
-      return Processes.run(Command.of(command), Deadline.after(config.pluginTimeout()));
+      return Processes.run(Command.of(command), Deadline.after(Rules.NFT_LIMIT));
     } catch (AgentException.Configuration _) {
       // a host without iptables has no rules of iptables
       return new CommandResult(127, new byte[0], new byte[0]);

@@ -18,7 +18,7 @@ import java.util.regex.Pattern;
  * @param ipv6 whether networks that nobody created with options get IPv6 addresses, too
  * @param poolSize how many namespaces on the default network are kept ready; 0 turns that off
  * @param poolLull how long nobody may want one until a pool that has grown is cut back
- * @param pluginTimeout how long one plugin or nft may take
+ * @param pluginTimeout how long one plugin may take
  * @param firewall also run the CNI plugin {@code firewall}, for hosts that drop forwarded packets
  * @param nft the nftables program
  */

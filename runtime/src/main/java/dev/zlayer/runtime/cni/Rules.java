@@ -33,11 +33,13 @@ import java.util.function.Supplier;
  * in one transaction. So the table can lack or leak nothing for longer than one change.
  */
 final class Rules {
+  /** It begins anew whenever somebody else changes a rule meanwhile. */
+  static final Duration NFT_LIMIT = Duration.ofSeconds(30);
+
   private final String nft;
   private final String table;
   private final NetworkTables tables;
   private final boolean hostHasIpv6 = Files.exists(Path.of("/proc/sys/net/ipv6"));
-  private final Duration timeout;
   private final KeyedLock<String> lock = new KeyedLock<>();
   private List<NamedNetwork> networks = List.of();
   private Map<PortBinding, InetAddress> published = Map.of();
@@ -49,7 +51,6 @@ final class Rules {
     this.nft = config.nft();
     this.table = config.prefix();
     this.tables = new NetworkTables(table);
-    this.timeout = config.pluginTimeout();
   }
 
   /**
@@ -196,7 +197,7 @@ final class Rules {
     try {
       return Processes.run(
           Command.of(nft, "-f", "-").withInput(script.getBytes(StandardCharsets.UTF_8)),
-          Deadline.after(timeout));
+          Deadline.after(NFT_LIMIT));
     } catch (AgentException.Configuration e) {
       throw new AgentException.Configuration(
           "cannot run %s, which publishes ports: install nftables".formatted(nft), e.getCause());

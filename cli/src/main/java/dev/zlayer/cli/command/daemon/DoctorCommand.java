@@ -58,7 +58,10 @@ public final class DoctorCommand extends AnswerCommand {
       }
     }
     long warnings = count(findings, Finding.Status.WARNING);
-    return table + remedies.toString() + "%n%d failed, %d warnings%n".formatted(failed, warnings);
+    return table
+        + remedies.toString()
+        + "%n%d failed, %d %s%n"
+            .formatted(failed, warnings, warnings == 1 ? "warning" : "warnings");
   }
 
   private static long count(List<Finding> findings, Finding.Status status) {
