@@ -11,7 +11,8 @@ public final class EventLines {
   public static String of(Json event, Style style) {
     String facts =
         event.at("facts").members().entrySet().stream()
-            .filter(fact -> !fact.getValue().isNull())
+            // what a container is made of is for programs: --json has it
+            .filter(fact -> !fact.getValue().isNull() && !fact.getKey().equals("container"))
             .map(fact -> fact.getKey() + "=" + text(brief(fact.getValue())))
             .collect(Collectors.joining(" "));
     return "%s %s %s %s %s"
