@@ -461,8 +461,10 @@ class ContainerVerbsIT {
   @Test
   void attachedWithoutATerminalItIsLeftByTheThirdInterrupt() throws Exception {
     ok("run", "-d", "-it", "--name", "deaf", "--network", "none", "bb:1", "sh");
-    Process attached =
-        Processes.start(Command.of(daemon.process("attach", "deaf")).withEnv(daemon.env()));
+    // tests that run in the background of a shell ignore the signal, and so would their children
+    var words = new ArrayList<>(List.of("env", "--default-signal=INT"));
+    words.addAll(daemon.process("attach", "deaf"));
+    Process attached = Processes.start(Command.of(words).withEnv(daemon.env()));
     try {
       Awaitility.await()
           .atMost(Duration.ofSeconds(60))
