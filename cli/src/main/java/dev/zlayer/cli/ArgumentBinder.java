@@ -30,7 +30,7 @@ final class ArgumentBinder {
    * The verb, ready to be called; nothing when picocli has to decide.
    *
    * @param words what follows the verb
-   * @param maker makes the verb, not called in vain
+   * @param maker makes the verb; called only when all words can be bound
    */
   static Optional<Callable<Integer>> bind(
       String model, List<String> words, Supplier<? extends Object> maker) {

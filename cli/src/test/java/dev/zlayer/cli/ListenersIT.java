@@ -225,7 +225,9 @@ class ListenersIT {
     assertThat(from(looking, "inspect", "web").code()).isZero();
     for (String[] secret :
         new String[][] {
-          {"cp", "web:/etc/hostname", "-"}, {"image", "save", "bb:1", "-o", "image.tar"}
+          {"cp", "web:/etc/hostname", "-"},
+          {"image", "save", "bb:1", "-o", "image.tar"},
+          {"daemon", "backup", "state.tar"}
         }) {
       CliFixture.Result denied = from(looking, secret);
       assertThat(denied.code()).as(denied.err()).isEqualTo(2);

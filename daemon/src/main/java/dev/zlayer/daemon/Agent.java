@@ -1,6 +1,7 @@
 package dev.zlayer.daemon;
 
 import dev.zlayer.container.ContainerStatus;
+import dev.zlayer.daemon.backup.StateBackup;
 import dev.zlayer.daemon.config.AgentConfig;
 import dev.zlayer.daemon.log.Log;
 import dev.zlayer.daemon.metrics.EventMetrics;
@@ -126,6 +127,7 @@ public final class Agent implements AutoCloseable {
         });
     DirectoryLock _ =
         parts.start("the lock of the data directory", () -> DirectoryLock.take(dirs.lockFile()));
+    StateBackup.requireWhole(dirs);
     this.reserve = parts.make("the reserve of the disk", () -> DiskReserve.open(dirs.reserve()));
     boolean emptied = emptied(dirs.stateFile());
     this.store =

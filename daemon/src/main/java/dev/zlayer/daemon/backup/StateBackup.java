@@ -71,7 +71,9 @@ public final class StateBackup {
   }
 
   /**
-   * Gives an agent that is not running the state of a backup; all of it or nothing.
+   * Gives an agent that is not running the state of a backup. An archive that cannot be used
+   * changes nothing; when this process is killed while it replaces the state, no agent starts with
+   * half of it ({@link #requireWhole}) and the restore can be repeated.
    *
    * @param replace discards the state that is there; otherwise there must be none
    * @throws AgentException.Conflict there is state
@@ -96,7 +98,7 @@ public final class StateBackup {
       if (!Files.isRegularFile(copy.stateFile()) || !Files.isRegularFile(copy.secretKey())) {
         throw new AgentException.InvalidSpec("the backup is not complete: use another one");
       }
-      // the state store comes last: without it the agent would begin anew, not with half of it
+      AtomicFile.write(dirs.restoreMark(), new byte[0]);
       for (Path file : dirs.stateFiles()) {
         Files.deleteIfExists(file);
       }
@@ -105,14 +107,30 @@ public final class StateBackup {
       replaceTree(copy.networks(), dirs.networks());
       replaceTree(copy.artifacts(), dirs.artifacts());
       AtomicFile.publish(copy.stateFile(), dirs.stateFile());
+      Files.delete(dirs.restoreMark());
+      AtomicFile.syncName(dirs.restoreMark());
       return format;
     } finally {
       RootedDirectory.removeTree(stage);
     }
   }
 
+  /**
+   * Keeps an agent from beginning with what an unfinished restore left.
+   *
+   * @throws AgentException.Configuration it has to be repeated first
+   */
+  public static void requireWhole(DataDir dirs) {
+    if (Files.exists(dirs.restoreMark())) {
+      throw new AgentException.Configuration(
+          "the state in %s was being restored when that was interrupted: repeat it with 'zlayer daemon restore --replace FILE'"
+              .formatted(dirs.data()));
+    }
+  }
+
   private static boolean occupied(DataDir dirs) throws IOException {
-    return Files.exists(dirs.stateFile())
+    return Files.exists(dirs.restoreMark())
+        || Files.exists(dirs.stateFile())
         || Files.exists(dirs.secretKey())
         || holdsSomething(dirs.containers());
   }

@@ -27,7 +27,7 @@ final class ContainerEvents {
   private final StateStore store;
   private final InstantSource clock;
 
-  /** When each was created, which a container that is removed does not know any more. */
+  /** When each single one was created, which one that is removed does not know any more. */
   private final Map<ContainerId, Instant> created = new ConcurrentHashMap<>();
 
   ContainerEvents(StateStore store, InstantSource clock) {
@@ -37,10 +37,16 @@ final class ContainerEvents {
 
   /** Remembers what its removal is reported with. */
   void know(Container container) {
+    if (!created.containsKey(container.id())) {
+      createdAt(container).ifPresent(time -> created.putIfAbsent(container.id(), time));
+    }
+  }
+
+  private static Optional<Instant> createdAt(Container container) {
     try {
-      created.putIfAbsent(container.id(), container.inspect().createdAt());
+      return Optional.of(container.inspect().createdAt());
     } catch (AgentException.NotFound _) {
-      // removed meanwhile
+      return Optional.empty(); // removed meanwhile
     }
   }
 
@@ -91,12 +97,16 @@ final class ContainerEvents {
 
   /** What clients show of it. */
   private Json facts(Container container) {
-    know(container);
+    Optional<Instant> time = createdAt(container);
+    if (StandaloneContainers.standalone(container.id())) { // the removal of others is not seen here
+      know(container);
+      time = Optional.ofNullable(created.get(container.id()));
+    }
     return Json.object()
         .put("path", container.id().path())
         .put("name", DisplayName.of(container))
         .put("image", container.spec().image().familiar())
-        .putIf("created", Optional.ofNullable(created.get(container.id())))
+        .putIf("created", time)
         .put("labels", labels(container))
         .build();
   }

@@ -219,6 +219,11 @@ public record DataDir(Path data, Path run) {
     return data.resolve("restore.partial");
   }
 
+  /** There while the state is being replaced by that of a backup. */
+  public Path restoreMark() {
+    return data.resolve("restore.unfinished");
+  }
+
   /** What jobs asked to be kept of their containers' files. */
   public Path artifacts() {
     return data.resolve("artifacts");

@@ -142,6 +142,11 @@ class DaemonBackupIT {
     assertThat(occupied.code()).isEqualTo(2);
     assertThat(occupied.err()).contains("already holds the state of a daemon", "--replace");
 
+    // as if a restore had been killed while it replaced the state
+    Path mark = Files.createFile(other.dataDirectory().resolve("restore.unfinished"));
+    assertThat(other.cli().run("daemon", "start").err()).contains("daemon restore --replace");
+    Files.delete(mark);
+
     Path newer = edited(backup, "s/\"format\": *1/\"format\": 99/");
     CliFixture.Result refused = other.cli().run("daemon", "restore", "--replace", newer.toString());
     assertThat(refused.code()).isEqualTo(2);
