@@ -6,10 +6,13 @@
 RUN_PACKAGES='runc:runc crun:crun conmon:conmon /usr/lib/cni/bridge:containernetworking-plugins
   catatonit:catatonit nft:nftables conntrack:conntrack'
 TEST_PACKAGES='dockerd:docker.io docker-registry:docker-registry htpasswd:apache2-utils skopeo:skopeo umoci:umoci buildah:buildah
-  busybox:busybox-static zsh:zsh fish:fish zstd:zstd openssl:openssl ip:iproute2 iptables:iptables nsenter:util-linux setfattr:attr setcap:libcap2-bin
-  ssh:openssh-client sshd:openssh-server
+  busybox:busybox-static zsh:zsh fish:fish zstd:zstd openssl:openssl pebble:pebble haproxy:haproxy curl:curl ip:iproute2 iptables:iptables nsenter:util-linux setfattr:attr setcap:libcap2-bin
+  git:git ssh:openssh-client sshd:openssh-server newuidmap:uidmap pasta:passt
+  chromium:chromium node:nodejs
   gcc:gcc /usr/include/errno.h:libc6-dev wat2wasm:wabt clang:clang wasm-ld:lld /usr/lib/wasm32-wasi/libc.a:wasi-libc
   /usr/lib/llvm-14/lib/clang/14.0.6/lib/wasi/libclang_rt.builtins-wasm32.a:libclang-rt-dev-wasm32'
+# to make the bundle of tools/gpu-check
+GPU_PACKAGES='patchelf:patchelf gcc:gcc /usr/include/errno.h:libc6-dev busybox:busybox-static ip:iproute2 xz:xz-utils'
 VM_PACKAGES='qemu-system-x86_64:qemu-system-x86 mmdebstrap:mmdebstrap mke2fs:e2fsprogs'
 BENCH_PACKAGES='containerd:containerd dockerd:docker.io podman:podman unshare:util-linux'
 
@@ -53,7 +56,7 @@ install_packages() {
   rm -f "${TMPDIR:-/tmp}/zlayer-apt.$$"
   # tests and measurements start their own; the machine's stay as they were: absent
   for service in docker-registry:docker-registry docker.io:docker.service docker.io:docker.socket openssh-server:ssh \
-    containerd:containerd openssh-server:ssh.service openssh-server:ssh.socket; do
+    containerd:containerd openssh-server:ssh.service openssh-server:ssh.socket haproxy:haproxy; do
     case " $missing" in
       *" ${service%%:*} "*)
         if command -v systemctl >/dev/null 2>&1; then

@@ -38,8 +38,22 @@ public final class Census {
   /** CPU seconds of one process alone, without its children. */
   public static double cpuSeconds(long pid) {
     String stat = read(PROC.resolve(Long.toString(pid)).resolve("stat"));
+    if (stat.isEmpty()) {
+      return 0;
+    }
     String[] words = stat.substring(stat.lastIndexOf(')') + 2).split(" ", -1);
     return (Long.parseLong(words[11]) + Long.parseLong(words[12])) / TICKS;
+  }
+
+  /** CPU seconds of the processes whose command line fits, without children that have ended. */
+  public static double cpuSeconds(Predicate<String> commandLine) {
+    double seconds = 0;
+    for (Path process : processes()) {
+      if (commandLine.test(read(process.resolve("cmdline")).replace('\0', ' '))) {
+        seconds += cpuSeconds(Long.parseLong(process.getFileName().toString()));
+      }
+    }
+    return seconds;
   }
 
   /** CPU seconds the whole machine was busy. */

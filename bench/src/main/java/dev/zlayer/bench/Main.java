@@ -5,6 +5,7 @@ import dev.zlayer.bench.work.CliWork;
 import dev.zlayer.bench.work.CommitsWork;
 import dev.zlayer.bench.work.DaemonWork;
 import dev.zlayer.bench.work.DiskWork;
+import dev.zlayer.bench.work.DockerWork;
 import dev.zlayer.bench.work.EndpointsWork;
 import dev.zlayer.bench.work.ExecWork;
 import dev.zlayer.bench.work.ImportWork;
@@ -44,6 +45,7 @@ public final class Main {
     WORKS.put("import", new ImportWork());
     WORKS.put("commits", new CommitsWork());
     WORKS.put("sleepers", new SleepersWork());
+    WORKS.put("docker", new DockerWork());
     WORKS.put("endpoints", new EndpointsWork());
     WORKS.put("scale", new ScaleWork());
   }

@@ -3,6 +3,7 @@ package dev.zlayer.cli;
 import dev.zlayer.cli.client.ConnectionLost;
 import dev.zlayer.cli.client.DaemonProblem;
 import dev.zlayer.cli.command.Group;
+import dev.zlayer.cli.command.daemon.ServeCommand;
 import dev.zlayer.cli.terminal.OutputClosed;
 import dev.zlayer.daemon.Version;
 import dev.zlayer.error.AgentException;
@@ -16,6 +17,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
@@ -75,14 +77,23 @@ public final class Cli {
       synopsisSubcommandLabel = "COMMAND")
   private static final class Root {}
 
-  /** Runs one command line and returns its exit code. */
+  /** Runs one command line and returns its exit code; no fault of ours ends in a stack trace. */
   public int run(String... arguments) {
-    List<String> words = Arrays.asList(arguments);
+    try {
+      return find(Arrays.asList(arguments));
+    } catch (OutputClosed e) {
+      throw e; // whoever made the output knows its exit code
+    } catch (RuntimeException | Error e) {
+      return failed(e);
+    }
+  }
+
+  private int find(List<String> words) {
     if (words.isEmpty() || HELP.contains(words.getFirst())) {
       return help(words);
     }
     if (VERSION.contains(words.getFirst())) {
-      words = List.of("version");
+      return find(List.of("version"));
     }
     if (words.getFirst().equals(Completion.WORD)) {
       return new Completion(session).run(words.subList(1, words.size()));
@@ -115,6 +126,9 @@ public final class Cli {
 
   /** The verb with its options and arguments, when there is nothing to explain about them. */
   private Optional<Callable<Integer>> plain(Verb verb, Optional<Group> group, List<String> words) {
+    if (verb == Verb.SERVE) {
+      return ServeCommand.plain(session, words.subList(1, words.size()));
+    }
     if (group.isEmpty()) {
       return ArgumentBinder.bind(
           models.apply(verb.word), words.subList(1, words.size()), () -> verb.command(session));
@@ -256,7 +270,7 @@ public final class Cli {
     return WRONG_USE;
   }
 
-  private int failed(Exception error) {
+  private int failed(Throwable error) {
     if (error instanceof DaemonProblem problem) {
       session.err().println("zlayer: " + problem.getMessage());
       return problem.exitCode();
@@ -284,13 +298,15 @@ public final class Cli {
     }
     session
         .err()
-        .printf("zlayer: internal error: %s; set %s=1 to see where%n", error.getMessage(), DEBUG);
+        .printf(
+            "zlayer: internal error: %s; set %s=1 to see where%n",
+            Objects.requireNonNullElseGet(error.getMessage(), error::toString), DEBUG);
     trace(error);
     return Blame.SELF.exitCode();
   }
 
   /** Stack traces are for those who asked for them. */
-  private void trace(Exception error) {
+  private void trace(Throwable error) {
     if (session.variable(DEBUG).isPresent()) {
       error.printStackTrace(session.err());
     }

@@ -168,7 +168,12 @@ public final class Locations {
   }
 
   private static boolean isRoot() {
-    return System.getProperty("user.name", "").equals("root");
+    return user().equals("root");
+  }
+
+  /** The name of this user. */
+  public static String user() {
+    return System.getProperty("user.name", "");
   }
 
   /** Where Docker and its relatives keep the credentials of this user. */

@@ -32,6 +32,7 @@ import dev.zlayer.cli.command.container.WaitCommand;
 import dev.zlayer.cli.command.context.ContextCommand;
 import dev.zlayer.cli.command.daemon.ConfigCommand;
 import dev.zlayer.cli.command.daemon.DaemonCommand;
+import dev.zlayer.cli.command.daemon.DashboardCommand;
 import dev.zlayer.cli.command.daemon.DoctorCommand;
 import dev.zlayer.cli.command.daemon.ServeCommand;
 import dev.zlayer.cli.command.deploy.DiffCommand;
@@ -41,12 +42,14 @@ import dev.zlayer.cli.command.deploy.RollbackCommand;
 import dev.zlayer.cli.command.deploy.ScaleCommand;
 import dev.zlayer.cli.command.deploy.StatusCommand;
 import dev.zlayer.cli.command.deploy.UpCommand;
+import dev.zlayer.cli.command.gpu.GpuCommand;
 import dev.zlayer.cli.command.image.BuildCommand;
 import dev.zlayer.cli.command.image.ImageCommand;
 import dev.zlayer.cli.command.image.LoginCommand;
 import dev.zlayer.cli.command.image.LogoutCommand;
 import dev.zlayer.cli.command.image.PullCommand;
 import dev.zlayer.cli.command.image.PushCommand;
+import dev.zlayer.cli.command.ingress.IngressCommand;
 import dev.zlayer.cli.command.job.CronCommand;
 import dev.zlayer.cli.command.job.JobCommand;
 import dev.zlayer.cli.command.run.CreateCommand;
@@ -108,10 +111,13 @@ enum Verb {
   VOLUME(Heading.STORE),
   SECRET(Heading.STORE),
   NETWORK(Heading.STORE),
+  INGRESS(Heading.STORE),
+  GPU(Heading.NODE),
   SERVE(Heading.NODE),
   DAEMON(Heading.NODE),
   CONFIG(Heading.NODE),
   TOKEN(Heading.NODE),
+  DASHBOARD(Heading.NODE),
   CONTEXT(Heading.NODE),
   SYSTEM(Heading.NODE),
   EVENTS(Heading.NODE),
@@ -164,8 +170,10 @@ enum Verb {
       case VOLUME -> Optional.of(VolumeCommand.group());
       case SECRET -> Optional.of(SecretCommand.group());
       case NETWORK -> Optional.of(NetworkCommand.group());
+      case INGRESS -> Optional.of(IngressCommand.group());
       case DAEMON -> Optional.of(DaemonCommand.group());
       case CONFIG -> Optional.of(ConfigCommand.group());
+      case GPU -> Optional.of(GpuCommand.group());
       case TOKEN -> Optional.of(TokenCommand.group());
       case CONTEXT -> Optional.of(ContextCommand.group());
       case CONTAINER -> Optional.of(ContainerCommand.group());
@@ -194,6 +202,7 @@ enum Verb {
   /** The verb itself, if it is no group. */
   Object command(Session session) {
     return switch (this) {
+      case DASHBOARD -> new DashboardCommand(session);
       case UP -> new UpCommand(session);
       case DOWN -> new DownCommand(session);
       case VALIDATE -> new ValidateCommand(session);
@@ -244,6 +253,8 @@ enum Verb {
           VOLUME,
           SECRET,
           NETWORK,
+          INGRESS,
+          GPU,
           DAEMON,
           CONFIG,
           TOKEN,

@@ -4,10 +4,16 @@ import static java.nio.file.StandardOpenOption.CREATE_NEW;
 import static java.nio.file.StandardOpenOption.WRITE;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.zlayer.cli.terminal.Terminal;
+import dev.zlayer.error.Blame;
 import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.Processes;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.task.Deadline;
+import java.io.ByteArrayOutputStream;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.io.PrintStream;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
@@ -149,10 +155,10 @@ class CliTest {
 
   @Test
   void dockersFlagsThatAreNotHonouredAreRefusedWithWhatToWrite() {
-    var result = run("run", "--gpus", "all", "busybox");
+    var result = run("run", "--log-opt", "max-size=1m", "busybox");
 
     assertThat(result.code()).isEqualTo(2);
-    assertThat(result.err()).contains("'--gpus' is not supported").contains("resources.gpu");
+    assertThat(result.err()).contains("'--log-opt' is not supported").contains("zlayer up");
   }
 
   @Test
@@ -169,6 +175,23 @@ class CliTest {
         .containsPattern("ExecStart=/\\S.* serve\n")
         .contains("Sockets=zlayer.socket\n")
         .contains("ListenStream=%s/data/run/zlayer.sock\n".formatted(directory));
+  }
+
+  @Test
+  void theUnitHasEverySettingOfTheEnvironment() {
+    String unit =
+        new CliFixture(
+                directory,
+                Map.of(
+                    "ZLAYER_DATA_DIR", "/srv/z",
+                    "ZLAYER_LOG_LEVEL", "debug",
+                    "ZLAYER_NETWORK_IPV6", "true"))
+            .run("daemon", "install", "--print")
+            .out();
+    assertThat(unit)
+        .contains("Environment=\"ZLAYER_DATA_DIR=/srv/z\"\n")
+        .contains("Environment=\"ZLAYER_LOG_LEVEL=debug\"\n")
+        .contains("Environment=\"ZLAYER_NETWORK_IPV6=true\"\n");
   }
 
   @Test
@@ -332,6 +355,38 @@ class CliTest {
     var alone = run("__complete", "logs", "");
     assertThat(alone.out() + alone.err()).as("nobody to ask").isEmpty();
     assertThat(alone.code()).isZero();
+  }
+
+  @Test
+  void aFaultOfOursIsOneLineAndNoStackTrace() {
+    for (Throwable fault : List.of(new StackOverflowError(), new IllegalStateException("odd"))) {
+      var err = new ByteArrayOutputStream();
+      var session =
+          new Session(
+              new PrintStream(OutputStream.nullOutputStream(), true, StandardCharsets.UTF_8),
+              new PrintStream(err, true, StandardCharsets.UTF_8),
+              InputStream.nullInputStream(),
+              Map.of(),
+              directory,
+              false,
+              false,
+              false,
+              Terminal.NONE);
+      int code = new Cli(session, _ -> thrown(fault)).run("version");
+      session.flush();
+      assertThat(code).isEqualTo(Blame.SELF.exitCode());
+      assertThat(err.toString(StandardCharsets.UTF_8).lines())
+          .singleElement()
+          .asString()
+          .startsWith("zlayer: internal error: " + fault.toString().replaceFirst(".*: ", ""));
+    }
+  }
+
+  private static String thrown(Throwable fault) {
+    if (fault instanceof Error error) {
+      throw error;
+    }
+    throw (RuntimeException) fault;
   }
 
   /** What a Compose file names is read in full or refused, whatever it is. */

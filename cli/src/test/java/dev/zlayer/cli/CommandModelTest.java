@@ -1,8 +1,10 @@
 package dev.zlayer.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 
 import java.lang.reflect.Field;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -10,6 +12,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -33,6 +37,27 @@ class CommandModelTest {
         .allMatch(verb -> List.of("serve", "token create", "context create").contains(verb));
     assertThat(models.get("ps"))
         .contains("\n--all flag dev.zlayer.cli.command.container.PsCommand#all\n");
+  }
+
+  /** Those in the help of verbs, which the reference repeats. */
+  @Test
+  void everyExampleIsACommandThatItsVerbTakes() throws Exception {
+    var example = Pattern.compile("(?:Examples?:)? *zlayer (.*?)(?: {2,}.*| [<>|&].*)?");
+    var word = Pattern.compile("'([^']*)'|\"([^\"]*)\"\\S*|\\S+");
+    int count = 0;
+    for (String line : Files.readAllLines(Path.of("..", "docs", "cli.md"))) {
+      Matcher written = example.matcher(line);
+      if (written.matches()) {
+        String[] words =
+            word.matcher(written.group(1))
+                .results()
+                .map(found -> found.group(1) == null ? found.group() : found.group(1))
+                .toArray(String[]::new);
+        assertThatCode(() -> grammar().parseArgs(words)).as(line).doesNotThrowAnyException();
+        count++;
+      }
+    }
+    assertThat(count).isGreaterThan(50);
   }
 
   @Test

@@ -9,6 +9,7 @@ import dev.zlayer.json.JsonText;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
+import dev.zlayer.testkit.image.ImageMaker;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -281,14 +282,29 @@ class ListenersIT {
             List.of("daemon", "start"),
             List.of("image", "import", home.resolve("hello.wasm").toString(), "hello:1"),
             List.of("image", "ls"),
-            List.of("info"),
-            List.of("daemon", "stop"));
+            List.of("info"));
     var seen = new StringBuilder();
     for (List<String> words : session) {
       CommandResult result = stranger.zlayer(owner, env, words.toArray(String[]::new));
       assertThat(result.code()).as(words + result.stderr()).isZero();
       seen.append(result.stdout());
     }
+    Path archive = home.resolve("bb.tar");
+    Files.write(archive, ImageMaker.busybox().make().dockerArchive("bb:1"));
+    CommandResult loaded = stranger.zlayer(owner, env, "image", "load", "-i", archive.toString());
+    assertThat(loaded.code()).isNotZero();
+    assertThat(loaded.stderr())
+        .startsWith("zlayer: ")
+        .contains("needs root (or rootless mode)")
+        .doesNotContain("\tat ");
+    CommandResult container =
+        stranger.zlayer(owner, env, "run", "--rm", "--platform", "linux/amd64", "bb:1", "true");
+    CommandResult stopped = stranger.zlayer(owner, env, "daemon", "stop");
+    assertThat(stopped.code()).as(stopped.stderr()).isZero();
+    assertThat(container.code()).isNotZero();
+    assertThat(container.stderr())
+        .contains("the agent needs root (or rootless mode)")
+        .doesNotContain("peer");
     assertThat(seen.toString())
         .contains("hello:1", "wasi", "containers cannot run here yet", "root");
   }

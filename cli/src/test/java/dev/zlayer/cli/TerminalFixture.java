@@ -19,11 +19,12 @@ public final class TerminalFixture implements AutoCloseable {
   private final PseudoTerminal terminal;
   private final Process process;
   private final StringBuffer screen = new StringBuffer();
+  private final Thread watching = Thread.ofPlatform().daemon().unstarted(this::watch);
 
   private TerminalFixture(PseudoTerminal terminal, Process process) {
     this.terminal = terminal;
     this.process = process;
-    Thread.ofPlatform().daemon().start(this::watch);
+    watching.start();
   }
 
   public static TerminalFixture start(List<String> words, Map<String, String> env)
@@ -64,7 +65,7 @@ public final class TerminalFixture implements AutoCloseable {
   public void awaitText(String text) {
     Awaitility.await()
         .atMost(LIMIT)
-        .failFast(() -> !process.isAlive() && !screen.toString().contains(text))
+        .failFast(() -> ended() && !screen.toString().contains(text))
         .alias("'" + text + "' on the screen")
         .until(() -> screen.toString().contains(text));
   }
@@ -76,6 +77,11 @@ public final class TerminalFixture implements AutoCloseable {
         .atMost(LIMIT)
         .alias("'" + text + "' behind '" + before + "'")
         .until(() -> screen.indexOf(text, screen.indexOf(before)) >= 0);
+  }
+
+  /** Nothing more will be printed; what an ended process printed may still be on its way. */
+  private boolean ended() {
+    return !process.isAlive() && !watching.isAlive();
   }
 
   public int exitCode() throws InterruptedException {

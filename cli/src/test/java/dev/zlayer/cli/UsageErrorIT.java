@@ -106,6 +106,11 @@ class UsageErrorIT {
         new Row("cron run shop/none", 2, "schedule 'shop/none' not found"),
         new Row("image inspect none", 2, "image 'none:latest' not found", "zlayer pull"),
         new Row("run --pull never none:1", 2, "image 'none:1' not found", "never"),
+        new Row(
+            "run --rm -v /missing/dir:/x bb:1 true",
+            2,
+            "/missing/dir cannot be mounted: there is no such file or directory",
+            "create it first"),
         new Row("volume rm none", 2, "volume 'none' not found"),
         new Row("secret rm none", 2, "secret 'none' not found"),
         new Row("network rm none", 2, "network 'none' not found", "network ls"),

@@ -42,6 +42,10 @@ public record NetworkSpec(
     return new NetworkSpec(mode, Optional.of(hostname), ports, dns, dnsSearch, hosts);
   }
 
+  public NetworkSpec withHosts(Map<String, String> hosts) {
+    return new NetworkSpec(mode, hostname, ports, dns, dnsSearch, hosts);
+  }
+
   /** Which network namespace, and what is in it. */
   public sealed interface Mode {
     /** Its own namespace with an interface on the named bridge, or on the default one. */

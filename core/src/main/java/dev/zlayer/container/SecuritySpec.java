@@ -16,6 +16,9 @@ import java.util.Optional;
  * @param apparmor a profile that the kernel has loaded, or {@code unconfined}; the default one when
  *     absent
  * @param users whose users it has; as the agent's operator chose when absent
+ * @param uts whose host name it has; its own when absent
+ * @param deviceRules further devices that it may use once it has made nodes for them, each as a
+ *     kind, numbers and rights: {@code c 7:128 rwm}
  */
 public record SecuritySpec(
     List<String> addCapabilities,
@@ -28,7 +31,9 @@ public record SecuritySpec(
     Map<String, String> sysctls,
     List<Device> devices,
     Optional<String> apparmor,
-    Optional<Users> users) {
+    Optional<Users> users,
+    Optional<Namespace> uts,
+    Optional<List<String>> deviceRules) {
   public static final SecuritySpec DEFAULT =
       new SecuritySpec(
           List.of(),
@@ -42,6 +47,35 @@ public record SecuritySpec(
           List.of(),
           Optional.empty(),
           Optional.empty());
+
+  /** With a host name of its own, and no further devices. */
+  public SecuritySpec(
+      List<String> addCapabilities,
+      List<String> dropCapabilities,
+      Seccomp seccomp,
+      boolean noNewPrivileges,
+      boolean privileged,
+      Namespace pid,
+      Namespace ipc,
+      Map<String, String> sysctls,
+      List<Device> devices,
+      Optional<String> apparmor,
+      Optional<Users> users) {
+    this(
+        addCapabilities,
+        dropCapabilities,
+        seccomp,
+        noNewPrivileges,
+        privileged,
+        pid,
+        ipc,
+        sysctls,
+        devices,
+        apparmor,
+        users,
+        Optional.empty(),
+        Optional.empty());
+  }
 
   /** With the default AppArmor profile, and the users that containers usually have. */
   public SecuritySpec(
@@ -73,6 +107,7 @@ public record SecuritySpec(
     dropCapabilities = List.copyOf(dropCapabilities);
     sysctls = Map.copyOf(sysctls);
     devices = List.copyOf(devices);
+    deviceRules = deviceRules.map(List::copyOf);
   }
 
   public SecuritySpec withUsers(Users users) {
@@ -87,7 +122,9 @@ public record SecuritySpec(
         sysctls,
         devices,
         apparmor,
-        Optional.of(users));
+        Optional.of(users),
+        uts,
+        deviceRules);
   }
 
   /** Whose users a container has; its root is root on the host only with the host's. */
@@ -121,8 +158,22 @@ public record SecuritySpec(
     record Shared(ContainerId with) implements Namespace {}
   }
 
-  /** A device node of the host under the same path. */
-  public record Device(Path path, boolean read, boolean write, boolean mknod) {}
+  /**
+   * A device node of the host.
+   *
+   * @param inside its path in the container; the same when absent
+   */
+  public record Device(
+      Path path, boolean read, boolean write, boolean mknod, Optional<String> inside) {
+    public Device(Path path, boolean read, boolean write, boolean mknod) {
+      this(path, read, write, mknod, Optional.empty());
+    }
+
+    /** Where it is in the container. */
+    public String target() {
+      return inside.orElseGet(path::toString);
+    }
+  }
 
   /** The AppArmor profile that an option of {@code security_opt} names, if it is about one. */
   public static Optional<String> apparmor(String option) {

@@ -24,4 +24,9 @@ public record ImageInfo(
   public ImageInfo {
     references = List.copyOf(references);
   }
+
+  /** The same image, with only these names. */
+  public ImageInfo withReferences(List<ImageRef> names) {
+    return new ImageInfo(digest, names, platform, kind, contentBytes, createdAt);
+  }
 }

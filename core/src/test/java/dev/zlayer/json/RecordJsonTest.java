@@ -49,7 +49,11 @@ class RecordJsonTest {
                     1,
                     "nvidia",
                     Optional.empty(),
-                    new GpuRequest.Sharing.Mps(Path.of("/p"), Path.of("/l"))));
+                    new GpuRequest.Sharing.Mps(
+                        Optional.of(Path.of("/p")),
+                        Optional.of(Path.of("/l")),
+                        OptionalLong.of(1 << 30),
+                        OptionalInt.of(25))));
     Json json = JsonText.parse(JsonText.print(RecordJson.write(spec)));
     assertThat(RecordJson.read(json, ContainerSpec.class)).isEqualTo(spec);
   }

@@ -1,8 +1,8 @@
 package dev.zlayer.daemon;
 
-import dev.zlayer.container.ContainerStatus;
 import dev.zlayer.daemon.backup.StateBackup;
 import dev.zlayer.daemon.config.AgentConfig;
+import dev.zlayer.daemon.docker.ReplicaEvents;
 import dev.zlayer.daemon.log.Log;
 import dev.zlayer.daemon.metrics.EventMetrics;
 import dev.zlayer.daemon.metrics.MeteredRuntime;
@@ -26,10 +26,7 @@ import dev.zlayer.engine.job.SingleJobs;
 import dev.zlayer.engine.secret.RedactingStateStore;
 import dev.zlayer.engine.secret.SecretKey;
 import dev.zlayer.engine.secret.SecretStore;
-import dev.zlayer.engine.service.ServiceStatus;
 import dev.zlayer.engine.state.Change;
-import dev.zlayer.engine.state.Event;
-import dev.zlayer.engine.state.Quarantine;
 import dev.zlayer.engine.state.SqliteStateStore;
 import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.engine.state.StoreConfig;
@@ -43,13 +40,13 @@ import dev.zlayer.host.file.DirectoryLock;
 import dev.zlayer.host.file.DiskReserve;
 import dev.zlayer.host.file.PrivateDirectory;
 import dev.zlayer.image.ImageStore;
-import dev.zlayer.json.Json;
-import dev.zlayer.port.Container;
 import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.port.DeploymentNames;
 import dev.zlayer.port.DeploymentNetworks;
 import dev.zlayer.port.Rotation;
-import dev.zlayer.proxy.Proxy;
+import dev.zlayer.proxy.ingress.Ingress;
+import dev.zlayer.proxy.tls.Certificates;
+import dev.zlayer.proxy.tls.ManagedCertificates;
 import dev.zlayer.runtime.cni.Networks;
 import dev.zlayer.runtime.composite.CompositeRuntime;
 import dev.zlayer.runtime.composite.FileDispatchRecords;
@@ -62,9 +59,6 @@ import dev.zlayer.task.Owner;
 import dev.zlayer.task.Pauses;
 import dev.zlayer.task.Supervisor;
 import dev.zlayer.task.TimeSource;
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -94,6 +88,7 @@ public final class Agent implements AutoCloseable {
   private final AgentConfig config;
   private final Parts parts;
   private final ImageStore images;
+  private final ImageUsers imageUsers = new ImageUsers();
   private final StateStore store;
   private final FileDispatchRecords dispatch;
   private final DiskReserve reserve;
@@ -105,6 +100,7 @@ public final class Agent implements AutoCloseable {
   private final ContainerRuntime runtime;
   private final ServiceTranslator translator;
   private final SecretStore secrets;
+  private final ManagedCertificates certificates;
   private final DeploymentStore records;
   private final VolumeStore volumes;
   private final JobExecutor jobs;
@@ -112,6 +108,7 @@ public final class Agent implements AutoCloseable {
   private final Deployments deployments;
   private final StandaloneContainers standalone;
   private final VolumeUsers volumeUsers;
+  private final ReplicaEvents replicaEvents = new ReplicaEvents(InstantSource.system());
 
   private Agent(AgentConfig config, Map<String, String> env, Parts parts, Log log)
       throws InterruptedException {
@@ -129,7 +126,7 @@ public final class Agent implements AutoCloseable {
         parts.start("the lock of the data directory", () -> DirectoryLock.take(dirs.lockFile()));
     StateBackup.requireWhole(dirs);
     this.reserve = parts.make("the reserve of the disk", () -> DiskReserve.open(dirs.reserve()));
-    boolean emptied = emptied(dirs.stateFile());
+    this.stateReset = Damages.emptied(dirs);
     this.store =
         parts.start(
             "the state store",
@@ -138,14 +135,21 @@ public final class Agent implements AutoCloseable {
                     dirs.stateFile(), StoreConfig.DEFAULT.withEvents(config.events()), supervisor));
     this.images =
         parts.start(
-            "the image store", () -> ImageStore.open(dirs, Settings.images(config, env, clock)));
+            "the image store",
+            () -> ImageStore.open(dirs, Settings.images(config, env, clock), imageUsers));
     this.dispatch =
         parts.make("the records of containers", () -> FileDispatchRecords.open(dirs.dispatch()));
-    this.linux = LinuxParts.start(config, parts, images, dispatch, NodeInfo.facts(env), log);
-    Rotation rotation = linux.<Rotation>map(LinuxParts::proxy).orElse(Rotation.NONE);
+    this.linux =
+        LinuxParts.start(
+            config,
+            new LinuxParts.Needs(parts, images, dispatch, clock, supervisor),
+            NodeInfo.probe(env).probeFiles(),
+            log);
+    Rotation rotation = linux.<Rotation>map(LinuxParts::ingress).orElse(Rotation.NONE);
     DeploymentNetworks bridges =
         linux.<DeploymentNetworks>map(LinuxParts::bridges).orElse(DeploymentNetworks.SHARED);
     this.runtimes = runtimes(config, dirs, clock, log);
+    imageUsers.open(runtimes);
     this.runtime =
         new MeteredRuntime(
             parts.make(
@@ -164,6 +168,11 @@ public final class Agent implements AutoCloseable {
             () -> Notifier.open(config.notifications(), NodeInfo.name(env), receivers))) {
       parts.start("a notifier", () -> notifier);
     }
+    var certificateLog = new CertificateEventLog(telling, clock, log);
+    this.certificates =
+        parts.start(
+            "the certificates",
+            () -> certificateLog.open(key, secrets, Settings.acme(config), supervisor));
     // whoever may not mount memory runs no Linux containers, and nothing else mounts files
     SecretMounts secretFiles =
         linux.isEmpty()
@@ -229,12 +238,15 @@ public final class Agent implements AutoCloseable {
                         bridges,
                         volumes,
                         this::hidden,
+                        replicaEvents,
                         clock,
                         RandomGenerator.getDefault(),
                         supervisor),
                     DeploymentConfig.forCores(Runtime.getRuntime().availableProcessors())));
     if (linux.isPresent()) {
-      parts.make("the removal of orphaned endpoints", () -> removeOrphans(linux.get().proxy()));
+      parts.make(
+          "the removal of orphaned endpoints",
+          () -> linux.get().removeOrphans(records, deployments));
     }
     this.standalone =
         parts.start(
@@ -255,12 +267,12 @@ public final class Agent implements AutoCloseable {
                     clock,
                     Pauses.REAL,
                     log));
-    this.stateReset = emptied;
-    reportDamages(clock, log);
+    new Damages(stateReset, records, store, runtime).report(clock, log);
     Owner<EventMetrics> _ =
         parts.start(
             "the figures",
             () -> EventMetrics.open(store, jobs::find, metrics, clock, supervisor, log));
+    linux.ifPresent(here -> here.networks().fillPools()); // last: it takes processors
   }
 
   /** The ways to run a container; the first is the usual one. */
@@ -279,19 +291,6 @@ public final class Agent implements AutoCloseable {
     return List.copyOf(all);
   }
 
-  /** Endpoints of services that were removed while no agent could forget them. */
-  private Proxy removeOrphans(Proxy proxy) throws InterruptedException {
-    if (!records.later().isEmpty()) {
-      return proxy; // whose services those are cannot be known
-    }
-    proxy.retain(
-        deployments.list().stream()
-            .flatMap(deployment -> deployment.services().stream())
-            .map(ServiceStatus::key)
-            .toList());
-    return proxy;
-  }
-
   /**
    * Opens an agent on its directory; only one can be.
    *
@@ -301,8 +300,7 @@ public final class Agent implements AutoCloseable {
    */
   public static Agent open(AgentConfig config, Map<String, String> env, Log log)
       throws InterruptedException {
-    var parts = new Parts(log);
-    return new Agent(config, env, parts, log);
+    return new Agent(config, env, new Parts(log), log);
   }
 
   public AgentConfig config() {
@@ -342,9 +340,12 @@ public final class Agent implements AutoCloseable {
     return volumes;
   }
 
-  /** Those who write to volumes. */
   VolumeUsers volumeUsers() {
     return volumeUsers;
+  }
+
+  ReplicaEvents replicaEvents() {
+    return replicaEvents;
   }
 
   private VolumeUsers recoverUsers() throws InterruptedException {
@@ -367,6 +368,11 @@ public final class Agent implements AutoCloseable {
     return secrets;
   }
 
+  /** The certificates of hosts that endpoints serve. */
+  public Certificates certificates() {
+    return certificates;
+  }
+
   public StandaloneContainers standalone() {
     return standalone;
   }
@@ -378,6 +384,11 @@ public final class Agent implements AutoCloseable {
   /** None on a node that cannot run Linux containers. */
   public Optional<Networks> networks() {
     return linux.map(LinuxParts::networks);
+  }
+
+  /** None on a node that cannot run Linux containers. */
+  public Optional<Ingress> ingress() {
+    return linux.map(LinuxParts::ingress);
   }
 
   /** The ways to run a container, the usual one first. */
@@ -395,8 +406,7 @@ public final class Agent implements AutoCloseable {
   }
 
   /**
-   * Whether every part works: the state can be written, the containers can be listed, every owner
-   * of a thread answers.
+   * Whether state can be written, containers can be listed, and every owner of a thread answers.
    */
   public Health health() {
     var parts = new LinkedHashMap<String, String>();
@@ -423,49 +433,7 @@ public final class Agent implements AutoCloseable {
 
   /** What could not be read and is therefore unknown; each with what happened to it. */
   List<String> damages() {
-    var all = new ArrayList<String>();
-    if (stateReset) {
-      all.add("state.db was empty at the start: deployments, jobs and secrets of before are lost");
-    }
-    records.later().forEach((name, reason) -> all.add("deployment %s: %s".formatted(name, reason)));
-    Quarantine.all(store)
-        .forEach(
-            record ->
-                all.add(
-                    "record %s of state.db was put aside: the event record.quarantined has the reason"
-                        .formatted(record)));
-    for (Container container : runtime.list()) {
-      if (container.status() instanceof ContainerStatus.Unknown(String reason)) {
-        all.add("container %s: %s".formatted(container.id(), reason));
-      }
-    }
-    return all;
-  }
-
-  /** A store without content where there was one: the key of its secrets is still there. */
-  private boolean emptied(Path file) {
-    try {
-      return Files.exists(file)
-          && Files.size(file) == 0
-          && Files.exists(config.directories().secretKey());
-    } catch (IOException e) {
-      throw new AgentException.Configuration(
-          "%s cannot be read: %s".formatted(file, e.getMessage()), e);
-    }
-  }
-
-  /** Damage is an event as well, so that whoever watches the node learns of it. */
-  private void reportDamages(InstantSource clock, Log log) {
-    for (String damage : damages()) {
-      log.warn("damaged", Map.of("what", damage));
-      store.commit(
-          Change.of(
-              new Event(
-                  clock.instant(),
-                  "agent.damaged",
-                  "agent",
-                  Json.object().put("what", damage).build())));
-    }
+    return new Damages(stateReset, records, store, runtime).list();
   }
 
   private static String trouble(Supplier<?> attempt) {

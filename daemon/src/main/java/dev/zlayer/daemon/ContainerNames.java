@@ -16,7 +16,18 @@ import java.util.Set;
  * and the aliases that it has there.
  */
 record ContainerNames(ContainerNetworks networks, ContainerRuntime runtime) {
+  private static final int SHORT_ID = 12;
+
   List<InetAddress> find(String network, Optional<InetAddress> client, String name) {
+    List<InetAddress> linked =
+        client.stream()
+            .flatMap(address -> networks.linked(address, name).stream())
+            .flatMap(link -> on(link.network(), known(link.container())).stream())
+            .distinct()
+            .toList();
+    if (!linked.isEmpty()) {
+      return linked;
+    }
     Set<String> asked = new LinkedHashSet<>(List.of(network));
     client.ifPresent(address -> asked.addAll(networks.networksOf(address)));
     for (String one : asked) {
@@ -26,6 +37,12 @@ record ContainerNames(ContainerNetworks networks, ContainerRuntime runtime) {
       }
     }
     return List.of();
+  }
+
+  /** Of a whole id as much as containers have as a name. */
+  private static String known(String container) {
+    String name = container.startsWith("/") ? container.substring(1) : container;
+    return name.matches("[0-9a-f]{64}") ? name.substring(0, SHORT_ID) : name;
   }
 
   private List<InetAddress> on(String network, String name) {

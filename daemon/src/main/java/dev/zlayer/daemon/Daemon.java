@@ -22,8 +22,11 @@ import dev.zlayer.daemon.rest.Resources;
 import dev.zlayer.daemon.rest.RouteScopes;
 import dev.zlayer.daemon.rest.SystemResource;
 import dev.zlayer.daemon.rest.doc.OpenApi;
+import dev.zlayer.daemon.web.Dashboard;
+import dev.zlayer.daemon.web.DashboardSessions;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.linux.PassedSocket;
+import dev.zlayer.runtime.oci.OciRuntime;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
@@ -44,6 +47,8 @@ public final class Daemon implements AutoCloseable {
   private final ExecRegistry execs;
   private final ImageBuilder builder;
   private final HttpListener listener;
+  private final DashboardSessions sessions;
+  private final Dashboard dashboard;
   private final Parts parts;
 
   private Daemon(Configured configured, Map<String, String> env, Log log)
@@ -64,11 +69,18 @@ public final class Daemon implements AutoCloseable {
             "the builder of images",
             () ->
                 new ImageBuilder(
-                    config.directories().builds(),
+                    config.directories(),
                     agent.oci().map(oci -> oci.tools().runtime().path()),
                     agent.runtime().images(),
                     agent.images().images()));
     var access = new HttpListener.Access(tokens, RouteScopes::of, audit);
+    this.sessions =
+        parts.make(
+            "the sessions of the dashboard",
+            () -> DashboardSessions.open(agent.store(), InstantSource.system()));
+    this.dashboard =
+        new Dashboard(
+            TcpSettings.dashboard(config), sessions, agent.store(), InstantSource.system());
     var router = new Router(routes(resources(configured, env)));
     this.execs = parts.start("the processes of Docker clients", ExecRegistry::new);
     this.listener =
@@ -82,6 +94,9 @@ public final class Daemon implements AutoCloseable {
                     access,
                     agent.metrics(),
                     log));
+    parts.make(
+        "the dashboard",
+        () -> dashboard.begin(listener, router, config.dashboardListen().isPresent(), log));
   }
 
   /** Returns when it serves; see {@link Agent#open}. */
@@ -135,10 +150,13 @@ public final class Daemon implements AutoCloseable {
                 agent.volumes(),
                 agent.volumeUsers(),
                 agent.networks(),
+                agent.oci().map(OciRuntime::gpus),
+                agent.certificates(),
                 new StateBackup(agent.config().directories(), InstantSource.system()),
                 agent.store(),
                 tokens,
                 audit,
+                dashboard,
                 InstantSource.system())
             .all());
     return resources;
@@ -159,6 +177,8 @@ public final class Daemon implements AutoCloseable {
                 agent.store(),
                 () -> agent.secrets().redaction(),
                 execs,
+                agent.replicaEvents(),
+                agent.oci().map(OciRuntime::tools),
                 InstantSource.system())
             .all());
   }

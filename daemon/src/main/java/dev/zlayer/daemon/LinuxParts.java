@@ -1,12 +1,17 @@
 package dev.zlayer.daemon;
 
+import dev.zlayer.container.ServiceKey;
 import dev.zlayer.daemon.config.AgentConfig;
 import dev.zlayer.daemon.log.Log;
+import dev.zlayer.engine.deployment.DeploymentStore;
+import dev.zlayer.engine.deployment.Deployments;
+import dev.zlayer.engine.service.ServiceStatus;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.DataDir;
 import dev.zlayer.host.probe.HostFacts;
 import dev.zlayer.image.ImageStore;
 import dev.zlayer.proxy.Proxy;
+import dev.zlayer.proxy.ingress.Ingress;
 import dev.zlayer.runtime.cni.DeploymentBridges;
 import dev.zlayer.runtime.cni.Networks;
 import dev.zlayer.runtime.lifecycle.Identities;
@@ -14,11 +19,14 @@ import dev.zlayer.runtime.oci.Faults;
 import dev.zlayer.runtime.oci.OciRuntime;
 import dev.zlayer.runtime.oci.OciSettings;
 import dev.zlayer.task.Pauses;
+import dev.zlayer.task.Supervisor;
+import dev.zlayer.task.TimeSource;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.InstantSource;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Stream;
@@ -26,30 +34,29 @@ import java.util.stream.Stream;
 /**
  * What only a node has that can run Linux containers: networks, endpoints of services, the runtime.
  */
-record LinuxParts(Networks networks, Proxy proxy, DeploymentBridges bridges, OciRuntime oci) {
+record LinuxParts(
+    Networks networks, Proxy proxy, Ingress ingress, DeploymentBridges bridges, OciRuntime oci) {
+  /** What they are built on. */
+  record Needs(
+      Parts parts,
+      ImageStore images,
+      Identities identities,
+      TimeSource clock,
+      Supervisor supervisor) {}
+
   /**
    * Starts them, or says why not and goes on without: a node without root or without the programs
    * still runs WebAssembly. A node that has had Linux containers has to look after them, so there
    * it is an error.
    */
-  static Optional<LinuxParts> start(
-      AgentConfig config,
-      Parts parts,
-      ImageStore images,
-      Identities identities,
-      HostFacts facts,
-      Log log)
+  static Optional<LinuxParts> start(AgentConfig config, Needs needs, HostFacts facts, Log log)
       throws InterruptedException {
     if (facts.obstacles().isEmpty()) {
-      LinuxParts started = start(config, parts, images, identities);
-      for (String problem : started.networks().firewallProblems()) {
-        log.warn(problem, Map.of());
-      }
-      return Optional.of(started);
+      return Optional.of(start(config, needs));
     }
     String reasons = String.join("; ", facts.obstacles());
     if (config.ociRuntime().isPresent() || hasContainers(config.directories().containers())) {
-      parts.close();
+      needs.parts().close();
       throw new AgentException.Configuration("Linux containers cannot run here: " + reasons);
     }
     log.warn("no Linux containers here", Map.of("reason", reasons));
@@ -68,17 +75,23 @@ record LinuxParts(Networks networks, Proxy proxy, DeploymentBridges bridges, Oci
     }
   }
 
-  private static LinuxParts start(
-      AgentConfig config, Parts parts, ImageStore images, Identities identities)
-      throws InterruptedException {
+  private static LinuxParts start(AgentConfig config, Needs needs) throws InterruptedException {
+    Parts parts = needs.parts();
+    ImageStore images = needs.images();
     DataDir dirs = config.directories();
-    Networks networks = parts.start("the networks", () -> Networks.open(Settings.networks(config)));
+    Networks networks =
+        parts.start(
+            "the networks", () -> Networks.openUnfilled(Settings.networks(config), _ -> {}));
     Proxy proxy =
         parts.start(
             "the endpoints of services",
             () ->
                 Proxy.open(
                     Settings.endpoints(config).withPublishers(networks::publisher), Pauses.REAL));
+    Ingress ingress =
+        parts.start(
+            "the ingress",
+            () -> Ingress.open(Settings.ingress(config), proxy, needs.clock(), needs.supervisor()));
     networks.serveNames(proxy);
     OciRuntime oci =
         parts.start(
@@ -93,9 +106,24 @@ record LinuxParts(Networks networks, Proxy proxy, DeploymentBridges bridges, Oci
                         Settings.oci(config).withNameServers(OciSettings.NameServers.WITH_OWN),
                         InstantSource.system(),
                         Faults.NONE,
-                        identities)));
+                        needs.identities())));
     var names = new ContainerNames(networks.members(), oci);
     proxy.containers(names::find);
-    return new LinuxParts(networks, proxy, new DeploymentBridges(networks, proxy), oci);
+    return new LinuxParts(networks, proxy, ingress, new DeploymentBridges(networks, proxy), oci);
+  }
+
+  /** Endpoints of services that were removed while no agent could forget them. */
+  LinuxParts removeOrphans(DeploymentStore records, Deployments deployments)
+      throws InterruptedException {
+    if (records.later().isEmpty()) { // else whose services those are cannot be known
+      List<ServiceKey> known =
+          deployments.list().stream()
+              .flatMap(deployment -> deployment.services().stream())
+              .map(ServiceStatus::key)
+              .toList();
+      proxy.retain(known);
+      ingress.retain(known);
+    }
+    return this;
   }
 }

@@ -2,6 +2,7 @@ package dev.zlayer.daemon;
 
 import dev.zlayer.daemon.rest.ViewJson;
 import dev.zlayer.host.linux.Machine;
+import dev.zlayer.host.linux.UserNamespaces;
 import dev.zlayer.host.probe.HostFacts;
 import dev.zlayer.host.probe.HostPart;
 import dev.zlayer.host.probe.HostProbe;
@@ -23,15 +24,16 @@ final class NodeInfo {
 
   private NodeInfo() {}
 
-  static HostFacts facts(Map<String, String> env) throws InterruptedException {
+  /** Where the programs of this host are looked for. */
+  static HostProbe probe(Map<String, String> env) {
     // a user's PATH often lacks sbin, where these programs live
     String path =
         Optional.ofNullable(env.get("PATH")).map(own -> own + ":" + USUAL_PATH).orElse(USUAL_PATH);
-    return new HostProbe(path, HostProbe.CNI_DIRECTORIES).probe();
+    return new HostProbe(path, HostProbe.CNI_DIRECTORIES);
   }
 
   static Json look(Agent agent, Map<String, String> env) throws InterruptedException {
-    HostFacts facts = facts(env);
+    HostFacts facts = probe(env).probe();
     Optional<OciTools> tools = agent.oci().map(OciRuntime::tools);
     Optional<String> overlay = agent.images().snapshots().copyReason();
     return Json.object()
@@ -46,6 +48,7 @@ final class NodeInfo {
         .put("memory_bytes", facts.memoryBytes())
         .put("cpus", facts.cpus())
         .put("root", facts.root())
+        .put("rootless", UserNamespaces.inside())
         .put("overlayfs", overlay.isEmpty())
         .putIf("overlayfs_problem", overlay)
         .putIf("apparmor", tools.map(all -> all.apparmor().inForce()))
@@ -75,7 +78,7 @@ final class NodeInfo {
   }
 
   /** What keeps containers from working fully, each with what to do. */
-  private static List<String> warnings(Agent agent) throws InterruptedException {
+  static List<String> warnings(Agent agent) throws InterruptedException {
     return agent.networks().isPresent() ? agent.networks().get().firewallProblems() : List.of();
   }
 

@@ -68,6 +68,7 @@ public final class Serve {
               "pid", ProcessHandle.current().pid(),
               "containers", daemon.agent().runtime().list().size()));
       Notify.ready(env);
+      warn(daemon.agent(), log);
       Supervisor supervisor = daemon.agent().supervisor();
       supervisor.onFailure(() -> supervisor.failure().ifPresent(_ -> told.countDown()));
       try (var _ = Watchdog.start(env, supervisor)) {
@@ -87,6 +88,17 @@ public final class Serve {
     if (failure.isPresent()) {
       // whoever supervises this process starts it again
       throw new AgentException.Internal(failure.get());
+    }
+  }
+
+  /** Only now: to learn it, programs are started, and nobody has to wait for that. */
+  private static void warn(Agent agent, Log log) throws InterruptedException {
+    try {
+      for (String problem : NodeInfo.warnings(agent)) {
+        log.warn(problem, Map.of());
+      }
+    } catch (AgentException e) {
+      log.warn("cannot check the firewall", Map.of("reason", String.valueOf(e.getMessage())));
     }
   }
 

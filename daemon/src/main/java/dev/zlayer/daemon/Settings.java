@@ -5,12 +5,15 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.host.credential.DockerConfig;
 import dev.zlayer.host.file.DataDir;
 import dev.zlayer.host.http.HttpAddress;
+import dev.zlayer.host.linux.Ipv6;
 import dev.zlayer.host.linux.Machine;
 import dev.zlayer.image.ImagesConfig;
 import dev.zlayer.image.registry.ForwardProxies;
 import dev.zlayer.image.registry.RegistriesConfig;
 import dev.zlayer.oci.Platform;
 import dev.zlayer.proxy.ProxyConfig;
+import dev.zlayer.proxy.ingress.IngressConfig;
+import dev.zlayer.proxy.tls.AcmeConfig;
 import dev.zlayer.runtime.cni.NetworkConfig;
 import dev.zlayer.runtime.cni.Subnet;
 import dev.zlayer.runtime.docker.DockerSettings;
@@ -57,6 +60,33 @@ final class Settings {
         .or(() -> Optional.ofNullable(env.get(name)));
   }
 
+  static AcmeConfig acme(AgentConfig config) {
+    if (config.acmeStaging() && config.acmeDirectory().isPresent()) {
+      throw new AgentException.Configuration(
+          "acme_staging and acme_directory name two servers: remove one of them");
+    }
+    if (config.acmeEabKeyId().isPresent() != config.acmeEabSecret().isPresent()) {
+      throw new AgentException.Configuration(
+          "acme_eab_key_id and acme_eab_secret belong together: set both or none");
+    }
+    boolean dns = config.acmeChallenge().equals("dns");
+    if (dns && config.acmeDnsHook().isEmpty()) {
+      throw new AgentException.Configuration("acme_challenge dns needs acme_dns_hook");
+    }
+    return new AcmeConfig(
+        config
+            .acmeDirectory()
+            .orElse(config.acmeStaging() ? AcmeConfig.STAGING : AcmeConfig.PRODUCTION),
+        config.acmeEmail(),
+        config.acmeAcceptTerms(),
+        config.acmeCaBundle().map(Path::of),
+        dns,
+        config.acmeDnsHook().map(Path::of),
+        config
+            .acmeEabKeyId()
+            .map(id -> new AcmeConfig.Binding(id, config.acmeEabSecret().orElseThrow())));
+  }
+
   static NetworkConfig networks(AgentConfig config) {
     DataDir dirs = config.directories();
     NetworkConfig usual = NetworkConfig.of(dirs.networkRun(), dirs.networks());
@@ -65,6 +95,7 @@ final class Settings {
             config.networkPrefix().orElseGet(() -> prefix(dirs.data())),
             config.networkRange().map(Subnet::parse).orElse(usual.subnets()))
         .withIpv6(config.networkIpv6())
+        .withForwardDrop(config.networkForwardDrop())
         .withPoolSize(config.networkPool());
   }
 
@@ -73,6 +104,11 @@ final class Settings {
     DataDir dirs = config.directories();
     return ProxyConfig.of(dirs.endpoints(), dirs.formerEndpoints(), networks.subnets()::contains)
         .withPrefix(networks.prefix());
+  }
+
+  static IngressConfig ingress(AgentConfig config) {
+    return IngressConfig.of(
+        config.directories().ingress(), config.ingressHttp(), Ipv6.obstacle().isEmpty());
   }
 
   /** Agents on other directories of one machine must not share bridges and tables. */
@@ -105,6 +141,7 @@ final class Settings {
   static OciSettings oci(AgentConfig config) {
     return OciSettings.DEFAULT
         .withTools(new OciTools.Choice(config.ociRuntime(), Optional.empty()))
+        .withGpus(OciSettings.DEFAULT.cdiDirectories(), Path.of(config.gpuDriverRoot()))
         .withSeccompProfile(config.seccompProfile().map(Path::of))
         .withUsers(users(config));
   }

@@ -1,6 +1,7 @@
 package dev.zlayer.daemon;
 
 import dev.zlayer.daemon.config.AgentConfig;
+import dev.zlayer.daemon.http.DashboardListener;
 import dev.zlayer.daemon.http.TcpListener;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.http.TlsFiles;
@@ -36,7 +37,7 @@ final class TcpSettings {
           "tls_client_ca needs the agent's own tls_certificate and tls_key");
     }
     String listen = config.listen().get();
-    InetSocketAddress address = address(listen);
+    InetSocketAddress address = address("listen", listen);
     if (tls.isEmpty() && !address.getAddress().isLoopbackAddress()) {
       throw new AgentException.Configuration(
           "listen = %s would send the token in the clear: set tls_certificate and tls_key"
@@ -51,19 +52,51 @@ final class TcpSettings {
             config.hosts()));
   }
 
-  private static InetSocketAddress address(String listen) {
+  /**
+   * The listener for browsers; empty where it is switched off.
+   *
+   * <p>On loopback it speaks plain HTTP, whatever certificate the agent has for its other names;
+   * everywhere else TLS.
+   */
+  static Optional<DashboardListener> dashboard(AgentConfig config) {
+    String listen = config.dashboardListen().orElse("127.0.0.1:0");
+    if (listen.equals("off")) {
+      return Optional.empty();
+    }
+    InetSocketAddress address = address("dashboard_listen", listen);
+    if (address.getAddress().isLoopbackAddress()) {
+      return Optional.of(new DashboardListener(address, Optional.empty(), config.hosts()));
+    }
+    if (address.getAddress().isAnyLocalAddress() && config.hosts().isEmpty()) {
+      throw new AgentException.Configuration(
+          "dashboard_listen = %s: set 'hosts' to the names under which browsers call it"
+              .formatted(listen));
+    }
+    SSLContext tls =
+        config
+            .tlsCertificate()
+            .map(certificate -> context(certificate, config))
+            .orElseThrow(
+                () ->
+                    new AgentException.Configuration(
+                        "dashboard_listen = %s would send sessions in the clear: set tls_certificate and tls_key, or use 127.0.0.1"
+                            .formatted(listen)));
+    return Optional.of(new DashboardListener(address, Optional.of(tls), config.hosts()));
+  }
+
+  private static InetSocketAddress address(String setting, String listen) {
     int colon = listen.lastIndexOf(':');
     String host = listen.substring(0, colon).replaceAll("^\\[|]$", "");
     int port = Integer.parseInt(listen.substring(colon + 1));
     if (port > 65_535) {
       throw new AgentException.Configuration(
-          "listen = %s: port %d is above 65535".formatted(listen, port));
+          "%s = %s: port %d is above 65535".formatted(setting, listen, port));
     }
     var address = new InetSocketAddress(host, port);
     if (address.isUnresolved()) {
       throw new AgentException.Configuration(
-          "listen = %s: host '%s' cannot be resolved; write an address of this host, e.g. 127.0.0.1:%d"
-              .formatted(listen, host, port));
+          "%s = %s: host '%s' cannot be resolved; write an address of this host, e.g. 127.0.0.1:%d"
+              .formatted(setting, listen, host, port));
     }
     return address;
   }

@@ -3,6 +3,8 @@ package dev.zlayer.daemon;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.Processes;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -51,12 +53,21 @@ final class ChildDaemon implements AutoCloseable {
 
   private boolean answers(Node node) throws InterruptedException {
     if (!process.isAlive()) {
-      throw new AssertionError("the daemon ended with " + process.exitValue());
+      throw new AssertionError(
+          "the daemon ended with %d:\n%s".formatted(process.exitValue(), log(node)));
     }
     try (Rest rest = node.rest()) {
       return rest.get("/ping").status() == 200;
     } catch (AgentException.Network _) {
       return false;
+    }
+  }
+
+  private static String log(Node node) {
+    try {
+      return Files.readString(node.directory.resolve("daemon.log"));
+    } catch (IOException e) {
+      return e.toString();
     }
   }
 

@@ -5,11 +5,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Recorder;
 import dev.zlayer.testkit.Requires;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -25,7 +29,7 @@ class ChildProcessesIT {
     try (var node = new Node()) {
       Path programs = Files.createDirectory(node.directory.resolve("programs"));
       Path seen = Files.createDirectory(node.directory.resolve("seen"));
-      for (String name : List.of("runc", "conmon", "nft", "conntrack")) {
+      for (String name : List.of("runc", "nft", "conntrack")) {
         Path real = real(name);
         Recorder.wrap(programs.resolve(name), real, seen);
       }
@@ -33,7 +37,7 @@ class ChildProcessesIT {
       node.with("oci_runtime", programs.resolve("runc").toString()).with("host_commands", "true");
       Map<String, String> env =
           Map.of(SECRET, "x", "PATH", programs + ":" + System.getenv("PATH"), "AWS_SECRET", "x");
-      try (var _ = ChildDaemon.start(node, env);
+      try (var agent = ChildDaemon.start(node, env);
           Rest rest = node.rest()) {
         Node.loadImage(rest);
         String file =
@@ -65,11 +69,52 @@ class ChildProcessesIT {
             .doesNotContain(SECRET)
             .doesNotContain("AWS_SECRET")
             .doesNotContain(node.directory.toString());
+        checkMonitor(node, agent.pid());
         rest.delete("/deployments/children?wait=60s").expect(200);
       }
-      Recorder.check(
-          seen, "_OCI_[A-Z]+|ZLAYER_STEP_[A-Z_]+", List.of("runc", "conmon", "nft", "on-host"));
+      Recorder.check(seen, "_OCI_[A-Z]+|ZLAYER_STEP_[A-Z_]+", List.of("runc", "nft", "on-host"));
     }
+  }
+
+  /** Fails when the monitor of a container of this node has a variable or a file of the agent. */
+  private static void checkMonitor(Node node, long agent) throws IOException {
+    ProcessHandle conmon =
+        ProcessHandle.allProcesses()
+            .filter(process -> process.info().command().orElse("").endsWith("/conmon"))
+            .filter(process -> commandLine(process).contains(node.directory.toString()))
+            .findFirst()
+            .orElseThrow();
+    assertThat(Files.readString(Path.of("/proc", conmon.pid() + "", "environ")).split("\0"))
+        .isNotEmpty()
+        .allMatch(
+            variable ->
+                variable.matches(
+                    "(" + Recorder.HARMLESS + "|_OCI_[A-Z]+|GOGC|GOMAXPROCS)=(?s:.*)"));
+    // What both have open was inherited, but for what carries no name of its own.
+    Set<String> shared = new HashSet<>(openFiles(conmon.pid()));
+    shared.retainAll(openFiles(agent));
+    assertThat(shared).allMatch(file -> file.matches("pipe:.*|/dev/null|anon_inode:.*"));
+  }
+
+  private static String commandLine(ProcessHandle process) {
+    try {
+      return Files.readString(Path.of("/proc", process.pid() + "", "cmdline"));
+    } catch (IOException _) { // it has ended
+      return "";
+    }
+  }
+
+  private static Set<String> openFiles(long pid) throws IOException {
+    var targets = new HashSet<String>();
+    try (var open = Files.newDirectoryStream(Path.of("/proc", pid + "", "fd"))) {
+      for (Path file : open) {
+        try {
+          targets.add(Files.readSymbolicLink(file).toString());
+        } catch (NoSuchFileException _) { // closed since it was listed
+        }
+      }
+    }
+    return targets;
   }
 
   private static Path real(String name) {

@@ -103,16 +103,36 @@ class ContainersIT {
   void aRestartIsCompletedAlthoughItsClientLeaves() throws Exception {
     run("again", "trap '' TERM; echo begun; while :; do sleep 0.05; done");
     Awaitility.await().until(() -> begun("again") == 1);
+    leaveDuring("again", "restart");
+    Awaitility.await().atMost(Duration.ofSeconds(20)).until(() -> begun("again") == 2);
+    rest.delete("/containers/again?force=true");
+  }
+
+  @Test
+  void aStopIsCompletedAlthoughItsClientLeaves() throws Exception {
+    run("deaf", "trap '' TERM; echo begun; while :; do sleep 0.05; done");
+    Awaitility.await().until(() -> begun("deaf") == 1);
+    leaveDuring("deaf", "stop");
+    Json end = rest.post("/containers/deaf/wait?timeout=20s").expect(200).json();
+    assertThat(end.at("signal").string()).contains("SIGKILL");
+    Awaitility.await().until(() -> told("deaf").contains("container.stopped"));
+    rest.delete("/containers/deaf?force=true");
+  }
+
+  /** Asks for something that ends the container, and leaves while that is under way. */
+  private static void leaveDuring(String container, String verb) throws Exception {
     Thread client =
         Thread.ofVirtual()
             .start(
                 () ->
-                    assertThatThrownBy(() -> rest.post("/containers/again/restart?grace=2s"))
+                    assertThatThrownBy(
+                            () ->
+                                rest.post("/containers/%s/%s?grace=2s".formatted(container, verb)))
                         .isInstanceOf(InterruptedException.class));
     Awaitility.await()
         .until(
             () ->
-                rest.get("/containers/again")
+                rest.get("/containers/" + container)
                     .json()
                     .at("container")
                     .at("state")
@@ -120,9 +140,7 @@ class ContainersIT {
                     .orElse("")
                     .equals("stopping"));
     client.interrupt();
-    client.join();
-    Awaitility.await().atMost(Duration.ofSeconds(20)).until(() -> begun("again") == 2);
-    rest.delete("/containers/again?force=true");
+    assertThat(client.join(Duration.ofSeconds(20))).isTrue();
   }
 
   private static long begun(String container) throws InterruptedException {

@@ -223,6 +223,53 @@ class DamagedDeploymentIT {
     }
   }
 
+  /** A row of any kind that nobody can read: the others are read, and the agent serves. */
+  @ParameterizedTest
+  @ValueSource(strings = {"\0{{", "{}", "{\"version\":99}"})
+  void noRowKeepsTheAgentFromStarting(String content) throws Exception {
+    List<String> kinds =
+        List.of(
+            "audit",
+            "cron.schedule",
+            "dashboard-session",
+            "deployment",
+            "deployment.revision",
+            "idempotency",
+            "job",
+            "job.counter",
+            "job.execution",
+            "job.gate",
+            "secret",
+            "service",
+            "service.ended",
+            "standalone.stopped",
+            "token",
+            "volume.quiesced");
+    try (StateStore store =
+        SqliteStateStore.open(node.directory.resolve("state.db"), StoreConfig.DEFAULT)) {
+      for (String kind : kinds) {
+        store.commit(
+            Change.of(
+                new Change.Put(
+                    kind,
+                    kind.equals("audit") ? "%019d".formatted(1) : "x/y",
+                    content.getBytes(StandardCharsets.UTF_8))));
+      }
+    }
+    for (int start = 0; start < 2; start++) {
+      try (ChildDaemon daemon = ChildDaemon.start(node);
+          Rest rest = node.rest()) {
+        rest.get("/tokens").expect(200);
+        rest.get("/dashboard/sessions").expect(200);
+        rest.get("/deployments").expect(200);
+        rest.get("/executions").expect(200);
+        assertThat(rest.get("/audit").expect(200).text()).contains("damaged");
+        daemon.kill();
+      }
+    }
+    noStackTrace();
+  }
+
   @Test
   void rowsOfALaterVersionAreLeftAloneAndSoAreTheirContainers() throws Exception {
     long before;

@@ -10,27 +10,29 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Supplier;
 
 /** Docker's own command line, on the socket of an agent. */
 final class DockerCli {
   private static final Duration LIMIT = Duration.ofSeconds(60);
 
-  private final Map<String, String> env;
+  private final Supplier<Path> socket;
+  private final Supplier<Path> configuration;
 
-  DockerCli(Path socket, Path configuration) {
-    this.env =
-        Map.of(
-            "DOCKER_HOST",
-            "unix://" + socket,
-            "DOCKER_CONFIG",
-            configuration.toString(),
-            "DOCKER_BUILDKIT",
-            "0");
+  DockerCli(Supplier<Path> socket, Supplier<Path> configuration) {
+    this.socket = socket;
+    this.configuration = configuration;
   }
 
   /** What other clients need to find the agent. */
   Map<String, String> env() {
-    return env;
+    return Map.of(
+        "DOCKER_HOST",
+        "unix://" + socket.get(),
+        "DOCKER_CONFIG",
+        configuration.get().toString(),
+        "DOCKER_BUILDKIT",
+        "0");
   }
 
   /** Runs it, whatever comes of it. */
@@ -68,7 +70,7 @@ final class DockerCli {
     }
     return Processes.run(
         Command.of("script", "-qec", line.toString(), "/dev/null")
-            .withEnv(env)
+            .withEnv(env())
             .withInput(input.getBytes(StandardCharsets.UTF_8)),
         Deadline.after(LIMIT));
   }
@@ -81,6 +83,6 @@ final class DockerCli {
   private Command command(String... words) {
     var all = new ArrayList<>(List.of("docker"));
     all.addAll(List.of(words));
-    return Command.of(all).withEnv(env);
+    return Command.of(all).withEnv(env());
   }
 }

@@ -12,10 +12,8 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Docker's own command line on the agent's socket. */
@@ -23,26 +21,8 @@ import org.junit.jupiter.api.io.TempDir;
 class DockerClientIT {
   private static final String IMAGE = Node.IMAGE;
 
-  private static DockerNode node;
-  private static DockerCli docker;
-
-  @BeforeAll
-  static void open(@TempDir Path configuration) throws Exception {
-    node = DockerNode.open(configuration);
-    docker = node.docker();
-  }
-
-  @AfterAll
-  static void close() throws Exception {
-    if (node != null) {
-      node.close();
-    }
-  }
-
-  @AfterEach
-  void removeAll() throws Exception {
-    node.clear();
-  }
+  @RegisterExtension static final DockerNode node = new DockerNode();
+  private static final DockerCli docker = node.docker();
 
   @Test
   void aRunPassesOutputAndTheExitCodeAndLeavesNothing() throws Exception {
@@ -304,7 +284,8 @@ class DockerClientIT {
     assertThat(docker.run("create", "--domainname", "x", IMAGE).stderr()).contains("Domainname");
     assertThat(docker.run("create", "--log-driver", "syslog", IMAGE).stderr())
         .contains("LogConfig.Type");
-    assertThat(docker.run("create", "--link", "a:b", IMAGE).stderr()).contains("Links");
+    assertThat(docker.run("create", "--link", "a:b", IMAGE).stderr())
+        .contains("could not get container for a: No such container: a");
     assertThat(docker.run("create", "--network", "absent", IMAGE).stderr())
         .contains("network absent not found");
     assertThat(docker.out("ps", "-aq")).isEmpty();

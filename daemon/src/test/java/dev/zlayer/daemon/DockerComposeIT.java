@@ -24,12 +24,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Docker's compose on the agent's socket. */
@@ -45,34 +43,16 @@ import org.junit.jupiter.api.io.TempDir;
   Fact.COMPOSE
 })
 class DockerComposeIT {
-  private static DockerNode node;
-  private static DockerCli docker;
+  @RegisterExtension static final DockerNode node = new DockerNode();
+  private static final DockerCli docker = node.docker();
 
   @TempDir Path directory;
   private final Map<String, String> env = new HashMap<>();
-
-  @BeforeAll
-  static void open(@TempDir Path configuration) throws Exception {
-    node = DockerNode.open(configuration);
-    docker = node.docker();
-  }
-
-  @AfterAll
-  static void close() throws Exception {
-    if (node != null) {
-      node.close();
-    }
-  }
 
   @BeforeEach
   void variables() {
     env.put("IMAGE", Node.IMAGE);
     env.put("DIRECTORY", directory.toString());
-  }
-
-  @AfterEach
-  void removeAll() throws Exception {
-    node.clear();
   }
 
   private CommandResult run(String file, String... words) throws Exception {

@@ -15,11 +15,9 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Events and health, as Docker's own command line shows them. */
@@ -27,26 +25,8 @@ import org.junit.jupiter.api.io.TempDir;
 @Requires({Fact.ROOT, Fact.OVERLAYFS, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX, Fact.DOCKERD})
 class DockerEventsIT {
   private static final String IMAGE = Node.IMAGE;
-  private static DockerNode node;
-  private static DockerCli docker;
-
-  @BeforeAll
-  static void open(@TempDir Path configuration) throws Exception {
-    node = DockerNode.open(configuration);
-    docker = node.docker();
-  }
-
-  @AfterAll
-  static void close() throws Exception {
-    if (node != null) {
-      node.close();
-    }
-  }
-
-  @AfterEach
-  void removeAll() throws Exception {
-    node.clear();
-  }
+  @RegisterExtension static final DockerNode node = new DockerNode();
+  private static final DockerCli docker = node.docker();
 
   /** What happened since a time, each as its kind and what was done. */
   private static List<String> actions(long since, String... filters) throws Exception {
@@ -195,7 +175,7 @@ class DockerEventsIT {
     Process watching =
         docker.start("events", "--filter", "container=watched", "--format", "{{.Action}}");
     try (BufferedReader lines = watching.inputReader(StandardCharsets.UTF_8)) {
-      // until the first one is seen nobody knows that the client listens
+      // until the first one is seen it is not known that the client listens
       Awaitility.await()
           .atMost(Duration.ofSeconds(20))
           .until(
@@ -307,6 +287,117 @@ class DockerEventsIT {
                 "--format",
                 "{{.Actor.ID}}"))
         .matches("[0-9a-f]{64}\\R[0-9a-f]{64}");
+  }
+
+  @Test
+  void replicasOfDeploymentsAreReported() throws Exception {
+    String file =
+        """
+        version: v1
+        deployment: seen
+        services:
+          web:
+            image: {name: IMAGE, pull_policy: never}
+            command: [sh, -c, "trap 'exit 5' TERM; touch /tmp/ok; while :; do sleep 0.1; done"]
+            labels: {team: blue}
+            stop_grace_period: 10s
+            health:
+              check: {type: command, command: "test -e /tmp/ok"}
+              interval: 1s
+        """
+            .replace("IMAGE", IMAGE);
+    long since = System.currentTimeMillis() / 1000;
+    String id;
+    try (Rest rest = Rest.on(node.node().socket())) {
+      rest.put("/deployments/seen?directory=/", file.getBytes(StandardCharsets.UTF_8)).expect(202);
+      Awaitility.await()
+          .atMost(Duration.ofSeconds(60))
+          .until(() -> actions(since, "--filter", "event=health_status").size() == 1);
+      id = docker.out("ps", "-q", "--no-trunc", "--filter", "name=seen-web-1");
+      rest.delete("/deployments/seen?wait=60s").expect(200);
+    }
+    assertThat(actions(since, "--filter", "label=com.docker.compose.project=seen"))
+        .containsExactly(
+            "container create",
+            "container start",
+            "container health_status: healthy",
+            "container die",
+            "container stop",
+            "container destroy");
+    assertThat(actions(since, "--filter", "container=" + id)).hasSize(6);
+    assertThat(actions(since, "--filter", "container=seen-web-1", "--filter", "event=die"))
+        .hasSize(1);
+    String died =
+        docker.out(
+            "events",
+            "--since",
+            String.valueOf(since),
+            "--until",
+            String.valueOf(System.currentTimeMillis() / 1000 + 1),
+            "--filter",
+            "label=team=blue",
+            "--filter",
+            "event=die",
+            "--format",
+            "{{.Actor.ID}} {{.Actor.Attributes.exitCode}} {{.Actor.Attributes.name}} {{.From}}");
+    assertThat(died).isEqualTo(id + " 5 seen-web-1 " + IMAGE);
+  }
+
+  @Test
+  void everyFilterIsHonoured() throws Exception {
+    long since = System.currentTimeMillis() / 1000;
+    docker.out("network", "create", "front");
+    docker.out("network", "create", "rear");
+    docker.out("volume", "create", "first");
+    docker.out("volume", "create", "second");
+    docker.out(
+        "run", "--rm", "--name", "job", "-l", "team=red", "--network", "front", IMAGE, "true");
+    docker.out("tag", IMAGE, "localhost/filtered:1");
+    docker.out("rmi", "localhost/filtered:1");
+    docker.out("network", "rm", "front", "rear");
+    docker.out("volume", "rm", "first", "second");
+
+    assertThat(actions(since, "--filter", "type=volume"))
+        .containsExactly("volume create", "volume create", "volume destroy", "volume destroy");
+    assertThat(actions(since, "--filter", "volume=first"))
+        .containsExactly("volume create", "volume destroy");
+    assertThat(actions(since, "--filter", "network=rear"))
+        .containsExactly("network create", "network destroy");
+    assertThat(actions(since, "--filter", "network=front"))
+        .contains("network create", "network destroy");
+    assertThat(actions(since, "--filter", "type=image", "--filter", "image=localhost/filtered:1"))
+        .contains("image untag");
+    assertThat(actions(since, "--filter", "type=image", "--filter", "event=tag"))
+        .containsExactly("image tag");
+    assertThat(actions(since, "--filter", "image=" + IMAGE, "--filter", "type=container"))
+        .contains("container create", "container die");
+    assertThat(actions(since, "--filter", "container=job"))
+        .containsSubsequence(
+            "container create", "container start", "container die", "container destroy");
+    assertThat(actions(since, "--filter", "label=team=red"))
+        .allMatch(action -> action.startsWith("container "))
+        .isNotEmpty();
+    assertThat(actions(since, "--filter", "label=team=green")).isEmpty();
+    assertThat(actions(since, "--filter", "scope=local")).hasSameSizeAs(actions(since));
+    assertThat(actions(since, "--filter", "scope=swarm")).isEmpty();
+    assertThat(actions(since, "--filter", "daemon=any")).isEmpty();
+    assertThat(actions(since, "--filter", "type=daemon")).isEmpty();
+    assertThat(
+            actions(
+                since,
+                "--filter",
+                "event=create",
+                "--filter",
+                "type=volume",
+                "--filter",
+                "type=network"))
+        .hasSize(4);
+    String early = String.valueOf(since - 1000);
+    assertThat(docker.out("events", "--since", early, "--until", String.valueOf(since - 900)))
+        .isEmpty();
+    assertThat(docker.run("events", "--since", "10", "--until", "5").code()).isNotZero();
+    assertThat(docker.run("events", "--until", "1s", "--filter", "colour=red").stderr())
+        .contains("invalid filter 'colour'");
   }
 
   /** The check of an image is its containers', who may change a part of it or none of it. */

@@ -2,9 +2,12 @@ package dev.zlayer.daemon;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.CommandResult;
+import dev.zlayer.host.process.Processes;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
+import dev.zlayer.task.Deadline;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
 import dev.zlayer.testkit.image.ImageMaker;
@@ -13,11 +16,14 @@ import dev.zlayer.testkit.registry.LocalRegistry;
 import dev.zlayer.testkit.registry.LocalRegistry.Options;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Images, as Docker's own command line handles them on the agent's socket. */
@@ -33,34 +39,26 @@ import org.junit.jupiter.api.io.TempDir;
   Fact.DOCKER_REGISTRY
 })
 class DockerImagesIT {
-  private static OpenNode node;
-  private static DockerCli docker;
+  @RegisterExtension static final DockerNode node = new DockerNode();
+  private static final DockerCli docker = node.docker();
   private static LocalRegistry registry;
 
   @TempDir Path directory;
 
   @BeforeAll
-  static void open(@TempDir Path configuration) throws Exception {
-    node = OpenNode.open();
-    docker = new DockerCli(node.dockerSocket(), configuration);
+  static void startRegistry() {
     registry = LocalRegistry.start(Options.DEFAULT.withLogin("ann", "secret"));
   }
 
   @AfterAll
-  static void close() throws Exception {
+  static void closeRegistry() {
     if (registry != null) {
       registry.close();
-    }
-    if (node != null) {
-      node.close();
     }
   }
 
   @AfterEach
-  void removeContainers() throws Exception {
-    for (String id : docker.out("ps", "-aq").lines().toList()) {
-      docker.run("rm", "-f", id);
-    }
+  void logOut() throws Exception {
     docker.run("logout", registry.host());
   }
 
@@ -155,6 +153,74 @@ class DockerImagesIT {
         .contains("is using its referenced image");
     docker.out("rm", "-f", "user");
     docker.out("rmi", "localhost/made:1");
+  }
+
+  /** Two images that differ in their configuration alone, and a container of one of them. */
+  @Test
+  void anImageIsRemovedWhoseLayersAnotherOnesContainerUses() throws Exception {
+    Path archive = directory.resolve("twin.tar");
+    Files.write(
+        archive,
+        ImageMaker.busybox().cmd("sh").label("twin", "yes").make().ociArchive("localhost/twin:1"));
+    docker.out("load", "-i", archive.toString());
+    assertThat(inspect("localhost/twin:1").at("RootFS"))
+        .isEqualTo(inspect(Node.IMAGE).at("RootFS"));
+    docker.out("run", "-d", "--name", "user", Node.IMAGE, "sleep", "300");
+    String id = inspect("localhost/twin:1").at("Id").string().orElseThrow();
+    assertThat(docker.out("rmi", "localhost/twin:1"))
+        .contains("Untagged: localhost/twin:1", "Deleted: " + id);
+    assertThat(docker.out("exec", "user", "ls", "/bin/sh")).isEqualTo("/bin/sh");
+    assertThat(docker.run("rmi", Node.IMAGE).stderr()).contains("is using its referenced image");
+    docker.out("run", "--rm", Node.IMAGE, "true");
+    docker.out("load", "-i", archive.toString());
+    assertThat(docker.out("image", "prune", "-af")).contains("localhost/twin:1");
+  }
+
+  @Test
+  void factsAboutTheNodeAreThoseOfThisHost() throws Exception {
+    try (var wire = new DockerWire(node.node().dockerSocket());
+        var watching = wire.raw()) {
+      Json before = wire.send("GET", "/info").expect(200).json();
+      assertThat(before.at("NEventsListener").integer()).contains(0L);
+      watching.send("GET /events HTTP/1.1\r\nHost: x\r\n\r\n");
+      assertThat(watching.head()).startsWith("HTTP/1.1 200");
+      Awaitility.await()
+          .atMost(Duration.ofSeconds(20))
+          .until(
+              () ->
+                  wire.send("GET", "/info").json().at("NEventsListener").integer().orElse(0L) == 1);
+
+      assertThat(before.at("KernelVersion").string()).contains(host("uname", "-r"));
+      assertThat(before.at("Architecture").string()).contains(host("uname", "-m"));
+      assertThat(before.at("Name").string()).contains(host("cat", "/proc/sys/kernel/hostname"));
+      assertThat(before.at("IPv4Forwarding").bool())
+          .contains(host("cat", "/proc/sys/net/ipv4/ip_forward").equals("1"));
+      assertThat(before.at("NFd").integer().orElse(0L)).isGreaterThan(10);
+      assertThat(before.at("NGoroutines").integer().orElse(0L)).isGreaterThan(5);
+      assertThat(before.at("DriverStatus").items().getFirst().strings())
+          .containsExactly(
+              "Backing Filesystem", Files.getFileStore(node.node().directories().data()).type());
+      boolean unified = Files.exists(Path.of("/sys/fs/cgroup/cgroup.controllers"));
+      assertThat(before.at("CgroupVersion").string()).contains(unified ? "2" : "1");
+      assertThat(before.at("OomKillDisable").bool()).contains(!unified);
+      String runtime = before.at("DefaultRuntime").string().orElseThrow();
+      Path program = Path.of(before.at("Runtimes").at(runtime).at("path").string().orElseThrow());
+      assertThat(program).isExecutable();
+      Json engine = wire.send("GET", "/version").expect(200).json();
+      assertThat(engine.at("KernelVersion").string()).contains(host("uname", "-r"));
+      Json component = engine.at("Components").items().get(1);
+      assertThat(component.at("Name").string()).contains(runtime);
+      assertThat(host(program.toString(), "--version"))
+          .contains(component.at("Version").string().orElseThrow());
+      assertThat(before.at("ID").string())
+          .isEqualTo(wire.send("GET", "/info").json().at("ID").string());
+    }
+  }
+
+  private static String host(String... words) throws Exception {
+    return Processes.run(Command.of(words), Deadline.after(Duration.ofSeconds(20)))
+        .stdout()
+        .strip();
   }
 
   @Test

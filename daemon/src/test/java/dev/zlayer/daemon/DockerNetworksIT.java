@@ -7,40 +7,20 @@ import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
-import java.nio.file.Path;
 import java.util.List;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
+import java.util.Map;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Networks and volumes, as Docker's own command line handles them. */
 @Timeout(120)
 @Requires({Fact.ROOT, Fact.OVERLAYFS, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX, Fact.DOCKERD})
 class DockerNetworksIT {
   private static final String IMAGE = Node.IMAGE;
-  private static DockerNode node;
-  private static DockerCli docker;
-
-  @BeforeAll
-  static void open(@TempDir Path configuration) throws Exception {
-    node = DockerNode.open(configuration);
-    docker = node.docker();
-  }
-
-  @AfterAll
-  static void close() throws Exception {
-    if (node != null) {
-      node.close();
-    }
-  }
-
-  @AfterEach
-  void removeAll() throws Exception {
-    node.clear();
-  }
+  @RegisterExtension static final DockerNode node = new DockerNode();
+  private static final DockerCli docker = node.docker();
 
   private static Json inspect(String kind, String name) throws Exception {
     return JsonText.parse(docker.out(kind, "inspect", name)).items().getFirst();
@@ -92,6 +72,76 @@ class DockerNetworksIT {
     assertThat(docker.out("network", "prune", "-f")).contains("back");
   }
 
+  /** Whoever is on it may have whatever routes; the firewall lets nothing out. */
+  @Test
+  void anInternalNetworkIsCutOff() throws Exception {
+    try (var outside = OutsideHost.open()) {
+      docker.out("network", "create", "open");
+      docker.out("network", "create", "--internal", "closed");
+      int port;
+      try (var free = new java.net.ServerSocket(0)) {
+        port = free.getLocalPort();
+      }
+      docker.out(
+          "run",
+          "-d",
+          "--name",
+          "web",
+          "--network",
+          "open",
+          "-p",
+          port + ":80",
+          IMAGE,
+          "nc",
+          "-ll",
+          "-p",
+          "80",
+          "-e",
+          "/bin/echo",
+          "served");
+      String host = gateway("open");
+      for (String network : List.of("open", "closed")) {
+        run("on-" + network, "--network", network, "--cap-add", "NET_ADMIN");
+        docker.run(
+            "exec", "on-" + network, "ip", "route", "add", "default", "via", gateway(network));
+      }
+      run("beside", "--network", "closed");
+      assertThat(asked("on-open", outside.address(), outside.port())).isEqualTo("outside");
+      assertThat(asked("on-open", host, port)).isEqualTo("served");
+      assertThat(asked("on-closed", outside.address(), outside.port())).isEmpty();
+      assertThat(asked("on-closed", host, port))
+          .as("a port published by another network")
+          .isEmpty();
+      assertThat(asked("on-closed", gateway("closed"), port)).isEmpty();
+      assertThat(docker.out("exec", "on-closed", "ping", "-c", "1", "-W", "5", "beside"))
+          .contains("1 packets received");
+    }
+  }
+
+  private static String gateway(String network) throws Exception {
+    return docker.out("network", "inspect", "-f", "{{(index .IPAM.Config 0).Gateway}}", network);
+  }
+
+  /** What answers there; empty when nobody does. */
+  private static String asked(String container, String address, int port) throws Exception {
+    return docker
+        .run("exec", container, "timeout", "3", "nc", "-w", "2", address, String.valueOf(port))
+        .stdout()
+        .strip();
+  }
+
+  @Test
+  void namesAreAsDockersMayBe() throws Exception {
+    docker.out("network", "create", "My.Net_1");
+    run("web", "--network", "My.Net_1");
+    assertThat(endpoint("web", "My.Net_1").at("IPAddress").string()).isNotEqualTo(Optional.of(""));
+    assertThat(docker.out("exec", "web", "nslookup", "web")).contains("Name:");
+    assertThat(docker.run("network", "create", "a b").stderr()).contains("network name 'a b'");
+    assertThat(docker.run("network", "create", "../x").code()).isNotZero();
+    docker.out("rm", "-f", "web");
+    docker.out("network", "rm", "My.Net_1");
+  }
+
   @Test
   void addressesAreAsAskedFor() throws Exception {
     docker.out(
@@ -119,6 +169,144 @@ class DockerNetworksIT {
         .contains("every network is a bridge");
     assertThat(docker.run("network", "create", "--ipv6", "--subnet", "fd00:7a::1/64", "x").stderr())
         .contains("fd00:7a::1/64 is not a network");
+  }
+
+  private static Json endpoint(String container, String network) throws Exception {
+    return inspect("container", container).at("NetworkSettings").at("Networks").at(network);
+  }
+
+  /** Each field of an endpoint has its effect, is shown again, or is refused by its name. */
+  @Test
+  void anEndpointIsAsAskedFor() throws Exception {
+    docker.out("network", "create", "--subnet", "10.213.9.0/24", "back");
+    String web = run("web", "--network", "back");
+    docker.out("network", "disconnect", "back", "web");
+    node.wire()
+        .post(
+            "/networks/back/connect",
+            """
+            {"Container": "%s", "EndpointConfig": {"Links": ["upstream:bar"],
+             "MacAddress": "02-42-AC-11-00-02", "DriverOpts": {"key": "on"},
+             "IPAMConfig": {"IPv4Address": "10.213.9.24"}}}
+            """
+                .formatted(web))
+        .expect(200);
+    Json endpoint = endpoint("web", "back");
+    assertThat(endpoint.at("Links").strings()).containsExactly("upstream:bar");
+    assertThat(endpoint.at("MacAddress").string()).contains("02:42:ac:11:00:02");
+    assertThat(endpoint.at("DriverOpts").stringMap()).containsEntry("key", "on");
+    assertThat(endpoint.at("IPAMConfig").at("IPv4Address").string()).contains("10.213.9.24");
+    assertThat(docker.out("exec", "web", "ip", "link", "show", "eth0"))
+        .contains("02:42:ac:11:00:02");
+    assertThat(docker.run("exec", "web", "nslookup", "bar").code()).isNotZero();
+    run("upstream", "--network", "back", "--ip", "10.213.9.7");
+    assertThat(docker.out("exec", "web", "nslookup", "bar")).contains("10.213.9.7");
+    run(
+        "beside",
+        "--network",
+        "back",
+        "--link",
+        "upstream:db",
+        "--mac-address",
+        "02:00:00:00:00:05");
+    assertThat(docker.out("exec", "beside", "nslookup", "db")).contains("10.213.9.7");
+    assertThat(docker.run("exec", "beside", "nslookup", "bar").code())
+        .as("of web alone")
+        .isNotZero();
+    assertThat(endpoint("beside", "back").at("MacAddress").string()).contains("02:00:00:00:00:05");
+
+    docker.out("network", "disconnect", "back", "web");
+    for (var refused :
+        Map.of(
+                "{\"GwPriority\": 1}", "EndpointConfig.GwPriority is not supported",
+                "{\"IPAMConfig\": {\"LinkLocalIPs\": [\"169.254.1.1\"]}}",
+                    "EndpointConfig.IPAMConfig.LinkLocalIPs is not supported",
+                "{\"DriverOpts\": {\"com.docker.network.endpoint.ifname\": \"x\"}}",
+                    "EndpointConfig.DriverOpts.com.docker.network.endpoint.ifname is not supported",
+                "{\"Nonsense\": 1}", "EndpointConfig.Nonsense is not supported: it is unknown",
+                "{\"MacAddress\": \"nonsense\"}", "invalid MAC address: nonsense",
+                "{\"IPAMConfig\": {\"IPv6Address\": \"10.213.9.24\"}}",
+                    "invalid IPv6 address: 10.213.9.24")
+            .entrySet()) {
+      assertThat(
+              node.wire()
+                  .post(
+                      "/networks/back/connect",
+                      "{\"Container\": \"%s\", \"EndpointConfig\": %s}"
+                          .formatted(web, refused.getKey()))
+                  .expect(400)
+                  .message())
+          .contains(refused.getValue());
+    }
+    assertThat(
+            node.wire()
+                .post(
+                    "/networks/create",
+                    "{\"Name\": \"odd\", \"IPAM\": {\"Config\": [{\"Subnett\": \"10.1.0.0/16\"}]}}")
+                .expect(400)
+                .message())
+        .contains("IPAM.Config.Subnett is not supported: it is unknown");
+  }
+
+  /** The usual network has no names: what links there is in the file of hosts and in variables. */
+  @Test
+  void linksOfTheUsualNetworkAreHostsAndVariables() throws Exception {
+    run("db", "--expose", "5432", "-e", "FOO=1");
+    String ip = endpoint("db", "bridge").at("IPAddress").string().orElseThrow();
+    run("db_2");
+    run("web", "--link", "db:my-store", "--link", "db_2", "--mac-address", "02:42:ac:11:00:0a");
+    assertThat(docker.out("exec", "web", "cat", "/etc/hosts").replace('\t', ' '))
+        .contains(ip + " my-store");
+    assertThat(docker.out("exec", "web", "env").lines())
+        .contains(
+            "MY_STORE_NAME=/web/my-store",
+            "MY_STORE_ENV_FOO=1",
+            "MY_STORE_PORT=tcp://%s:5432".formatted(ip),
+            "MY_STORE_PORT_5432_TCP_ADDR=" + ip);
+    assertThat(
+            docker.out(
+                "inspect", "-f", "{{.HostConfig.Links}} {{.NetworkSettings.MacAddress}}", "web"))
+        .isEqualTo("[/db:/web/my-store /db_2:/web/db_2] 02:42:ac:11:00:0a");
+    assertThat(docker.run("run", "--link", "nobody:x", IMAGE, "true").stderr())
+        .contains("could not get container for nobody: No such container: nobody");
+    docker.out("network", "create", "apart");
+    run("far", "--network", "apart");
+    assertThat(docker.run("run", "--link", "far:x", IMAGE, "true").stderr())
+        .contains("cannot link to far: it is not on network bridge");
+    assertThat(docker.run("run", "--network", "none", "--link", "db:x", IMAGE, "true").stderr())
+        .contains("conflicting options");
+  }
+
+  @Test
+  void rangesGatewaysAndReservedAddressesAreHonoured() throws Exception {
+    docker.out(
+        "network",
+        "create",
+        "--subnet",
+        "10.213.8.0/29",
+        "--aux-address",
+        "router=10.213.8.2",
+        "--aux-address",
+        "printer=10.213.8.4",
+        "small");
+    Json config = inspect("network", "small").at("IPAM").at("Config").items().getFirst();
+    assertThat(config.at("AuxiliaryAddresses").stringMap())
+        .containsExactlyInAnyOrderEntriesOf(
+            Map.of("router", "10.213.8.2", "printer", "10.213.8.4"));
+    for (String name : List.of("first", "second", "third")) {
+      run(name, "--network", "small");
+    }
+    assertThat(
+            List.of("first", "second", "third").stream()
+                .map(
+                    name -> {
+                      try {
+                        return endpoint(name, "small").at("IPAddress").string().orElseThrow();
+                      } catch (Exception e) {
+                        throw new AssertionError(e);
+                      }
+                    }))
+        .containsExactlyInAnyOrder("10.213.8.3", "10.213.8.5", "10.213.8.6");
   }
 
   /** As Docker does it: whoever is started first has the port, and until it is stopped. */

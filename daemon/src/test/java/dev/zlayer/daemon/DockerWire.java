@@ -23,6 +23,9 @@ import java.time.Duration;
 final class DockerWire implements AutoCloseable {
   private static final int MOST = 16 << 20;
 
+  /** A machine that does much else at the same time takes long. */
+  private static final Duration LIMIT = Duration.ofSeconds(90);
+
   private final Path socket;
   private final HttpClient client;
 
@@ -57,8 +60,16 @@ final class DockerWire implements AutoCloseable {
     return send(HttpRequest.of("POST", path).withJson(json));
   }
 
+  Reply put(String path, byte[] body) throws InterruptedException {
+    return send(HttpRequest.of("PUT", path).withBody(new HttpRequest.Body.Bytes(body)));
+  }
+
+  Reply postBytes(String path, byte[] body) throws InterruptedException {
+    return send(HttpRequest.of("POST", path).withBody(new HttpRequest.Body.Bytes(body)));
+  }
+
   private Reply send(HttpRequest request) throws InterruptedException {
-    try (HttpResponse response = client.send(request, Deadline.after(Duration.ofSeconds(30)))) {
+    try (HttpResponse response = client.send(request, Deadline.after(LIMIT))) {
       return new Reply(response.status(), response.headers(), response.text(MOST));
     }
   }
@@ -74,8 +85,7 @@ final class DockerWire implements AutoCloseable {
   }
 
   WebSocket socket(String path) throws InterruptedException {
-    return switch (WebSocket.open(
-        client, path, HttpHeaders.NONE, 1 << 20, Deadline.after(Duration.ofSeconds(30)))) {
+    return switch (WebSocket.open(client, path, HttpHeaders.NONE, 1 << 20, Deadline.after(LIMIT))) {
       case WebSocket.Opened.Accepted(WebSocket socket) -> socket;
       case WebSocket.Opened.Refused(HttpResponse response) ->
           throw new AssertionError(response.status() + ": " + response.text(MOST));
@@ -108,10 +118,29 @@ final class DockerWire implements AutoCloseable {
       return this;
     }
 
+    /** A whole request with an archive as its body. */
+    Raw post(String path, byte[] archive) throws IOException {
+      return send("POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-tar\r\nContent-Length: %d\r\n\r\n"
+              .formatted(path, archive.length))
+          .send(archive);
+    }
+
     /** Ends this direction; the other one goes on. */
     Raw end() throws IOException {
       channel.shutdownOutput();
       return this;
+    }
+
+    /** What has arrived by now, without waiting for more. */
+    String arrived() throws IOException {
+      var content = new ByteArrayOutputStream();
+      ByteBuffer some = ByteBuffer.allocate(1 << 16);
+      channel.configureBlocking(false);
+      while (channel.read(some.clear()) > 0) {
+        content.write(some.array(), 0, some.position());
+      }
+      channel.configureBlocking(true);
+      return content.toString(StandardCharsets.UTF_8);
     }
 
     /** The head of the answer, up to the empty line. */

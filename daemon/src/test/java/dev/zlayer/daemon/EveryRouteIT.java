@@ -13,6 +13,10 @@ import dev.zlayer.testkit.image.TarEntry;
 import dev.zlayer.testkit.image.TarWriter;
 import dev.zlayer.testkit.registry.LocalRegistry;
 import dev.zlayer.testkit.registry.LocalRegistry.Options;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -291,6 +295,55 @@ class EveryRouteIT {
     rest.post("/images/prune").expect(200);
   }
 
+  /** Every route with a limit, whatever it lists. */
+  @Test
+  @Order(5)
+  void everyListIsGivenInParts() throws Exception {
+    String replica = ids(get("/containers?deployment=shop")).getFirst();
+    String execution = get("/executions").items().getFirst().at("id").string().orElseThrow();
+    var paged = new ArrayList<String>();
+    for (var path : get("/openapi.json").at("paths").members().entrySet()) {
+      Json operation = path.getValue().at("get");
+      if (operation.at("parameters").items().stream()
+          .noneMatch(one -> one.at("name").string().orElse("").equals("limit"))) {
+        continue;
+      }
+      String list =
+          path.getKey()
+                  .replaceFirst("^/api/v1", "")
+                  .replace("{name}", "shop")
+                  .replace("{service}", "web")
+                  .replace("{ref}", replica)
+                  .replace("{id}", execution)
+              + (path.getKey().endsWith("/images/history") ? "?ref=" + Node.IMAGE : "?");
+      paged.add(list);
+      assertThat(rest.get(list + "&limit=-1").status()).as(list).isEqualTo(400);
+      assertThat(rest.get(list + "&limit=many").status()).as(list).isEqualTo(400);
+      if (list.startsWith("/events")) {
+        assertThat(get(list + "&limit=1").at("events").items()).hasSize(1);
+      } else if (list.startsWith("/audit")) {
+        List<Json> all = rest.get(list + "&limit=3").expect(200).lines();
+        assertThat(all).hasSize(3);
+        assertThat(rest.get(list + "&limit=2&offset=1").expect(200).lines())
+            .isEqualTo(all.subList(1, 3));
+      } else {
+        parts(list);
+      }
+    }
+    assertThat(paged).hasSizeGreaterThan(15);
+  }
+
+  private static void parts(String list) throws InterruptedException {
+    Rest.Reply first = rest.get(list + "&limit=1").expect(200);
+    long total = Long.parseLong(first.headers().first("X-Total-Count").orElse("-1"));
+    assertThat(total).as(list).isNotNegative();
+    assertThat(first.json().items()).as(list).hasSize((int) Math.min(1, total));
+    assertThat(get(list + "&limit=1&offset=1").items())
+        .as(list)
+        .hasSize(Math.clamp(total - 1, 0, 1));
+    assertThat(get(list + "&offset=" + total).items()).as(list).isEmpty();
+  }
+
   @Test
   @Order(6)
   void secretsVolumesNetworksEvents() throws Exception {
@@ -346,6 +399,13 @@ class EveryRouteIT {
     assertThat(get("/tokens").items()).hasSize(1);
     rest.delete("/tokens/ro").expect(204);
     assertThat(get("/tokens").items()).isEmpty();
+    assertThat(get("/gpus").items()).isEmpty();
+    Json link = rest.post("/dashboard/links", "{\"read_only\":true}").expect(201).json();
+    login(URI.create(link.at("url").string().orElseThrow()));
+    String session = get("/dashboard/sessions").items().getFirst().at("id").string().orElseThrow();
+    rest.delete("/dashboard/sessions/" + session).expect(204);
+    assertThat(rest.get("/ingress/ca").expect(200).text()).contains("BEGIN CERTIFICATE");
+    assertThat(get("/ingress/certificates").items()).isEmpty();
     assertThat(rest.get("/audit?since=1h").expect(200).text()).contains("DELETE", "/tokens/{name}");
   }
 
@@ -371,6 +431,20 @@ class EveryRouteIT {
                           }
                         }));
     assertThat(left).isEmpty();
+  }
+
+  private static void login(URI link) throws IOException, InterruptedException {
+    java.net.http.HttpRequest request =
+        java.net.http.HttpRequest.newBuilder(link.resolve("/session"))
+            .header("Origin", "http://" + link.getAuthority())
+            .POST(
+                java.net.http.HttpRequest.BodyPublishers.ofString(
+                    "{\"token\":\"%s\"}".formatted(link.getFragment().replace("token=", ""))))
+            .build();
+    try (var client = HttpClient.newHttpClient()) {
+      assertThat(client.send(request, HttpResponse.BodyHandlers.ofString()).statusCode())
+          .isEqualTo(200);
+    }
   }
 
   private static boolean answered(String figures, String method, String path) {

@@ -75,6 +75,41 @@ class LogsIT {
     rest.delete("/containers/long").expect(204);
   }
 
+  @Test
+  void whatIsOlderThanTheFileSaysIsNoLongerShown() throws Exception {
+    String service =
+        """
+            image: {name: %s, pull_policy: never}
+            command: [sh, -c, "echo early; until [ -e /go ]; do sleep 0.05; done; while :; do echo late; sleep 1; done"]
+            stop_grace_period: 1s
+        """
+            .formatted(Node.IMAGE);
+    String file =
+        "version: v1\ndeployment: brief\nservices:\n  long:\n"
+            + service
+            + "  short:\n"
+            + service
+            + "    logs: {retention_secs: 3}\n";
+    rest.put("/deployments/brief?directory=/&wait=30s", file.getBytes(StandardCharsets.UTF_8))
+        .expect(200);
+    String kept = "/containers/brief:long";
+    String expiring = "/containers/brief:short";
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(30))
+        .untilAsserted(() -> assertThat(rest.get(expiring + "/logs").text()).isEmpty());
+    assertThat(rest.get(kept + "/logs").text()).contains("early");
+
+    rest.post(expiring + "/exec", "{\"command\":[\"touch\",\"/go\"]}").expect(200);
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(30))
+        .untilAsserted(
+            () ->
+                assertThat(rest.get(expiring + "/logs?since=2020-01-01T00:00:00Z").text())
+                    .contains("late")
+                    .doesNotContain("early"));
+    rest.delete("/deployments/brief?wait=30s").expect(200);
+  }
+
   /** Where rotation has dropped output, whoever reads is told, in every format that can. */
   @Test
   void whatRotationDroppedIsNeverSilent() throws Exception {

@@ -95,6 +95,10 @@ final class Node implements AutoCloseable {
         Links.delete(link);
       }
     }
+    String ingress = configured().config().directories().ingress().toString();
+    ProcessHandle.allProcesses()
+        .filter(process -> process.info().commandLine().orElse("").contains(ingress))
+        .forEach(ProcessHandle::destroyForcibly);
     run("nft", "delete", "table", "ip", prefix);
     run("nft", "delete", "table", "bridge", prefix);
     run("nft", "delete", "table", "ip", prefix + "_endpoints");

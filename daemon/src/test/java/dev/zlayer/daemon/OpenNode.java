@@ -18,7 +18,10 @@ final class OpenNode implements AutoCloseable {
   }
 
   static OpenNode open() throws Exception {
-    var node = new Node();
+    return open(new Node());
+  }
+
+  static OpenNode open(Node node) throws Exception {
     OpenNode made;
     try {
       made = new OpenNode(node);

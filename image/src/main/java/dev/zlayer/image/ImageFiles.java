@@ -18,6 +18,7 @@ import dev.zlayer.port.ImageDetails.Layer;
 import dev.zlayer.tar.TarException;
 import dev.zlayer.task.BlockingPool;
 import dev.zlayer.task.TaskScope;
+import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -28,10 +29,14 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.zip.ZipException;
 
 /** Images from and to files. */
 record ImageFiles(ImageLayout layout, ImagesConfig config) {
-  List<ImageRecord> load(InputStream tar) throws InterruptedException {
+  /** An image of an archive, with the names that it has there. */
+  record LoadedImage(ImageRecord image, List<ImageRef> names) {}
+
+  List<LoadedImage> load(InputStream tar) throws InterruptedException {
     return loading(
         lease ->
             adoptAll(
@@ -40,11 +45,11 @@ record ImageFiles(ImageLayout layout, ImagesConfig config) {
                 lease));
   }
 
-  private List<ImageRecord> adoptAll(List<LoadArchive.Loaded> images, Leases.Lease lease)
+  private List<LoadedImage> adoptAll(List<LoadArchive.Loaded> images, Leases.Lease lease)
       throws IOException, InterruptedException {
-    var result = new ArrayList<ImageRecord>();
+    var result = new ArrayList<LoadedImage>();
     for (LoadArchive.Loaded image : images) {
-      result.add(adopt(image.manifest(), image.names(), lease));
+      result.add(new LoadedImage(adopt(image.manifest(), image.names(), lease), image.names()));
     }
     return result;
   }
@@ -104,7 +109,8 @@ record ImageFiles(ImageLayout layout, ImagesConfig config) {
     }
   }
 
-  ImageRecord importRoot(InputStream tar, Optional<ImageRef> as, List<ConfigChange> changes)
+  ImageRecord importRoot(
+      InputStream tar, Optional<ImageRef> as, List<ConfigChange> changes, Optional<String> comment)
       throws InterruptedException {
     return loading(
         lease -> {
@@ -131,6 +137,7 @@ record ImageFiles(ImageLayout layout, ImagesConfig config) {
                           archive,
                           config.platform(),
                           changes,
+                          comment,
                           config.clock().instant(),
                           config.layerLimits().bytes()));
           return adopt(manifest, as.stream().toList(), lease);
@@ -184,6 +191,8 @@ record ImageFiles(ImageLayout layout, ImagesConfig config) {
     String text = "the archive cannot be loaded: " + told.getMessage();
     boolean theirs =
         told instanceof InvalidImageException
+            || told instanceof EOFException // cut short, also because the client disconnected
+            || told instanceof ZipException
             || told instanceof TarException
             || told instanceof LayerException;
     return theirs

@@ -175,7 +175,9 @@ public final class LocalImages implements Images, ImageArchives {
 
   @Override
   public List<ImageInfo> load(InputStream tar) throws InterruptedException {
-    return files.load(tar).stream().map(views::info).toList();
+    return files.load(tar).stream()
+        .map(loaded -> views.info(loaded.image()).withReferences(loaded.names()))
+        .toList();
   }
 
   @Override
@@ -191,14 +193,15 @@ public final class LocalImages implements Images, ImageArchives {
   /** The same with changes of how it is run. */
   public ImageInfo importRoot(InputStream tar, ImageRef as, List<ConfigChange> changes)
       throws InterruptedException {
-    return importRoot(tar, Optional.of(as), changes);
+    return importRoot(tar, Optional.of(as), changes, Optional.empty());
   }
 
-  /** The same, with a name or without one. */
-  public ImageInfo importRoot(InputStream tar, Optional<ImageRef> as, List<ConfigChange> changes)
+  /** The same, with a name or without one, and with a comment for its history. */
+  public ImageInfo importRoot(
+      InputStream tar, Optional<ImageRef> as, List<ConfigChange> changes, Optional<String> comment)
       throws InterruptedException {
     as.ifPresent(LocalImages::requireTag);
-    return views.info(files.importRoot(tar, as, changes));
+    return views.info(files.importRoot(tar, as, changes, comment));
   }
 
   /**

@@ -136,7 +136,7 @@ class ImageFilesIT {
     var info = store.images.load(in(archive)).getFirst();
     assertThat(info.references())
         .extracting(ImageRef::canonical)
-        .containsExactly("docker.io/team/app:latest", "docker.io/team/app:v1");
+        .containsExactly("docker.io/team/app:v1", "docker.io/team/app:latest");
     assertThat(store.images.layers(ImageRef.parse("team/app:v1")).get(1).resolve("two")).exists();
     assertThat(store.store.check().findings()).isEmpty();
   }

@@ -21,6 +21,7 @@ final class PullProcess implements AutoCloseable {
     command.addAll(
         List.of(
             "-XX:+UseSerialGC",
+            "-XX:TieredStopAtLevel=1",
             "--enable-native-access=ALL-UNNAMED",
             "-cp",
             System.getProperty("java.class.path"),

@@ -17,7 +17,8 @@ import java.util.Set;
 import java.util.function.Predicate;
 
 /**
- * Which endpoints of a service listen on this host, and where they forward to. Pure.
+ * Which endpoints of a service listen on this host, and where they forward to; those with a host or
+ * a path are the ingress's. Pure.
  *
  * @param problems why endpoints are not served
  */
@@ -29,18 +30,13 @@ record EndpointPlan(List<Endpoint> endpoints, List<String> problems) {
     Set<Endpoint.Key> keys = new HashSet<>();
     for (EndpointSpec endpoint : service.endpoints()) {
       Optional<Endpoint.Key> key = key(service, endpoint);
-      if (key.isEmpty()) {
+      if (key.isEmpty() || endpoint.route().routed()) {
         continue;
       }
-      Optional<String> problem =
-          problem(endpoint)
-              .or(
-                  () ->
-                      keys.add(key.get())
-                          ? Optional.empty()
-                          : Optional.of("another endpoint of the service has the same port"));
-      if (problem.isPresent()) {
-        problems.add("endpoint '%s': %s".formatted(endpoint.name(), problem.get()));
+      if (!keys.add(key.get())) {
+        problems.add(
+            "endpoint '%s': another endpoint of the service has the same port"
+                .formatted(endpoint.name()));
         continue;
       }
       List<InetAddress> ready =
@@ -88,14 +84,6 @@ record EndpointPlan(List<Endpoint> endpoints, List<String> problems) {
   /** The old and the new container of one replica are still one replica. */
   private static boolean single(List<Member> members) {
     return members.stream().map(member -> member.id().withGeneration(0)).distinct().count() <= 1;
-  }
-
-  private static Optional<String> problem(EndpointSpec endpoint) {
-    boolean host = endpoint.host().filter(text -> !text.equals("*")).isPresent();
-    boolean path = endpoint.path().filter(text -> !text.equals("/")).isPresent();
-    return host || path
-        ? Optional.of("routing by host or path is not supported yet; use a port of its own")
-        : Optional.empty();
   }
 
   private static boolean chosen(EndpointSpec endpoint, ContainerId member) {

@@ -73,7 +73,7 @@ final class EndpointTable {
       }
       chain refuse {
         type filter hook input priority 0; policy accept;
-        ip6 daddr != ::1 udp dport @udp_any_ports reject
+        ip6 daddr != { ::1, fe80::/10 } udp dport @udp_any_ports reject
       }
     }
     %3$s

@@ -1,6 +1,8 @@
 package dev.zlayer.proxy;
 
-import dev.zlayer.host.net.Relay;
+import dev.zlayer.host.net.LocalRelays;
+import dev.zlayer.host.net.OutsidePorts;
+import dev.zlayer.host.net.PortRelay;
 import dev.zlayer.spec.value.Transport;
 import java.io.Closeable;
 import java.io.IOException;
@@ -8,10 +10,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.StandardProtocolFamily;
 import java.net.StandardSocketOptions;
-import java.nio.channels.DatagramChannel;
-import java.nio.channels.NetworkChannel;
 import java.nio.channels.ServerSocketChannel;
-import java.nio.channels.SocketChannel;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -24,12 +23,18 @@ final class PortReservations implements AutoCloseable {
   static final InetAddress ANY = InetAddress.ofLiteral("0.0.0.0");
   static final InetAddress LOOPBACK = InetAddress.ofLiteral("127.0.0.1");
 
-  private static final InetAddress LOOPBACK_IPV6 = InetAddress.ofLiteral("::1");
+  private final String bridges;
+  private final Map<Endpoint.Key, OutsidePorts.Held> reserved = new ConcurrentHashMap<>();
 
-  private final Map<Endpoint.Key, Closeable> reserved = new ConcurrentHashMap<>();
+  /** What was sent to ::1 or on a link, which the kernel forwards nowhere, is copied. */
+  private final Map<Endpoint.Key, PortRelay> relays = new ConcurrentHashMap<>();
 
-  /** Connections to ::1, which the kernel forwards nowhere, are copied by the agent. */
-  private final Map<Endpoint.Key, Relay> relays = new ConcurrentHashMap<>();
+  /**
+   * @param bridges begins the names of our own interfaces
+   */
+  PortReservations(String bridges) {
+    this.bridges = bridges;
+  }
 
   /** False when another program has the port. */
   boolean reserve(Endpoint endpoint) {
@@ -40,13 +45,13 @@ final class PortReservations implements AutoCloseable {
     Endpoint.Key key = endpoint.key();
     List<InetAddress> members = endpoint.members(true);
     boolean unused = members.isEmpty() && !relays.containsKey(key);
-    if (key.loopback() || endpoint.datagrams() || unused) {
+    if (key.loopback() || unused) {
       return true;
     }
     try {
-      Relay relay = relays.get(key);
+      PortRelay relay = relays.get(key);
       if (relay == null) {
-        relay = Relay.open(new InetSocketAddress(LOOPBACK_IPV6, key.port()), endpoint.targetPort());
+        relay = LocalRelays.all(endpoint.datagrams(), key.port(), endpoint.targetPort(), bridges);
         relays.put(key, relay);
       }
       relay.members(members);
@@ -74,13 +79,13 @@ final class PortReservations implements AutoCloseable {
   }
 
   void release(Endpoint.Key key) {
-    Relay relay = relays.remove(key);
+    PortRelay relay = relays.remove(key);
     if (relay != null) {
       close(relay);
     }
-    Closeable socket = reserved.remove(key);
+    OutsidePorts.Held socket = reserved.remove(key);
     if (socket != null) {
-      close(socket);
+      release(socket);
     }
   }
 
@@ -96,15 +101,11 @@ final class PortReservations implements AutoCloseable {
     return new InetSocketAddress(key.loopback() ? LOOPBACK : ANY, key.port());
   }
 
-  private static Closeable bind(Endpoint.Key key) throws IOException {
-    NetworkChannel channel =
-        key.transport() == Transport.UDP
-            ? DatagramChannel.open(StandardProtocolFamily.INET)
-            : SocketChannel.open(StandardProtocolFamily.INET);
+  private static OutsidePorts.Held bind(Endpoint.Key key) throws IOException {
     try {
-      return channel.bind(address(key));
+      return OutsidePorts.bind(
+          key.transport() == Transport.UDP, StandardProtocolFamily.INET, address(key));
     } catch (IOException e) {
-      close(channel);
       if (key.transport() == Transport.UDP) {
         throw e;
       }
@@ -113,7 +114,7 @@ final class PortReservations implements AutoCloseable {
   }
 
   /** Closed connections of a program that exited block a plain bind for a minute, nobody else. */
-  private static Closeable lingering(Endpoint.Key key) throws IOException {
+  private static OutsidePorts.Held lingering(Endpoint.Key key) throws IOException {
     try (var channel = ServerSocketChannel.open(StandardProtocolFamily.INET)) {
       channel.setOption(StandardSocketOptions.SO_REUSEADDR, true);
       channel.bind(address(key), 1);
@@ -121,11 +122,19 @@ final class PortReservations implements AutoCloseable {
     }
   }
 
-  private static void close(Relay relay) {
+  private static void close(PortRelay relay) {
     try {
       relay.close();
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();
+    }
+  }
+
+  private static void release(OutsidePorts.Held socket) {
+    try {
+      socket.release();
+    } catch (IOException _) {
+      // whoever needs the port next gets the error
     }
   }
 

@@ -50,7 +50,7 @@ public final class Proxy implements Rotation, DeploymentNames, AutoCloseable {
   private final EndpointStore store;
   private final PacketFilter filter;
   private final NameServer names;
-  private final PortReservations reservations = new PortReservations();
+  private final PortReservations reservations;
   private final Map<Endpoint.Key, Relay> relays = new ConcurrentHashMap<>();
   private final Map<Endpoint.Port, ServiceKey> owners = new ConcurrentHashMap<>();
 
@@ -72,6 +72,7 @@ public final class Proxy implements Rotation, DeploymentNames, AutoCloseable {
     this.config = config;
     this.pauses = pauses;
     this.table = new EndpointTable(config.table(), Files.exists(Path.of("/proc/sys/net/ipv6")));
+    this.reservations = new PortReservations(config.bridges());
     this.store = new EndpointStore(config.stateDirectory());
     this.filter = filter;
     this.names = names;

@@ -69,7 +69,12 @@ public record ProxyConfig(
 
   /** The table of earlier versions, which is replaced at the start. */
   String formerTable() {
-    return table.substring(0, table.length() - SUFFIX.length()) + "_doors";
+    return bridges() + "_doors";
+  }
+
+  /** Begins the names of our bridges. */
+  String bridges() {
+    return table.substring(0, table.length() - SUFFIX.length());
   }
 
   private ProxyConfig with(String table, Publishers publishers, Path resolvConf, String nft) {

@@ -10,6 +10,8 @@ import dev.zlayer.spec.network.EndpointSpec;
 import dev.zlayer.spec.network.EndpointSpec.Protocol;
 import dev.zlayer.spec.network.Exposure;
 import dev.zlayer.spec.network.NetworkingSpec.Reachability;
+import dev.zlayer.spec.network.RouteSpec;
+import dev.zlayer.spec.value.HostNames;
 import dev.zlayer.spec.value.Transport;
 import java.net.InetAddress;
 import java.util.List;
@@ -60,8 +62,7 @@ class EndpointPlanTest {
             new ContainerId("shop", "web", "reader", 1, 0),
             InetAddress.ofLiteral("10.0.0.9"),
             true);
-    EndpointSpec endpoint =
-        endpoint(Protocol.TCP, Exposure.PUBLIC, Optional.empty(), Optional.of("reader"));
+    EndpointSpec endpoint = endpoint(Protocol.TCP, Exposure.PUBLIC, Optional.of("reader"));
 
     EndpointPlan plan = plan(Reachability.NEVER, List.of(endpoint), one(1, true), reader);
 
@@ -77,7 +78,7 @@ class EndpointPlanTest {
     assertThat(forwarding(web(Exposure.PUBLIC), foreign)).isEqualTo(Endpoint.Forwarding.RELAY);
     assertThat(forwarding(web(Exposure.PUBLIC), ofTheMachine))
         .isEqualTo(Endpoint.Forwarding.REDIRECT);
-    EndpointSpec udp = endpoint(Protocol.UDP, Exposure.PUBLIC, Optional.empty(), Optional.empty());
+    EndpointSpec udp = endpoint(Protocol.UDP, Exposure.PUBLIC, Optional.empty());
     assertThat(plan(Reachability.NEVER, List.of(udp), foreign).problems())
         .singleElement()
         .asString()
@@ -86,17 +87,48 @@ class EndpointPlanTest {
 
   @Test
   void whatCannotBeHonouredIsNamed() {
-    EndpointSpec routed =
-        endpoint(Protocol.HTTP, Exposure.PUBLIC, Optional.of("/api"), Optional.empty());
-
     EndpointPlan plan =
-        plan(
-            Reachability.NEVER,
-            List.of(routed, web(Exposure.PUBLIC), web(Exposure.PUBLIC)),
-            one(1, true));
+        plan(Reachability.NEVER, List.of(web(Exposure.PUBLIC), web(Exposure.PUBLIC)), one(1, true));
 
     assertThat(plan.endpoints()).hasSize(1);
-    assertThat(plan.problems()).hasSize(2).allMatch(text -> text.startsWith("endpoint 'http': "));
+    assertThat(plan.problems())
+        .containsExactly("endpoint 'http': another endpoint of the service has the same port");
+  }
+
+  @Test
+  void endpointsOfTheIngressDoNotListenByThemselves() {
+    EndpointSpec plain = web(Exposure.PUBLIC);
+    var route =
+        new RouteSpec(
+            Optional.of(HostNames.parse("shop.test")),
+            Optional.empty(),
+            false,
+            RouteSpec.Balance.ROUND_ROBIN,
+            false,
+            Optional.empty(),
+            2,
+            Optional.empty(),
+            Optional.empty(),
+            List.of(),
+            List.of(),
+            0,
+            false);
+    var routed =
+        new EndpointSpec(
+            "routed",
+            Protocol.HTTP,
+            80,
+            Optional.empty(),
+            Exposure.PUBLIC,
+            Optional.empty(),
+            Optional.empty(),
+            Optional.empty(),
+            route);
+
+    EndpointPlan plan = plan(Reachability.ALWAYS, List.of(routed, plain), one(1, true));
+
+    assertThat(plan.problems()).isEmpty();
+    assertThat(plan.endpoints()).extracting(Endpoint::name).containsExactly("http");
   }
 
   private static Endpoint.Forwarding forwarding(EndpointSpec endpoint, Member member) {
@@ -114,21 +146,10 @@ class EndpointPlanTest {
   }
 
   private static EndpointSpec web(Exposure expose) {
-    return endpoint(Protocol.HTTP, expose, Optional.empty(), Optional.empty());
+    return endpoint(Protocol.HTTP, expose, Optional.empty());
   }
 
-  private static EndpointSpec endpoint(
-      Protocol protocol, Exposure expose, Optional<String> path, Optional<String> role) {
-    return new EndpointSpec(
-        "http",
-        protocol,
-        80,
-        Optional.of(8080),
-        path,
-        Optional.empty(),
-        expose,
-        role,
-        Optional.empty(),
-        Optional.empty());
+  private static EndpointSpec endpoint(Protocol protocol, Exposure expose, Optional<String> role) {
+    return new EndpointSpec("http", protocol, 80, Optional.of(8080), expose, role);
   }
 }

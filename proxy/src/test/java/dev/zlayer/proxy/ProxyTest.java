@@ -18,7 +18,9 @@ import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
@@ -98,6 +100,43 @@ class ProxyTest {
     proxy.close();
     proxy = Proxy.open(config, _ -> {});
     assertThat(proxy.describe()).hasSize(1);
+  }
+
+  /** However many others there are, neither their rules nor their files are written again. */
+  @Test
+  void anUpdateTouchesItsOwnServiceOnly() throws Exception {
+    for (int number = 0; number < 20; number++) {
+      try (var free = new ServerSocket(0)) {
+        port = free.getLocalPort();
+      }
+      proxy.update(service(new ServiceKey("shop", "other" + number), 100 + number));
+    }
+    try (var free = new ServerSocket(0)) {
+      port = free.getLocalPort();
+    }
+    proxy.update(web(1));
+    Map<Path, Object> before = files();
+    Files.delete(written);
+
+    proxy.update(web(2));
+
+    assertThat(commands()).contains("10.0.0.2").doesNotContain("10.0.0.10", "10.0.0.11");
+    Map<Path, Object> after = files();
+    assertThat(after.keySet()).isEqualTo(before.keySet()).hasSizeGreaterThan(20);
+    assertThat(after.entrySet().stream().filter(file -> !before.containsValue(file.getValue())))
+        .as("files that were written again")
+        .hasSize(1);
+  }
+
+  /** Each file of the state with its inode, which is another one after it was replaced. */
+  private Map<Path, Object> files() throws IOException {
+    var files = new HashMap<Path, Object>();
+    try (var found = Files.walk(state)) {
+      for (Path file : found.filter(Files::isRegularFile).toList()) {
+        files.put(file, Files.getAttribute(file, "unix:ino"));
+      }
+    }
+    return files;
   }
 
   @Test
@@ -203,11 +242,7 @@ class ProxyTest {
             EndpointSpec.Protocol.TCP,
             port,
             Optional.of(8080),
-            Optional.empty(),
-            Optional.empty(),
             Exposure.PUBLIC,
-            Optional.empty(),
-            Optional.empty(),
             Optional.empty());
     return new Members(
         service,

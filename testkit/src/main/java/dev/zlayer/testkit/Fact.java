@@ -29,7 +29,9 @@ public enum Fact {
   DOCKERD("install docker.io"),
   /** Compose 2, which this Debian does not have. */
   COMPOSE("run ./verify, which fetches docker-compose (tools/packages.sh)"),
+  ROOTLESS("install uidmap and passt"),
   GCC("install gcc and libc6-dev"),
+  MAVEN("install maven"),
   DOCKER_REGISTRY("install docker-registry"),
   SKOPEO("install skopeo"),
   BUILDAH("install buildah"),
@@ -37,10 +39,15 @@ public enum Fact {
   BUSYBOX("install busybox-static"),
   HTPASSWD("install apache2-utils"),
   OPENSSL("install openssl"),
+  HAPROXY("install haproxy"),
+  CURL("install curl"),
+  PEBBLE("install pebble"),
   ZSTD("install zstd"),
   ZSH("install zsh"),
   FISH("install fish"),
   WABT("install wabt"),
+  /** A real browser, and what drives it. */
+  CHROMIUM("install chromium and nodejs"),
   WASI_CLANG("install clang, lld, wasi-libc and libclang-rt-dev-wasm32");
 
   private static final Path GROUPS = Path.of("/sys/fs/cgroup");
@@ -94,7 +101,9 @@ public enum Fact {
               || Files.isExecutable(Path.of("/opt/cni/bin/bridge"));
       case DOCKERD -> program("dockerd");
       case COMPOSE -> Files.isExecutable(ComposeProgram.path());
+      case ROOTLESS -> program("newuidmap") && program("pasta");
       case GCC -> program("gcc") && Files.exists(Path.of("/usr/include/errno.h"));
+      case MAVEN -> succeeds("sh", "-c", "command -v mvn");
       case DOCKER_REGISTRY -> program("docker-registry");
       case SKOPEO -> program("skopeo");
       case BUILDAH -> program("buildah");
@@ -102,10 +111,14 @@ public enum Fact {
       case BUSYBOX -> staticBusybox();
       case HTPASSWD -> program("htpasswd");
       case OPENSSL -> program("openssl");
+      case HAPROXY -> program("haproxy");
+      case CURL -> program("curl");
+      case PEBBLE -> program("pebble") && program("pebble-challtestsrv");
       case ZSTD -> program("zstd");
       case ZSH -> program("zsh");
       case FISH -> program("fish");
       case WABT -> program("wat2wasm");
+      case CHROMIUM -> program("chromium") && program("node");
       case WASI_CLANG ->
           program("clang")
               && program("wasm-ld")

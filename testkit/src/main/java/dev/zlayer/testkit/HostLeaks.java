@@ -27,6 +27,7 @@ public record HostLeaks(Path directory, String tag) {
             dirs.containers(),
             dirs.snapshots(),
             dirs.ociState(),
+            dirs.builds(),
             dirs.volumes().resolve(".anonymous"))) {
       entries(place).forEach(left -> found.add("file " + left));
     }

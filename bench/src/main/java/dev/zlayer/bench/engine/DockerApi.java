@@ -33,6 +33,21 @@ record DockerApi(Path socket) {
     return json("GET", path, NOTHING);
   }
 
+  /** Has it pull an image; a registry without TLS on this host. */
+  void pull(String image) throws IOException {
+    int colon = image.lastIndexOf(':');
+    count(
+        "POST",
+        "/images/create?fromImage=%s&tag=%s"
+            .formatted(image.substring(0, colon), image.substring(colon + 1)),
+        Json.Null.INSTANCE);
+  }
+
+  /** An answer that does not end; whoever opens it closes it. */
+  InputStream open(String path) throws IOException {
+    return Channels.newInputStream(send("GET", path, NOTHING));
+  }
+
   void delete(String path) throws IOException {
     json("DELETE", path, NOTHING);
   }

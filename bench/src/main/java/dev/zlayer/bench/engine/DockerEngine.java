@@ -3,13 +3,18 @@ package dev.zlayer.bench.engine;
 import dev.zlayer.bench.Census;
 import dev.zlayer.json.Json;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Docker through its HTTP interface, which costs less than its command line. */
+/**
+ * Docker through its HTTP interface, which costs less than its command line; or our daemon through
+ * the same interface.
+ */
 public final class DockerEngine implements Engine {
   private final DockerApi api;
+  private final String contestant;
   private final String directory;
   private final String image;
   private final String network;
@@ -20,15 +25,29 @@ public final class DockerEngine implements Engine {
    * @param network {@code none} or {@code bridge}
    */
   public DockerEngine(Dockerd daemon, String image, String network) {
-    this.api = daemon.api();
-    this.directory = daemon.directory().toString();
+    this(daemon.api(), "docker", daemon.directory(), image, network);
+  }
+
+  private DockerEngine(
+      DockerApi api, String contestant, Path directory, String image, String network) {
+    this.api = api;
+    this.contestant = contestant;
+    this.directory = directory.toString();
     this.image = image;
     this.network = network;
   }
 
+  /** Our daemon on its socket for clients of Docker. */
+  public static DockerEngine of(ZlayerDaemon daemon, String image, String network)
+      throws IOException {
+    var api = new DockerApi(daemon.dockerSocket());
+    api.pull(image);
+    return new DockerEngine(api, "zlayer, Docker's API", daemon.directory(), image, network);
+  }
+
   @Override
   public String name() {
-    return network.equals("none") ? "docker" : "docker, " + network;
+    return network.equals("none") ? contestant : contestant + ", " + network;
   }
 
   @Override
@@ -117,6 +136,21 @@ public final class DockerEngine implements Engine {
   @Override
   public void stats(String name) throws IOException {
     api.read("/containers/" + name + "/stats?stream=false&one-shot=true");
+  }
+
+  /** What it reports of one container, about once a second, for as long as it is open. */
+  public InputStream followStats(String name) throws IOException {
+    return api.open("/containers/" + name + "/stats?stream=true");
+  }
+
+  /** What it reports of all containers as it happens. */
+  public InputStream followEvents() throws IOException {
+    return api.open("/events");
+  }
+
+  /** CPU seconds of all processes it needs besides those in containers. */
+  public double cpuSeconds() {
+    return Census.cpuSeconds(line -> line.contains(directory));
   }
 
   @Override

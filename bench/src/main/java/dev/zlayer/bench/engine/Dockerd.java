@@ -30,12 +30,7 @@ public final class Dockerd implements AutoCloseable {
                 "--log-level=warn"),
             directory.resolve("log"),
             () -> api.read("/_ping"));
-    int colon = image.lastIndexOf(':');
-    api.count(
-        "POST",
-        "/images/create?fromImage=%s&tag=%s"
-            .formatted(image.substring(0, colon), image.substring(colon + 1)),
-        dev.zlayer.json.Json.Null.INSTANCE);
+    api.pull(image);
   }
 
   DockerApi api() {

@@ -16,6 +16,10 @@ import org.awaitility.Awaitility;
 /** Runs programs of the peers, and their daemons. */
 public final class Tool {
   private static final Duration LIMIT = Duration.ofMinutes(3);
+
+  /** What is measured is how long a daemon takes, not how seldom it is asked. */
+  private static final Duration POLL = Duration.ofMillis(4);
+
   private static final List<String> DIRECTORIES =
       List.of("/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin");
 
@@ -57,7 +61,8 @@ public final class Tool {
     try {
       Awaitility.await(command.program())
           .atMost(LIMIT)
-          .pollInterval(Duration.ofMillis(50))
+          .pollDelay(Duration.ZERO)
+          .pollInterval(POLL)
           .until(() -> answers(process, question, log));
     } catch (RuntimeException e) {
       end(process);

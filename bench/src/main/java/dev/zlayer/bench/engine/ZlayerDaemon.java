@@ -45,6 +45,7 @@ public final class ZlayerDaemon implements AutoCloseable {
     settings.put("ZLAYER_DATA_DIR", directory + "/data");
     settings.put("ZLAYER_RUN_DIR", Tool.fleeting(directory).toString());
     settings.put("ZLAYER_SOCKET", socket.toString());
+    settings.put("ZLAYER_DOCKER_SOCKET", dockerSocket().toString());
     this.client = HttpClient.open(new HttpAddress.Unix(socket));
     Files.createDirectories(directory);
     this.process = start();
@@ -91,6 +92,16 @@ public final class ZlayerDaemon implements AutoCloseable {
   /** Ends it without a chance to prepare for that, and starts it again; until it answers. */
   public void crash() throws InterruptedException {
     process.destroyForcibly().waitFor();
+    restart();
+  }
+
+  /** Asks it to end, and waits for that. */
+  public void stop() {
+    Tool.end(process);
+  }
+
+  /** Starts it again after it has ended; until it answers. */
+  public void restart() {
     process = start();
   }
 
@@ -143,6 +154,11 @@ public final class ZlayerDaemon implements AutoCloseable {
     }
   }
 
+  /** Where clients of Docker reach it. */
+  Path dockerSocket() {
+    return directory.resolve("docker");
+  }
+
   public Path directory() {
     return directory;
   }
@@ -155,9 +171,18 @@ public final class ZlayerDaemon implements AutoCloseable {
 
   /** MiB of the daemon and of the monitors it left beside containers. */
   public double memory() {
+    return ownMemory() + monitorMemory();
+  }
+
+  /** MiB of the daemon alone. */
+  public double ownMemory() {
+    return Census.memory(process.pid());
+  }
+
+  /** MiB of the monitors beside containers. */
+  public double monitorMemory() {
     String data = directory.toString();
-    return Census.memory(process.pid())
-        + Census.memory(line -> line.contains("conmon") && line.contains(data));
+    return Census.memory(line -> line.contains("conmon") && line.contains(data));
   }
 
   @Override

@@ -33,6 +33,7 @@ public final class Arena implements AutoCloseable {
   private final Deque<AutoCloseable> open = new ArrayDeque<>();
   private @Nullable ContainerdEngine containerd;
   private @Nullable ZlayerDaemon daemon;
+  private @Nullable Dockerd dockerd;
   private @Nullable Engines engines;
   private @Nullable FloorEngine likeFloor;
 
@@ -112,6 +113,27 @@ public final class Arena implements AutoCloseable {
     return options.project().resolve("dist/bin/zlayer");
   }
 
+  /** Engines that speak Docker's API, on the default bridge: ours first, then Docker if wanted. */
+  public List<DockerEngine> dockers() throws Exception {
+    var dockers = new ArrayList<DockerEngine>();
+    String image = gallery.busybox().canonical();
+    if (daemon().isPresent()) {
+      dockers.add(DockerEngine.of(daemon().get(), image, "bridge"));
+    }
+    if (wanted("docker", "dockerd")) {
+      dockers.add(new DockerEngine(dockerd(), image, "bridge"));
+    }
+    return dockers;
+  }
+
+  private Dockerd dockerd() throws Exception {
+    if (dockerd == null) {
+      dockerd =
+          keep(new Dockerd(home("docker"), gallery.busybox().canonical(), options.controlGroup()));
+    }
+    return dockerd;
+  }
+
   public Engines engines() throws Exception {
     if (engines == null) {
       engines = makeEngines();
@@ -155,9 +177,8 @@ public final class Arena implements AutoCloseable {
     containerd().ifPresent(plain::add);
     if (wanted("docker", "dockerd")) {
       String image = busybox.canonical();
-      var dockerd = keep(new Dockerd(home("docker"), image, group));
-      plain.add(new DockerEngine(dockerd, image, "none"));
-      networked.add(new DockerEngine(dockerd, image, "bridge"));
+      plain.add(new DockerEngine(dockerd(), image, "none"));
+      networked.add(new DockerEngine(dockerd(), image, "bridge"));
     }
     if (wanted("podman", "podman")) {
       plain.add(

@@ -108,11 +108,7 @@ public final class EndpointsWork implements Work {
             EndpointSpec.Protocol.TCP,
             FIRST_PORT + number,
             Optional.of(80),
-            Optional.empty(),
-            Optional.empty(),
             Exposure.PUBLIC,
-            Optional.empty(),
-            Optional.empty(),
             Optional.empty());
     return new Members(
         key,

@@ -1,9 +1,12 @@
 package dev.zlayer.cli.doctor;
 
+import dev.zlayer.cli.Locations;
 import dev.zlayer.cli.client.ConnectionLost;
 import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.cli.client.DaemonProblem;
+import dev.zlayer.host.linux.AppArmor;
 import dev.zlayer.host.linux.Machine;
+import dev.zlayer.host.process.RootlessHost;
 import dev.zlayer.json.Json;
 import java.nio.file.Path;
 import java.time.Instant;
@@ -42,14 +45,8 @@ public final class Doctor {
     boolean running = daemon(findings);
     Optional<Json> config = config(running, local, findings);
     if (client.address().local()) {
-      findings.add(
-          Machine.root()
-              ? Finding.ok("user", "root")
-              : Finding.warning(
-                  "user",
-                  "not root: some checks are skipped",
-                  "run as root; Linux containers need a daemon of root"));
       Json known = config.orElse(Json.Null.INSTANCE);
+      findings.add(Machine.root() ? Finding.ok("user", "root") : ordinaryUser(known));
       Optional<String> runtime =
           known.at("oci_runtime").at("value").string().filter(name -> !name.isEmpty());
       findings.addAll(new HostChecks(path, runtime).run());
@@ -59,6 +56,28 @@ public final class Doctor {
       findings.add(NameChecks.run(RESOLVER));
     }
     return findings;
+  }
+
+  private Finding ordinaryUser(Json config) {
+    Path run = Path.of(config.at("data_dir").at("value").string().orElse("/nowhere"));
+    List<String> missing = new RootlessHost(run, path.orElse(""), Locations.user()).missing();
+    if (!missing.isEmpty()) {
+      return Finding.warning(
+          "user",
+          "not root, and what rootless containers need is missing",
+          String.join("; ", missing));
+    }
+    return AppArmor.pastaObstacle()
+        .map(
+            remedy ->
+                Finding.warning(
+                    "user",
+                    "not root (rootless): containers have no connection to the host",
+                    remedy))
+        .orElseGet(
+            () ->
+                Finding.ok(
+                    "user", "not root: containers run in namespaces of this user (rootless)"));
   }
 
   private boolean daemon(List<Finding> findings) throws InterruptedException {

@@ -11,8 +11,9 @@ import java.util.Set;
  * thread that reads them.
  */
 public final class DeployModel {
-  private static final Set<String> TOLD =
-      Set.of("replica.unhealthy", "service.warning", "deployment.removal_delayed");
+  private static final Set<String> TOLD = Set.of("replica.unhealthy", "service.warning");
+
+  private static final String REMOVAL_DELAYED = "deployment.removal_delayed";
 
   private final Map<String, ServiceLine> services = new LinkedHashMap<>();
   private final Map<String, Map<String, Layer>> pulls = new LinkedHashMap<>();
@@ -63,7 +64,7 @@ public final class DeployModel {
             .at("waiting_for")
             .string()
             .map(what -> "waiting for " + what)
-            .or(() -> message(service.at("last_error")).filter(_ -> !settled(service)))
+            .or(() -> message(service.at("last_error")).filter(_ -> news(service)))
             .orElse("");
     var now =
         new ServiceLine(
@@ -74,6 +75,12 @@ public final class DeployModel {
             note);
     ServiceLine before = services.put(name, now);
     return now.equals(before) ? Optional.empty() : Optional.of(text(now));
+  }
+
+  /** Why it failed is the last that is printed, with its output; what leaves has failed before. */
+  private static boolean news(Json service) {
+    String state = service.at("state").string().orElse("");
+    return !settled(service) && !state.equals("failed") && !state.equals("removing");
   }
 
   /** An error of the past is no news of one that runs, or that was stopped. */
@@ -122,18 +129,24 @@ public final class DeployModel {
 
   /** Only what services do not tell themselves: those say why they fail. */
   private static Optional<String> event(Json event) {
+    if (event.at("kind").string().equals(Optional.of(REMOVAL_DELAYED))) {
+      return event.at("facts").at("reason").string();
+    }
     return TOLD.contains(event.at("kind").string().orElse(""))
         ? Optional.of(EventLines.of(event, Style.PLAIN).replaceFirst("^\\S+ \\S+ ", ""))
         : Optional.empty();
   }
 
   private static String text(ServiceLine line) {
-    return "%s: %s, %d of %d ready%s"
+    String ready =
+        line.wanted() == 0 && line.ready() == 0
+            ? ""
+            : ", %d of %d ready".formatted(line.ready(), line.wanted());
+    return "%s: %s%s%s"
         .formatted(
             line.name(),
             line.state(),
-            line.ready(),
-            line.wanted(),
+            ready,
             line.note().isEmpty() ? "" : " (" + firstLine(line.note()) + ")");
   }
 

@@ -2,6 +2,8 @@ package dev.zlayer.cli.print;
 
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
+import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Collectors;
 
 /** One event on one line. */
@@ -9,10 +11,13 @@ public final class EventLines {
   private EventLines() {}
 
   public static String of(Json event, Style style) {
+    Optional<String> execution = event.at("facts").at("execution").string();
+    // what a container is made of is for programs: --json has it
+    Set<String> hidden =
+        execution.isPresent() ? Set.of("container", "execution", "job") : Set.of("container");
     String facts =
         event.at("facts").members().entrySet().stream()
-            // what a container is made of is for programs: --json has it
-            .filter(fact -> !fact.getValue().isNull() && !fact.getKey().equals("container"))
+            .filter(fact -> !fact.getValue().isNull() && !hidden.contains(fact.getKey()))
             .map(fact -> fact.getKey() + "=" + text(brief(fact.getValue())))
             .collect(Collectors.joining(" "));
     return "%s %s %s %s %s"
@@ -20,7 +25,8 @@ public final class EventLines {
             style.faint(event.at("seq").integer().map(String::valueOf).orElse("-")),
             event.at("time").string().orElse("-"),
             style.bold(event.at("kind").string().orElse("?")),
-            event.at("subject").string().orElse("").replaceFirst("@\\d+$", ""),
+            execution.orElseGet(
+                () -> event.at("subject").string().orElse("").replaceFirst("@\\d+$", "")),
             facts)
         .stripTrailing();
   }

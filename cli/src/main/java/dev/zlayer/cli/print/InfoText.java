@@ -16,7 +16,12 @@ public final class InfoText {
     line(text, "cgroups", StatusText.text(facts, "cgroups"));
     line(text, "memory", facts.at("memory_bytes").integer().map(HumanUnits::bytes).orElse("-"));
     line(text, "cpus", StatusText.number(facts, "cpus"));
-    line(text, "root", yes(facts.at("root")));
+    line(
+        text,
+        "root",
+        facts.at("rootless").bool().orElse(false)
+            ? "no: rootless, in namespaces of an ordinary user"
+            : yes(facts.at("root")));
     line(text, "overlayfs", yes(facts.at("overlayfs")) + because(facts.at("overlayfs_problem")));
     if (facts.at("apparmor").bool().isPresent()) {
       line(

@@ -1,6 +1,7 @@
 package dev.zlayer.cli.print;
 
 import dev.zlayer.json.Json;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
@@ -9,18 +10,36 @@ public final class StatsTable {
   private StatsTable() {}
 
   public static String of(List<Json> readings) {
-    var table =
-        new Table("NAME", "CPU %", "MEMORY", "LIMIT", "MEM %", "PIDS", "NET IN/OUT", "BLOCK R/W");
+    boolean gpus = readings.stream().anyMatch(reading -> !reading.at("gpu_memory_bytes").isNull());
+    var headings =
+        new ArrayList<>(
+            List.of(
+                "NAME", "CPU %", "MEMORY", "LIMIT", "MEM %", "PIDS", "NET IN/OUT", "BLOCK R/W"));
+    if (gpus) {
+      headings.addAll(List.of("GPU %", "GPU MEMORY"));
+    }
+    var table = new Table(headings.toArray(String[]::new));
     for (Json reading : Names.sorted(readings)) {
-      table.row(
-          Names.of(reading),
-          percent(reading.at("cpu_percent")),
-          bytes(reading, "memory_bytes"),
-          bytes(reading, "memory_limit_bytes"),
-          memoryPercent(reading),
-          reading.at("pids").integer().map(String::valueOf).orElse("-"),
-          bytes(reading, "network_received_bytes") + " / " + bytes(reading, "network_sent_bytes"),
-          bytes(reading, "block_read_bytes") + " / " + bytes(reading, "block_write_bytes"));
+      var cells =
+          new ArrayList<>(
+              List.of(
+                  Names.of(reading),
+                  percent(reading.at("cpu_percent")),
+                  bytes(reading, "memory_bytes"),
+                  bytes(reading, "memory_limit_bytes"),
+                  memoryPercent(reading),
+                  reading.at("pids").integer().map(String::valueOf).orElse("-"),
+                  bytes(reading, "network_received_bytes")
+                      + " / "
+                      + bytes(reading, "network_sent_bytes"),
+                  bytes(reading, "block_read_bytes")
+                      + " / "
+                      + bytes(reading, "block_write_bytes")));
+      if (gpus) {
+        cells.add(percent(reading.at("gpu_percent")));
+        cells.add(bytes(reading, "gpu_memory_bytes"));
+      }
+      table.row(cells.toArray(String[]::new));
     }
     return table.toString();
   }

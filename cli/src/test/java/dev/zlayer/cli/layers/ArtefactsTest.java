@@ -48,10 +48,27 @@ class ArtefactsTest {
   @Test
   void theMetadataIsComplete() throws IOException {
     assertThat(Files.readString(ROOT.resolve("pom.xml")))
-        .contains("<url>", "<licenses>", "<developers>", "<scm>", "<description>")
+        .contains("<url>", "<licenses>", "<developers>", "<scm", "<description>")
         .contains("maven-source-plugin", "maven-javadoc-plugin");
     for (String module : List.of("testkit", "bench")) {
       assertThat(pom(module)).as(module).contains("<maven.deploy.skip>true</maven.deploy.skip>");
+    }
+  }
+
+  /** Where the project lives stands once; modules do not add their names to it. */
+  @Test
+  void everyAddressIsThatOfTheProject() throws IOException {
+    String parent = Files.readString(ROOT.resolve("pom.xml"));
+    assertThat(parent)
+        .containsOnlyOnce("<zlayer.home>")
+        .contains("<url>${zlayer.home}</url>", "<url>${zlayer.home}/zlayer.git</url>")
+        .contains("<connection>scm:git:${zlayer.home}/zlayer.git</connection>")
+        .contains(
+            "child.project.url.inherit.append.path=\"false\"",
+            "child.scm.connection.inherit.append.path=\"false\"",
+            "child.scm.url.inherit.append.path=\"false\"");
+    for (String module : SHIPPED) {
+      assertThat(pom(module)).as(module).doesNotContain("<url>", "<scm>");
     }
   }
 

@@ -35,7 +35,12 @@ public final class Checks {
           SupportCheck::check);
 
   private static final List<DeploymentRule> DEPLOYMENT =
-      List.of(DependsCheck::check, PortCheck::check, VolumeCheck::check, SecretCheck::check);
+      List.of(
+          DependsCheck::check,
+          PortCheck::check,
+          RouteCheck::collisions,
+          VolumeCheck::check,
+          SecretCheck::check);
 
   private Checks() {}
 

@@ -53,11 +53,7 @@ final class EndpointCheck {
     if (endpoint.stream().isPresent() && http) {
       findings.problem(here.key("stream"), "is only for protocol tcp or udp, remove it");
     }
-    for (String key : List.of("path", "host")) {
-      if (!http && findings.written(here.key(key))) {
-        findings.problem(here.key(key), "is only for protocol http, https or websocket, remove it");
-      }
-    }
+    RouteCheck.check(endpoint, here, findings);
     endpoint
         .tunnel()
         .flatMap(tunnel -> tunnel.access().flatMap(access -> access.maxTtl()))

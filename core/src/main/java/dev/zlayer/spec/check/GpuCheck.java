@@ -23,9 +23,15 @@ final class GpuCheck {
       return;
     }
     Optional<Sharing> sharing = gpu.effectiveSharing();
-    only(List.of("mps_pipe_dir", "mps_log_dir"), Sharing.MPS, "mps", sharing, path, findings);
     only(
-        List.of("time_slice_index", "time_slicing_config_path"),
+        List.of("mps_pipe_dir", "mps_log_dir", "mps_memory", "mps_threads"),
+        Sharing.MPS,
+        "mps",
+        sharing,
+        path,
+        findings);
+    only(
+        List.of("time_slice_index", "time_slicing_config_path", "time_slice"),
         Sharing.TIME_SLICE,
         "time-slice",
         sharing,
@@ -38,12 +44,31 @@ final class GpuCheck {
     if (shared && gpu.count() > 1) {
       findings.problem(path.key("count"), "a shared gpu is one gpu, write 1");
     }
+    named(gpu, path, findings);
     boolean mps = gpu.mode().filter(Mode.MPS::equals).isPresent();
     if (mps && gpu.sharing().filter(one -> one != Sharing.MPS).isPresent()) {
       findings.problem(path.key("mode"), "means sharing: mps, remove one of them");
     }
     if (gpu.mode().isPresent() && !mps && gpu.vendor() != Vendor.APPLE) {
       findings.problem(path.key("mode"), "is only for vendor apple, remove it");
+    }
+  }
+
+  private static void named(GpuSpec gpu, SpecPath path, Findings findings) {
+    List<String> devices = gpu.devices().orElse(List.of());
+    if (gpu.devices().isPresent() && devices.isEmpty()) {
+      findings.problem(path.key("devices"), "is empty, name a device or write all");
+    }
+    if (devices.contains("all") && devices.size() > 1) {
+      findings.problem(path.key("devices"), "all is every device, remove the others");
+    }
+    if (devices.stream().distinct().count() < devices.size()) {
+      findings.problem(path.key("devices"), "names a device twice, remove one");
+    }
+    for (String key : List.of("count", "time_slice_index")) {
+      if (gpu.devices().isPresent() && findings.written(path.key(key))) {
+        findings.problem(path.key(key), "devices are named already, remove one of them");
+      }
     }
   }
 

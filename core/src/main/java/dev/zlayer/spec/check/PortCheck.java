@@ -11,25 +11,17 @@ import dev.zlayer.spec.value.Transport;
 import java.net.InetAddress;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 
 /** No two things listen at the same place of the machine. */
 final class PortCheck {
-  /**
-   * Something that listens on the machine.
-   *
-   * @param route host and path, when a proxy can tell several apart on one port
-   */
-  private record Listener(
-      SpecPath path, int port, Transport transport, InetAddress address, Optional<String> route) {
+  /** Something that listens on the machine. */
+  private record Listener(SpecPath path, int port, Transport transport, InetAddress address) {
     boolean collides(Listener other) {
-      boolean samePlace =
-          port == other.port
-              && transport == other.transport
-              && (address.equals(other.address)
-                  || address.isAnyLocalAddress()
-                  || other.address.isAnyLocalAddress());
-      return samePlace && (route.isEmpty() || other.route.isEmpty() || route.equals(other.route));
+      return port == other.port
+          && transport == other.transport
+          && (address.equals(other.address)
+              || address.isAnyLocalAddress()
+              || other.address.isAnyLocalAddress());
     }
   }
 
@@ -60,10 +52,7 @@ final class PortCheck {
   private static void report(Listener later, Listener first, Findings findings) {
     findings.problem(
         later.path(),
-        later.route().isPresent() && first.route().isPresent()
-            ? "%s already serves port %d with the same host and path, write another"
-                .formatted(first.path(), later.port())
-            : "%s already uses port %d, write another".formatted(first.path(), later.port()));
+        "%s already uses port %d, write another".formatted(first.path(), later.port()));
   }
 
   private static void addEndpoints(
@@ -71,14 +60,10 @@ final class PortCheck {
     for (int i = 0; i < endpoints.size(); i++) {
       SpecPath here = path.key("endpoints").index(i);
       EndpointSpec endpoint = endpoints.get(i);
-      if (endpoint.expose() == Exposure.PUBLIC && findings.clean(here)) {
-        Optional<String> route =
-            endpoint.protocol().http()
-                ? Optional.of(endpoint.host().orElse("*") + endpoint.path().orElse("/"))
-                : Optional.empty();
+      boolean listens = endpoint.expose() == Exposure.PUBLIC && !endpoint.route().routed();
+      if (listens && findings.clean(here)) {
         Transport transport = endpoint.protocol().transport();
-        listeners.add(
-            new Listener(here.key("port"), endpoint.port(), transport, EVERYWHERE, route));
+        listeners.add(new Listener(here.key("port"), endpoint.port(), transport, EVERYWHERE));
       }
     }
   }
@@ -91,11 +76,7 @@ final class PortCheck {
       if (mapping.hostPort() != 0 && findings.clean(here)) {
         listeners.add(
             new Listener(
-                here.key("host_port"),
-                mapping.hostPort(),
-                mapping.protocol(),
-                mapping.hostIp(),
-                Optional.empty()));
+                here.key("host_port"), mapping.hostPort(), mapping.protocol(), mapping.hostIp()));
       }
     }
   }

@@ -87,19 +87,28 @@ final class ComposeDeploy {
     if (node instanceof YamlNode.Sequence(_, var items)
         && items.size() == 1
         && items.getFirst() instanceof YamlNode.Mapping device
-        && device.find("count").isPresent()
         && device
             .find("capabilities")
             .map(e -> scope.texts(e.value()))
             .orElse(java.util.List.of())
             .contains("gpu")) {
-      String count = scope.text(device.find("count").get().value());
+      if (device.find("device_ids").isPresent()) {
+        resources.put(
+            "gpu", Words.map("devices", scope.texts(device.find("device_ids").get().value())));
+        return;
+      }
+      // Compose means all by a reservation without a number
+      String count = device.find("count").map(e -> scope.text(e.value())).orElse("all");
+      if (count.equals("all") || count.equals("-1")) {
+        resources.put("gpu", Words.map("devices", java.util.List.of("all")));
+        return;
+      }
       if (count.matches("[0-9]+")) {
         resources.put("gpu", Words.map("count", ComposeService.number(count)));
         return;
       }
     }
-    scope.unsupported(node, path, "only a number of GPUs can be reserved");
+    scope.unsupported(node, path, "only GPUs can be reserved, by count or device_ids");
   }
 
   private void restart(YamlNode node, SpecPath path) {

@@ -195,13 +195,18 @@ final class ComposeScope {
   /** All services share the deployment's network, whatever the file says. */
   void checkNetworks(Map<String, YamlNode.Mapping> services) {
     var used = new LinkedHashSet<String>();
-    for (YamlNode.Mapping service : services.values()) {
-      switch (service.find("networks").map(YamlNode.Entry::value).orElse(null)) {
-        case YamlNode.Sequence(_, var items) -> items.stream().map(this::text).forEach(used::add);
-        case YamlNode.Mapping mapping -> used.addAll(mapping.members().keySet());
-        case null, default -> used.add("default");
-      }
-    }
+    services.forEach(
+        (name, service) -> {
+          switch (service.find("networks").map(YamlNode.Entry::value).orElse(null)) {
+            case YamlNode.Sequence(_, var items) ->
+                items.stream().map(this::text).forEach(used::add);
+            case YamlNode.Mapping mapping -> {
+              used.addAll(mapping.members().keySet());
+              connections(mapping, SpecPath.ROOT.key("services").key(name).key("networks"));
+            }
+            case null, default -> used.add("default");
+          }
+        });
     SpecPath all = SpecPath.ROOT.key("networks");
     if (used.size() > 1) {
       YamlNode at = root.find("networks").map(YamlNode.Entry::value).orElse(root);
@@ -211,6 +216,23 @@ final class ComposeScope {
       if (declared("networks", name).orElse(null) instanceof YamlNode.Mapping settings) {
         for (YamlNode.Entry entry : settings.entries()) {
           network(entry, all.key(name).key(entry.key().text()));
+        }
+      }
+    }
+  }
+
+  /** What a service asks for on its networks: names besides its own, addresses, priorities. */
+  private void connections(YamlNode.Mapping networks, SpecPath path) {
+    for (YamlNode.Entry network : networks.entries()) {
+      if (network.value() instanceof YamlNode.Mapping settings) {
+        for (YamlNode.Entry entry : settings.entries()) {
+          String key = entry.key().text();
+          unsupported(
+              entry.value(),
+              path.key(network.key().text()).key(key),
+              key.equals("aliases")
+                  ? "services are found by their own names; aliases do not exist"
+                  : "the network of a deployment has no such setting");
         }
       }
     }

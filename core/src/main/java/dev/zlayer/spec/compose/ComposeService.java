@@ -222,11 +222,23 @@ final class ComposeService {
             .map(entry -> scope.text(entry.value()))
             .orElse(scope.deployment() + "-" + name);
     image().putIfAbsent("name", image);
+    Optional<YamlNode.Mapping> parts =
+        value instanceof YamlNode.Mapping mapping ? Optional.of(mapping) : Optional.empty();
+    String context = parts.isEmpty() ? scope.text(value) : part(parts.get(), "context").orElse(".");
+    String file =
+        parts
+            .flatMap(found -> part(found, "dockerfile"))
+            .map(name -> " -f %s/%s".formatted(context, name))
+            .orElse("");
     scope.warn(
         value,
         at,
-        "images are not built here; build '%s' and load it with 'zlayer image load'"
-            .formatted(image));
+        "'up' does not build images; build it before: zlayer build -t %s%s %s"
+            .formatted(image, file, context));
+  }
+
+  private Optional<String> part(YamlNode.Mapping mapping, String key) {
+    return mapping.find(key).map(entry -> scope.text(entry.value()));
   }
 
   private void pullPolicy(String policy, YamlNode value, SpecPath at) {

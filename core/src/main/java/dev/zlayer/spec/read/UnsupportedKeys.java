@@ -29,7 +29,6 @@ public final class UnsupportedKeys {
   public record Key(String path, String reason) {}
 
   private static final String ONE_NODE = "agents do not form a cluster yet";
-  private static final String NO_ROUTES = "routing by host or path is not supported yet";
   private static final String NO_TUNNELS = "there are no tunnels between nodes yet";
   private static final String BY_SCALE = "the number of modules is that of scale";
   private static final String NO_REQUESTS = "requests are not passed to modules yet";
@@ -47,8 +46,6 @@ public final class UnsupportedKeys {
           new Key("services.*.image.source_policy", "there is no shared image store yet"),
           new Key("services.*.network", "there is no network over several nodes yet"),
           new Key("services.*.overlay", "there is no network over several nodes yet"),
-          new Key("services.*.endpoints.*.host", NO_ROUTES),
-          new Key("services.*.endpoints.*.path", NO_ROUTES),
           new Key("services.*.endpoints.*.stream", "the proxy has no stream settings yet"),
           new Key("services.*.endpoints.*.tunnel", NO_TUNNELS),
           new Key("services.*.scale.targets.rps", "requests are not counted per service yet"),

@@ -5,6 +5,8 @@ import dev.zlayer.spec.form.Doc;
 import dev.zlayer.spec.form.Named;
 import dev.zlayer.spec.form.Range;
 import dev.zlayer.spec.form.Text;
+import dev.zlayer.spec.value.ByteSize;
+import java.util.List;
 import java.util.Optional;
 
 /** Graphics processors of one replica. */
@@ -15,18 +17,28 @@ public record GpuSpec(
     @Doc("mps is another way to write sharing: mps; native and vm are for macOS.")
         Optional<Mode> mode,
     @Doc("Part of the model's name.") Optional<String> model,
+    @Doc("Names instead of a number: indexes, UUIDs, MIG devices such as 0:1; or all.")
+        @Text(pattern = "[0-9A-Za-z][0-9A-Za-z:._-]*", write = "an index, a UUID or all")
+        Optional<List<String>> devices,
     @Doc("How several are chosen; gang is all or nothing.") Optional<Scheduling> scheduling,
     @Doc("Settings for training on several replicas.") Optional<Distributed> distributed,
     @Doc("How a GPU is shared.") Optional<Sharing> sharing,
-    @Doc("Directory of the MPS pipes (default: /tmp/nvidia-mps).")
+    @Doc("Pipes of an MPS daemon of your own (default: one at /tmp/nvidia-mps, or the agent's).")
         @Text(pattern = "/.*", write = "an absolute path")
         Optional<String> mpsPipeDir,
-    @Doc("Directory of the MPS logs (default: /tmp/nvidia-log).")
+    @Doc("Directory of the logs of that daemon (default: /tmp/nvidia-log).")
         @Text(pattern = "/.*", write = "an absolute path")
         Optional<String> mpsLogDir,
+    @Doc("Memory limit of each process on each GPU; with sharing: mps.")
+        Optional<ByteSize> mpsMemory,
+    @Doc("Percentage of the multiprocessors for each process; with sharing: mps.")
+        @Range(min = 1, max = 100)
+        Optional<Integer> mpsThreads,
     @Doc("Which time slice to use.") @Range(min = 0) Optional<Integer> timeSliceIndex,
     @Doc("File with the time slicing settings.") @Text(pattern = "/.*", write = "an absolute path")
-        Optional<String> timeSlicingConfigPath) {
+        Optional<String> timeSlicingConfigPath,
+    @Doc("How long each process computes before the next; with sharing: time-slice.")
+        Optional<TimeSlice> timeSlice) {
   public enum Vendor {
     NVIDIA,
     AMD,
@@ -58,6 +70,13 @@ public record GpuSpec(
     MPS,
     @Named("time-slice")
     TIME_SLICE
+  }
+
+  public enum TimeSlice {
+    DEFAULT,
+    SHORT,
+    MEDIUM,
+    LONG
   }
 
   public enum Backend {

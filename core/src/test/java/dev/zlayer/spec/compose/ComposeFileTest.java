@@ -209,7 +209,7 @@ class ComposeFileTest {
             """
             services:
               web: {image: a, container_name: x, networks: [front], secrets: [pw]}
-              db: {build: ., networks: [back], secrets: [pw]}
+              db: {build: {context: ./db, dockerfile: Prod}, networks: [back], secrets: [pw]}
             networks: {front: , back: }
             secrets: {pw: {file: ./pw.txt}}
             """);
@@ -220,7 +220,8 @@ class ComposeFileTest {
         .extracting(Problem::message)
         .containsExactly(
             "containers are named deployment/service/replica",
-            "images are not built here; build 'my-shop-db' and load it with 'zlayer image load'",
+            "'up' does not build images; build it before: zlayer build -t my-shop-db -f ./db/Prod"
+                + " ./db",
             "all services of a deployment share one network: front, back",
             "set it before 'up': zlayer secret set pw --deployment my-shop < ./pw.txt");
   }

@@ -139,7 +139,7 @@ public final class AuditLog implements AuditSink {
     }
     for (long block = from / BLOCK; block <= to / BLOCK; block++) {
       for (StateStore.Entry entry : store.list(KIND, key(block * BLOCK).substring(0, 16))) {
-        Json record = JsonText.parse(entry.value());
+        Json record = readable(entry);
         boolean wanted =
             since.isEmpty()
                 || record
@@ -153,6 +153,21 @@ public final class AuditLog implements AuditSink {
         }
       }
     }
+  }
+
+  /** One that is damaged is shown as that: it was there, and hides none of the others. */
+  private static Json readable(StateStore.Entry entry) {
+    try {
+      Json record = JsonText.parse(entry.value());
+      if (record.at("time").string().isPresent()) {
+        return record;
+      }
+    } catch (AgentException.InvalidSpec _) {
+      // shown below
+    }
+    var damaged =
+        new Entry("unknown", "unknown", Optional.empty(), "", "", Map.of("record", "damaged"), 0);
+    return json(Long.parseLong(entry.key()), damaged, 0, Instant.EPOCH);
   }
 
   private static String key(long number) {

@@ -5,10 +5,12 @@ import dev.zlayer.daemon.http.Caller;
 import dev.zlayer.daemon.http.Tokens;
 import dev.zlayer.engine.state.Change;
 import dev.zlayer.engine.state.Event;
+import dev.zlayer.engine.state.Quarantine;
 import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
+import dev.zlayer.json.StoredFormat;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -37,6 +39,8 @@ public final class TokenStore implements Tokens {
   private static final int SECRET_BYTES = 32;
   private static final String NAME = "[A-Za-z0-9][A-Za-z0-9._-]{0,62}";
   private static final String DEPLOYMENT = "[A-Za-z0-9][A-Za-z0-9-]{2,62}";
+
+  private static final StoredFormat FORMAT = StoredFormat.of("the token");
 
   private final StateStore store;
   private final InstantSource clock;
@@ -68,9 +72,8 @@ public final class TokenStore implements Tokens {
 
   public static TokenStore open(StateStore store, InstantSource clock) {
     var tokens = new TokenStore(store, clock);
-    for (StateStore.Entry entry : store.list(KIND, "")) {
-      Stored stored = read(JsonText.parse(entry.value()));
-      tokens.tokens.put(entry.key(), stored);
+    for (Stored stored : Quarantine.read(store, KIND, TokenStore::read, clock.instant())) {
+      tokens.tokens.put(stored.info().token().id(), stored);
     }
     return tokens;
   }
@@ -206,8 +209,8 @@ public final class TokenStore implements Tokens {
 
   private static Json write(Stored stored) {
     Token token = stored.info().token();
-    return Json.object()
-        .put("version", 1)
+    return FORMAT
+        .begin()
         .put("id", token.id())
         .put("name", token.name())
         .put("scope", token.access() instanceof Caller.Access.ReadOnly ? "read-only" : "deployment")
@@ -222,7 +225,8 @@ public final class TokenStore implements Tokens {
         .build();
   }
 
-  private static Stored read(Json json) {
+  private static Stored read(byte[] record) {
+    Json json = FORMAT.upgrade(JsonText.parse(record), "state.db");
     String id = json.at("id").string().orElseThrow();
     Optional<String> deployment = json.at("deployment").string();
     Caller.Access access =

@@ -10,6 +10,7 @@ import java.util.Optional;
  *
  * @param dockerfile its path in the context
  * @param target the stage to stop at
+ * @param limits of memory, processors and files, in words of the builder: {@code --memory=64m}
  * @param hostNetwork whether commands use the host's network; otherwise they have none
  */
 public record BuildRequest(
@@ -19,6 +20,7 @@ public record BuildRequest(
     Map<String, String> labels,
     Optional<String> target,
     List<String> extraHosts,
+    List<String> limits,
     boolean pull,
     boolean hostNetwork) {
   public BuildRequest {
@@ -26,5 +28,6 @@ public record BuildRequest(
     arguments = Map.copyOf(arguments);
     labels = Map.copyOf(labels);
     extraHosts = List.copyOf(extraHosts);
+    limits = List.copyOf(limits);
   }
 }

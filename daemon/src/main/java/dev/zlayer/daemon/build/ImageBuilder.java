@@ -1,11 +1,8 @@
 package dev.zlayer.daemon.build;
 
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.file.DataDir;
 import dev.zlayer.host.file.PrivateDirectory;
-import dev.zlayer.host.linux.RootedDirectory;
-import dev.zlayer.host.process.Command;
-import dev.zlayer.host.process.CommandResult;
-import dev.zlayer.host.process.Processes;
 import dev.zlayer.image.LocalImages;
 import dev.zlayer.image.layer.Decompression;
 import dev.zlayer.oci.ImageRef;
@@ -15,17 +12,15 @@ import dev.zlayer.port.Images;
 import dev.zlayer.port.PullRequest;
 import dev.zlayer.port.RegistryAuth;
 import dev.zlayer.runtime.observe.DirectoryArchive;
-import dev.zlayer.task.Deadline;
-import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
@@ -33,64 +28,55 @@ import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Runs buildah with storage of its own; base images come from our store, the result goes to it. */
+/**
+ * Runs buildah with storage of its own; base images come from our store, the result goes to it. A
+ * build ends with the one who asked for it, and with this agent.
+ */
 public final class ImageBuilder {
-  private static final Duration TOOL_LIMIT = Duration.ofMinutes(10);
-  private static final Duration END_LIMIT = Duration.ofSeconds(5);
   private static final int LONGEST_FILE = 1 << 20;
-  private static final int LAST_LINES = 5;
   private static final Pattern FAILED_RUN =
       Pattern.compile("(?s).*building at STEP \"RUN (.*?)\": .*exit status ([0-9]+).*");
 
-  private final Path directory;
+  private final DataDir dirs;
   private final Optional<Path> runtime;
   private final Images images;
   private final LocalImages store;
 
   /**
-   * @param directory where builds are made; what earlier agents left there is removed
+   * Ends and removes builds that an earlier agent left.
+   *
    * @param runtime the OCI runtime that works on this host
    */
-  public ImageBuilder(Path directory, Optional<Path> runtime, Images images, LocalImages store) {
-    this.directory = directory;
-    sweep(directory);
+  public ImageBuilder(DataDir dirs, Optional<Path> runtime, Images images, LocalImages store) {
+    this.dirs = dirs;
     this.runtime = runtime;
     this.images = images;
     this.store = store;
-  }
-
-  private static void sweep(Path directory) {
     try {
-      if (Files.isDirectory(directory)) {
-        RootedDirectory.removeTree(directory);
-      }
+      Buildah.removeAll(dirs);
     } catch (IOException e) {
       throw new AgentException.Configuration(
           "what an earlier build left in %s cannot be removed: %s"
-              .formatted(directory, e.getMessage()),
+              .formatted(dirs.builds(), e.getMessage()),
           e);
     }
   }
 
-  /** A context that was received, and the place where it is built; closing removes both. */
+  /** A context that was received; closing removes it with all else of the build. */
   public static final class Prepared implements AutoCloseable {
-    private final Path place;
+    private final Buildah buildah;
 
-    private Prepared(Path place) {
-      this.place = place;
+    private Prepared(Buildah buildah) {
+      this.buildah = buildah;
     }
 
     private Path context() {
-      return place.resolve("context");
+      return buildah.file("context");
     }
 
     @Override
     public void close() {
-      try {
-        RootedDirectory.removeTree(place);
-      } catch (IOException _) {
-        // what is left is removed before the next build
-      }
+      buildah.close();
     }
   }
 
@@ -100,10 +86,9 @@ public final class ImageBuilder {
    * @throws AgentException.Configuration buildah is not installed
    */
   public Prepared receive(InputStream context) throws InterruptedException {
-    requireBuilder();
     try {
-      PrivateDirectory.directory(directory);
-      var prepared = new Prepared(Files.createTempDirectory(directory, "build-"));
+      PrivateDirectory.directory(dirs.builds());
+      var prepared = new Prepared(Buildah.open(dirs, runtime));
       try {
         Files.createDirectory(prepared.context());
         try (InputStream plain = Decompression.open(context)) {
@@ -117,16 +102,6 @@ public final class ImageBuilder {
     } catch (IOException e) {
       throw new AgentException.InvalidSpec(
           "the build context cannot be unpacked: " + e.getMessage(), e);
-    }
-  }
-
-  private static void requireBuilder() {
-    boolean present =
-        List.of("/usr/bin/buildah", "/usr/local/bin/buildah", "/usr/sbin/buildah").stream()
-            .anyMatch(path -> Files.isExecutable(Path.of(path)));
-    if (!present) {
-      throw new AgentException.Configuration(
-          "building images needs the program buildah: install the package 'buildah'");
     }
   }
 
@@ -159,10 +134,10 @@ public final class ImageBuilder {
       throws InterruptedException {
     try {
       provide(prepared, request, auths);
-      Path id = prepared.place.resolve("id");
-      run(prepared, arguments(prepared, request, id), output);
-      Path archive = prepared.place.resolve("image.tar");
-      check(tool(prepared, "push", Files.readString(id), "oci-archive:" + archive));
+      Path id = prepared.buildah.file("id");
+      build(prepared, options(prepared, request, id), output);
+      Path archive = prepared.buildah.file("image.tar");
+      prepared.buildah.run("push", Files.readString(id), "oci-archive:" + archive);
       try (InputStream in = Files.newInputStream(archive)) {
         ImageInfo made = store.load(in).getFirst();
         for (ImageRef tag : request.tags()) {
@@ -188,11 +163,11 @@ public final class ImageBuilder {
     for (ImageRef base : BaseImages.of(text, request.arguments())) {
       images.pull(
           new PullRequest(base, policy, Optional.empty(), auths.apply(base.host())), _ -> {});
-      Path archive = prepared.place.resolve("base-" + number++ + ".tar");
+      Path archive = prepared.buildah.file("base-" + number++ + ".tar");
       try (OutputStream out = Files.newOutputStream(archive)) {
         store.save(List.of(base), out);
       }
-      check(tool(prepared, "pull", "-q", "docker-archive:" + archive));
+      prepared.buildah.run("pull", "-q", "docker-archive:" + archive);
       Files.delete(archive);
     }
   }
@@ -205,20 +180,23 @@ public final class ImageBuilder {
 
   /** Neither dots nor links lead out of the context. */
   private static Path inside(Prepared prepared, String name) throws IOException {
-    Path file = prepared.context().resolve(name).normalize();
-    boolean within =
-        Files.isRegularFile(file) && file.toRealPath().startsWith(prepared.context().toRealPath());
-    if (!within) {
-      throw new AgentException.InvalidSpec(
-          "Cannot locate specified Dockerfile: %s".formatted(name));
+    try {
+      Path file = prepared.context().resolve(name).normalize();
+      if (Files.isRegularFile(file)
+          && file.toRealPath().startsWith(prepared.context().toRealPath())) {
+        return file;
+      }
+    } catch (InvalidPathException _) {
+      // no file has such a name
     }
-    return file;
+    throw new AgentException.InvalidSpec("Cannot locate specified Dockerfile: %s".formatted(name));
   }
 
-  private List<String> arguments(Prepared prepared, BuildRequest request, Path id)
+  private static List<String> options(Prepared prepared, BuildRequest request, Path id)
       throws IOException {
-    var words = new ArrayList<>(List.of("bud", "--pull-never", "--isolation", "oci"));
-    runtime.ifPresent(path -> words.addAll(List.of("--runtime", path.toString())));
+    var words = new ArrayList<>(List.of("--pull-never", "--identity-label=false"));
+    words.addAll(request.limits());
+    ignored(prepared).ifPresent(file -> words.add("--ignorefile=" + file));
     words.addAll(List.of("--network", request.hostNetwork() ? "host" : "none"));
     words.addAll(List.of("--iidfile", id.toString()));
     words.addAll(List.of("-f", inside(prepared, request.dockerfile()).toString()));
@@ -230,26 +208,28 @@ public final class ImageBuilder {
     return words;
   }
 
-  private void run(Prepared prepared, List<String> arguments, Consumer<String> output)
+  /** The patterns of files that are not part of the context, without the spaces around them. */
+  private static Optional<Path> ignored(Prepared prepared) throws IOException {
+    Path given = prepared.context().resolve(".dockerignore");
+    if (!Files.isRegularFile(given, LinkOption.NOFOLLOW_LINKS)) {
+      return Optional.empty();
+    }
+    var lines = new ArrayList<String>();
+    for (String line : new String(read(given), StandardCharsets.UTF_8).lines().toList()) {
+      String pattern = line.strip();
+      if (!line.startsWith("#") && !pattern.isEmpty()) {
+        lines.add(pattern.startsWith("!") ? "!" + pattern.substring(1).strip() : pattern);
+      }
+    }
+    return Optional.of(Files.write(prepared.buildah.file("ignored"), lines));
+  }
+
+  private static void build(Prepared prepared, List<String> options, Consumer<String> output)
       throws IOException, InterruptedException {
-    var words = new ArrayList<>(List.of("/bin/sh", "-c", "exec \"$@\" 2>&1 </dev/null", "build"));
-    words.addAll(command(prepared, arguments));
-    Process builder = Processes.start(Command.of(words));
-    var last = new ArrayList<String>();
-    try (BufferedReader lines = builder.inputReader(StandardCharsets.UTF_8)) {
-      for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-        output.accept(line);
-        last.add(line);
-        if (last.size() > LAST_LINES) {
-          last.removeFirst();
-        }
-      }
-      int code = builder.waitFor();
-      if (code != 0) {
-        throw failed(code, String.join("\n", last));
-      }
-    } finally {
-      end(builder);
+    try {
+      prepared.buildah.build(options, output);
+    } catch (Buildah.Failed e) {
+      throw failed(e.code(), String.valueOf(e.getMessage()));
     }
   }
 
@@ -261,42 +241,5 @@ public final class ImageBuilder {
             "The command '/bin/sh -c %s' returned a non-zero code: %s"
                 .formatted(step.group(1), step.group(2)))
         : new StepFailed(code, said.replaceFirst("(?s).*?Error: ", ""));
-  }
-
-  /** With its children: the commands that it runs. */
-  private static void end(Process builder) {
-    if (builder.isAlive()) {
-      List<ProcessHandle> all =
-          builder.descendants().sorted(Comparator.comparingLong(ProcessHandle::pid)).toList();
-      builder.destroyForcibly();
-      all.forEach(ProcessHandle::destroyForcibly);
-      builder.onExit().orTimeout(END_LIMIT.toSeconds(), java.util.concurrent.TimeUnit.SECONDS);
-    }
-  }
-
-  private CommandResult tool(Prepared prepared, String... arguments) throws InterruptedException {
-    return Processes.run(
-        Command.of(command(prepared, List.of(arguments))), Deadline.after(TOOL_LIMIT));
-  }
-
-  private static void check(CommandResult result) {
-    if (!result.success()) {
-      throw new AgentException.Internal("buildah failed: " + result.lastLine());
-    }
-  }
-
-  private static List<String> command(Prepared prepared, List<String> arguments) {
-    var words =
-        new ArrayList<>(
-            List.of(
-                "buildah",
-                "--root",
-                prepared.place.resolve("storage").toString(),
-                "--runroot",
-                prepared.place.resolve("run").toString(),
-                "--storage-driver",
-                "vfs"));
-    words.addAll(arguments);
-    return words;
   }
 }

@@ -54,6 +54,13 @@ public record AgentConfig(
     @Doc("Callers need a certificate signed by one of these (PEM).") Optional<String> tlsClientCa,
     @Doc("A file with the token that callers must show, readable by the owner only.")
         Optional<String> tokenFile,
+    @Doc(
+            "Address and port of the dashboard: loopback, or with tls_certificate; off for none."
+                + " When absent 'zlayer dashboard' opens it on a free port of 127.0.0.1.")
+        @Text(
+            pattern = "off|[^\\s]+:[0-9]{1,5}",
+            write = "off, or an address and a port, 127.0.0.1:7879")
+        Optional<String> dashboardListen,
     @Doc("Which lines are logged.") @Default("info") Log.Level logLevel,
     @Doc("How they are written.") @Default("text") Log.Format logFormat,
     @Doc("Which OCI runtime to use, a name or a path; the fastest that works when absent.")
@@ -63,6 +70,12 @@ public record AgentConfig(
                 + " /usr/share/containers/seccomp.json; the agent's own, which allows what Docker's"
                 + " does, when absent.")
         Optional<String> seccompProfile,
+    @Doc(
+            "Below which directory the GPU driver is installed, such as /run/nvidia/driver for one"
+                + " in a container of its own.")
+        @Default("/")
+        @Text(pattern = "/.*", write = "an absolute path")
+        String gpuDriverRoot,
     @Doc(
             "User namespace of containers that name none: host, or auto for a private one each, so"
                 + " that root inside is an unprivileged user of the host.")
@@ -90,8 +103,19 @@ public record AgentConfig(
                 + " containers get one when they are created.")
         @Default("false")
         boolean networkIpv6,
+    @Doc(
+            "Whether packets between other interfaces of the host are dropped when the agent had to"
+                + " switch forwarding on for its containers.")
+        @Default("true")
+        boolean networkForwardDrop,
     @Doc("How many network namespaces are kept ready.") @Default("4") @Range(min = 0, max = 256)
         int networkPool,
+    @Doc(
+            "Where the ingress accepts HTTP requests, ADDRESS:PORT or :PORT for all addresses; used"
+                + " while an endpoint has a host or a path.")
+        @Default(":80")
+        @Text(pattern = "[0-9.]*:[0-9]{1,5}", write = ":PORT or ADDRESS:PORT, 127.0.0.1:8080")
+        String ingressHttp,
     @Doc("Executions of jobs at the same time.") @Default("64") @Range(min = 1, max = 10000)
         int jobConcurrency,
     @Doc("Executions of jobs that may wait.") @Default("10000") @Range(min = 1, max = 1000000)
@@ -125,6 +149,37 @@ public record AgentConfig(
     @Doc("Hosts that need no proxy, separated by commas; $NO_PROXY when absent.")
         Optional<String> noProxy,
     @Doc("The file that docker login and its kin write.") Optional<String> dockerConfig,
+    @Doc(
+            "The ACME server that certificates of hosts are ordered from; Let's Encrypt when"
+                + " absent.")
+        @Text(pattern = "https://[^\\s]+", write = "an https:// address")
+        Optional<String> acmeDirectory,
+    @Doc("Whether certificates are ordered from the test server of Let's Encrypt.")
+        @Default("false")
+        boolean acmeStaging,
+    @Doc("Whether the terms of service of the ACME server are accepted; nothing is ordered before.")
+        @Default("false")
+        boolean acmeAcceptTerms,
+    @Doc("Where the ACME server may write to.")
+        @Text(pattern = "[^\\s@]+@[^\\s@]+", write = "a mail address")
+        Optional<String> acmeEmail,
+    @Doc("Certificates (PEM) to trust the ACME server by, instead of the system's.")
+        Optional<String> acmeCaBundle,
+    @Doc(
+            "How hosts are validated: http (HTTP-01, on port 80) or dns (DNS-01, by acme_dns_hook);"
+                + " wildcards always by dns.")
+        @Default("http")
+        @Text(pattern = "http|dns", write = "http or dns")
+        String acmeChallenge,
+    @Doc(
+            "The program that writes DNS records, called with present or cleanup, domain, name and"
+                + " value; it has five minutes to return when the record is served.")
+        @Text(pattern = "/.*", write = "an absolute path")
+        Optional<String> acmeDnsHook,
+    @Doc("The key id of an account that exists elsewhere (external account binding).")
+        Optional<String> acmeEabKeyId,
+    @Doc("The secret of all deployments that holds the key for acme_eab_key_id, as base64url.")
+        Optional<String> acmeEabSecret,
     @Doc("Who is notified of failures, by a webhook or a program.")
         List<NotificationConfig> notifications) {
   public AgentConfig {

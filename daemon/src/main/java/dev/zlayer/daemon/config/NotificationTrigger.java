@@ -8,7 +8,8 @@ public enum NotificationTrigger {
   JOB_FAILED,
   CRASH_LOOP,
   ROLLOUT_FAILED,
-  DISK_PRESSURE;
+  DISK_PRESSURE,
+  CERTIFICATE_FAILED;
 
   public boolean matches(Event event) {
     return switch (event.kind()) {
@@ -16,6 +17,7 @@ public enum NotificationTrigger {
       case "service.crash_loop" -> this == CRASH_LOOP;
       case "service.rolled_back", "service.gave_up", "service.failed" -> this == ROLLOUT_FAILED;
       case "images.gc_started" -> this == DISK_PRESSURE;
+      case "certificate.failed" -> this == CERTIFICATE_FAILED;
       default -> false;
     };
   }

@@ -1,5 +1,6 @@
 package dev.zlayer.daemon.docker;
 
+import dev.zlayer.container.ConnectionSpec;
 import dev.zlayer.container.IpText;
 import dev.zlayer.container.NetworkSpec;
 import dev.zlayer.json.Json;
@@ -10,7 +11,6 @@ import dev.zlayer.runtime.cni.NamedNetwork;
 import dev.zlayer.runtime.cni.Networks;
 import dev.zlayer.runtime.cni.Subnet6;
 import java.net.InetAddress;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -59,6 +59,7 @@ final class ContainerEndpoints {
   private Json endpoint(
       ContainerFacts facts, String network, Optional<ContainerNetworks.Member> member) {
     boolean alive = facts.details().status().alive();
+    ConnectionSpec asked = member.map(ContainerNetworks.Member::asked).orElse(ConnectionSpec.NONE);
     Optional<ContainerNetworks.Member> live = member.filter(_ -> alive);
     String shortId = facts.id().substring(0, DockerContainerIndex.SHORT);
     List<String> aliases =
@@ -75,11 +76,11 @@ final class ContainerEndpoints {
     int prefix6 =
         known(network).flatMap(NamedNetwork::subnetIpv6).map(Subnet6::prefixLength).orElse(0);
     return Json.object()
-        .put("IPAMConfig", asked(facts, network).at("IPAMConfig"))
-        .put("Links", null)
+        .put("IPAMConfig", ipam(facts, network, asked))
+        .put("Links", EndpointOptions.links(asked))
         .put("Aliases", aliases.isEmpty() ? null : aliases)
-        .put("MacAddress", live.flatMap(ContainerNetworks.Member::mac).orElse(""))
-        .put("DriverOpts", null)
+        .put("MacAddress", live.flatMap(ContainerNetworks.Member::mac).or(asked::mac).orElse(""))
+        .put("DriverOpts", asked.options().isEmpty() ? null : asked.options())
         .put("GwPriority", 0)
         .put("NetworkID", networkId(network))
         .put("EndpointID", alive ? DockerContainerIndex.derived(facts.id() + "\0" + network) : "")
@@ -99,8 +100,25 @@ final class ContainerEndpoints {
     return address.map(IpText::of).orElse("");
   }
 
-  private static Json asked(ContainerFacts facts, String network) {
-    return facts.request().at("NetworkingConfig").at("EndpointsConfig").at(network);
+  /** An empty one is shown as it was given. */
+  private static Json ipam(ContainerFacts facts, String network, ConnectionSpec asked) {
+    Json given =
+        facts.request().at("NetworkingConfig").at("EndpointsConfig").at(network).at("IPAMConfig");
+    return asked.addresses().isEmpty() && CreateFields.zero(given)
+        ? given
+        : EndpointOptions.ipam(asked);
+  }
+
+  /** The address that a container has on the usual network; empty when it is not on it. */
+  String address(ContainerFacts facts) {
+    return text(
+        networks
+            .map(own -> own.members().memberships(facts.details().id().runtimeName()))
+            .orElse(List.of())
+            .stream()
+            .filter(member -> member.network().equals(NamedNetwork.DEFAULT))
+            .findFirst()
+            .flatMap(ContainerNetworks.Member::ip));
   }
 
   private Optional<NamedNetwork> known(String network) {
@@ -137,39 +155,68 @@ final class ContainerEndpoints {
         || networks.isEmpty()) {
       return;
     }
-    String shortId = id.substring(0, DockerContainerIndex.SHORT);
     String usual = first.orElse(NamedNetwork.DEFAULT);
-    boolean named = first.isPresent();
-    for (var endpoint : NetworkOptions.endpoints(body).entrySet()) {
-      String network = require(endpoint.getKey());
-      Json settings = endpoint.getValue();
-      var aliases = new ArrayList<>(settings.at("Aliases").strings());
-      if (!aliases.isEmpty() && network.equals(NamedNetwork.DEFAULT)) {
-        throw DockerError.badRequest(
-            "network-scoped alias is supported only for containers in user defined networks");
-      }
-      aliases.add(shortId);
-      Optional<InetAddress> address =
-          settings
-              .at("IPAMConfig")
-              .at("IPv4Address")
-              .string()
-              .filter(text -> !text.isEmpty())
-              .map(NetworkOptions::address);
+    Map<String, ConnectionSpec> wanted = wanted(body, usual, first.isPresent());
+    for (var endpoint : wanted.entrySet()) {
+      String network = endpoint.getKey();
+      boolean named = !network.equals(NamedNetwork.DEFAULT);
+      requireSupported(endpoint.getValue(), named);
+      ConnectionSpec spec =
+          endpoint.getValue().withAlias(id.substring(0, DockerContainerIndex.SHORT));
       if (!network.equals(usual)) {
-        connectable(container).connect(network, aliases, address);
-      } else if (address.isPresent()) {
-        connectable(container).disconnect(network); // it has some address there already
-        connectable(container).connect(network, aliases, address);
-        named = false;
+        connectable(container).connect(network, spec);
+      } else if (spec.onlyAliases()) {
+        networks.get().members().alias(container.id().runtimeName(), spec.aliases());
       } else {
-        networks.get().members().alias(container.id().runtimeName(), aliases);
-        named = false;
+        connectable(container).disconnect(network); // it is there already, as any other
+        connectable(container).connect(network, spec);
       }
     }
-    if (named) {
-      networks.get().members().alias(container.id().runtimeName(), List.of(shortId));
+  }
+
+  /** On the first network a container may have what its request says elsewhere. */
+  private Map<String, ConnectionSpec> wanted(Json.Obj body, String usual, boolean named) {
+    var wanted = new LinkedHashMap<String, ConnectionSpec>();
+    NetworkOptions.endpoints(body).forEach((name, spec) -> wanted.put(require(name), spec));
+    Optional<String> mac = EndpointOptions.mac(body);
+    List<ConnectionSpec.Link> links = named ? ContainerLinks.asked(body) : List.of();
+    if (mac.isEmpty() && !named) {
+      return wanted;
     }
+    ConnectionSpec spec = wanted.getOrDefault(usual, ConnectionSpec.NONE);
+    if (mac.isPresent() && spec.mac().isPresent() && !spec.mac().equals(mac)) {
+      throw DockerError.badRequest(
+          "the container-wide MAC address must match the endpoint-specific MAC address for the"
+              + " main network, or be left empty");
+    }
+    wanted.put(
+        usual,
+        spec.withMac(spec.mac().or(() -> mac))
+            .withLinks(Stream.concat(spec.links().stream(), links.stream()).distinct().toList()));
+    return wanted;
+  }
+
+  /** The usual network has no name server. */
+  private static void requireSupported(ConnectionSpec spec, boolean named) {
+    if (!named && !spec.aliases().isEmpty()) {
+      throw DockerError.badRequest(
+          "network-scoped alias is supported only for containers in user defined networks");
+    }
+    if (!named && !spec.links().isEmpty()) {
+      throw DockerError.badRequest(
+          "EndpointConfig.Links is not supported on network bridge: use HostConfig.Links");
+    }
+    if (!named && !spec.addresses().isEmpty()) {
+      throw DockerError.badRequest(
+          "user specified IP address is supported on user defined networks only");
+    }
+  }
+
+  /** Connects a container that exists. */
+  void connect(Container container, String network, ConnectionSpec spec)
+      throws InterruptedException {
+    requireSupported(spec, !network.equals(NamedNetwork.DEFAULT));
+    connectable(container).connect(network, spec);
   }
 
   private static Connectable connectable(Container container) {

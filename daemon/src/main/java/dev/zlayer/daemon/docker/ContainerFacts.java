@@ -65,16 +65,14 @@ record ContainerFacts(
   Map<String, String> labels() {
     var labels = new LinkedHashMap<String, String>();
     image.ifPresent(known -> labels.putAll(known.run().labels()));
-    details
-        .spec()
-        .labels()
-        .forEach(
-            (name, value) -> {
-              if (!name.startsWith(DockerCreate.OWN)) {
-                labels.put(name, value);
-              }
-            });
-    ContainerId id = details.id();
+    labels.putAll(labels(details.id(), details.spec().labels()));
+    return labels;
+  }
+
+  /** The same without those of its image. */
+  static Map<String, String> labels(ContainerId id, Map<String, String> recorded) {
+    var labels = new LinkedHashMap<>(recorded);
+    labels.keySet().removeIf(name -> name.startsWith(DockerCreate.OWN));
     if (!StandaloneContainers.standalone(id)) {
       labels.put("com.docker.compose.project", id.deployment());
       labels.put("com.docker.compose.service", id.service());
@@ -100,7 +98,7 @@ record ContainerFacts(
         .at("HostConfig")
         .at("NetworkMode")
         .string()
-        .filter(mode -> !mode.isEmpty())
+        .filter(mode -> !mode.isEmpty() && !mode.equals("default"))
         .orElseGet(this::network);
   }
 

@@ -28,8 +28,8 @@ final class ContainerFilters {
           "status",
           "volume");
 
-  private static final Set<String> STATES =
-      Set.of("created", "running", "paused", "restarting", "removing", "exited", "dead");
+  private static final List<String> STATES =
+      List.of("created", "running", "paused", "restarting", "removing", "exited", "dead");
 
   private final DockerFilters filters;
   private final DockerImageIndex images;
@@ -50,7 +50,9 @@ final class ContainerFilters {
     this.since = filters.get("since").stream().findFirst().map(lookup);
     for (String state : filters.get("status")) {
       if (!STATES.contains(state)) {
-        throw DockerError.badRequest("invalid filter 'status=%s'".formatted(state));
+        throw DockerError.badRequest(
+            "invalid filter 'status=%1$s': invalid value for state (%1$s): must be one of %2$s"
+                .formatted(state, String.join(", ", STATES)));
       }
     }
     for (String code : filters.get("exited")) {

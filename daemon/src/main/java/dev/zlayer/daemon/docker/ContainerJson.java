@@ -145,7 +145,7 @@ final class ContainerJson {
     json.put("Tty", process.terminal())
         .put("OpenStdin", process.stdin())
         .put("StdinOnce", flag(request, "StdinOnce", process.stdin()))
-        .put("Env", env(process, image))
+        .put("Env", env(request, process, image))
         .put("Cmd", command(process, image));
     Json health =
         DockerHealth.merged(
@@ -181,13 +181,25 @@ final class ContainerJson {
   }
 
   /** Those of the image first, as the process sees them. */
-  private static List<String> env(ProcessSpec process, Optional<ImageDetails.RunConfig> image) {
+  private static List<String> env(
+      Json request, ProcessSpec process, Optional<ImageDetails.RunConfig> image) {
+    var pairs = new ArrayList<String>();
+    variables(process, image).forEach((name, value) -> pairs.add(name + "=" + value));
+    pairs.addAll(request.at("Env").strings()); // those that were given without a value
+    return pairs;
+  }
+
+  private static Map<String, String> variables(
+      ProcessSpec process, Optional<ImageDetails.RunConfig> image) {
     var env = new LinkedHashMap<String, String>();
     image.ifPresent(run -> env.putAll(DockerCreate.env(run.env())));
     env.putAll(process.env());
-    var pairs = new ArrayList<String>();
-    env.forEach((name, value) -> pairs.add(name + "=" + value));
-    return pairs;
+    return env;
+  }
+
+  /** All that its main process gets. */
+  static Map<String, String> variables(ContainerFacts facts) {
+    return variables(facts.details().spec().process(), facts.image().map(ImageDetails::run));
   }
 
   private static Json command(ProcessSpec process, Optional<ImageDetails.RunConfig> image) {

@@ -111,6 +111,16 @@ final class ContainerSummary {
         .orElse("");
   }
 
+  /** The options of a bind as they were written. */
+  private static String mode(ContainerFacts facts, Mount.Bind bind) {
+    return facts.request().at("HostConfig").at("Binds").strings().stream()
+        .map(text -> text.split(":", 3))
+        .filter(parts -> parts.length == 3 && parts[1].equals(bind.target()))
+        .map(parts -> parts[2])
+        .findFirst()
+        .orElse(bind.readOnly() ? "ro" : "");
+  }
+
   List<Json> mounts(ContainerFacts facts) {
     var mounts = new ArrayList<Json>();
     for (Mount mount : facts.details().spec().fileSystem().mounts()) {
@@ -121,7 +131,7 @@ final class ContainerSummary {
                     .put("Type", "bind")
                     .put("Source", bind.source().toString())
                     .put("Destination", bind.target())
-                    .put("Mode", bind.readOnly() ? "ro" : "")
+                    .put("Mode", mode(facts, bind))
                     .put("RW", !bind.readOnly())
                     .put("Propagation", "rprivate")
                     .build());

@@ -39,6 +39,7 @@ record DockerAllow(boolean privileged, boolean hostMounts, boolean hostNamespace
     boolean powers =
         security.privileged()
             || !security.devices().isEmpty()
+            || security.deviceRules().isPresent()
             || !security.addCapabilities().isEmpty()
             || security.seccomp() instanceof SecuritySpec.Seccomp.Unconfined
             || security.apparmor().filter("unconfined"::equals).isPresent();
@@ -47,6 +48,7 @@ record DockerAllow(boolean privileged, boolean hostMounts, boolean hostNamespace
     }
     boolean namespaces =
         spec.network().mode() instanceof NetworkSpec.Mode.Host
+            || security.uts().isPresent()
             || security.pid() instanceof SecuritySpec.Namespace.Host
             || security.ipc() instanceof SecuritySpec.Namespace.Host;
     if (namespaces && !hostNamespaces) {

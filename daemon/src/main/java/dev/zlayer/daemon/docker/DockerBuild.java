@@ -13,36 +13,19 @@ import dev.zlayer.oci.Digest;
 import dev.zlayer.oci.ImageRef;
 import dev.zlayer.port.ImageInfo;
 import dev.zlayer.port.RegistryAuth;
+import java.util.ArrayList;
 import java.util.Base64;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
+import java.util.stream.Stream;
 
 /** Builds in the classic way, with the context in the body. */
 final class DockerBuild implements Resource {
   private static final String CLASSIC =
       "BuildKit is not part of this engine: set DOCKER_BUILDKIT=0 to build in the classic way";
-
-  /** What cannot be honoured, unless it has the value that means nothing is asked. */
-  private static final List<String> REFUSED =
-      List.of(
-          "remote",
-          "memory",
-          "memswap",
-          "cpushares",
-          "cpusetcpus",
-          "cpusetmems",
-          "cpuperiod",
-          "cpuquota",
-          "cgroupparent",
-          "shmsize",
-          "squash",
-          "outputs",
-          "isolation",
-          "platform",
-          "securityopt");
 
   private final ImageBuilder builder;
   private final DockerImageIndex images;
@@ -77,7 +60,13 @@ final class DockerBuild implements Resource {
   }
 
   private ApiResponse build(ApiRequest call) throws InterruptedException {
-    BuildRequest request = request(call);
+    BuildRequest request;
+    try {
+      request = request(call);
+    } catch (DockerError e) {
+      DockerQuery.skipArchive(call);
+      throw e;
+    }
     Function<String, Optional<RegistryAuth>> auths = auths(call);
     boolean quiet = DockerQuery.flag(call, "q");
     ImageBuilder.Prepared prepared = builder.receive(call.body());
@@ -121,20 +110,6 @@ final class DockerBuild implements Resource {
     if (DockerQuery.text(call, "version").filter("2"::equals).isPresent()) {
       throw DockerError.badRequest(CLASSIC);
     }
-    for (String name : REFUSED) {
-      Optional<String> value = DockerQuery.text(call, name);
-      boolean asked =
-          value.filter(text -> !List.of("0", "[]", "false", "default").contains(text)).isPresent();
-      if (asked) {
-        throw DockerError.unsupportedField(name, "builds have no such setting here");
-      }
-    }
-    for (String name : List.of("cachefrom", "ulimits")) {
-      Json value = json(call, name);
-      if (!value.items().isEmpty()) {
-        throw DockerError.unsupportedField(name, "builds have no such setting here");
-      }
-    }
     String network = DockerQuery.text(call, "networkmode").orElse("default");
     if (!List.of("default", "host", "none").contains(network)) {
       throw DockerError.unsupportedField("networkmode", "write default, host or none");
@@ -148,11 +123,49 @@ final class DockerBuild implements Resource {
         json(call, "buildargs").stringMap(),
         json(call, "labels").stringMap(),
         DockerQuery.text(call, "target"),
-        DockerQuery.text(call, "extrahosts")
-            .map(text -> List.of(text.split(",", -1)))
-            .orElse(List.of()),
+        call.queries("extrahosts").stream()
+            .flatMap(text -> Stream.of(text.split(",", -1)))
+            .filter(host -> !host.isBlank())
+            .toList(),
+        limits(call),
         DockerQuery.flag(call, "pull"),
         !network.equals("none"));
+  }
+
+  /** Limits as the builder takes them. */
+  private static List<String> limits(ApiRequest call) {
+    var limits = new ArrayList<String>();
+    amount(call, "shmsize", "shm-size", limits);
+    amount(call, "memory", "memory", limits);
+    amount(call, "memswap", "memory-swap", limits);
+    amount(call, "cpushares", "cpu-shares", limits);
+    amount(call, "cpuperiod", "cpu-period", limits);
+    amount(call, "cpuquota", "cpu-quota", limits);
+    for (String set : List.of("cpusetcpus", "cpusetmems")) {
+      DockerQuery.text(call, set)
+          .ifPresent(
+              text -> limits.add("--%s=%s".formatted(set.replace("cpuset", "cpuset-"), text)));
+    }
+    for (Json limit : json(call, "ulimits").items()) {
+      limits.add(
+          "--ulimit=%s=%d:%d"
+              .formatted(
+                  limit.at("Name").string().orElse(""),
+                  limit.at("Soft").integer().orElse(0L),
+                  limit.at("Hard").integer().orElse(0L)));
+    }
+    if (DockerQuery.flag(call, "squash")) {
+      limits.add("--squash");
+    }
+    return limits;
+  }
+
+  private static void amount(ApiRequest call, String name, String option, List<String> limits) {
+    Optional<String> text = DockerQuery.text(call, name).filter(value -> !value.equals("0"));
+    if (text.filter(value -> !value.matches("-?[0-9]{1,18}")).isPresent()) {
+      throw DockerError.badRequest("%s is a whole number, not '%s'".formatted(name, text.get()));
+    }
+    text.ifPresent(value -> limits.add("--%s=%s".formatted(option, value)));
   }
 
   private static Json json(ApiRequest call, String name) {

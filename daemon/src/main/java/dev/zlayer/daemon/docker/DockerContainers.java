@@ -67,7 +67,7 @@ final class DockerContainers implements Resource {
     return List.of(
         Route.post("/containers/create", "Make a container.", this::create),
         Route.get("/containers/json", "List containers.", this::list),
-        Route.get("/containers/{name}/json", "Show all that is known of one.", this::inspect),
+        Route.get("/containers/{name*}/json", "Show all that is known of one.", this::inspect),
         Route.post("/containers/{name}/rename", "Give it another name.", this::rename),
         Route.post("/containers/{name}/update", "Change its limits.", this::update),
         Route.delete("/containers/{name}", "Remove it.", this::remove).freeing(),
@@ -188,22 +188,34 @@ final class DockerContainers implements Resource {
   private ApiResponse remove(ApiRequest call) throws InterruptedException {
     Container container = index.find(call.path("name"));
     boolean force = DockerQuery.flag(call, "force");
-    if (DockerQuery.flag(call, "link")) {
-      throw DockerError.badRequest("link is not supported: there are no links");
-    }
     if (container.status().alive()) {
       owned.require(container, "down");
       if (!force) {
         String state = container.status() instanceof ContainerStatus.Paused ? "paused" : "running";
         throw DockerError.conflict(
-            ("cannot remove container \"/%s\": container is %s: stop the container before removing"
+            ("cannot remove container \"%s\": container is %s: stop the container before removing"
                     + " or force remove")
                 .formatted(ContainerNames.of(container), state));
       }
       events.record(container, "kill", Map.of("signal", String.valueOf(Signal.KILL.number())));
     }
+    if (!force && restarting(container)) {
+      throw DockerError.conflict(
+          ("cannot remove container \"%s\": container is restarting: stop the container before"
+                  + " removing or force remove")
+              .formatted(ContainerNames.of(container)));
+    }
     standalone.remove(container, force);
     return ApiResponse.done();
+  }
+
+  /** One that is always started again is never over unless somebody stops it. */
+  private boolean restarting(Container container) {
+    ContainerFacts facts = facts(container);
+    return standalone.unattended(container)
+        && facts.startedAt().isPresent()
+        && Set.of("always", "unless_stopped")
+            .contains(facts.rules().getOrDefault("com.zlayer.restart", "no"));
   }
 
   private ApiResponse prune(ApiRequest call) throws InterruptedException {

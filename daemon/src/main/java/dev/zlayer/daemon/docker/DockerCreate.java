@@ -1,7 +1,9 @@
 package dev.zlayer.daemon.docker;
 
+import dev.zlayer.container.ConnectionSpec;
 import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.container.FileSystemSpec;
+import dev.zlayer.container.NetworkSpec;
 import dev.zlayer.container.ProcessSpec;
 import dev.zlayer.container.Resources;
 import dev.zlayer.container.Signal;
@@ -21,6 +23,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.random.RandomGenerator;
 
 /** Makes a container from a request; every field has its effect or is refused by its name. */
@@ -32,6 +35,7 @@ final class DockerCreate {
   static final String OWN = "com.zlayer.";
 
   private static final int NAME_ATTEMPTS = 20;
+  private static final Set<String> BY_NAME = Set.of("ExposedPorts", "Volumes");
 
   private final StandaloneContainers standalone;
   private final DockerContainerIndex index;
@@ -68,7 +72,7 @@ final class DockerCreate {
             .orElseThrow(() -> DockerError.badRequest("no image specified"));
     DockerImageIndex.Found found = images.require(image);
     String id = DockerContainerIndex.newId(random);
-    ContainerSpec spec = spec(body, found, id);
+    ContainerSpec spec = linked(body, spec(body, found, id), wanted.orElse(id));
     allow.require(spec);
     if (platform.isPresent()) {
       spec = spec.withPlatform(Platform.parse(platform.get()));
@@ -159,11 +163,46 @@ final class DockerCreate {
             .withLogs(HostOptions.logs(host))
             .withStop(stop(body))
             .withLabels(labels(body, id));
-    return HostOptions.gpus(host).map(spec::withGpu).orElse(spec);
+    return DeviceRequests.of(host).map(spec::withGpu).orElse(spec);
+  }
+
+  /** With who it links to on the usual network; others have a name server. */
+  private ContainerSpec linked(Json.Obj body, ContainerSpec spec, String name) {
+    List<ConnectionSpec.Link> asked = ContainerLinks.asked(body);
+    boolean usual =
+        spec.network().mode() instanceof NetworkSpec.Mode.Bridge(var network) && network.isEmpty();
+    if (asked.isEmpty() || !usual) {
+      return spec;
+    }
+    ContainerLinks links = ContainerLinks.of(asked, name, this::linkable, endpoints::address);
+    var env = new LinkedHashMap<>(links.variables());
+    env.putAll(spec.process().env());
+    var hosts = new LinkedHashMap<>(links.hosts());
+    hosts.putAll(spec.network().hosts());
+    return spec.withProcess(spec.process().withEnv(env))
+        .withNetwork(spec.network().withHosts(hosts));
+  }
+
+  private ContainerFacts linkable(String reference) {
+    Container target =
+        index
+            .search(reference)
+            .orElseThrow(
+                () ->
+                    DockerError.badRequest(
+                        "could not get container for %1$s: No such container: %1$s"
+                            .formatted(reference)));
+    return ContainerFacts.of(target, images, standalone);
   }
 
   private static ProcessSpec process(Json.Obj body) {
     Json host = body.at("HostConfig");
+    Optional<String> workdir = body.at("WorkingDir").string().filter(text -> !text.isEmpty());
+    if (workdir.filter(path -> !path.startsWith("/")).isPresent()) {
+      throw DockerError.badRequest(
+          "the working directory '%s' is invalid, it needs to be an absolute path"
+              .formatted(workdir.get()));
+    }
     boolean terminal = body.at("Tty").bool().orElse(false);
     List<Long> size =
         host.at("ConsoleSize").items().stream().flatMap(item -> item.integer().stream()).toList();
@@ -172,7 +211,7 @@ final class DockerCreate {
         words(body, "Entrypoint"),
         words(body, "Cmd"),
         env(body.at("Env").strings()),
-        body.at("WorkingDir").string().filter(text -> !text.isEmpty()),
+        workdir,
         body.at("User").string().filter(text -> !text.isEmpty()),
         host.at("GroupAdd").strings(),
         terminal,
@@ -225,9 +264,15 @@ final class DockerCreate {
     }
     labels.put(DockerContainerIndex.ID, id);
     var kept = new LinkedHashMap<>(body.members());
-    kept.remove("Env"); // values may be secrets, and labels are for all to read
+    // values may be secrets, and labels are for all to read
+    kept.put(
+        "Env",
+        Json.of(body.at("Env").strings().stream().filter(pair -> !pair.contains("=")).toList()));
     kept.remove("Labels");
-    kept.values().removeIf(CreateFields::zero);
+    // the members of these say something by their names alone
+    kept.entrySet()
+        .removeIf(
+            field -> !BY_NAME.contains(field.getKey()) && CreateFields.zero(field.getValue()));
     labels.put(REQUEST, JsonText.print(new Json.Obj(kept)));
     return labels;
   }

@@ -23,6 +23,13 @@ public final class DockerEngineApi implements HttpApi {
   static final String VERSION = "1.51";
   static final String OLDEST = "1.24";
 
+  /** The engine whose API this is; clients compare it with the one that they need. */
+  private static final String ENGINE = "28.5.2";
+
+  /** What the agent says before the reason of the OCI runtime. */
+  private static final Pattern FAILED_START =
+      Pattern.compile("^failed to start container '[^']*': ");
+
   private static final Pattern PREFIX = Pattern.compile("v([0-9]{1,3})\\.([0-9]{1,3})");
 
   private final Router router;
@@ -30,7 +37,7 @@ public final class DockerEngineApi implements HttpApi {
 
   /** {@code version} is that of the agent. */
   public DockerEngineApi(List<Route> routes, String version) {
-    this.router = new Router("", routes);
+    this.router = new Router("", routes.stream().map(RequestFields::guarded).toList());
     this.headers =
         Map.of(
             "Api-Version",
@@ -87,6 +94,11 @@ public final class DockerEngineApi implements HttpApi {
     return major != 0 ? major : Integer.compare(Integer.parseInt(a[1]), Integer.parseInt(b[1]));
   }
 
+  /** What an agent of that version calls itself: its own is the part that comparisons skip. */
+  static String engine(String version) {
+    return "%s+zlayer.%s".formatted(ENGINE, version);
+  }
+
   @Override
   public Map<String, String> headers() {
     return headers;
@@ -132,7 +144,12 @@ public final class DockerEngineApi implements HttpApi {
 
   /** The command line of Docker derives its exit code from these words. */
   private static String startFailed(AgentException.StartFailed error) {
-    String message = String.valueOf(error.getMessage());
+    String message =
+        FAILED_START
+            .matcher(String.valueOf(error.getMessage()))
+            .replaceFirst(
+                "failed to create task for container: failed to create shim task: OCI runtime"
+                    + " create failed: ");
     var code = ExecExit.notStarted(message.lines().findFirst().orElse(""));
     return switch (code.orElse(0)) {
       case 127 -> with(message, "executable file not found");

@@ -146,7 +146,8 @@ final class DockerEvents implements Resource {
   /** What happens from now on, both what is stored and what is not. */
   private void follow(Output output, long stored, long kept)
       throws IOException, InterruptedException {
-    try (var scope = new TaskScope("events")) {
+    try (var _ = recent.listen();
+        var scope = new TaskScope("events")) {
       scope.fork(
           () -> {
             followRecent(output, kept);

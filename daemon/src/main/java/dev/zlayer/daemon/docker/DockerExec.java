@@ -60,12 +60,12 @@ final class DockerExec implements Resource {
 
   private ApiResponse create(ApiRequest call) {
     Container container = index.find(call.path("name"));
-    Json body = DockerQuery.body(call);
+    Json body = RequestFields.body("POST /containers/{name}/exec", call);
     List<String> command = body.at("Cmd").strings();
     if (command.isEmpty()) {
       throw DockerError.badRequest("No exec command specified");
     }
-    requireRunning(container);
+    requireRunning(container, call.path("name"));
     boolean privileged = body.at("Privileged").bool().orElse(false);
     if (privileged) {
       allow.requirePrivileged();
@@ -106,14 +106,14 @@ final class DockerExec implements Resource {
     events.record(container, action + ": " + String.join(" ", command), Map.of("execID", id));
   }
 
-  private static void requireRunning(Container container) {
-    String id = DockerContainerIndex.id(container);
+  private static void requireRunning(Container container, String reference) {
     if (container.status() instanceof ContainerStatus.Paused) {
       throw DockerError.conflict(
-          "container %s is paused, unpause the container before exec".formatted(id));
+          "Container %s is paused, unpause the container before exec".formatted(reference));
     }
     if (!container.status().alive()) {
-      throw DockerError.conflict("container %s is not running".formatted(id));
+      throw DockerError.conflict(
+          "container %s is not running".formatted(DockerContainerIndex.id(container)));
     }
   }
 
@@ -127,8 +127,8 @@ final class DockerExec implements Resource {
 
   private ApiResponse start(ApiRequest call) throws InterruptedException {
     ExecRegistry.Entry entry = registry.find(call.path("id"));
-    Json body = DockerQuery.body(call);
-    requireRunning(entry.container);
+    Json body = RequestFields.body("POST /exec/{id}/start", call);
+    requireRunning(entry.container, entry.containerId);
     ExecSpec asked = entry.asked.spec();
     ExecSpec spec =
         size(body).isPresent() && asked.terminal()
@@ -148,9 +148,11 @@ final class DockerExec implements Resource {
       registry.detach(entry, session);
       return new ApiResponse.Whole(200, "", new byte[0], Map.of());
     }
+    // who starts it says whether there are frames, whatever the process has
+    boolean raw = body.at("Tty").bool().orElse(false);
     return new ApiResponse.Hijack(
-        MultiplexedStream.type(asked.terminal()),
-        (in, out) -> converse(entry, session, in, new MultiplexedStream(out, asked.terminal())));
+        MultiplexedStream.type(raw),
+        (in, out) -> converse(entry, session, in, new MultiplexedStream(out, raw)));
   }
 
   /** When the client leaves, the process goes on. */

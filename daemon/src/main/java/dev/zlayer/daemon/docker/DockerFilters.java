@@ -52,6 +52,12 @@ record DockerFilters(Map<String, List<String>> values) {
   }
 
   private static List<String> list(String name, Json value) {
+    boolean clear =
+        value.strings().size() == value.items().size()
+            && value.members().values().stream().allMatch(one -> one.bool().isPresent());
+    if (!clear) {
+      throw DockerError.badRequest("invalid filter '" + name + "'");
+    }
     return switch (value) {
       case Json.Arr _ -> value.strings();
       case Json.Obj(var members) ->

@@ -35,7 +35,13 @@ public final class DockerImageIndex {
 
   /** Throws {@link DockerError} when there is none. */
   Found require(String text) {
-    return find(text).orElseThrow(() -> DockerError.noSuchImage(text));
+    return find(text).orElseThrow(() -> DockerError.noSuchImage(tagged(text)));
+  }
+
+  /** With the tag that a name without one means. */
+  private static String tagged(String text) {
+    boolean id = text.startsWith(SHA256) || text.contains("@");
+    return id || text.lastIndexOf(':') > text.lastIndexOf('/') ? text : text + ":latest";
   }
 
   Optional<Found> find(String text) {

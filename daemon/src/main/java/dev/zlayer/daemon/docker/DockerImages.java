@@ -6,6 +6,7 @@ import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.daemon.http.Route;
 import dev.zlayer.daemon.rest.Resource;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.image.archive.NewImage;
 import dev.zlayer.json.Json;
 import dev.zlayer.oci.Digest;
 import dev.zlayer.oci.ImageRef;
@@ -105,13 +106,7 @@ final class DockerImages implements Resource {
             .filter(name -> filters.any("reference", pattern -> named(name, pattern)))
             .toList();
     return new ImageDetails(
-        new ImageInfo(
-            info.digest(),
-            names,
-            info.platform(),
-            info.kind(),
-            info.contentBytes(),
-            info.createdAt()),
+        info.withReferences(names),
         image.config(),
         image.layers(),
         image.annotations(),
@@ -144,7 +139,25 @@ final class DockerImages implements Resource {
   }
 
   private ApiResponse inspect(ApiRequest call) {
-    return ApiResponse.json(ImageWire.inspect(index.require(call.path("name")).details()));
+    ImageDetails image = index.require(call.path("name")).details();
+    return ApiResponse.json(ImageWire.inspect(image, parent(image)));
+  }
+
+  /** The id of the image that one was committed over; empty for any other. */
+  private String parent(ImageDetails image) {
+    boolean committed =
+        !image.history().isEmpty()
+            && image.history().getLast().createdBy().equals(NewImage.COMMITTED);
+    if (!committed) {
+      return "";
+    }
+    var below = image.layers().subList(0, image.layers().size() - 1);
+    return runtime.images().list().stream()
+        .flatMap(info -> index.of(info).stream())
+        .filter(found -> found.details().layers().equals(below))
+        .map(DockerImageIndex.Found::id)
+        .findFirst()
+        .orElse("");
   }
 
   private ApiResponse history(ApiRequest call) {

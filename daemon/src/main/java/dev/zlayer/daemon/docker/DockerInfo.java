@@ -5,12 +5,13 @@ import dev.zlayer.daemon.config.AgentConfig;
 import dev.zlayer.daemon.http.ApiRequest;
 import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.daemon.http.Route;
+import dev.zlayer.daemon.log.Log;
 import dev.zlayer.daemon.rest.Resource;
 import dev.zlayer.engine.volume.VolumeInfo;
 import dev.zlayer.engine.volume.VolumeStore;
 import dev.zlayer.error.AgentException;
-import dev.zlayer.host.linux.CgroupMode;
 import dev.zlayer.host.linux.Machine;
+import dev.zlayer.host.linux.Self;
 import dev.zlayer.image.ImageStore;
 import dev.zlayer.json.Json;
 import dev.zlayer.oci.Digest;
@@ -20,12 +21,13 @@ import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.port.ImageDetails;
 import dev.zlayer.port.ImageInfo;
 import dev.zlayer.port.RegistryAuth;
+import dev.zlayer.runtime.oci.tool.OciTools;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
+import java.util.Optional;
 
 /** What this node is, what it holds, and whether credentials are right. */
 final class DockerInfo implements Resource {
@@ -36,6 +38,8 @@ final class DockerInfo implements Resource {
   private final VolumeStore volumes;
   private final DockerVolumes volumeWire;
   private final DockerImageIndex images;
+  private final Optional<OciTools> tools;
+  private final RecentEvents recent;
   private final InstantSource clock;
 
   DockerInfo(
@@ -45,6 +49,8 @@ final class DockerInfo implements Resource {
       ImageStore store,
       VolumeStore volumes,
       DockerVolumes volumeWire,
+      Optional<OciTools> tools,
+      RecentEvents recent,
       InstantSource clock) {
     this.version = version;
     this.config = config;
@@ -53,6 +59,8 @@ final class DockerInfo implements Resource {
     this.volumes = volumes;
     this.volumeWire = volumeWire;
     this.images = new DockerImageIndex(runtime.images());
+    this.tools = tools;
+    this.recent = recent;
     this.clock = clock;
   }
 
@@ -80,49 +88,36 @@ final class DockerInfo implements Resource {
         default -> {}
       }
     }
+    HostAbilities host = HostAbilities.read(config, tools);
+    String driver = store.snapshots().copyReason().isEmpty() ? "overlay2" : "vfs";
     Json.Builder info =
         Json.object()
-            .put("ID", DockerContainerIndex.derived(config.directories().data().toString()))
+            .put("ID", host.id())
             .put("Containers", containers.size())
             .put("ContainersRunning", running)
             .put("ContainersPaused", paused)
             .put("ContainersStopped", containers.size() - running - paused)
             .put("Images", runtime.images().list().size())
-            .put("Driver", "overlay2")
-            .put("DriverStatus", List.of(List.of("Backing Filesystem", "overlayfs")))
+            .put("Driver", driver)
+            .put("DriverStatus", List.of(List.of("Backing Filesystem", host.backingFileSystem())))
             .put("Plugins", plugins());
-    for (String ability :
-        List.of(
-            "MemoryLimit",
-            "SwapLimit",
-            "CpuCfsPeriod",
-            "CpuCfsQuota",
-            "CPUShares",
-            "CPUSet",
-            "PidsLimit",
-            "OomKillDisable",
-            "IPv4Forwarding",
-            "BridgeNfIptables",
-            "BridgeNfIp6tables")) {
-      info.put(ability, !ability.startsWith("BridgeNf") && !ability.equals("OomKillDisable"));
-    }
-    HostNumbers host = HostNumbers.read();
+    host.limits().forEach(info::put);
     return ApiResponse.json(
-        info.put("Debug", false)
-            .put("NFd", 0)
-            .put("NGoroutines", Thread.activeCount())
+        info.put("Debug", config.logLevel() == Log.Level.DEBUG)
+            .put("NFd", Self.descriptors())
+            .put("NGoroutines", Self.threads())
             .put("SystemTime", clock.instant().toString())
             .put("LoggingDriver", "json-file")
-            .put("CgroupDriver", "cgroupfs")
-            .put("CgroupVersion", Machine.cgroupMode() == CgroupMode.V2 ? "2" : "1")
-            .put("NEventsListener", 0)
+            .put("CgroupDriver", host.cgroupDriver())
+            .put("CgroupVersion", host.cgroupVersion())
+            .put("NEventsListener", recent.listeners())
             .put("KernelVersion", Machine.kernel())
-            .put("OperatingSystem", host.system())
-            .put("OSVersion", "")
+            .put("OperatingSystem", HostAbilities.release("PRETTY_NAME", "Linux"))
+            .put("OSVersion", HostAbilities.release("VERSION_ID", ""))
             .put("OSType", "linux")
-            .put("Architecture", System.getProperty("os.arch", "").replace("amd64", "x86_64"))
+            .put("Architecture", Machine.architecture())
             .put("IndexServerAddress", "https://index.docker.io/v1/")
-            .put("RegistryConfig", registries())
+            .put("RegistryConfig", host.registries())
             .put("NCPU", Runtime.getRuntime().availableProcessors())
             .put("MemTotal", Machine.memoryBytes())
             .put("GenericResources", Json.Null.INSTANCE)
@@ -130,32 +125,39 @@ final class DockerInfo implements Resource {
             .put("HttpProxy", config.httpProxy().orElse(""))
             .put("HttpsProxy", config.httpsProxy().orElse(""))
             .put("NoProxy", config.noProxy().orElse(""))
-            .put("Name", host.name())
+            .put("Name", Machine.hostname())
             .put("Labels", List.of())
             .put("ExperimentalBuild", false)
-            .put("ServerVersion", version)
-            .put("Runtimes", Map.of("runc", Map.of("path", "runc")))
-            .put("DefaultRuntime", "runc")
-            .put(
-                "Swarm",
-                Json.object()
-                    .put("NodeID", "")
-                    .put("NodeAddr", "")
-                    .put("LocalNodeState", "inactive")
-                    .put("ControlAvailable", false)
-                    .put("Error", "")
-                    .put("RemoteManagers", Json.Null.INSTANCE)
-                    .build())
+            .put("ServerVersion", DockerEngineApi.engine(version))
+            .put("Runtimes", host.runtimes())
+            .put("DefaultRuntime", host.runtime())
+            .put("Swarm", swarm())
             .put("LiveRestoreEnabled", true)
             .put("Isolation", "")
-            .put("InitBinary", "")
-            .put("ContainerdCommit", Json.object().put("ID", "").put("Expected", "").build())
-            .put("RuncCommit", Json.object().put("ID", "").put("Expected", "").build())
-            .put("InitCommit", Json.object().put("ID", "").put("Expected", "").build())
-            .put("SecurityOptions", List.of("name=seccomp,profile=builtin"))
+            .put("InitBinary", host.initProgram())
+            .put("ContainerdCommit", commit(""))
+            .put("RuncCommit", commit(host.runtimeVersion()))
+            .put("InitCommit", commit(""))
+            .put("SecurityOptions", host.securityOptions())
             .put("ProductLicense", "")
-            .put("Warnings", List.of())
+            .put("Warnings", host.warnings())
             .build());
+  }
+
+  /** There is none. */
+  private static Json swarm() {
+    return Json.object()
+        .put("NodeID", "")
+        .put("NodeAddr", "")
+        .put("LocalNodeState", "inactive")
+        .put("ControlAvailable", false)
+        .put("Error", "")
+        .put("RemoteManagers", Json.Null.INSTANCE)
+        .build();
+  }
+
+  private static Json commit(String id) {
+    return Json.object().put("ID", id).put("Expected", id).build();
   }
 
   private static Json plugins() {
@@ -164,25 +166,6 @@ final class DockerInfo implements Resource {
         .put("Network", List.of("bridge", "host", "null"))
         .put("Authorization", Json.Null.INSTANCE)
         .put("Log", List.of("json-file"))
-        .build();
-  }
-
-  private static Json registries() {
-    return Json.object()
-        .put("InsecureRegistryCIDRs", List.of("127.0.0.0/8"))
-        .put(
-            "IndexConfigs",
-            Json.object()
-                .put(
-                    "docker.io",
-                    Json.object()
-                        .put("Name", "docker.io")
-                        .put("Mirrors", List.of())
-                        .put("Secure", true)
-                        .put("Official", true)
-                        .build())
-                .build())
-        .put("Mirrors", List.of())
         .build();
   }
 
@@ -265,7 +248,7 @@ final class DockerInfo implements Resource {
   }
 
   private ApiResponse auth(ApiRequest call) throws InterruptedException {
-    Json body = DockerQuery.body(call);
+    Json body = RequestFields.body("POST /auth", call);
     RegistryAuth auth =
         RegistryHeader.auth(body).orElseThrow(() -> DockerError.badRequest("username is missing"));
     String address =

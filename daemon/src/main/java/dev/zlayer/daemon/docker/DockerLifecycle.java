@@ -26,6 +26,10 @@ import java.util.OptionalInt;
 /** Starting, ending, pausing, and waiting for the end. */
 final class DockerLifecycle implements Resource {
   private static final Duration KILL_LIMIT = Duration.ofSeconds(10);
+
+  /** A client that does not read its output holds up nobody who waits for longer. */
+  private static final Duration OUTPUT_LIMIT = Duration.ofSeconds(2);
+
   private static final ApiResponse UNCHANGED =
       new ApiResponse.Whole(304, "", new byte[0], Map.of());
 
@@ -128,7 +132,8 @@ final class DockerLifecycle implements Resource {
   private ApiResponse stop(ApiRequest call) {
     Container container = container(call);
     owned.require(container, "stop");
-    if (!container.status().alive()) {
+    // one that waits for its restart is stopped as well
+    if (!container.status().alive() && !standalone.unattended(container)) {
       return UNCHANGED;
     }
     return new ApiResponse.Later(
@@ -190,7 +195,9 @@ final class DockerLifecycle implements Resource {
                   try {
                     return Signal.parse(text);
                   } catch (AgentException.InvalidSpec _) {
-                    throw DockerError.badRequest("invalid signal: " + text);
+                    throw DockerError.badRequest(
+                        "cannot kill container: %s: invalid signal: %s"
+                            .formatted(call.path("name"), text));
                   }
                 })
             .orElse(Signal.KILL);
@@ -213,7 +220,7 @@ final class DockerLifecycle implements Resource {
     Container container = container(call);
     String id = DockerContainerIndex.id(container);
     if (container.status() instanceof ContainerStatus.Paused) {
-      throw DockerError.conflict("container %s is already paused".formatted(id));
+      throw DockerError.conflict("Container %s is already paused".formatted(id));
     }
     if (!container.status().alive()) {
       throw DockerError.conflict("container %s is not running".formatted(id));
@@ -225,8 +232,8 @@ final class DockerLifecycle implements Resource {
   private ApiResponse unpause(ApiRequest call) throws InterruptedException {
     Container container = container(call);
     if (!(container.status() instanceof ContainerStatus.Paused)) {
-      throw DockerError.conflict(
-          "container %s is not paused".formatted(DockerContainerIndex.id(container)));
+      throw DockerError.failed(
+          "Container %s is not paused".formatted(DockerContainerIndex.id(container)));
     }
     standalone.actions().unpause(container);
     return ApiResponse.done();
@@ -251,6 +258,10 @@ final class DockerLifecycle implements Resource {
         Map.of(),
         out -> {
           Outcome outcome = waiting.await();
+          // whoever waits reads then what another connection has brought, as dockerd lets them
+          if (outcome.startedAt().isPresent()) {
+            standalone.readers().awaitAttached(container.id(), Deadline.after(OUTPUT_LIMIT));
+          }
           out.write(
               JsonText.bytes(
                   Json.object()

@@ -26,21 +26,32 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.stream.Stream;
+import java.util.TreeMap;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
 
 /** Networks. */
 final class DockerNetworks implements Resource {
   private static final Set<String> FILTERS =
       Set.of("dangling", "driver", "id", "label", "label!", "name", "scope", "type");
   private static final Set<String> PRUNE_FILTERS = Set.of("until", "label", "label!");
-  private static final String NEVER = "0001-01-01T00:00:00Z";
+
+  /** Drivers that Docker has and the agent has not. */
+  private static final Set<String> DRIVERS = Set.of("ipvlan", "macvlan", "overlay");
+
+  /** Marks a network that its maker called attachable, which all are. */
+  private static final String ATTACHABLE = DockerCreate.OWN + "attachable";
 
   private final ContainerRuntime runtime;
   private final Optional<Networks> networks;
   private final DockerNetworkIndex index;
   private final DockerContainerIndex containers;
+  private final ContainerEndpoints endpoints;
   private final ResourceEvents events;
   private final InstantSource clock;
+
+  /** When the networks that are always there began, as in dockerd. */
+  private final Instant opened;
 
   DockerNetworks(
       ContainerRuntime runtime,
@@ -51,8 +62,10 @@ final class DockerNetworks implements Resource {
     this.networks = networks;
     this.index = new DockerNetworkIndex(networks);
     this.containers = new DockerContainerIndex(runtime);
+    this.endpoints = new ContainerEndpoints(networks);
     this.events = events;
     this.clock = clock;
+    this.opened = clock.instant();
   }
 
   @Override
@@ -98,8 +111,14 @@ final class DockerNetworks implements Resource {
     return network.builtIn() ? "builtin" : "custom";
   }
 
-  private static Map<String, String> labels(DockerNetworkIndex.Found network) {
+  private static Map<String, String> recorded(DockerNetworkIndex.Found network) {
     return network.network().map(own -> own.options().labels()).orElse(Map.of());
+  }
+
+  private static Map<String, String> labels(DockerNetworkIndex.Found network) {
+    var labels = new LinkedHashMap<>(recorded(network));
+    labels.keySet().removeIf(name -> name.startsWith(DockerCreate.OWN));
+    return labels;
   }
 
   private List<String> users(DockerNetworkIndex.Found network) {
@@ -120,8 +139,8 @@ final class DockerNetworks implements Resource {
             "Created",
             options
                 .flatMap(dev.zlayer.runtime.cni.NetworkOptions::created)
-                .map(Instant::toString)
-                .orElse(NEVER))
+                .orElse(opened)
+                .toString())
         .put("Scope", "local")
         .put("Driver", found.driver())
         .put("EnableIPv4", true)
@@ -134,7 +153,7 @@ final class DockerNetworks implements Resource {
                 .put("Config", found.network().map(DockerNetworks::ipam).orElse(List.of()))
                 .build())
         .put("Internal", options.map(dev.zlayer.runtime.cni.NetworkOptions::internal).orElse(false))
-        .put("Attachable", false)
+        .put("Attachable", recorded(found).containsKey(ATTACHABLE))
         .put("Ingress", false)
         .put("ConfigFrom", Json.object().put("Network", "").build())
         .put("ConfigOnly", false)
@@ -145,22 +164,50 @@ final class DockerNetworks implements Resource {
   }
 
   private static List<Json> ipam(NamedNetwork network) {
-    Json first =
-        Json.object()
-            .put("Subnet", network.subnet().toString())
-            .putIf("IPRange", network.options().range().map(Subnet::toString))
-            .put("Gateway", network.gateway().getHostAddress())
-            .build();
-    return Stream.concat(
-            Stream.of(first),
-            network.subnetIpv6().stream()
-                .map(
-                    range ->
-                        Json.object()
-                            .put("Subnet", range.toString())
-                            .put("Gateway", IpText.of(range.gateway()))
-                            .build()))
-        .toList();
+    var ipam = new ArrayList<Json>();
+    ipam.add(
+        ipam(
+            network,
+            network.subnet().toString(),
+            network.options().range().map(Subnet::toString),
+            Optional.of(network.gateway()),
+            network.subnet()::contains));
+    network
+        .subnetIpv6()
+        .ifPresent(
+            range ->
+                ipam.add(
+                    ipam(
+                        network,
+                        range.toString(),
+                        network.options().rangeIpv6().map(Subnet6::toString),
+                        network.gatewayIpv6(),
+                        range::contains)));
+    return ipam;
+  }
+
+  private static Json ipam(
+      NamedNetwork network,
+      String subnet,
+      Optional<String> part,
+      Optional<InetAddress> gateway,
+      Predicate<InetAddress> inside) {
+    var reserved = new TreeMap<String, String>();
+    network
+        .options()
+        .reserved()
+        .forEach(
+            (use, address) -> {
+              if (inside.test(address)) {
+                reserved.put(use, IpText.of(address));
+              }
+            });
+    return Json.object()
+        .put("Subnet", subnet)
+        .putIf("IPRange", part)
+        .putIf("Gateway", gateway.map(IpText::of))
+        .putIf("AuxiliaryAddresses", Optional.of(reserved).filter(some -> !some.isEmpty()))
+        .build();
   }
 
   private Json members(DockerNetworkIndex.Found found) {
@@ -174,7 +221,7 @@ final class DockerNetworks implements Resource {
             DockerContainerIndex.id(container),
             Json.object()
                 .put("Name", ContainerNames.of(container))
-                .put("EndpointID", DockerContainerIndex.derived("endpoint\0" + own + found.id()))
+                .put("EndpointID", endpoint(own, found))
                 .put("MacAddress", member.flatMap(ContainerNetworks.Member::mac).orElse(""))
                 .put(
                     "IPv4Address",
@@ -215,7 +262,7 @@ final class DockerNetworks implements Resource {
   }
 
   private ApiResponse create(ApiRequest call) throws InterruptedException {
-    Json body = DockerQuery.body(call);
+    Json body = RequestFields.body("POST /networks/create", call);
     String name = body.at("Name").string().orElse("");
     if (name.isEmpty()) {
       throw DockerError.badRequest("Name is missing");
@@ -243,27 +290,12 @@ final class DockerNetworks implements Resource {
   private dev.zlayer.runtime.cni.NetworkOptions options(Json body) {
     String driver = body.at("Driver").string().filter(text -> !text.isEmpty()).orElse("bridge");
     if (!driver.equals("bridge")) {
-      throw DockerError.notFound(
-          "plugin \"%s\" not found: every network is a bridge".formatted(driver));
-    }
-    for (String flag : List.of("Ingress", "ConfigOnly")) {
-      if (body.at(flag).bool().orElse(false)) {
-        throw DockerError.unsupportedField(flag, "networks are bridges of this node");
-      }
-    }
-    if (body.at("ConfigFrom").at("Network").string().filter(text -> !text.isEmpty()).isPresent()) {
-      throw DockerError.unsupportedField("ConfigFrom", "networks are bridges of this node");
+      String reason = DRIVERS.contains(driver) ? ": every network is a bridge" : "";
+      throw DockerError.notFound("plugin \"%s\" not found%s".formatted(driver, reason));
     }
     if (body.at("EnableIPv4").bool().filter(wanted -> !wanted).isPresent()) {
       throw DockerError.unsupportedField("EnableIPv4", "every network has IPv4 addresses");
     }
-    body.at("Options")
-        .members()
-        .keySet()
-        .forEach(
-            key -> {
-              throw DockerError.unsupportedField("Options." + key, "bridges have no options");
-            });
     Json ipam = body.at("IPAM");
     String kind = ipam.at("Driver").string().filter(text -> !text.isEmpty()).orElse("default");
     if (!kind.equals("default")) {
@@ -279,17 +311,12 @@ final class DockerNetworks implements Resource {
       throw DockerError.unsupportedField(
           "IPAM.Config", "a network has one range of IPv4 and one of IPv6 addresses");
     }
+    Json ipv6 = second.isEmpty() ? Json.object().build() : second.getFirst();
+    var reserved = new LinkedHashMap<String, InetAddress>();
     for (Json one : all) {
-      if (!one.at("AuxiliaryAddresses").members().isEmpty()) {
-        throw DockerError.unsupportedField("IPAM.Config.AuxiliaryAddresses", "use IPRange instead");
-      }
-    }
-    for (String member : List.of("Gateway", "IPRange")) {
-      if (second.stream().anyMatch(one -> text(one, member).isPresent())) {
-        throw DockerError.unsupportedField(
-            "IPAM.Config." + member,
-            "the IPv6 subnet is used as a whole, its first address is ours");
-      }
+      one.at("AuxiliaryAddresses")
+          .stringMap()
+          .forEach((use, text) -> reserved.put(use, address(text)));
     }
     Json config = configs.isEmpty() ? Json.object().build() : configs.getFirst();
     return new dev.zlayer.runtime.cni.NetworkOptions(
@@ -297,13 +324,28 @@ final class DockerNetworks implements Resource {
         text(config, "Gateway").map(DockerNetworks::address),
         text(config, "IPRange").map(Subnet::parse),
         body.at("EnableIPv6").bool().orElse(false),
-        second.stream()
-            .flatMap(one -> text(one, "Subnet").stream())
-            .findFirst()
-            .map(Subnet6::parse),
+        text(ipv6, "Subnet").map(Subnet6::parse),
         body.at("Internal").bool().orElse(false),
-        body.at("Labels").stringMap(),
-        Optional.of(clock.instant()));
+        labels(body),
+        Optional.of(clock.instant()),
+        text(ipv6, "Gateway").map(DockerNetworks::address),
+        text(ipv6, "IPRange").map(Subnet6::parse),
+        reserved);
+  }
+
+  private static Map<String, String> labels(Json body) {
+    var labels = new LinkedHashMap<>(body.at("Labels").stringMap());
+    for (String name : labels.keySet()) {
+      if (name.startsWith(DockerCreate.OWN)) {
+        throw DockerError.badRequest(
+            "label '%s': names that begin with '%s' are the agent's own"
+                .formatted(name, DockerCreate.OWN));
+      }
+    }
+    if (body.at("Attachable").bool().orElse(false)) {
+      labels.put(ATTACHABLE, "true");
+    }
+    return labels;
   }
 
   private static Optional<String> text(Json json, String name) {
@@ -320,21 +362,17 @@ final class DockerNetworks implements Resource {
 
   private ApiResponse connect(ApiRequest call) throws InterruptedException {
     DockerNetworkIndex.Found network = usable(call, "connect container to");
-    Json body = DockerQuery.body(call);
+    Json body = RequestFields.body("POST /networks/{id}/connect", call);
     Container container = movable(body);
     Json endpoint = body.at("EndpointConfig");
-    connectable(container)
-        .connect(
-            network.own(),
-            endpoint.at("Aliases").strings(),
-            text(endpoint.at("IPAMConfig"), "IPv4Address").map(DockerNetworks::address));
+    endpoints.connect(container, network.own(), EndpointOptions.of(endpoint, "EndpointConfig."));
     record("connect", network, Map.of("container", DockerContainerIndex.id(container)));
     return new ApiResponse.Whole(200, "", new byte[0], Map.of());
   }
 
   private ApiResponse disconnect(ApiRequest call) throws InterruptedException {
     DockerNetworkIndex.Found network = usable(call, "disconnect container from");
-    Container container = movable(DockerQuery.body(call));
+    Container container = movable(RequestFields.body("POST /networks/{id}/disconnect", call));
     try {
       connectable(container).disconnect(network.own());
     } catch (AgentException.NotFound _) {
@@ -384,13 +422,31 @@ final class DockerNetworks implements Resource {
     }
     try {
       own().removeNetwork(network.own());
-    } catch (AgentException.Conflict e) {
+    } catch (AgentException.Conflict _) {
       throw DockerError.forbidden(
-          "error while removing network: network %s id %s has active endpoints: %s"
-              .formatted(network.name(), network.id(), e.getMessage()));
+          "error while removing network: network %s has active endpoints (%s)"
+              .formatted(network.name(), active(network)));
     }
     record("destroy", network, Map.of());
     return ApiResponse.done();
+  }
+
+  private String active(DockerNetworkIndex.Found network) {
+    List<String> users = users(network);
+    return containers.list().stream()
+        .filter(container -> users.contains(container.id().runtimeName()))
+        .map(
+            container ->
+                "name:\"%s\" id:\"%s\""
+                    .formatted(
+                        ContainerNames.of(container),
+                        endpoint(container.id().runtimeName(), network)
+                            .substring(0, DockerContainerIndex.SHORT)))
+        .collect(Collectors.joining(", "));
+  }
+
+  private static String endpoint(String container, DockerNetworkIndex.Found network) {
+    return DockerContainerIndex.derived("endpoint\0" + container + network.id());
   }
 
   private ApiResponse prune(ApiRequest call) throws InterruptedException {

@@ -4,6 +4,7 @@ import dev.zlayer.daemon.http.ApiRequest;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
+import java.io.IOException;
 import java.math.BigDecimal;
 import java.time.DateTimeException;
 import java.time.Instant;
@@ -18,6 +19,8 @@ import java.util.Set;
 /** Parameters of requests as clients of Docker write them. */
 final class DockerQuery {
   private static final Set<String> FALSE = Set.of("", "0", "no", "false", "none");
+
+  private static final int MOST_SKIPPED = 256 << 10;
 
   private DockerQuery() {}
 
@@ -95,5 +98,19 @@ final class DockerQuery {
 
   static OptionalLong integer(Json json) {
     return json.integer().map(OptionalLong::of).orElseGet(OptionalLong::empty);
+  }
+
+  /**
+   * Takes the archive of a request that is refused: a client reads no answer while it sends, and
+   * would report a broken connection instead. As much as a client may lose so with dockerd.
+   */
+  static void skipArchive(ApiRequest call) {
+    if (call.header("Content-Type").filter("application/x-tar"::equals).isPresent()) {
+      try {
+        byte[] _ = call.body().readNBytes(MOST_SKIPPED);
+      } catch (IOException _) {
+        // it has left
+      }
+    }
   }
 }

@@ -12,6 +12,7 @@ import dev.zlayer.engine.volume.VolumeStore;
 import dev.zlayer.image.ImageStore;
 import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.runtime.cni.Networks;
+import dev.zlayer.runtime.oci.tool.OciTools;
 import dev.zlayer.task.Pauses;
 import java.time.InstantSource;
 import java.util.List;
@@ -23,6 +24,8 @@ import java.util.random.RandomGenerator;
  * What the resources of the Docker Engine API work on: the same as those of the agent's own API.
  *
  * @param version that of the agent
+ * @param replicas what happens to containers of deployments
+ * @param tools the programs that run Linux containers, where any do
  */
 public record DockerResources(
     String version,
@@ -37,6 +40,8 @@ public record DockerResources(
     StateStore store,
     Supplier<Redaction> redaction,
     ExecRegistry execs,
+    ReplicaEvents replicas,
+    Optional<OciTools> tools,
     InstantSource clock) {
   /** All of them, in the order of the reference. */
   public List<Resource> all() {
@@ -49,8 +54,8 @@ public record DockerResources(
     RandomGenerator random = new java.security.SecureRandom();
     var creation = new DockerCreate(standalone, index, imageIndex, endpoints, allow, random);
     var events = new ResourceEvents(store, clock);
-    var recent = new RecentEvents(clock);
-    var volumeResource = new DockerVolumes(volumes, store, events);
+    RecentEvents recent = replicas.recent();
+    var volumeResource = new DockerVolumes(volumes, index, store, events);
     return List.of(
         new DockerContainers(
             index,
@@ -73,8 +78,9 @@ public record DockerResources(
         new DockerBuild(builder, imageIndex),
         volumeResource,
         new DockerNetworks(runtime, networks, events, clock),
-        new DockerSystem(version, ""),
-        new DockerInfo(version, config, runtime, images, volumes, volumeResource, clock),
+        new DockerSystem(version, tools),
+        new DockerInfo(
+            version, config, runtime, images, volumes, volumeResource, tools, recent, clock),
         new DockerEvents(store, recent, clock),
         new SwarmRefusals());
   }

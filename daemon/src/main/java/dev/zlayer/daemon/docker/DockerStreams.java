@@ -13,6 +13,7 @@ import dev.zlayer.daemon.standalone.StartSignals;
 import dev.zlayer.engine.secret.RedactingLogReader;
 import dev.zlayer.engine.secret.Redaction;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.json.JsonText;
 import dev.zlayer.port.Attachable;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.ExecSession;
@@ -87,6 +88,9 @@ final class DockerStreams implements Resource {
     if (!stdout && !stderr) {
       throw DockerError.badRequest("Bad parameters: you must choose at least one stream");
     }
+    if (unread(container)) {
+      throw DockerError.notImplemented("configured logging driver does not support reading");
+    }
     var query =
         new LogQuery(
             tail(call),
@@ -111,6 +115,18 @@ final class DockerStreams implements Resource {
                 details ? " " : "");
           }
         });
+  }
+
+  /** Whether its log is for clients that are attached only. */
+  private static boolean unread(Container container) {
+    String request = container.spec().labels().getOrDefault(DockerCreate.REQUEST, "{}");
+    return JsonText.parse(request)
+        .at("HostConfig")
+        .at("LogConfig")
+        .at("Type")
+        .string()
+        .filter(HostOptions.NO_LOG::equals)
+        .isPresent();
   }
 
   private static OptionalInt tail(ApiRequest call) {
@@ -200,7 +216,7 @@ final class DockerStreams implements Resource {
     // from here on, so that a start which follows the answer is not missed
     StartSignals.Next next = standalone.starts().next(container.id());
     events.record(container, "attach", Map.of());
-    var hold = standalone.hold(container);
+    var hold = standalone.readers().attach(container.id());
     return new ApiResponse.Conversation() {
       @Override
       public void run(InputStream in, OutputStream out) throws IOException, InterruptedException {
@@ -214,6 +230,11 @@ final class DockerStreams implements Resource {
             converse(container, query, frames, typed, keys);
           }
         }
+      }
+
+      @Override
+      public boolean endsWithClient() {
+        return true;
       }
 
       @Override

@@ -4,19 +4,24 @@ import dev.zlayer.daemon.http.ApiRequest;
 import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.daemon.http.Route;
 import dev.zlayer.daemon.rest.Resource;
+import dev.zlayer.host.linux.Machine;
 import dev.zlayer.json.Json;
+import dev.zlayer.runtime.oci.tool.OciTools;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /** Whether somebody is here, and who. */
 final class DockerSystem implements Resource {
   private final String version;
-  private final String commit;
+  private final Optional<OciTools> tools;
 
-  DockerSystem(String version, String commit) {
+  /** {@code version} is that of the agent. */
+  DockerSystem(String version, Optional<OciTools> tools) {
     this.version = version;
-    this.commit = commit;
+    this.tools = tools;
   }
 
   @Override
@@ -45,14 +50,14 @@ final class DockerSystem implements Resource {
   }
 
   private ApiResponse version(ApiRequest call) {
-    String os = System.getProperty("os.version", "");
+    String os = Machine.kernel();
     var details =
         Json.object()
             .put("ApiVersion", DockerEngineApi.VERSION)
             .put("Arch", arch())
             .put("BuildTime", "")
             .put("Experimental", "false")
-            .put("GitCommit", commit)
+            .put("GitCommit", "")
             .put("GoVersion", "")
             .put("KernelVersion", os)
             .put("MinAPIVersion", DockerEngineApi.OLDEST)
@@ -61,24 +66,37 @@ final class DockerSystem implements Resource {
     return ApiResponse.json(
         Json.object()
             .put("Platform", Map.of("Name", "zlayer"))
-            .put(
-                "Components",
-                List.of(
-                    Json.object()
-                        .put("Name", "Engine")
-                        .put("Version", version)
-                        .put("Details", details)
-                        .build()))
-            .put("Version", version)
+            .put("Components", components(details))
+            .put("Version", DockerEngineApi.engine(version))
             .put("ApiVersion", DockerEngineApi.VERSION)
             .put("MinAPIVersion", DockerEngineApi.OLDEST)
-            .put("GitCommit", commit)
+            .put("GitCommit", "")
             .put("GoVersion", "")
             .put("Os", "linux")
             .put("Arch", arch())
             .put("KernelVersion", os)
             .put("BuildTime", "")
             .build());
+  }
+
+  /** The agent, and the OCI runtime that it uses. */
+  private List<Json> components(Json details) {
+    var components = new ArrayList<Json>();
+    components.add(component("Engine", DockerEngineApi.engine(version), details));
+    tools
+        .map(OciTools::runtime)
+        .ifPresent(
+            tool ->
+                components.add(
+                    component(
+                        tool.name(),
+                        tool.version().lines().findFirst().orElse("").replaceFirst("^.* ", ""),
+                        Json.object().put("Path", tool.path().toString()).build())));
+    return components;
+  }
+
+  private static Json component(String name, String version, Json details) {
+    return Json.object().put("Name", name).put("Version", version).put("Details", details).build();
   }
 
   /** In the words of images. */

@@ -31,12 +31,18 @@ final class DockerVolumes implements Resource {
   private static final String METADATA = "docker.volume";
 
   private final VolumeStore volumes;
+  private final DockerContainerIndex containers;
   private final StateStore store;
   private final ResourceEvents events;
   private final SecureRandom random = new SecureRandom();
 
-  DockerVolumes(VolumeStore volumes, StateStore store, ResourceEvents events) {
+  DockerVolumes(
+      VolumeStore volumes,
+      DockerContainerIndex containers,
+      StateStore store,
+      ResourceEvents events) {
     this.volumes = volumes;
+    this.containers = containers;
     this.store = store;
     this.events = events;
   }
@@ -100,25 +106,15 @@ final class DockerVolumes implements Resource {
   }
 
   private ApiResponse create(ApiRequest call) {
-    Json body = DockerQuery.body(call);
+    Json body = RequestFields.body("POST /volumes/create", call);
     String driver = body.at("Driver").string().filter(text -> !text.isEmpty()).orElse("local");
     if (!driver.equals(VolumeInfo.LOCAL)) {
       throw DockerError.notFound(
-          "create volume: error looking up volume plugin %s: plugin \"%s\" not found"
-              .formatted(driver, driver));
-    }
-    body.at("DriverOpts")
-        .members()
-        .keySet()
-        .forEach(
-            key -> {
-              throw DockerError.unsupportedField(
-                  "DriverOpts." + key, "volumes are directories of this node");
-            });
-    if (!body.at("ClusterVolumeSpec").isNull()) {
-      throw DockerError.unsupportedField("ClusterVolumeSpec", "this node is not part of a swarm");
+          "create %1$s: error looking up volume plugin %2$s: plugin \"%2$s\" not found"
+              .formatted(body.at("Name").string().orElse(""), driver));
     }
     Optional<String> given = body.at("Name").string().filter(text -> !text.isEmpty());
+    given.ifPresent(DockerVolumes::requireName);
     Map<String, String> labels = new java.util.TreeMap<>(body.at("Labels").stringMap());
     if (given.isEmpty()) {
       labels.put(ANONYMOUS, "");
@@ -137,6 +133,16 @@ final class DockerVolumes implements Resource {
       events.record("volume", "create", name, Map.of("driver", driver));
     }
     return ApiResponse.json(201, wire(volume));
+  }
+
+  private static void requireName(String name) {
+    if (!name.matches("[a-zA-Z0-9][a-zA-Z0-9_.-]*")) {
+      throw DockerError.badRequest(
+          ("create %1$s: \"%1$s\" includes invalid characters for a local volume name, only"
+                  + " \"[a-zA-Z0-9][a-zA-Z0-9_.-]\" are allowed. If you intended to pass a host"
+                  + " directory, use absolute path")
+              .formatted(name));
+    }
   }
 
   private VolumeInfo require(String name) {
@@ -166,10 +172,18 @@ final class DockerVolumes implements Resource {
     VolumeInfo volume = require(name);
     if (volume.inUse()) {
       throw DockerError.conflict(
-          "remove %s: volume is in use - [%s]".formatted(name, String.join(", ", volume.usedBy())));
+          "remove %s: volume is in use - [%s]".formatted(name, String.join(", ", users(volume))));
     }
     erase(volume);
     return ApiResponse.done();
+  }
+
+  /** The ids of the containers that mount it. */
+  private List<String> users(VolumeInfo volume) {
+    return containers.list().stream()
+        .filter(container -> volume.usedBy().contains(container.id().toString()))
+        .map(DockerContainerIndex::id)
+        .toList();
   }
 
   private void erase(VolumeInfo volume) {

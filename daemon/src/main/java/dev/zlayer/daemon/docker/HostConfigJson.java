@@ -34,7 +34,14 @@ final class HostConfigJson {
             });
     json.putAll(limits(facts.details().spec().resources()).members());
     json.put("NetworkMode", Json.of(facts.networkMode()));
+    json.computeIfPresent("Links", (_, _) -> links(facts));
     json.put("RestartPolicy", restart(facts.rules()));
+    Json logs = json.getOrDefault("LogConfig", Json.Null.INSTANCE);
+    if (logs.at("Type").string().orElse("").isEmpty()) {
+      json.put(
+          "LogConfig",
+          Json.object().put("Type", "json-file").put("Config", logs.at("Config")).build());
+    }
     return new Json.Obj(json);
   }
 
@@ -59,7 +66,7 @@ final class HostConfigJson {
         .put("Dns", spec.network().dns().stream().map(dns -> dns.getHostAddress()).toList())
         .put("DnsOptions", List.of())
         .put("DnsSearch", spec.network().dnsSearch())
-        .put("ExtraHosts", hosts(spec.network()))
+        .put("ExtraHosts", hosts(facts))
         .put("GroupAdd", orNull(spec.process().extraGroups()))
         .put("IpcMode", mode(security.ipc(), "private"))
         .put("Cgroup", "")
@@ -93,7 +100,7 @@ final class HostConfigJson {
         .put("CpusetMems", "")
         .put("Devices", devices(security))
         .put("DeviceCgroupRules", null)
-        .put("DeviceRequests", null)
+        .put("DeviceRequests", DeviceRequests.json(spec.gpu()))
         .put("MemoryReservation", 0)
         .put("MemorySwap", 0)
         .put("MemorySwappiness", null)
@@ -188,8 +195,22 @@ final class HostConfigJson {
     return json;
   }
 
-  private static Json hosts(NetworkSpec network) {
-    return network.hosts().isEmpty()
+  private static Json links(ContainerFacts facts) {
+    List<String> links =
+        ContainerLinks.asked(facts.request()).stream()
+            .map(
+                link ->
+                    "/%s:/%s/%s"
+                        .formatted(
+                            link.container().replaceFirst("^/", ""), facts.name(), link.alias()))
+            .toList();
+    return links.isEmpty() ? Json.Null.INSTANCE : Json.of(links);
+  }
+
+  private static Json hosts(ContainerFacts facts) {
+    NetworkSpec network = facts.details().spec().network();
+    boolean asked = !facts.request().isNull(); // links are among the hosts
+    return asked || network.hosts().isEmpty()
         ? Json.Null.INSTANCE
         : Json.of(
             new TreeMap<>(network.hosts())
@@ -210,7 +231,7 @@ final class HostConfigJson {
             device ->
                 Json.object()
                     .put("PathOnHost", device.path().toString())
-                    .put("PathInContainer", device.path().toString())
+                    .put("PathInContainer", device.target())
                     .put(
                         "CgroupPermissions",
                         (device.read() ? "r" : "")

@@ -1,9 +1,9 @@
 package dev.zlayer.daemon.docker;
 
-import dev.zlayer.container.GpuRequest;
 import dev.zlayer.container.LogSpec;
 import dev.zlayer.container.Resources;
 import dev.zlayer.container.SecuritySpec;
+import dev.zlayer.host.linux.Machine;
 import dev.zlayer.json.Json;
 import dev.zlayer.spec.service.RestartPolicySpec;
 import java.nio.file.Path;
@@ -24,20 +24,33 @@ import java.util.regex.Pattern;
 final class HostOptions {
   private static final double NANO = 1e9;
   private static final long PERIOD = 100_000;
+  private static final long LEAST_MEMORY = 6L << 20;
   private static final int SHARES = 2;
   private static final Pattern SIZE =
       Pattern.compile("([0-9]{1,15}(?:\\.[0-9]{1,9})?) ?([kKmMgGtTpP]?)(?:i?[bB])?");
   private static final String OF_CONTAINER = "container:";
 
+  /** Drivers of logs that Docker has and the agent has not. */
+  private static final Set<String> DRIVERS =
+      Set.of("awslogs", "fluentd", "gcplogs", "gelf", "journald", "splunk", "syslog");
+
+  /** The driver of containers whose log nobody may read. */
+  static final String NO_LOG = "none";
+
   private HostOptions() {}
 
   /** What is not said stays as in {@code before}. */
   static Resources resources(Json host, Resources before) {
+    Optional<String> nodes = text(host, "CpusetMems");
+    if (nodes.isPresent() && !nodes.get().equals(Machine.memoryNodes())) {
+      throw DockerError.unsupportedField(
+          "HostConfig.CpusetMems", "memory nodes cannot be chosen, all are used");
+    }
     return new Resources(
         cpus(host, before),
         shares(host, before),
         text(host, "CpusetCpus").or(before::cpuset),
-        positive(host, "Memory", before.memoryBytes()),
+        memory(host, before),
         swap(host, before),
         positive(host, "MemoryReservation", before.memoryReservationBytes()),
         swappiness(host, before),
@@ -53,6 +66,14 @@ final class HostOptions {
         text(host, "CgroupParent").or(before::cgroupParent));
   }
 
+  private static OptionalLong memory(Json host, Resources before) {
+    OptionalLong memory = positive(host, "Memory", before.memoryBytes());
+    if (memory.isPresent() && memory.getAsLong() < LEAST_MEMORY) {
+      throw DockerError.badRequest("Minimum memory limit allowed is 6MB");
+    }
+    return memory;
+  }
+
   private static OptionalDouble cpus(Json host, Resources before) {
     long nano = host.at("NanoCpus").integer().orElse(0L);
     long quota = host.at("CpuQuota").integer().orElse(0L);
@@ -63,6 +84,12 @@ final class HostOptions {
     if (nano > 0 && quota > 0) {
       throw DockerError.badRequest(
           "Conflicting options: Nano CPUs and CPU Quota cannot both be set");
+    }
+    int processors = Runtime.getRuntime().availableProcessors();
+    if (nano > processors * NANO) {
+      throw DockerError.badRequest(
+          "range of CPUs is from 0.01 to %1$d.00, as there are only %1$d CPUs available"
+              .formatted(processors));
     }
     if (nano > 0) {
       return OptionalDouble.of(nano / NANO);
@@ -180,7 +207,17 @@ final class HostOptions {
         host.at("Sysctls").stringMap(),
         devices(host),
         apparmor,
-        users(host));
+        users(host),
+        uts(host),
+        Optional.of(host.at("DeviceCgroupRules").strings()).filter(rules -> !rules.isEmpty()));
+  }
+
+  private static Optional<SecuritySpec.Namespace> uts(Json host) {
+    return switch (text(host, "UTSMode").orElse("")) {
+      case "" -> Optional.empty();
+      case "host" -> Optional.of(new SecuritySpec.Namespace.Host());
+      case String other -> throw DockerError.badRequest("invalid UTS mode: %s".formatted(other));
+    };
   }
 
   private static Optional<SecuritySpec.Users> users(Json host) {
@@ -217,48 +254,29 @@ final class HostOptions {
       if (!path.startsWith("/")) {
         throw DockerError.badRequest("HostConfig.Devices: '%s' is not a path".formatted(path));
       }
-      if (!inside.equals(path)) {
-        throw DockerError.unsupportedField(
-            "HostConfig.Devices", "%s under another path inside".formatted(path));
+      if (!inside.startsWith("/")) {
+        throw DockerError.badRequest("HostConfig.Devices: '%s' is not a path".formatted(inside));
       }
       devices.add(
           new SecuritySpec.Device(
-              Path.of(path), rights.contains("r"), rights.contains("w"), rights.contains("m")));
+              Path.of(path),
+              rights.contains("r"),
+              rights.contains("w"),
+              rights.contains("m"),
+              Optional.of(inside).filter(place -> !place.equals(path))));
     }
     return devices;
-  }
-
-  static Optional<GpuRequest> gpus(Json host) {
-    List<Json> requests = host.at("DeviceRequests").items();
-    if (requests.isEmpty()) {
-      return Optional.empty();
-    }
-    Json request = requests.getFirst();
-    long count = request.at("Count").integer().orElse(0L);
-    boolean gpu =
-        request.at("Capabilities").items().stream()
-            .anyMatch(together -> together.strings().contains("gpu"));
-    boolean fits =
-        requests.size() == 1
-            && gpu
-            && count > 0
-            && request.at("DeviceIDs").items().isEmpty()
-            && request.at("Options").members().isEmpty()
-            && Set.of("", "nvidia").contains(text(request, "Driver").orElse(""));
-    if (!fits) {
-      throw DockerError.unsupportedField(
-          "HostConfig.DeviceRequests", "ask for a number of GPUs, as --gpus 1");
-    }
-    return Optional.of(
-        new GpuRequest(
-            (int) count, "nvidia", Optional.empty(), new GpuRequest.Sharing.Exclusive()));
   }
 
   static LogSpec logs(Json host) {
     Json config = host.at("LogConfig");
     String driver = text(config, "Type").orElse("");
-    if (!Set.of("", "json-file", "local").contains(driver)) {
+    if (DRIVERS.contains(driver)) {
       throw DockerError.unsupportedField("HostConfig.LogConfig.Type", "'%s'".formatted(driver));
+    }
+    if (!Set.of("", "json-file", "local", NO_LOG).contains(driver)) {
+      throw DockerError.badRequest(
+          "error looking up logging plugin %1$s: plugin \"%1$s\" not found".formatted(driver));
     }
     long size = LogSpec.DEFAULT.maxFileBytes();
     int files = LogSpec.DEFAULT.files();

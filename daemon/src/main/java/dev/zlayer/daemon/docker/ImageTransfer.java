@@ -1,6 +1,8 @@
 package dev.zlayer.daemon.docker;
 
+import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.container.ContainerStatus;
+import dev.zlayer.container.ProcessSpec;
 import dev.zlayer.daemon.ResourceEvents;
 import dev.zlayer.daemon.http.ApiRequest;
 import dev.zlayer.daemon.http.ApiResponse;
@@ -14,6 +16,7 @@ import dev.zlayer.image.archive.ConfigChange;
 import dev.zlayer.image.archive.NewImage;
 import dev.zlayer.image.registry.RegistryException;
 import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
 import dev.zlayer.oci.Digest;
 import dev.zlayer.oci.ImageRef;
 import dev.zlayer.oci.Platform;
@@ -29,6 +32,7 @@ import dev.zlayer.port.PushRequest;
 import dev.zlayer.port.PushResult;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 
@@ -134,7 +138,10 @@ final class ImageTransfer implements Resource {
   /** The body is read before the answer begins: nobody can watch for a disconnect meanwhile. */
   private ApiResponse importRoot(ApiRequest call) throws InterruptedException {
     Optional<ImageRef> as = name(call);
-    ImageInfo made = store.images().importRoot(call.body(), as, changes(call));
+    ImageInfo made =
+        store
+            .images()
+            .importRoot(call.body(), as, changes(call), DockerQuery.text(call, "message"));
     ImageDetails details = details(made);
     events.image("import", details, as.orElse(placeholder(made)));
     return JsonProgress.of(call.id(), progress -> progress.status(details.config().toString()));
@@ -199,9 +206,6 @@ final class ImageTransfer implements Resource {
     for (String value : call.queries("names")) {
       names.addAll(List.of(value.split(",", -1)));
     }
-    if (names.isEmpty()) {
-      throw DockerError.badRequest("names is missing");
-    }
     return save(names);
   }
 
@@ -215,7 +219,13 @@ final class ImageTransfer implements Resource {
   }
 
   private ApiResponse load(ApiRequest call) throws InterruptedException {
-    List<ImageInfo> loaded = store.images().load(call.body());
+    List<ImageInfo> loaded;
+    try {
+      loaded = store.images().load(call.body());
+    } catch (AgentException.InvalidSpec e) {
+      String reason = String.valueOf(e.getMessage());
+      return JsonProgress.of(call.id(), progress -> progress.error(reason));
+    }
     return JsonProgress.of(
         call.id(),
         progress -> {
@@ -237,19 +247,15 @@ final class ImageTransfer implements Resource {
   }
 
   private ApiResponse commit(ApiRequest call) {
-    DockerQuery.body(call)
-        .members()
-        .forEach(
-            (field, value) -> {
-              if (!CreateFields.zero(value)) {
-                throw DockerError.unsupportedField(field, "use 'changes' instead");
-              }
-            });
+    Json body = RequestFields.body("POST /commit", call);
     Container container = containers.find(call.required("container"));
     Optional<ImageRef> as = name(call);
+    var changes = new ArrayList<>(ranWith(container.spec()));
+    changes.addAll(configured(body));
+    changes.addAll(changes(call));
     var commit =
         new NewImage.Commit(
-            DockerQuery.text(call, "author"), DockerQuery.text(call, "comment"), changes(call));
+            DockerQuery.text(call, "author"), DockerQuery.text(call, "comment"), changes);
     if (!(container instanceof Exportable files)) {
       throw DockerError.notImplemented(
           "commit: the runtime of container %s cannot export its changes"
@@ -280,6 +286,66 @@ final class ImageTransfer implements Resource {
                   "imageRef", as.map(ImageRef::familiar).orElse("")));
           return ApiResponse.json(201, Json.object().put("Id", details.config()).build());
         });
+  }
+
+  /** A configuration in the words of a Dockerfile. */
+  private static List<ConfigChange> configured(Json body) {
+    var changes = new ArrayList<ConfigChange>();
+    body.at("Labels").stringMap().forEach((name, value) -> changes.add(pair("LABEL", name, value)));
+    DockerCreate.env(body.at("Env").strings())
+        .forEach((name, value) -> changes.add(pair("ENV", name, value)));
+    for (String list : List.of("Entrypoint", "Cmd")) {
+      if (!body.at(list).strings().isEmpty()) {
+        changes.add(words(list.toUpperCase(Locale.ROOT), body.at(list).strings()));
+      }
+    }
+    body.at("ExposedPorts")
+        .members()
+        .keySet()
+        .forEach(port -> changes.add(ConfigChange.parse("EXPOSE " + port)));
+    body.at("Volumes")
+        .members()
+        .keySet()
+        .forEach(path -> changes.add(words("VOLUME", List.of(path))));
+    Map.of("WORKDIR", "WorkingDir", "USER", "User", "STOPSIGNAL", "StopSignal")
+        .forEach(
+            (instruction, name) ->
+                body.at(name)
+                    .string()
+                    .filter(text -> !text.isEmpty())
+                    .ifPresent(text -> changes.add(new ConfigChange(instruction, text))));
+    return changes;
+  }
+
+  /** How a container was run, for an image that is made of it. */
+  private static List<ConfigChange> ranWith(ContainerSpec spec) {
+    var changes = new ArrayList<ConfigChange>();
+    ProcessSpec process = spec.process();
+    process.entrypoint().ifPresent(words -> changes.add(words("ENTRYPOINT", words)));
+    process.args().ifPresent(words -> changes.add(words("CMD", words)));
+    process.env().forEach((name, value) -> changes.add(pair("ENV", name, value)));
+    process.user().ifPresent(user -> changes.add(new ConfigChange("USER", user)));
+    process.workdir().ifPresent(path -> changes.add(new ConfigChange("WORKDIR", path)));
+    spec.labels()
+        .forEach(
+            (name, value) -> {
+              if (!name.startsWith(DockerCreate.OWN)) {
+                changes.add(pair("LABEL", name, value));
+              }
+            });
+    spec.stop()
+        .signal()
+        .ifPresent(signal -> changes.add(new ConfigChange("STOPSIGNAL", signal.signalName())));
+    return changes;
+  }
+
+  private static ConfigChange words(String instruction, List<String> words) {
+    return new ConfigChange(instruction, JsonText.print(Json.of(words)));
+  }
+
+  private static ConfigChange pair(String instruction, String name, String value) {
+    String quoted = value.replace("\\", "\\\\").replace("\"", "\\\"");
+    return new ConfigChange(instruction, "%s=\"%s\"".formatted(name, quoted));
   }
 
   private ApiResponse remote(ApiRequest call) throws InterruptedException {

@@ -59,15 +59,16 @@ final class ImageWire {
     return colon > name.lastIndexOf('/') ? name.substring(0, colon) : name;
   }
 
-  static Json inspect(ImageDetails image) {
+  /** {@code parent} is the id of another image, or empty. */
+  static Json inspect(ImageDetails image, String parent) {
     ImageInfo info = image.info();
     Platform platform = info.platform().orElse(Platform.of("linux", DockerSystem.arch()));
     return Json.object()
         .put("Id", image.config())
         .put("RepoTags", tags(info))
         .put("RepoDigests", digests(info))
-        .put("Parent", "")
-        .put("Comment", "")
+        .put("Parent", parent)
+        .put("Comment", image.history().isEmpty() ? "" : image.history().getLast().comment())
         .put("Created", info.createdAt().map(Instant::toString).orElse(NEVER))
         .put("DockerVersion", "")
         .put("Author", "")

@@ -43,6 +43,14 @@ final class MountOptions {
     host.at("Binds").strings().forEach(options::bind);
     host.at("Mounts").items().forEach(options::mount);
     host.at("Tmpfs").stringMap().forEach(options::tmpfs);
+    String driver = host.at("VolumeDriver").string().orElse("");
+    boolean volumes =
+        options.mounts.values().stream()
+            .anyMatch(mount -> mount instanceof Mount.Named || mount instanceof Mount.Anonymous);
+    if (volumes && !Set.of("", "local").contains(driver)) {
+      throw DockerError.unsupportedField(
+          "HostConfig.VolumeDriver", "volumes are the agent's own, not of '%s'".formatted(driver));
+    }
     long shared = host.at("ShmSize").integer().orElse(0L);
     if (shared < 0) {
       throw DockerError.badRequest("SHM size can not be less than 0");

@@ -1,5 +1,6 @@
 package dev.zlayer.daemon.docker;
 
+import dev.zlayer.container.ConnectionSpec;
 import dev.zlayer.container.NetworkSpec;
 import dev.zlayer.json.Json;
 import dev.zlayer.port.ImageDetails;
@@ -18,20 +19,6 @@ import java.util.function.UnaryOperator;
 final class NetworkOptions {
   private static final String OF_CONTAINER = "container:";
   private static final String USUAL = "default";
-
-  /** What of an endpoint is honoured, or was only reported by an earlier inspect. */
-  private static final Set<String> HONOURED =
-      Set.of(
-          "Aliases",
-          "NetworkID",
-          "EndpointID",
-          "DNSNames",
-          "Gateway",
-          "IPAddress",
-          "IPPrefixLen",
-          "IPv6Gateway",
-          "GlobalIPv6Address",
-          "GlobalIPv6PrefixLen");
 
   private static final int LARGEST_PORT = 65_535;
 
@@ -55,35 +42,24 @@ final class NetworkOptions {
             .filter(text -> !text.isEmpty())
             .orElse(USUAL);
     // a client that names networks only there wants to be on those alone
-    return mode.equals(USUAL) ? endpoints(body).keySet().stream().findFirst().orElse(USUAL) : mode;
+    return mode.equals(USUAL) ? settings(body).keySet().stream().findFirst().orElse(USUAL) : mode;
   }
 
   /** The networks that a request names, each with how to be on it. */
-  static Map<String, Json> endpoints(Json.Obj body) {
-    Map<String, Json> endpoints = body.at("NetworkingConfig").at("EndpointsConfig").members();
-    endpoints.forEach(
-        (network, settings) ->
-            settings
-                .members()
-                .forEach(
-                    (name, value) -> {
-                      boolean honoured =
-                          HONOURED.contains(name)
-                              || CreateFields.zero(value)
-                              || (name.equals("IPAMConfig") && onlyAddress(value));
-                      if (!honoured) {
-                        throw DockerError.unsupportedField(
-                            "NetworkingConfig.EndpointsConfig.%s.%s".formatted(network, name),
-                            "aliases and an address of IPv4 can be set");
-                      }
-                    }));
+  static Map<String, ConnectionSpec> endpoints(Json.Obj body) {
+    var endpoints = new LinkedHashMap<String, ConnectionSpec>();
+    settings(body)
+        .forEach(
+            (network, settings) ->
+                endpoints.put(
+                    network,
+                    EndpointOptions.of(
+                        settings, "NetworkingConfig.EndpointsConfig.%s.".formatted(network))));
     return endpoints;
   }
 
-  private static boolean onlyAddress(Json config) {
-    return config.members().entrySet().stream()
-        .allMatch(
-            entry -> entry.getKey().equals("IPv4Address") || CreateFields.zero(entry.getValue()));
+  private static Map<String, Json> settings(Json.Obj body) {
+    return body.at("NetworkingConfig").at("EndpointsConfig").members();
   }
 
   /**
@@ -105,6 +81,14 @@ final class NetworkOptions {
               new NetworkSpec.Mode.Shared(index.find(text.substring(OF_CONTAINER.length())).id());
           case String text -> new NetworkSpec.Mode.Bridge(Optional.of(network.apply(text)));
         };
+    boolean bridge = mode instanceof NetworkSpec.Mode.Bridge;
+    if (!bridge && EndpointOptions.mac(body).isPresent()) {
+      throw DockerError.badRequest("conflicting options: mac-address and the network mode");
+    }
+    if (!bridge && !ContainerLinks.asked(body).isEmpty()) {
+      throw DockerError.badRequest(
+          "conflicting options: links and the network mode; use a network and its names");
+    }
     List<NetworkSpec.Port> ports = ports(image);
     boolean published = mode instanceof NetworkSpec.Mode.Bridge;
     if (mode instanceof NetworkSpec.Mode.Shared && !ports.isEmpty()) {

@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentNavigableMap;
 import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * What clients do with containers without changing them, for those who watch. The newest are kept
@@ -26,6 +27,7 @@ final class RecentEvents {
   private final InstantSource clock;
   private final ConcurrentNavigableMap<Long, Recent> kept = new ConcurrentSkipListMap<>();
   private final Watched<Long> last = new Watched<>(0L);
+  private final AtomicInteger listeners = new AtomicInteger();
 
   RecentEvents(InstantSource clock) {
     this.clock = clock;
@@ -33,24 +35,22 @@ final class RecentEvents {
 
   /** Records what was done with a container. */
   void record(Container container, String action, Map<String, String> more) {
-    var attributes = new TreeMap<String, String>();
-    container
-        .spec()
-        .labels()
-        .forEach(
-            (name, value) -> {
-              if (!name.startsWith(DockerCreate.OWN)) {
-                attributes.put(name, value);
-              }
-            });
-    attributes.put("image", container.spec().image().familiar());
     try {
-      attributes.put("name", ContainerNames.of(container));
+      Map<String, String> attributes = attributes(container);
       attributes.putAll(more);
       record("container", action, DockerContainerIndex.id(container), attributes);
     } catch (AgentException.NotFound _) {
       // removed meanwhile: its removal is reported
     }
+  }
+
+  /** What every event of a container says of it. */
+  static Map<String, String> attributes(Container container) {
+    var attributes =
+        new TreeMap<>(ContainerFacts.labels(container.id(), container.spec().labels()));
+    attributes.put("image", container.spec().image().familiar());
+    attributes.put("name", ContainerNames.of(container));
+    return attributes;
   }
 
   /** Records something else than of a container. */
@@ -63,6 +63,23 @@ final class RecentEvents {
           kept.headMap(number - KEPT, true).clear();
           return number;
         });
+  }
+
+  /** How many clients watch at this moment. */
+  int listeners() {
+    return listeners.get();
+  }
+
+  /** Counts a client that watches until it is closed. */
+  Listening listen() {
+    listeners.incrementAndGet();
+    return listeners::decrementAndGet;
+  }
+
+  /** A client that watches. */
+  interface Listening extends AutoCloseable {
+    @Override
+    void close();
   }
 
   long last() {

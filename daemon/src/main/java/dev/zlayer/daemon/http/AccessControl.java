@@ -7,14 +7,15 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import org.eclipse.jetty.server.Request;
 
 /**
  * Who may do what, by the listener they use and the token they show. Pages of browsers may do
- * nothing: no request with an {@code Origin} is served, so that no site a person visits can use
- * their access. On TCP the {@code Host} has to be one of ours, so that a foreign name that resolves
- * to this address gets nothing.
+ * nothing but on the listener of the dashboard: no request with an {@code Origin} is served, so
+ * that no site a person visits can use their access. On TCP the {@code Host} has to be one of ours,
+ * so that a foreign name that resolves to this address gets nothing.
  */
 final class AccessControl {
   private static final String BEARER = "Bearer ";
@@ -25,15 +26,27 @@ final class AccessControl {
    * @param token what a caller has to show, unless it shows a scoped one
    * @param tokens whether scoped tokens count here
    * @param hosts names under which this listener may be called; empty for any
+   * @param browsers what browsers have to show here, the only callers then; no others may come in
    */
   record Rules(
-      String name, boolean readOnly, Optional<String> token, boolean tokens, Set<String> hosts) {
+      String name,
+      boolean readOnly,
+      Optional<String> token,
+      boolean tokens,
+      Set<String> hosts,
+      Optional<BrowserAccess> browsers) {
     Rules {
       hosts = Set.copyOf(hosts);
     }
+
+    /** A listener that no browser may use. */
+    Rules(
+        String name, boolean readOnly, Optional<String> token, boolean tokens, Set<String> hosts) {
+      this(name, readOnly, token, tokens, hosts, Optional.empty());
+    }
   }
 
-  private final Map<String, Rules> listeners;
+  private final Map<String, Rules> listeners = new ConcurrentHashMap<>();
   private final Tokens tokens;
   private final Function<Route, DeploymentScope> scopes;
   private final TokenConnections connections = new TokenConnections();
@@ -41,22 +54,31 @@ final class AccessControl {
   /** Rules by the name of the connector. */
   AccessControl(
       Map<String, Rules> listeners, Tokens tokens, Function<Route, DeploymentScope> scopes) {
-    this.listeners = Map.copyOf(listeners);
+    this.listeners.putAll(listeners);
     this.tokens = tokens;
     this.scopes = scopes;
     tokens.onRemoved(connections::close);
   }
 
+  /** A listener that is opened later. */
+  void add(String connector, Rules rules, BrowserSessions sessions) {
+    sessions.onRevoked(connections::close);
+    listeners.put(connector, rules);
+  }
+
   /** Who sends this; throws {@link AccessDenied} for one who may send nothing. */
   Caller admit(Request request) {
     Rules rules = rules(request);
-    if (request.getHeaders().get("Origin") != null) {
+    if (rules.browsers().isEmpty() && request.getHeaders().get("Origin") != null) {
       throw AccessDenied.forbidden("requests from browsers are rejected");
     }
     if (!rules.hosts().isEmpty() && !rules.hosts().contains(host(request))) {
       throw AccessDenied.forbidden(
           "'%s' is not a name of this agent: add it to 'hosts' in its configuration"
               .formatted(host(request)));
+    }
+    if (rules.browsers().isPresent()) {
+      return rules.browsers().get().admit(request, rules.name(), connections);
     }
     return rules.tokens() ? remote(request, rules) : local(request, rules);
   }
@@ -108,12 +130,16 @@ final class AccessControl {
   void admit(Caller caller, Router.Match match) {
     switch (caller.access()) {
       case Caller.Access.Full() -> {}
+      case Caller.Access.Anonymous(int status, String reason) ->
+          throw AccessDenied.withoutSession(status, reason);
       case Caller.Access.ReadOnly() -> {
         if (!match.route().viewable()) {
           throw AccessDenied.forbidden(
-              caller.token().isPresent()
-                  ? "the token is read-only"
-                  : "the read-only socket does not offer this");
+              caller.token().isEmpty()
+                  ? "the read-only socket does not offer this"
+                  : "the %s is read-only"
+                      .formatted(
+                          caller.listener().equals(DashboardListener.NAME) ? "session" : "token"));
         }
       }
       case Caller.Access.Deployment(String name) -> {

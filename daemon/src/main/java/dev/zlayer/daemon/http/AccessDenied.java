@@ -31,6 +31,20 @@ public final class AccessDenied extends RuntimeException {
         "a valid bearer token is required: send 'Authorization: Bearer TOKEN'");
   }
 
+  /** The caller of a dashboard has no session, or its page did not prove that it is ours. */
+  static AccessDenied withoutSession(int status, String detail) {
+    return new AccessDenied(status, status == 401 ? "Unauthorized" : "Forbidden", detail);
+  }
+
+  /** A login whose link is of no use. */
+  public static AccessDenied noLink(String detail) {
+    return new AccessDenied(401, "Unauthorized", detail);
+  }
+
+  public static AccessDenied tooMany(String detail) {
+    return new AccessDenied(429, "TooManyRequests", detail);
+  }
+
   public static AccessDenied forbidden(String detail) {
     return new AccessDenied(403, "Forbidden", detail);
   }
@@ -38,6 +52,11 @@ public final class AccessDenied extends RuntimeException {
   static AccessDenied noRoute(String path) {
     return new AccessDenied(
         404, "NoRoute", "there is nothing at %s: see /api/v1/openapi.json".formatted(path));
+  }
+
+  /** No file of the dashboard. */
+  public static AccessDenied notThere(String path) {
+    return new AccessDenied(404, "NoRoute", "there is nothing at " + path);
   }
 
   static AccessDenied wrongMethod(String method, String path, String allowed) {

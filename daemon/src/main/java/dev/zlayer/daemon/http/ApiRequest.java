@@ -81,6 +81,16 @@ public final class ApiRequest {
     return wire.remote();
   }
 
+  /** The user, the token's name or the session, as the audit log has it. */
+  public String who() {
+    return caller.who();
+  }
+
+  /** The id of the scoped token or the session that was shown. */
+  public Optional<String> token() {
+    return caller.token();
+  }
+
   /** The only deployment whose things the caller may see and change; all when empty. */
   public Optional<String> deployment() {
     return caller.deployment();

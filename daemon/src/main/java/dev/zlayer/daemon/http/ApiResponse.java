@@ -49,6 +49,13 @@ public sealed interface ApiResponse {
 
     /** Instead of {@link #run} when the caller was gone before it began. */
     default void abandon() {}
+
+    /**
+     * Whether it is interrupted when the caller disconnects, also while there is nothing to say.
+     */
+    default boolean endsWithClient() {
+      return false;
+    }
   }
 
   /** Makes an answer, which may take long. */

@@ -1,12 +1,18 @@
 package dev.zlayer.daemon.http;
 
+import dev.zlayer.task.Pauses;
 import dev.zlayer.task.Reply;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InterruptedIOException;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;
+import java.nio.channels.ClosedChannelException;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.Selector;
+import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -24,8 +30,13 @@ import org.eclipse.jetty.util.Callback;
 final class HijackedConnection implements AutoCloseable {
   private static final int BUFFER = 16 << 10;
 
+  /** How soon a client is noticed that left without a word; nobody waits for it. */
+  private static final Duration HANG_UP_CHECK = Duration.ofSeconds(1);
+
   private final EndPoint endPoint;
   private final ByteBuffer early;
+  private volatile boolean reading;
+  private volatile boolean inputEnded;
 
   private HijackedConnection(EndPoint endPoint, Optional<ByteBuffer> early) {
     this.endPoint = endPoint;
@@ -78,6 +89,7 @@ final class HijackedConnection implements AutoCloseable {
 
       @Override
       public int read(byte[] bytes, int offset, int length) throws IOException {
+        reading = true;
         if (early.hasRemaining()) {
           int count = Math.min(length, early.remaining());
           early.get(bytes, offset, count);
@@ -87,6 +99,7 @@ final class HijackedConnection implements AutoCloseable {
         while (true) {
           int count = endPoint.fill(buffer);
           if (count != 0) {
+            inputEnded = count < 0;
             if (count > 0) {
               buffer.get(bytes, offset, count);
             }
@@ -113,6 +126,31 @@ final class HijackedConnection implements AutoCloseable {
         HijackedConnection.this.write(ByteBuffer.wrap(bytes, offset, length));
       }
     };
+  }
+
+  /**
+   * Interrupts a thread when the caller has closed both directions, which is seen by neither
+   * reading nor, as long as there is nothing to say, by writing. What it sent before is read first.
+   */
+  boolean awaitHangUp(Thread worker) throws IOException, InterruptedException {
+    if (!(endPoint.getTransport() instanceof SocketChannel channel)) {
+      return false;
+    }
+    while (!hungUp(channel) || (reading && !inputEnded)) {
+      Pauses.REAL.pause(HANG_UP_CHECK);
+    }
+    worker.interrupt();
+    return true;
+  }
+
+  /** A connection that is made is never ready to be made, unless it is broken. */
+  private static boolean hungUp(SocketChannel channel) throws IOException {
+    try (Selector selector = channel.provider().openSelector()) {
+      channel.register(selector, SelectionKey.OP_CONNECT);
+      return selector.selectNow() > 0;
+    } catch (ClosedChannelException _) {
+      return true;
+    }
   }
 
   private void write(ByteBuffer bytes) throws IOException {

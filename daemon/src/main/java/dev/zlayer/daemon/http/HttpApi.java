@@ -12,6 +12,11 @@ public interface HttpApi {
    */
   Router.Match find(String method, String path);
 
+  /** Whether a route is for callers without a session, too. */
+  default boolean open(Route route) {
+    return false;
+  }
+
   /** Headers of every answer. */
   Map<String, String> headers();
 

@@ -18,8 +18,10 @@ import java.nio.file.attribute.UserPrincipalNotFoundException;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import org.eclipse.jetty.http.HttpCompliance;
 import org.eclipse.jetty.http.HttpHeader;
@@ -30,8 +32,10 @@ import org.eclipse.jetty.server.HttpConnectionFactory;
 import org.eclipse.jetty.server.Request;
 import org.eclipse.jetty.server.Response;
 import org.eclipse.jetty.server.Server;
+import org.eclipse.jetty.server.ServerConnector;
 import org.eclipse.jetty.unixdomain.server.UnixDomainServerConnector;
 import org.eclipse.jetty.util.Callback;
+import org.eclipse.jetty.util.HostPort;
 import org.eclipse.jetty.util.VirtualThreads;
 import org.eclipse.jetty.util.thread.QueuedThreadPool;
 import org.eclipse.jetty.websocket.server.ServerWebSocketContainer;
@@ -56,6 +60,9 @@ public final class HttpListener implements AutoCloseable {
 
   private final Server server;
   private final List<UnixSocket> sockets;
+  private final Map<String, HttpApi> apis;
+  private final AccessControl access;
+  private final AuditSink audit;
 
   /**
    * A socket file, who may use it, and whether only for looking.
@@ -78,9 +85,17 @@ public final class HttpListener implements AutoCloseable {
         new Access(Tokens.NONE, _ -> DeploymentScope.DENIED, AuditSink.NONE);
   }
 
-  private HttpListener(Server server, List<UnixSocket> sockets) {
+  private HttpListener(
+      Server server,
+      List<UnixSocket> sockets,
+      Map<String, HttpApi> apis,
+      AccessControl access,
+      AuditSink audit) {
     this.server = server;
     this.sockets = List.copyOf(sockets);
+    this.apis = apis;
+    this.access = access;
+    this.audit = audit;
   }
 
   /**
@@ -101,9 +116,11 @@ public final class HttpListener implements AutoCloseable {
     var server = new Server(threads);
     var rules = new HashMap<String, AccessControl.Rules>();
     HttpApi rest = new RestApi(router);
-    var others = new HashMap<String, HttpApi>();
+    var others = new ConcurrentHashMap<String, HttpApi>();
     for (UnixSocket socket : sockets) {
       HttpConfiguration http = http();
+      // old clients send no name of a host; the path of the socket would be taken for one
+      http.setServerAuthority(new HostPort("localhost"));
       boolean lenient = socket.api().filter(HttpApi::lenient).isPresent();
       if (lenient) {
         http.setUriCompliance(LENIENT_PATHS);
@@ -137,13 +154,8 @@ public final class HttpListener implements AutoCloseable {
     Function<Request, HttpApi> apis =
         request ->
             others.getOrDefault(request.getConnectionMetaData().getConnector().getName(), rest);
-    server.setHandler(
-        new RequestHandler(
-            apis,
-            new AccessControl(rules, access.tokens(), access.scopes()),
-            access.audit(),
-            observer,
-            log));
+    var control = new AccessControl(rules, access.tokens(), access.scopes());
+    server.setHandler(new RequestHandler(apis, control, access.audit(), observer, log));
     server.setErrorHandler(
         (request, response, callback) -> refused(apis.apply(request), request, response, callback));
     ServerWebSocketContainer webSockets = ServerWebSocketContainer.ensure(server);
@@ -152,7 +164,7 @@ public final class HttpListener implements AutoCloseable {
     webSockets.setMaxTextMessageSize(FRAMES);
     server.setStopTimeout(GRACE.toMillis());
     sockets.stream().filter(socket -> !socket.passed()).forEach(socket -> clear(socket.path()));
-    var listener = new HttpListener(server, sockets);
+    var listener = new HttpListener(server, sockets, others, control, access.audit());
     try {
       server.start();
       for (UnixSocket socket : sockets) {
@@ -165,6 +177,39 @@ public final class HttpListener implements AutoCloseable {
     } catch (Exception e) {
       listener.close();
       throw new AgentException.Configuration("cannot listen: " + e.getMessage(), e);
+    }
+  }
+
+  /**
+   * Opens the listener for browsers besides the others; returns its port.
+   *
+   * @throws AgentException.Configuration the address cannot be had
+   */
+  public synchronized int add(DashboardListener settings, HttpApi api, BrowserSessions sessions) {
+    ServerConnector connector =
+        TcpListener.connector(
+            server,
+            http(),
+            audit,
+            DashboardListener.NAME,
+            settings.address(),
+            settings.tls(),
+            false);
+    apis.put(connector.getName(), api);
+    access.add(connector.getName(), settings.rules(sessions), sessions);
+    try {
+      server.addConnector(connector);
+      connector.start();
+      return connector.getLocalPort();
+    } catch (Exception e) {
+      server.removeConnector(connector);
+      throw new AgentException.Configuration(
+          "cannot serve the dashboard on %s:%d: %s"
+              .formatted(
+                  settings.address().getHostString(),
+                  settings.address().getPort(),
+                  e.getCause() == null ? e.getMessage() : e.getCause().getMessage()),
+          e);
     }
   }
 
@@ -263,7 +308,7 @@ public final class HttpListener implements AutoCloseable {
   /** The address of the TCP listener, if there is one. */
   public Optional<String> address() {
     for (Connector connector : server.getConnectors()) {
-      if (connector instanceof org.eclipse.jetty.server.ServerConnector tcp) {
+      if (connector instanceof ServerConnector tcp && TcpListener.NAME.equals(tcp.getName())) {
         return Optional.of(tcp.getHost() + ":" + tcp.getLocalPort());
       }
     }

@@ -7,10 +7,12 @@ import java.util.List;
 import java.util.OptionalInt;
 
 /** Gives a part of a list to those who ask for one, and tells how long it is. */
-final class Paging {
+public final class Paging {
   static final String LIMIT = "limit";
   static final String OFFSET = "offset";
-  private static final String TOTAL = "X-Total-Count";
+
+  /** The header with the length of the whole list. */
+  public static final String TOTAL = "X-Total-Count";
 
   private Paging() {}
 

@@ -3,6 +3,7 @@ package dev.zlayer.daemon.http;
 import dev.zlayer.daemon.log.Log;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.error.Blame;
+import dev.zlayer.task.TaskScope;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
@@ -71,7 +72,9 @@ final class RequestHandler extends Handler.Abstract {
           exchange.record =
               status -> audit.changed(AuditEntries.of(request, caller, match, transport, status));
         }
-        access.admit(caller, match);
+        if (!api.open(match.route())) {
+          access.admit(caller, match);
+        }
         var call = new ApiRequest(transport, match.variables(), caller);
         Optional<String> _ = call.query("deployment"); // another's is refused before anything else
         send(match.route().action().answer(call), exchange);
@@ -231,14 +234,27 @@ final class RequestHandler extends Handler.Abstract {
         hijack.conversation().abandon();
         throw e;
       }
-      hijack.conversation().run(connection.input(), connection.output());
+      converse(hijack.conversation(), connection);
     } catch (IOException | InterruptedException _) {
       // the client disconnected, or one side has ended the conversation
     } catch (RuntimeException e) {
-      tell(e, exchange);
+      if (!Thread.currentThread().isInterrupted()) { // else because the client disconnected
+        tell(e, exchange);
+      }
     }
     boolean _ = Thread.interrupted();
     exchange.callback.succeeded(); // nothing is written: the connection is closed
+  }
+
+  private static void converse(ApiResponse.Conversation conversation, HijackedConnection connection)
+      throws IOException, InterruptedException {
+    try (var scope = new TaskScope("hang-up")) {
+      if (conversation.endsWithClient()) {
+        Thread worker = Thread.currentThread();
+        scope.fork(() -> connection.awaitHangUp(worker));
+      }
+      conversation.run(connection.input(), connection.output());
+    }
   }
 
   private void fail(Throwable thrown, Exchange exchange) {

@@ -7,7 +7,7 @@ import java.util.Set;
 import org.eclipse.jetty.util.URIUtil;
 
 /** The agent's own API, whose failures are problem documents. */
-record RestApi(Router router) implements HttpApi {
+public record RestApi(Router router) implements HttpApi {
   /** Also found without the prefix, where probes and scrapers look for them. */
   private static final Set<String> SHORT = Set.of("ping", "health", "metrics");
 

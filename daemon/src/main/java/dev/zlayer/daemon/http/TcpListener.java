@@ -32,7 +32,7 @@ public record TcpListener(
     boolean clientCertificates,
     Optional<String> token,
     List<String> hosts) {
-  private static final String NAME = "tcp";
+  static final String NAME = "tcp";
 
   public TcpListener {
     hosts = List.copyOf(hosts);
@@ -42,6 +42,17 @@ public record TcpListener(
   }
 
   Connector connector(Server server, HttpConfiguration http, AuditSink audit) {
+    return connector(server, http, audit, NAME, address, tls, clientCertificates);
+  }
+
+  static ServerConnector connector(
+      Server server,
+      HttpConfiguration http,
+      AuditSink audit,
+      String name,
+      InetSocketAddress address,
+      Optional<SSLContext> tls,
+      boolean clientCertificates) {
     ServerConnector connector;
     if (tls.isPresent()) {
       http.addCustomizer(new SecureRequestCustomizer(false));
@@ -62,18 +73,18 @@ public record TcpListener(
     connector.setPort(address.getPort());
     connector.setIdleTimeout(60_000);
     connector.setAcceptQueueSize(HttpListener.BACKLOG);
-    connector.setName(NAME);
-    connector.addBean(new RefusedHandshakes(audit));
+    connector.setName(name);
+    connector.addBean(new RefusedHandshakes(name, audit));
     return connector;
   }
 
   /** Callers without the right certificate never get as far as a request. */
-  private record RefusedHandshakes(AuditSink audit) implements SslHandshakeListener {
+  private record RefusedHandshakes(String name, AuditSink audit) implements SslHandshakeListener {
     @Override
     public void handshakeFailed(Event event, Throwable failure) {
       audit.unauthenticated(
           new AuditSink.Entry(
-              NAME,
+              name,
               "unknown",
               AuditEntries.address(event.getEndPoint().getRemoteSocketAddress()),
               "TLS",

@@ -35,6 +35,17 @@ final class TokenConnections {
     }
   }
 
+  /** The connection by which a session is ended stays until the answer is sent. */
+  void forget(String token, Request request) {
+    EndPoint endPoint = request.getConnectionMetaData().getConnection().getEndPoint();
+    open.computeIfPresent(
+        token,
+        (_, known) -> {
+          known.remove(endPoint);
+          return known;
+        });
+  }
+
   /** One timer for each token, however many requests it makes. */
   private void closeAt(String token, Instant end, Request request) {
     long left = Math.max(0, Duration.between(Instant.now(), end).toMillis());

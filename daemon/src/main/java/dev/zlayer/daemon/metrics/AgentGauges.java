@@ -1,7 +1,10 @@
 package dev.zlayer.daemon.metrics;
 
 import dev.zlayer.container.ContainerStatus.Phase;
+import dev.zlayer.container.Stats;
 import dev.zlayer.engine.job.JobExecutor;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.port.Container;
 import dev.zlayer.port.ContainerRuntime;
 import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
@@ -37,6 +40,7 @@ public final class AgentGauges implements Metrics.Gauges {
                     "Containers by state.",
                     Map.of("state", phase.name().toLowerCase(Locale.ROOT)),
                     count)));
+    gpus(gauges);
     gauges.add(gauge("zlayer_job_queue", "Executions that wait.", jobs.queue().size()));
     gauges.add(
         gauge("zlayer_jobs_active", "Executions that run or are being made.", jobs.active()));
@@ -64,6 +68,42 @@ public final class AgentGauges implements Metrics.Gauges {
     gauges.add(gauge("jvm_gc_collections", "Garbage collections so far.", collections));
     gauges.add(gauge("jvm_gc_seconds", "Time in garbage collections so far.", seconds));
     return gauges;
+  }
+
+  /** Of running containers that asked for a GPU. */
+  private void gpus(List<Metrics.Gauge> gauges) {
+    for (Container container : runtime.list()) {
+      try {
+        if (container.inspect().spec().gpu().isPresent() && container.status().alive()) {
+          var labels = Map.of("container", container.id().runtimeName());
+          Stats now = container.sample().now();
+          now.gpu()
+              .ifPresent(
+                  gpu -> {
+                    gauges.add(
+                        new Metrics.Gauge(
+                            "zlayer_container_gpu_memory_bytes",
+                            "GPU memory of a container.",
+                            labels,
+                            gpu.memoryBytes()));
+                    gpu.percent()
+                        .ifPresent(
+                            percent ->
+                                gauges.add(
+                                    new Metrics.Gauge(
+                                        "zlayer_container_gpu_percent",
+                                        "Share of the time of one GPU.",
+                                        labels,
+                                        percent)));
+                  });
+        }
+      } catch (AgentException _) {
+        // it has ended meanwhile, or its runtime does not answer
+      } catch (InterruptedException _) {
+        Thread.currentThread().interrupt();
+        return;
+      }
+    }
   }
 
   private static Metrics.Gauge gauge(String name, String help, long value) {

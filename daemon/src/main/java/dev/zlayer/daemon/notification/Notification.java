@@ -84,6 +84,7 @@ record Notification(long sequence, String contentType, byte[] body) {
       case CRASH_LOOP -> "service %s crashes again and again: %s".formatted(subject, reason);
       case ROLLOUT_FAILED -> "roll-out of service %s failed: %s".formatted(subject, reason);
       case DISK_PRESSURE -> reason;
+      case CERTIFICATE_FAILED -> "certificate of %s: %s".formatted(subject, reason);
     };
   }
 }

@@ -9,6 +9,7 @@ import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
 
 /** Who changed what. */
 public final class AuditResource implements Resource {
@@ -50,15 +51,27 @@ public final class AuditResource implements Resource {
     return List.of(
         Route.get("/audit", "Who changed what, oldest first.", this::read)
             .with("since", "From this time on: ISO-8601, seconds since 1970, or e.g. 1h ago.")
+            .withNumber("limit", "Maximum number of items (default: all).")
+            .withNumber("offset", "Number of items to skip.")
             .streams(AuditRecord.class, "One record per line."));
   }
 
   private ApiResponse read(ApiRequest call) {
     Optional<Instant> since = call.time("since", clock.instant());
+    long from = call.number("offset").orElse(0);
+    long to = from + call.number("limit").orElse(Integer.MAX_VALUE);
+    var seen = new AtomicLong();
     return new ApiResponse.Lines(
         out -> {
           out.flush();
-          audit.read(since, out::add);
+          audit.read(
+              since,
+              record -> {
+                long number = seen.getAndIncrement();
+                if (number >= from && number < to) {
+                  out.add(record);
+                }
+              });
         });
   }
 }

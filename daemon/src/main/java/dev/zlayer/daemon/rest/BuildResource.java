@@ -58,6 +58,7 @@ public final class BuildResource implements Resource {
             pairs(call, "label"),
             call.query("target"),
             List.of(),
+            List.of(),
             call.flag("pull", false),
             call.flag("network", true));
     ImageBuilder.Prepared prepared = builder.receive(call.body());

@@ -333,7 +333,7 @@ public final class ContainersResource implements Resource {
     return new ApiResponse.Later(
         () ->
             standalone
-                .stop(container, grace(call, container))
+                .stop(container, Optional.empty(), grace(call, container))
                 .map(OutcomeView::of)
                 .map(view -> ApiResponse.json(ViewJson.of(view)))
                 .orElseGet(ApiResponse::done));

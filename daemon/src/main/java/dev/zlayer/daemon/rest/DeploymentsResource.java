@@ -352,7 +352,8 @@ public final class DeploymentsResource implements Resource {
             case Progress.Changed(var service) ->
                 Json.object()
                     .put("type", "service")
-                    .put("service", ViewJson.of(DeploymentView.ServiceView.of(service, Map.of())))
+                    .put(
+                        "service", ViewJson.of(DeploymentView.ServiceView.withoutReplicas(service)))
                     .build();
           });
     } catch (IOException e) {

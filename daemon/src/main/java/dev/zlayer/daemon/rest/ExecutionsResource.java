@@ -2,6 +2,7 @@ package dev.zlayer.daemon.rest;
 
 import dev.zlayer.daemon.http.ApiRequest;
 import dev.zlayer.daemon.http.ApiResponse;
+import dev.zlayer.daemon.http.Paging;
 import dev.zlayer.daemon.http.Route;
 import dev.zlayer.daemon.rest.view.ExecutionView;
 import dev.zlayer.engine.job.Attempt;
@@ -12,6 +13,7 @@ import dev.zlayer.engine.job.Trigger;
 import dev.zlayer.engine.job.TriggerRequest;
 import dev.zlayer.engine.secret.Redaction;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.json.JsonText;
 import dev.zlayer.task.Deadline;
 import java.time.InstantSource;
 import java.util.List;
@@ -85,14 +87,21 @@ public final class ExecutionsResource implements Resource {
     Optional<String> job = call.query("job");
     Optional<String> status = call.query("status");
     Optional<String> deployment = call.query("deployment");
-    Stream<Execution> newest =
+    List<Execution> newest =
         jobs.list().reversed().stream()
             .filter(one -> deployment.map(one.job().deployment()::equals).orElse(true))
             .filter(one -> job.map(one.job().toString()::equals).orElse(true))
             .filter(one -> status.map(one.status().word()::equals).orElse(true))
+            .toList();
+    Stream<Execution> part =
+        newest.stream()
             .skip(call.number("offset").orElse(0))
             .limit(call.number("limit").orElse(USUAL_LIMIT));
-    return ApiResponse.json(ViewJson.of(newest.map(ExecutionView::of).toList()));
+    return new ApiResponse.Whole(
+        200,
+        ApiRequest.JSON,
+        JsonText.bytes(ViewJson.of(part.map(ExecutionView::of).toList())),
+        Map.of(Paging.TOTAL, Integer.toString(newest.size())));
   }
 
   private ApiResponse show(ApiRequest call) {

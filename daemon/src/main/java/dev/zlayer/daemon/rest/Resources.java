@@ -10,6 +10,7 @@ import dev.zlayer.daemon.rest.view.ContainerView;
 import dev.zlayer.daemon.standalone.StandaloneContainers;
 import dev.zlayer.daemon.volume.VolumeArchives;
 import dev.zlayer.daemon.volume.VolumeUsers;
+import dev.zlayer.daemon.web.Dashboard;
 import dev.zlayer.engine.cron.CronScheduler;
 import dev.zlayer.engine.deployment.DeploymentStatus;
 import dev.zlayer.engine.deployment.Deployments;
@@ -22,7 +23,9 @@ import dev.zlayer.engine.translate.ServiceTranslator;
 import dev.zlayer.engine.volume.VolumeStore;
 import dev.zlayer.image.ImageStore;
 import dev.zlayer.port.ContainerRuntime;
+import dev.zlayer.proxy.tls.Certificates;
 import dev.zlayer.runtime.cni.Networks;
+import dev.zlayer.runtime.oci.gpu.Gpus;
 import dev.zlayer.task.Pauses;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -50,10 +53,13 @@ public record Resources(
     VolumeStore volumes,
     VolumeUsers volumeUsers,
     Optional<Networks> networks,
+    Optional<Gpus> gpus,
+    Certificates certificates,
     StateBackup backup,
     StateStore store,
     TokenStore tokens,
     AuditLog audit,
+    Dashboard dashboard,
     InstantSource clock) {
   /** All of them, in the order of the reference. */
   public List<Resource> all() {
@@ -74,14 +80,22 @@ public record Resources(
     all.add(new ExecutionsResource(jobs, () -> secrets.redaction(), clock));
     all.add(new ImagesResource(runtime, images, happened));
     all.add(new BuildResource(builder));
-    all.add(new SecretsResource(secrets, () -> deployments.secretsChanged()));
+    all.add(new SecretsResource(secrets, this::secretsChanged));
     all.add(new StorageResource(volumes, networks, runtime, happened, clock));
+    all.add(new GpusResource(gpus));
+    all.add(new CertificatesResource(certificates));
     all.add(new VolumeArchivesResource(new VolumeArchives(volumes, volumeUsers)));
     all.add(new BackupResource(backup));
     all.add(new EventsResource(store));
     all.add(new TokensResource(tokens, clock));
     all.add(new AuditResource(audit, clock));
+    all.add(new DashboardResource(dashboard));
     return all;
+  }
+
+  private void secretsChanged() {
+    deployments.secretsChanged();
+    certificates.refresh();
   }
 
   private Map<ContainerId, ContainerView.Replica> replicas() {

@@ -129,6 +129,9 @@ public final class RouteScopes {
       GET /volumes/{name}/archive
       PUT /volumes/{name}/archive
       GET /backup
+      GET /gpus
+      GET /ingress/ca
+      GET /ingress/certificates
       GET /networks
       POST /networks
       GET /networks/{name}
@@ -139,6 +142,9 @@ public final class RouteScopes {
       POST /tokens
       DELETE /tokens/{name}
       GET /audit
+      POST /dashboard/links
+      GET /dashboard/sessions
+      DELETE /dashboard/sessions/{name}
       """;
 
   private static final Map<String, DeploymentScope> SCOPES = scopes();

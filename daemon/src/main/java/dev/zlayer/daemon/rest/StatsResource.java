@@ -39,6 +39,8 @@ public final class StatsResource implements Resource {
    * One reading.
    *
    * @param cpuPercent of one core since the reading before; absent when there was none
+   * @param gpuPercent of the time of one GPU; absent where the driver does not count it by process
+   * @param gpuMemoryBytes of all its processes; only of a container that has a GPU
    */
   record StatsView(
       String id,
@@ -53,7 +55,9 @@ public final class StatsResource implements Resource {
       long blockReadBytes,
       long blockWriteBytes,
       long networkReceivedBytes,
-      long networkSentBytes) {
+      long networkSentBytes,
+      OptionalDouble gpuPercent,
+      OptionalLong gpuMemoryBytes) {
     static StatsView of(ContainerId id, StatsSample sample) {
       Stats now = sample.now();
       OptionalDouble percent = sample.cpuPercent();
@@ -72,7 +76,9 @@ public final class StatsResource implements Resource {
           now.blockReadBytes(),
           now.blockWriteBytes(),
           now.networkReceivedBytes(),
-          now.networkSentBytes());
+          now.networkSentBytes(),
+          now.gpu().map(Stats.Gpu::percent).orElse(OptionalDouble.empty()),
+          now.gpu().map(gpu -> OptionalLong.of(gpu.memoryBytes())).orElse(OptionalLong.empty()));
     }
   }
 

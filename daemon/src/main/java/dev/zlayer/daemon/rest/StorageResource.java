@@ -1,5 +1,6 @@
 package dev.zlayer.daemon.rest;
 
+import dev.zlayer.container.ConnectionSpec;
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.daemon.ResourceEvents;
 import dev.zlayer.daemon.http.ApiRequest;
@@ -101,7 +102,7 @@ public final class StorageResource implements Resource {
 
   @Doc("A network.")
   public record CreateNetwork(
-      @Doc("1 to 64 lower-case letters, digits, '-' or '_'.") String name,
+      @Doc("1 to 64 letters, digits, '-', '_' or '.'.") String name,
       @Doc("IPv4 network such as 10.1.0.0/24; an unused one when absent.") Optional<String> subnet,
       @Doc("This host's address in it; the first one when absent.") Optional<String> gateway,
       @Doc("The part of the subnet that addresses are given from.") Optional<String> ipRange,
@@ -284,7 +285,10 @@ public final class StorageResource implements Resource {
     Container container = movable(call);
     Connect wanted = call.body(Connect.class);
     OptionalInterfaces.of(container, Connectable.class, "connected to networks")
-        .connect(network.name(), wanted.aliases(), wanted.ip().map(text -> address("ip", text)));
+        .connect(
+            network.name(),
+            ConnectionSpec.of(wanted.aliases())
+                .withAddresses(wanted.ip().map(text -> address("ip", text)).stream().toList()));
     events.network("connect", network.name(), Map.of("container", container.id().runtimeName()));
     return ApiResponse.done();
   }

@@ -29,6 +29,7 @@ import dev.zlayer.task.Supervisor;
 import dev.zlayer.task.Threads;
 import dev.zlayer.task.TimeSource;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -210,7 +211,7 @@ public final class StandaloneContainers implements AutoCloseable {
         warnings = updatable.update(limits.get());
       }
       if (restart.isPresent()) {
-        boolean kept = supervised(container);
+        boolean kept = unattended(container) || container.status().alive();
         rules.change(container.id(), container.spec().labels(), restart.get());
         if (kept) {
           unsupervised(container.id());
@@ -222,19 +223,18 @@ public final class StandaloneContainers implements AutoCloseable {
     }
   }
 
-  /** Whether its exit, past or to come, is still to be acted upon. */
-  private boolean supervised(Container container) {
-    boolean ended =
-        container.status() instanceof ContainerStatus.Exited
-            && !stoppedByHand(container.id())
-            && rules(container).restart() != RestartPolicySpec.Kind.NO;
-    return ended || container.status().alive();
+  /** Whether it has ended by itself and has a rule for that. */
+  public boolean unattended(Container container) {
+    return container.status() instanceof ContainerStatus.Exited
+        && !stoppedByHand(container.id())
+        && rules(container).restart() != RestartPolicySpec.Kind.NO;
   }
 
   /** What ended its supervision was not done. */
   private void keepAgain(Container container) {
     boolean waits = container.status() instanceof ContainerStatus.Created;
-    if (waits || supervised(container) || removedAfterExit(container)) {
+    boolean runs = container.status().alive();
+    if (waits || runs || unattended(container) || removedAfterExit(container)) {
       keep(container);
     }
     if (container.status().alive()) {
@@ -283,18 +283,10 @@ public final class StandaloneContainers implements AutoCloseable {
     starts.started(container.id());
   }
 
-  /**
-   * Ends it and starts it again. Once it has been asked to end it is started, also when the client
-   * leaves meanwhile.
-   */
-  public void restart(Container container, Optional<Signal> signal, Duration grace)
-      throws InterruptedException {
-    Deadline end = Deadline.after(grace);
-    try (var _ = hold(container)) { // it is not removed in between
-      Threads.complete(
-          () -> {
-            Optional<Outcome> _ = stop(container, signal, Duration.ofNanos(end.leftNanos()));
-          });
+  /** Ends it and starts it again, also when the client leaves meanwhile. */
+  public void restart(Container container, Optional<Signal> signal, Duration grace) {
+    try (var _ = readers.hold(container.id())) { // it is not removed in between
+      Optional<Outcome> _ = stop(container, signal, grace);
       Threads.complete(() -> start(container));
     }
   }
@@ -307,12 +299,18 @@ public final class StandaloneContainers implements AutoCloseable {
     return starts;
   }
 
-  /** Ends it as a person wants it: it is not restarted until somebody starts it. */
-  public Optional<Outcome> stop(Container container, Duration grace) throws InterruptedException {
-    return stop(container, Optional.empty(), grace);
+  /**
+   * Ends it as a person wants it: it is not restarted until somebody starts it. It ends within its
+   * grace also when the client leaves meanwhile.
+   */
+  public Optional<Outcome> stop(Container container, Optional<Signal> signal, Duration grace) {
+    Deadline end = Deadline.after(grace);
+    var outcome = new ArrayList<Outcome>();
+    Threads.complete(() -> tryStop(container, signal, end.left()).ifPresent(outcome::add));
+    return outcome.stream().findFirst();
   }
 
-  public Optional<Outcome> stop(Container container, Optional<Signal> signal, Duration grace)
+  private Optional<Outcome> tryStop(Container container, Optional<Signal> signal, Duration grace)
       throws InterruptedException {
     try (var _ = locks.lock(container.id())) {
       stops.record(container.id());
@@ -363,9 +361,9 @@ public final class StandaloneContainers implements AutoCloseable {
     }
   }
 
-  /** The container is not removed after its exit before this is closed. */
-  public OutputHold hold(Container container) {
-    return readers.hold(container.id());
+  /** A container is not removed after its exit before its readers are closed. */
+  public OutputReaders readers() {
+    return readers;
   }
 
   /** Output of a container, which is not removed after its exit before this is closed. */

@@ -8,16 +8,19 @@ import dev.zlayer.container.ServiceKey;
 import dev.zlayer.daemon.standalone.StandaloneContainers;
 import dev.zlayer.engine.deployment.Deployments;
 import dev.zlayer.engine.state.Change;
+import dev.zlayer.engine.state.Quarantine;
 import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
+import dev.zlayer.json.StoredFormat;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.port.Pausable;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.Threads;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
@@ -34,6 +37,8 @@ public final class VolumeUsers {
   }
 
   private static final String KIND = "volume.quiesced";
+
+  private static final StoredFormat FORMAT = StoredFormat.unmarked("the list of a volume's users");
   private static final Duration STOP_LIMIT = Duration.ofMinutes(10);
 
   private final ContainerRuntime runtime;
@@ -58,7 +63,14 @@ public final class VolumeUsers {
   /** Continues what an agent that was killed had paused or stopped. */
   public void recover() throws InterruptedException {
     for (StateStore.Entry entry : store.list(KIND)) {
-      resume(entry.key(), JsonText.parse(entry.value()));
+      Json note;
+      try {
+        note = FORMAT.upgrade(JsonText.parse(entry.value()), "state.db");
+      } catch (AgentException e) {
+        Quarantine.put(store, KIND, entry, e, Instant.now());
+        continue;
+      }
+      resume(entry.key(), note);
     }
   }
 
@@ -179,7 +191,7 @@ public final class VolumeUsers {
           Optional.of(service.get().service()),
           Deadline.after(STOP_LIMIT));
     } else {
-      Optional<Outcome> _ = standalone.stop(user, user.spec().stop().grace());
+      Optional<Outcome> _ = standalone.stop(user, Optional.empty(), user.spec().stop().grace());
     }
   }
 

@@ -15,6 +15,10 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
 /** docs/docker.md lists every route and every field, as the code has them. */
@@ -44,6 +48,8 @@ class DockerReferenceTest {
             null,
             null,
             null,
+            new ReplicaEvents(InstantSource.system()),
+            Optional.empty(),
             InstantSource.system())
         .all();
   }
@@ -56,6 +62,20 @@ class DockerReferenceTest {
         text.append(
             "| `%s %s` | %s |\n".formatted(route.method(), route.template(), route.summary()));
       }
+    }
+    String before = "";
+    for (RequestFields.Field field : RequestFields.all()) {
+      if (!field.route().equals(before)) {
+        text.append("\n### `%s`: parameters\n\n| | | |\n|---|---|---|\n".formatted(field.route()));
+        before = field.route();
+      }
+      text.append(
+          "| `%s%s` | %s | %s |\n"
+              .formatted(
+                  field.query() ? "?" : "",
+                  field.name(),
+                  field.support().name().toLowerCase(Locale.ROOT).replace('_', ' '),
+                  field.note()));
     }
     for (String section : List.of("Config", "HostConfig")) {
       text.append(
@@ -104,6 +124,69 @@ class DockerReferenceTest {
     }
     assertThat(seen).hasSizeGreaterThan(40);
   }
+
+  /** What a route reads is found in the source of its resource. */
+  private static final Pattern READ =
+      Pattern.compile(
+          "(?:(?:DockerQuery\\.(?:text|flag|number|time)|json)\\(\\s*call,|call\\.(?:queries|query|required)\\()"
+              + "\\s*\"([A-Za-z_-]+)\"");
+
+  private static final Pattern BODY = Pattern.compile("body\\.at\\(\"([A-Za-z0-9]+)\"\\)");
+
+  private static final Pattern WORD = Pattern.compile("\"([A-Za-z0-9_-]+)\"");
+
+  private static final Path SOURCES =
+      Path.of("").toAbsolutePath().resolve("src/main/java/dev/zlayer/daemon/docker");
+
+  private static Set<String> found(Pattern pattern, String source) {
+    var names = new TreeSet<String>();
+    Matcher matcher = pattern.matcher(source);
+    while (matcher.find()) {
+      names.add(matcher.group(1));
+    }
+    return names;
+  }
+
+  /** Whatever the code reads from a request is in the list, and so in the reference. */
+  @Test
+  void whatIsReadIsListedAndWhatIsListedIsRead() throws Exception {
+    var routes = new HashSet<String>();
+    for (Resource resource : resources()) {
+      String source =
+          Files.readString(SOURCES.resolve(resource.getClass().getSimpleName() + ".java"));
+      if (resource instanceof DockerNetworks) {
+        source += Files.readString(SOURCES.resolve("EndpointOptions.java"));
+      }
+      var listed = new TreeSet<String>();
+      var fields = new TreeSet<String>();
+      var honoured = new TreeSet<String>();
+      for (Route route : resource.routes()) {
+        String name = route.method() + " " + route.template();
+        routes.add(name);
+        for (RequestFields.Field field : RequestFields.all()) {
+          if (field.route().equals(name)) {
+            (field.query() ? listed : fields).add(field.name());
+            if (field.support() == RequestFields.Support.HONOURED) {
+              honoured.add(field.name().substring(field.name().lastIndexOf('.') + 1));
+            }
+          }
+        }
+      }
+      assertThat(listed).as(resource.title()).containsAll(found(READ, source));
+      if (resource instanceof DockerContainers) {
+        continue; // its bodies are those of CreateFields
+      }
+      assertThat(fields).as(resource.title()).containsAll(found(BODY, source));
+      Set<String> words = found(WORD, source);
+      honoured.removeIf(name -> name.equals("filters") || AUTH.contains(name));
+      assertThat(words).as(resource.title()).containsAll(honoured);
+    }
+    assertThat(routes)
+        .containsAll(RequestFields.all().stream().map(RequestFields.Field::route).toList());
+  }
+
+  /** Read by {@link RegistryHeader}. */
+  private static final Set<String> AUTH = Set.of("username", "password", "identitytoken");
 
   /** Each field that is refused is refused by its name, and its default is not. */
   @Test

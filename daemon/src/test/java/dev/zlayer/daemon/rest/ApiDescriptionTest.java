@@ -26,7 +26,7 @@ class ApiDescriptionTest {
     var system = new SystemResource(null, null, null, null, null);
     return new Resources(
             system, null, null, null, null, null, null, null, null, null, null, null, null, null,
-            null, null, null, null)
+            null, null, null, null, null, null, null)
         .all();
   }
 
@@ -88,6 +88,28 @@ class ApiDescriptionTest {
         assertThat(route.summary()).endsWith(".");
       }
     }
+  }
+
+  /** Events and the audit log are lists too, however they come. */
+  @Test
+  void everyListCanBeAskedForInParts() {
+    var lists = new ArrayList<String>();
+    for (Resource resource : resources()) {
+      for (Route route : resource.routes()) {
+        boolean many =
+            route.results().stream().anyMatch(result -> result.many())
+                || List.of("/events", "/audit").contains(route.template());
+        if (many && route.method().equals("GET")) {
+          lists.add(route.template());
+          List<String> names =
+              route.parameters().stream().map(parameter -> parameter.name()).toList();
+          assertThat(names)
+              .as(route.template())
+              .contains("limit", route.template().equals("/events") ? "since" : "offset");
+        }
+      }
+    }
+    assertThat(lists).contains("/containers", "/executions", "/deployments").hasSizeGreaterThan(15);
   }
 
   /** A route that nobody has decided about is denied, and is found here. */

@@ -115,6 +115,16 @@ class StandaloneContainersTest {
   }
 
   @Test
+  void aStopIsCompletedAlthoughItsClientLeaves() throws Exception {
+    Container made = create(Optional.empty(), Map.of("fake.ignore-term", "true"));
+    standalone.start(made);
+    assertThat(standalone.stop(interrupted(made, "stop"), Optional.empty(), Duration.ofMillis(200)))
+        .hasValueSatisfying(end -> assertThat(end.status().text()).contains("KILL"));
+    assertThat(Thread.interrupted()).isTrue();
+    assertThat(made.status().alive()).isFalse();
+  }
+
+  @Test
   void whatIsPausedForAWhileContinuesHoweverOftenTheClientLeaves() throws Exception {
     Container made = create(Optional.empty(), Map.of());
     standalone.start(made);

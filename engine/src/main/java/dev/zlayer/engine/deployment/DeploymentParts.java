@@ -4,6 +4,7 @@ import dev.zlayer.engine.cron.CronScheduler;
 import dev.zlayer.engine.init.Initializer;
 import dev.zlayer.engine.job.JobExecutor;
 import dev.zlayer.engine.service.ReplicaContainers;
+import dev.zlayer.engine.service.ReplicaListener;
 import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.port.DeploymentNetworks;
@@ -29,6 +30,7 @@ import java.util.random.RandomGenerator;
  * @param jobs opened with {@link DeploymentStore#jobs}; from then on only told by deployments
  * @param cron likewise
  * @param hiding takes secrets out of what containers print before it is shown or kept
+ * @param replicas hears what happens to containers of services
  */
 public record DeploymentParts(
     StateStore store,
@@ -42,6 +44,7 @@ public record DeploymentParts(
     DeploymentNetworks networks,
     DeploymentVolumes volumes,
     UnaryOperator<String> hiding,
+    ReplicaListener replicas,
     TimeSource clock,
     RandomGenerator random,
     Supervisor supervisor) {}

@@ -481,6 +481,7 @@ public final class Deployments implements AutoCloseable {
           parts.hiding(),
           salt,
           audience,
+          parts.replicas(),
           parts.clock(),
           parts.random(),
           parts.supervisor());

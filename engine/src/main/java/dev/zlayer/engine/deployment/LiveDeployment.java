@@ -231,6 +231,9 @@ final class LiveDeployment implements ServiceParts.Listener, AutoCloseable {
   }
 
   private Optional<ServiceRevision> blueprint(String service, long revision) {
+    if (revision == 0) {
+      return Optional.empty(); // a new service, before it was given a revision: none is stored
+    }
     try {
       return parsed
           .find(revision, () -> store.revision(record.name(), revision))

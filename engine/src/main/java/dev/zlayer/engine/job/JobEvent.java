@@ -16,7 +16,7 @@ final class JobEvent {
     this.kind = kind;
     this.execution = execution;
     this.now = now;
-    this.detail = Json.object().put("job", execution.job());
+    this.detail = Json.object().put("job", execution.job()).put("execution", execution.name());
     if (!execution.attempts().isEmpty()) {
       detail.put("attempt", execution.attempt().number());
     }

@@ -26,6 +26,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.random.RandomGenerator;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /** What a service is to become: which revision, made from what, how many, and whether now. */
 final class DesiredState {
@@ -45,6 +46,9 @@ final class DesiredState {
   private Leaving leaving = Leaving.NO;
   private ReplicaLayout layout = ReplicaLayout.EMPTY;
   private NavigableMap<ReplicaId, String> slots = ReplicaLayout.EMPTY.slots();
+
+  /** What the layout was made from; nothing when something else that it follows from changed. */
+  private @Nullable ServiceRecord layoutRecord;
 
   /** How a service goes away. */
   enum Leaving {
@@ -66,12 +70,14 @@ final class DesiredState {
 
   void leave(Leaving leaving) {
     this.leaving = leaving;
+    layoutRecord = null;
   }
 
   /** A service that was being removed is wanted again; the end of the agent is not taken back. */
   void stay() {
     if (leaving == Leaving.FOR_GOOD) {
       leaving = Leaving.NO;
+      layoutRecord = null;
     }
   }
 
@@ -104,6 +110,7 @@ final class DesiredState {
       return;
     }
     resolved = Optional.of(fresh);
+    layoutRecord = null;
     if (changed) {
       changes.lookAt(now);
     }
@@ -135,6 +142,7 @@ final class DesiredState {
     if (blueprint.map(known -> known.revision() != aimed).orElse(true)) {
       blueprint = lookup.find(record().key().service(), aimed);
       resolved = Optional.empty();
+      layoutRecord = null;
       again = true;
     }
     if (blueprint.isEmpty() || leaving != Leaving.NO) {
@@ -290,8 +298,17 @@ final class DesiredState {
         .orElse(false);
   }
 
-  /** The replicas there should be, with what each is made from; made anew only when they change. */
+  /**
+   * The replicas there should be, with what each is made from; made anew only when they change. It
+   * is asked for every container in every round, so nothing is compared while the record is the
+   * same one.
+   */
+  @SuppressWarnings("ReferenceEquality")
   NavigableMap<ReplicaId, String> slots() {
+    if (layoutRecord == record()) {
+      return slots;
+    }
+    layoutRecord = record();
     boolean none = leaving != Leaving.NO || record().stopped() || record().shutdown().isPresent();
     ReplicaLayout now =
         none || blueprint.isEmpty() ? ReplicaLayout.EMPTY : new ReplicaLayout(counts(), hashes());

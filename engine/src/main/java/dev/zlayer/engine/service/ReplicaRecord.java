@@ -54,6 +54,11 @@ record ReplicaRecord(
     return new ReplicaRecord(0, restarts, Optional.empty(), Halt.NONE, lastError);
   }
 
+  /** What went wrong with an earlier file says nothing about the next one. */
+  ReplicaRecord withoutError() {
+    return new ReplicaRecord(failures, restarts, notBefore, halt, Optional.empty());
+  }
+
   ReplicaRecord clockMoved(Duration by) {
     return with(notBefore.map(time -> Saturating.plus(time, by)));
   }

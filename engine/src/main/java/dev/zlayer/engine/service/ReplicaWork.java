@@ -59,12 +59,14 @@ final class ReplicaWork {
     initialize(wanted, phase);
     phase.enter("create");
     Container made = permitted(() -> parts.runtime().create(wanted.id(), wanted.spec()));
+    happened(ReplicaListener.Step.CREATED, made, Optional.empty());
     phase.leave();
     parts.initializer().fetch(made, report -> tell(wanted, report));
     phase.enter("start");
     return permitted(
         () -> {
           made.start();
+          happened(ReplicaListener.Step.STARTED, made, Optional.empty());
           return made;
         });
   }
@@ -140,7 +142,8 @@ final class ReplicaWork {
     Duration drain = grace.compareTo(LONGEST_DRAIN) < 0 ? grace : LONGEST_DRAIN;
     parts.rotation().drain(id, Deadline.after(drain));
     try {
-      Optional<Outcome> _ = container.stop(grace);
+      happened(ReplicaListener.Step.EXITED, container, container.stop(grace));
+      happened(ReplicaListener.Step.STOPPED, container, Optional.empty());
     } catch (AgentException.NotFound _) {
       return;
     }
@@ -155,11 +158,19 @@ final class ReplicaWork {
         && container.status() instanceof ContainerStatus.Exited) {
       volumes.syncVolumes();
     }
+    happened(ReplicaListener.Step.REMOVING, container, Optional.empty());
     container.remove(true);
+    happened(ReplicaListener.Step.REMOVED, container, Optional.empty());
+  }
+
+  private void happened(ReplicaListener.Step step, Container container, Optional<Outcome> outcome) {
+    parts.replicas().happened(step, container, outcome);
   }
 
   Outcome awaitEnd(Container container) throws InterruptedException {
-    return container.await(WaitCondition.NOT_RUNNING, Deadline.none());
+    Outcome outcome = container.await(WaitCondition.NOT_RUNNING, Deadline.none());
+    happened(ReplicaListener.Step.EXITED, container, Optional.of(outcome));
+    return outcome;
   }
 
   /**

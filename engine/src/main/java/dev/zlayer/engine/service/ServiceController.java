@@ -4,11 +4,13 @@ import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ServiceKey;
 import dev.zlayer.engine.depend.DependencyStatus;
 import dev.zlayer.engine.depend.DependencyStatuses;
+import dev.zlayer.engine.health.HealthState;
 import dev.zlayer.engine.health.ProbeResult;
 import dev.zlayer.engine.state.Change;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Rotation;
 import dev.zlayer.task.Backoff;
+import dev.zlayer.task.Deadline;
 import dev.zlayer.task.Owner;
 import dev.zlayer.task.Saturating;
 import java.time.Duration;
@@ -34,6 +36,15 @@ final class ServiceController implements Owner.State {
 
   private static final Duration LONGEST_WAIT = Duration.ofMinutes(5);
 
+  /**
+   * A round looks at all replicas. With so many of them it is not made for each of their changes,
+   * but for those of so long together: the start of a thousand would be a matter of a million
+   * looks.
+   */
+  private static final int MANY = 50;
+
+  private static final Duration PAUSE_PER_REPLICA = Duration.ofNanos(200_000);
+
   private static final Backoff RETRY_BACKOFF =
       new Backoff(Duration.ofMillis(20), Duration.ofSeconds(5), 2);
 
@@ -58,6 +69,7 @@ final class ServiceController implements Owner.State {
   private boolean changed = true;
 
   private Instant nextRound = Instant.MIN;
+  private Deadline pause = Deadline.after(Duration.ZERO);
   private Optional<Rotation.Members> told = Optional.empty();
   private Optional<Failure> trouble = Optional.empty();
 
@@ -96,7 +108,14 @@ final class ServiceController implements Owner.State {
 
   /** A result that changes nothing is no reason for a round: there may be hundreds in a second. */
   void checked(ContainerId id, ProbeResult result) {
+    TrackedContainer live = reconciler.lives.get(id);
+    HealthState before = live == null ? HealthState.STARTING : live.health.state();
     changed |= reconciler.checked(id, result, parts.clock().instant());
+    if (live != null && live.handle != null && live.health.state() != before) {
+      var step =
+          live.health.healthy() ? ReplicaListener.Step.HEALTHY : ReplicaListener.Step.UNHEALTHY;
+      parts.replicas().happened(step, live.handle, Optional.empty());
+    }
     changed |= leaving(); // which waits for the end of all work
   }
 
@@ -153,11 +172,16 @@ final class ServiceController implements Owner.State {
     if (!changed && now.isBefore(due)) {
       return Saturating.between(now, due);
     }
+    if (!pause.passed()) {
+      return pause.left();
+    }
     nextRound = Instant.MIN; // unless it ends well it is made again
     changed = false;
     Duration wait = act(now);
+    int replicas = reconciler.lives.size();
+    pause = Deadline.after(PAUSE_PER_REPLICA.multipliedBy(replicas < MANY ? 0 : replicas));
     nextRound = Saturating.plus(now, wait);
-    return changed ? Duration.ZERO : wait;
+    return changed ? pause.left() : wait;
   }
 
   /** Returns how long nothing has to be done unless something happens. */
@@ -291,7 +315,6 @@ final class ServiceController implements Owner.State {
     if (!status.equals(Optional.of(fresh))) {
       status = Optional.of(fresh);
       shown.accept(fresh);
-      parts.audience().changed(fresh);
     }
   }
 

@@ -23,6 +23,7 @@ import java.util.random.RandomGenerator;
  * @param hiding takes secrets out of what containers print before it is shown or kept
  * @param salt of the hashes of this store
  * @param audience is told what changes
+ * @param replicas hears what happens to containers
  */
 public record ServiceParts(
     StateStore store,
@@ -38,6 +39,7 @@ public record ServiceParts(
     UnaryOperator<String> hiding,
     String salt,
     Listener audience,
+    ReplicaListener replicas,
     TimeSource clock,
     RandomGenerator random,
     Supervisor supervisor) {

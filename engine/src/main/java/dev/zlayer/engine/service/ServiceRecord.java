@@ -72,7 +72,7 @@ record ServiceRecord(
           next.revision = revision;
           next.takenBack = Optional.empty();
           next.shutdown = Optional.empty();
-          next.slots = all(ReplicaRecord::again);
+          next.slots = all(slot -> slot.again().withoutError());
         });
   }
 
@@ -150,9 +150,12 @@ record ServiceRecord(
 
   /** Forgets replicas that are not wanted any more. */
   ServiceRecord only(NavigableMap<ReplicaId, String> wanted) {
+    if (wanted.keySet().containsAll(slots.keySet())) {
+      return this;
+    }
     var all = new TreeMap<>(slots);
     all.keySet().retainAll(wanted.keySet());
-    return all.size() == slots.size() ? this : with(next -> next.slots = all);
+    return with(next -> next.slots = all);
   }
 
   /** The wall clock was set by so much. */

@@ -73,8 +73,7 @@ public final class ServiceRunner implements AutoCloseable {
 
   private ServiceController open(Owner<ServiceController> of, int deaths) {
     ServiceRecord record = load(deaths, reconciler.record().revision());
-    var controller =
-        new ServiceController(parts, record, of, dependencies, fresh -> status = fresh, this::left);
+    var controller = new ServiceController(parts, record, of, dependencies, this::show, this::left);
     if (deaths > 0) {
       controller.listAnew();
     }
@@ -83,6 +82,11 @@ public final class ServiceRunner implements AutoCloseable {
       controller.reconciler().desired.leave(leaving);
     }
     return controller;
+  }
+
+  private void show(ServiceStatus fresh) {
+    status = fresh;
+    parts.audience().changed(status());
   }
 
   private void left() {
@@ -135,7 +139,11 @@ public final class ServiceRunner implements AutoCloseable {
   }
 
   public ServiceStatus status() {
-    return status;
+    ServiceStatus known = status;
+    // the loop may be busy: what is to be removed has no failures from the moment of the order
+    return leaving == DesiredState.Leaving.NO || known.state() == ServiceState.REMOVING
+        ? known
+        : known.removing();
   }
 
   /** Whether it was told to stop and replicas are left. */

@@ -34,4 +34,21 @@ public record ServiceStatus(
     replicas = List.copyOf(replicas);
     endpoints = List.copyOf(endpoints);
   }
+
+  /** The same, leaving: what went wrong before does not matter any more. */
+  ServiceStatus removing() {
+    return new ServiceStatus(
+        key,
+        ServiceState.REMOVING,
+        revision,
+        wanted,
+        ready,
+        replicas,
+        endpoints,
+        Optional.empty(),
+        Optional.empty(),
+        Optional.empty(),
+        settling,
+        Optional.empty());
+  }
 }

@@ -148,7 +148,8 @@ final class ServiceView {
 
   private Optional<RolloutStatus> rollout() {
     boolean on = record.good().isPresent() && !record.good().equals(Optional.of(record.desired()));
-    if (record.takenBack().isEmpty() && !on) {
+    boolean leaving = desired.leaving() != DesiredState.Leaving.NO;
+    if (leaving || (record.takenBack().isEmpty() && !on)) {
       return Optional.empty();
     }
     return Optional.of(

@@ -10,6 +10,7 @@ import dev.zlayer.engine.job.JobConfig;
 import dev.zlayer.engine.job.JobExecutor;
 import dev.zlayer.engine.job.JobParts;
 import dev.zlayer.engine.service.ReplicaContainers;
+import dev.zlayer.engine.service.ReplicaListener;
 import dev.zlayer.engine.service.ServiceStatus;
 import dev.zlayer.engine.state.MemoryStateStore;
 import dev.zlayer.engine.state.StateStore;
@@ -116,6 +117,7 @@ final class EngineFixture implements AutoCloseable {
                 new Networks(),
                 DeploymentVolumes.KEPT,
                 UnaryOperator.identity(),
+                ReplicaListener.NONE,
                 clock,
                 new Random(2),
                 supervisor),

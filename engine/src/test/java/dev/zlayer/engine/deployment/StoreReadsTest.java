@@ -33,7 +33,7 @@ class StoreReadsTest {
 
       assertThat(reads.stream().filter(read -> read.startsWith("find deployment.revision")))
           .as("revision files read for two times thirty services")
-          .hasSizeLessThanOrEqualTo(4);
+          .hasSizeLessThanOrEqualTo(2);
     }
   }
 

@@ -6,6 +6,8 @@ import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.container.ServiceKey;
 import dev.zlayer.engine.service.ServiceState;
+import dev.zlayer.engine.state.Change;
+import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.port.Capabilities;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.ContainerRuntime;
@@ -19,11 +21,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What happens to one service costs the others nothing, however many there are. */
@@ -80,6 +85,79 @@ class WakeUpsTest {
       assertThat(runtime.listings.get())
           .as("one for all services and one for all jobs each minute")
           .isLessThanOrEqualTo(2 * 10);
+    }
+  }
+
+  /** A round looks at all of them: those of a while are dealt with together. */
+  @Test
+  @Timeout(60)
+  void aServiceOfManyReplicasIsNotLookedAtForEachOfThem() {
+    int replicas = 200;
+    try (var fixture = new EngineFixture(artifacts)) {
+      fixture.stop();
+      var rounds = new CopyOnWriteArrayList<Long>();
+      fixture.open(noting(fixture.store, rounds), fixture.runtime);
+      var next = new Semaphore(0);
+      fixture.initializer = (_, _) -> next.acquire();
+      String file =
+          "s0: {image: app:1, scale: {mode: fixed, replicas: %d}, init: {steps: [{id: a, uses:"
+              + " init.run, with: {command: b}}]}}";
+      fixture.up(file.formatted(replicas));
+      for (int started = 1; started <= replicas; started++) {
+        next.release(); // one after the other, as they would come
+        int wanted = started;
+        Awaitility.await()
+            .pollDelay(Duration.ZERO)
+            .pollInterval(Duration.ofMillis(1))
+            .until(() -> fixture.containers("s0").size() >= wanted);
+      }
+      Awaitility.await().until(() -> fixture.service("s0").ready() == replicas);
+
+      assertThat(rounds).isNotEmpty();
+      for (int number = 1; number < rounds.size(); number++) {
+        assertThat(Duration.ofNanos(rounds.get(number) - rounds.get(number - 1)))
+            .as("between %d of %d", number, rounds.size())
+            .isGreaterThan(Duration.ofMillis(30));
+      }
+    }
+  }
+
+  /** Notes the time of each commit that says that replicas have become healthy. */
+  private static StateStore noting(StateStore store, List<Long> times) {
+    return (StateStore)
+        Proxy.newProxyInstance(
+            StateStore.class.getClassLoader(),
+            new Class<?>[] {StateStore.class},
+            (_, method, arguments) -> {
+              if (method.getName().equals("commit")
+                  && ((Change) arguments[0])
+                      .events().stream().anyMatch(one -> one.kind().equals("replica.healthy"))) {
+                times.add(System.nanoTime());
+              }
+              try {
+                return method.invoke(store, arguments);
+              } catch (InvocationTargetException e) {
+                throw e.getCause();
+              }
+            });
+  }
+
+  /** Those who do not read meanwhile are not told of every replica either. */
+  @Test
+  void whoeverReadsSlowlyGetsTheNewestStatusOnly() {
+    try (var fixture = new EngineFixture(artifacts)) {
+      var states = new ArrayList<ServiceState>();
+      fixture.up("s0: {image: app:1, scale: {mode: fixed, replicas: 40}}");
+      WaitResult end =
+          fixture.settle(
+              progress -> {
+                if (progress instanceof Progress.Changed(var service)) {
+                  states.add(service.state());
+                  Awaitility.await().until(() -> fixture.service("s0").ready() == 40);
+                }
+              });
+      assertThat(end.outcome()).isEqualTo(WaitResult.Outcome.STABLE);
+      assertThat(states).hasSizeLessThan(10);
     }
   }
 

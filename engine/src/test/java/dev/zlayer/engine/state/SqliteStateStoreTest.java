@@ -17,6 +17,8 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -67,6 +69,39 @@ class SqliteStateStoreTest extends StateStoreContract {
       assertThat(spoiled.find("job", "a").orElseThrow()).isEqualTo(bytes("1"));
       assertThat(spoiled.commit(Change.of(event("tick", "t")))).isEqualTo(2);
     }
+  }
+
+  /** Some are made while one list is read: they would have to wait for its end otherwise. */
+  @Test
+  void commitsDoNotWaitForReaders() throws InterruptedException {
+    for (int i = 0; i < 64; i++) {
+      var rows = new ArrayList<Change.Write>();
+      for (int row = 0; row < 256; row++) {
+        rows.add(new Change.Put("large", "%03d/%03d".formatted(i, row), new byte[2048]));
+      }
+      store.commit(new Change(rows, List.of()));
+    }
+    var made = new AtomicInteger();
+    var ended = new AtomicBoolean();
+    int most = 0;
+    try (var scope = new TaskScope("commits")) {
+      scope.fork(
+          () -> {
+            while (!ended.get()) {
+              store.commit(Change.of(new Change.Put("small", "k", bytes("v"))));
+              made.incrementAndGet();
+            }
+            return true;
+          });
+      for (int reading = 0; reading < 50 && most < 3; reading++) {
+        int before = made.get();
+        assertThat(store.list("large")).hasSize(64 * 256);
+        most = Math.max(most, made.get() - before);
+      }
+      ended.set(true);
+      scope.join();
+    }
+    assertThat(most).as("commits within one reading").isGreaterThanOrEqualTo(3);
   }
 
   @Test

@@ -60,7 +60,7 @@ class ServiceTranslatorTest {
         (file, value) -> new Mount.Bind(Path.of("/memory/" + value), file.path(), true));
   }
 
-  private static JobDefinition definition(String keys) {
+  static JobDefinition definition(String keys) {
     return Jobs.parse("web:\n" + ("image: app:1\n" + keys).indent(2)).getFirst();
   }
 
@@ -263,14 +263,8 @@ class ServiceTranslatorTest {
 
   @Test
   void gpuAndLogs() {
-    assertThat(translate("resources: {gpu: {model: A100, sharing: mps}}").gpu())
-        .contains(
-            new GpuRequest(
-                1,
-                "nvidia",
-                Optional.of("A100"),
-                new GpuRequest.Sharing.Mps(
-                    Path.of("/tmp/nvidia-mps"), Path.of("/tmp/nvidia-log"))));
+    assertThat(translate("resources: {gpu: {model: A100}}").gpu().flatMap(GpuRequest::model))
+        .contains("A100");
     assertThat(translate("logs: {max_size_bytes: 4Mi}").logs().maxFileBytes()).isEqualTo(1 << 20);
     assertThat(translate("logs: {max_size_bytes: 4Mi}").logs().files()).isEqualTo(4);
     assertThat(translate("logs: {max_size_bytes: 4Mi}").logs().inMemory()).isFalse();

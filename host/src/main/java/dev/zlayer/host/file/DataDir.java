@@ -42,13 +42,16 @@ public record DataDir(Path data, Path run) {
         volumes(),
         networks(),
         artifacts(),
+        gpus(),
         data.resolve("wasm"),
         data.resolve("wsl"),
         run.resolve("containers"),
         ociState(),
         networkRun(),
+        mps(),
         secretFiles(),
-        endpoints());
+        endpoints(),
+        ingress());
   }
 
   /** Held by the one process that may change what is below. */
@@ -145,6 +148,16 @@ public record DataDir(Path data, Path run) {
 
   public ContainerDir wslContainer(String name) {
     return ContainerDir.whole(wslContainers().resolve(name));
+  }
+
+  /** Descriptions of the host's GPUs, and what was changed on them. */
+  public Path gpus() {
+    return data.resolve("gpu");
+  }
+
+  /** Of the MPS daemon that shares GPUs. */
+  public Path mps() {
+    return run.resolve("mps");
   }
 
   /** A few letters that differ between the agents of one machine. */
@@ -247,5 +260,10 @@ public record DataDir(Path data, Path run) {
   /** The same as a single file, by earlier versions. */
   public Path formerEndpoints() {
     return run.resolve("doors.json");
+  }
+
+  /** Configuration, records and sockets of the ingress. */
+  public Path ingress() {
+    return run.resolve("ingress");
   }
 }

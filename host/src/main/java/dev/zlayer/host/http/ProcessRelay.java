@@ -15,6 +15,7 @@ import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
@@ -27,11 +28,14 @@ final class ProcessRelay {
   private static final int MOST_ERRORS = 4096;
   private static final int EXIT_SECONDS = 5;
 
+  /** What it had said when it ended is read by then. */
+  private static final Duration REST = Duration.ofSeconds(1);
+
   private final SocketChannel near;
   private final SocketChannel far;
   private final Process process;
 
-  /** Written by its reader alone, read when that has ended. */
+  /** Guarded by itself. */
   private final StringBuilder errors = new StringBuilder();
 
   private final Thread errorReader;
@@ -85,8 +89,9 @@ final class ProcessRelay {
       if (!process.waitFor(EXIT_SECONDS, TimeUnit.SECONDS) || process.exitValue() == 0) {
         return Optional.empty();
       }
-      errorReader.join();
-      String printed = errors.toString().strip();
+      // a child of it, such as ssh's own master, may keep the stream open for as long as it likes
+      boolean _ = errorReader.join(REST);
+      String printed = errors().strip();
       return Optional.of(
           printed.isEmpty()
               ? "it exited with code " + process.exitValue()
@@ -94,6 +99,12 @@ final class ProcessRelay {
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();
       return Optional.empty();
+    }
+  }
+
+  private String errors() {
+    synchronized (errors) {
+      return errors.toString();
     }
   }
 
@@ -126,9 +137,11 @@ final class ProcessRelay {
     try (InputStream in = process.getErrorStream()) {
       var chunk = new byte[1024];
       for (int count = in.read(chunk); count >= 0; count = in.read(chunk)) {
-        errors.append(new String(chunk, 0, count, StandardCharsets.UTF_8));
-        if (errors.length() > MOST_ERRORS) {
-          errors.delete(0, errors.length() - MOST_ERRORS);
+        synchronized (errors) {
+          errors.append(new String(chunk, 0, count, StandardCharsets.UTF_8));
+          if (errors.length() > MOST_ERRORS) {
+            errors.delete(0, errors.length() - MOST_ERRORS);
+          }
         }
       }
     } catch (IOException _) {

@@ -13,6 +13,10 @@ public final class AppArmor {
   private static final Path ENABLED = Path.of("/sys/module/apparmor/parameters/enabled");
   private static final Path PROFILES = Path.of("/sys/kernel/security/apparmor/profiles");
 
+  private static final Path PASTA = Path.of("/etc/apparmor.d/abstractions/pasta");
+  private static final String PASTA_RULES =
+      "ptrace (read), @{PROC}/@{pid}/net/{tcp,tcp6,udp,udp6} r,";
+
   private AppArmor() {}
 
   /** Whether the kernel confines processes by profiles, and lets them be listed. */
@@ -32,6 +36,27 @@ public final class AppArmor {
         .lines()
         .map(line -> line.substring(0, Math.max(0, line.lastIndexOf(" ("))))
         .anyMatch(name::equals);
+  }
+
+  /**
+   * Why pasta cannot connect a network of containers, and the remedy; empty when nothing keeps it
+   * from that. Debian 12's profile lets it neither open the namespaces of another process nor read
+   * the kernel's tables of ports, which it names by a link.
+   */
+  public static Optional<String> pastaObstacle() {
+    boolean confines = text(ENABLED).map(String::strip).filter("Y"::equals).isPresent();
+    return confines && text(PASTA).filter(rules -> !connects(rules)).isPresent()
+        ? Optional.of(
+            ("the AppArmor profile of pasta keeps it from networks of other processes; as root,"
+                    + " append '%s' to %s and run 'apparmor_parser -r"
+                    + " /etc/apparmor.d/usr.bin.passt'")
+                .formatted(PASTA_RULES, PASTA))
+        : Optional.empty();
+  }
+
+  /** By the rules of pasta. */
+  static boolean connects(String rules) {
+    return rules.lines().map(String::strip).anyMatch(line -> line.startsWith("ptrace"));
   }
 
   private static Optional<String> text(Path file) {

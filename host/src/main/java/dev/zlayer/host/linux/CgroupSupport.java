@@ -4,16 +4,24 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 
 /**
  * Which control groups this host mounts and what they can bound.
  *
  * @param controllers by the names of their version, such as {@code memory}
+ * @param parent below which groups of containers can be made; empty where this user may make none
  */
 public record CgroupSupport(
-    boolean v2, boolean systemd, boolean swap, boolean blockIoWeight, Set<String> controllers) {
+    boolean v2,
+    boolean systemd,
+    boolean swap,
+    boolean blockIoWeight,
+    Set<String> controllers,
+    Optional<String> parent) {
   private static final Path ROOT = Path.of("/sys/fs/cgroup");
+  private static final Optional<String> OF_ROOT = Optional.of("/zlayer");
 
   public CgroupSupport {
     controllers = Set.copyOf(controllers);
@@ -26,6 +34,22 @@ public record CgroupSupport(
 
   public static CgroupSupport read() throws IOException {
     Path offered = ROOT.resolve("cgroup.controllers");
+    if (UserNamespaces.inside()) {
+      return Delegation.find()
+          .map(
+              found ->
+                  new CgroupSupport(
+                      true,
+                      false,
+                      found.controllers().contains("memory"),
+                      found.controllers().contains("io"),
+                      found.controllers(),
+                      Optional.of(found.parent())))
+          .orElseGet(
+              () ->
+                  new CgroupSupport(
+                      Files.exists(offered), false, false, false, Set.of(), Optional.empty()));
+    }
     if (Files.exists(offered)) {
       var controllers = Set.copyOf(List.of(Files.readString(offered).strip().split(" ", -1)));
       return new CgroupSupport(
@@ -33,7 +57,8 @@ public record CgroupSupport(
           Files.isDirectory(Path.of("/run/systemd/system")),
           controllers.contains("memory") && Files.exists(Path.of("/proc/swaps")),
           controllers.contains("io"),
-          controllers);
+          controllers,
+          OF_ROOT);
     }
     return new CgroupSupport(
         false,
@@ -41,6 +66,7 @@ public record CgroupSupport(
         Files.exists(ROOT.resolve("memory/memory.memsw.limit_in_bytes")),
         Files.exists(ROOT.resolve("blkio/blkio.weight"))
             || Files.exists(ROOT.resolve("blkio/blkio.bfq.weight")),
-        Cgroups.detect().controllers());
+        Cgroups.detect().controllers(),
+        OF_ROOT);
   }
 }

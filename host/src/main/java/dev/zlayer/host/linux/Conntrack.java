@@ -1,13 +1,20 @@
 package dev.zlayer.host.linux;
 
+import dev.zlayer.host.process.Command;
+import dev.zlayer.host.process.CommandResult;
+import dev.zlayer.host.process.Processes;
+import dev.zlayer.task.Deadline;
 import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.StringReader;
 import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.Optional;
@@ -39,14 +46,36 @@ public final class Conntrack {
           "^ipv[46] .* udp .*? dst=(?<asked>\\S+) sport=\\d+ dport=(?<port>\\d+) (?:\\S+"
               + " )?src=(?<server>\\S+) ");
 
+  private static final Duration LIMIT = Duration.ofSeconds(10);
+
   private Conntrack() {}
+
+  /** Root of a user namespace may ask for its connections, but not read the kernel's file. */
+  private static BufferedReader table() throws IOException {
+    try {
+      return Files.newBufferedReader(TABLE, StandardCharsets.US_ASCII);
+    } catch (AccessDeniedException e) {
+      try {
+        CommandResult listed =
+            Processes.run(
+                Command.of("conntrack", "--dump", "--output", "extended"), Deadline.after(LIMIT));
+        if (listed.success()) {
+          return new BufferedReader(new StringReader(listed.stdout()));
+        }
+        throw e;
+      } catch (InterruptedException interrupted) {
+        Thread.currentThread().interrupt();
+        throw new IOException("interrupted", interrupted);
+      }
+    }
+  }
 
   /**
    * How many TCP connections to that address are open, whatever address their clients asked for;
    * empty when this kernel does not tell.
    */
   public static OptionalInt connections(InetAddress server) throws IOException {
-    try (BufferedReader lines = Files.newBufferedReader(TABLE, StandardCharsets.US_ASCII)) {
+    try (BufferedReader lines = table()) {
       return OptionalInt.of(count(lines, text(server)));
     } catch (NoSuchFileException _) {
       return OptionalInt.empty();
@@ -66,7 +95,7 @@ public final class Conntrack {
    * kernel does not tell.
    */
   public static Set<String> sticky(InetAddress server) throws IOException {
-    try (BufferedReader lines = Files.newBufferedReader(TABLE, StandardCharsets.US_ASCII)) {
+    try (BufferedReader lines = table()) {
       return sticky(lines, text(server));
     } catch (NoSuchFileException _) {
       return Set.of();
@@ -87,7 +116,7 @@ public final class Conntrack {
    * @param at the address that the clients ask, if it matters
    */
   public static Set<String> datagramServers(Optional<InetAddress> at, int port) throws IOException {
-    try (BufferedReader lines = Files.newBufferedReader(TABLE, StandardCharsets.US_ASCII)) {
+    try (BufferedReader lines = table()) {
       return datagramServers(lines, at.map(Conntrack::text), port);
     } catch (NoSuchFileException _) {
       return Set.of();

@@ -18,7 +18,7 @@ import java.util.stream.Stream;
  * One control group in all hierarchies. It holds nothing open; reading a group that is gone throws
  * {@link NoSuchFileException}.
  */
-public final class ControlGroup {
+public final class ControlGroup implements ProcessGroup {
   private static final String NONE = "";
 
   private final Optional<Path> unified;
@@ -29,6 +29,7 @@ public final class ControlGroup {
     this.controllers = Map.copyOf(controllers);
   }
 
+  @Override
   public CgroupUsage usage() throws IOException {
     if (!Files.isDirectory(directory("memory")) && !Files.isDirectory(directory("pids"))) {
       throw new NoSuchFileException(directory("memory").toString());
@@ -60,7 +61,8 @@ public final class ControlGroup {
         read("memory", old ? "memory.oom_control" : "memory.events"), "oom_kill");
   }
 
-  /** All processes in the group and in groups below it, in ascending order. */
+  /** Also those in groups below it. */
+  @Override
   public List<Long> processes() throws IOException {
     var found = new TreeSet<Long>();
     collect(directory(controllers.containsKey("pids") ? "pids" : "cpu"), found);

@@ -8,6 +8,10 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
+import java.net.Inet6Address;
+import java.net.InetAddress;
+import java.net.NetworkInterface;
+import java.net.SocketException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -52,6 +56,21 @@ public final class Links {
     return Files.readAllLines(Path.of("/proc/thread-self/net/dev")).stream()
         .filter(line -> line.indexOf(':') > 0)
         .map(line -> line.substring(0, line.indexOf(':')).strip())
+        .toList();
+  }
+
+  /**
+   * The IPv6 addresses that interfaces which are up have on their links; ports of a bridge have
+   * none of their own to be reached by.
+   *
+   * @param without begins the names of interfaces that are left out
+   */
+  public static List<InetAddress> linkLocalAddresses(String without) throws SocketException {
+    return NetworkInterface.networkInterfaces()
+        .filter(one -> !one.getName().startsWith(without))
+        .filter(one -> !Files.exists(Path.of("/sys/class/net", one.getName(), "brport")))
+        .flatMap(NetworkInterface::inetAddresses)
+        .filter(address -> address instanceof Inet6Address && address.isLinkLocalAddress())
         .toList();
   }
 
@@ -157,5 +176,14 @@ public final class Links {
   private static int socket(Libc.Call call, int family, int type) throws Throwable {
     return call.check(
         (int) SOCKET.invokeExact(call.errno(), family, type | SOCK_CLOEXEC, 0), "open a socket");
+  }
+
+  /** Whether the network of a process has a default route. */
+  public static boolean connected(long pid) throws IOException {
+    // a line is interface, destination, gateway, and more; no destination is the default
+    return Files.readAllLines(Path.of("/proc", Long.toString(pid), "net/route")).stream()
+        .skip(1)
+        .map(line -> line.split("\\s+", -1))
+        .anyMatch(words -> words.length > 2 && words[1].equals("00000000"));
   }
 }

@@ -52,6 +52,15 @@ public final class Machine {
     return memoryBytes(lines("meminfo"));
   }
 
+  /** The numbers of the nodes that have memory, as {@code 0-1}. */
+  public static String memoryNodes() {
+    try {
+      return Files.readString(Path.of("/sys/devices/system/node/online")).strip();
+    } catch (IOException _) {
+      return "0"; // a kernel that knows of one only
+    }
+  }
+
   /** Where processors tell how hot they are, which tells others what runs here. */
   public static List<String> thermalThrottles() {
     return thermalThrottles(PROCESSORS);

@@ -29,15 +29,25 @@ public final class OverlayMount {
   private static final int AT_FDCWD = -100;
   private static final int AT_REMOVEDIR = 0x200;
   private static final int CLOEXEC = 1; // the same number for fsopen and fsmount
+  private static final int SET_FLAG = 0;
   private static final int SET_STRING = 1;
   private static final int CREATE = 6;
   private static final int STRING_BYTES = 255;
   private static final int PAGE = 4096;
   private static final String HELD = "/proc/self/fd/";
 
+  /** Root of a user namespace may not use attributes of the host's root, so there are others. */
+  private static final boolean OWN_ATTRIBUTES = UserNamespaces.inside();
+
+  /** What the names of attributes begin with by which layers speak to overlayfs. */
+  public static final String ATTRIBUTES = OWN_ATTRIBUTES ? "user.overlay." : "trusted.overlay.";
+
+  private static final String USER_ATTRIBUTES = "userxattr";
+
   /** Directories below and the options that keep the upper one free of references to them. */
   private static final List<String> OPTIONS =
-      List.of("index", "off", "metacopy", "off", "redirect_dir", "off");
+      List.of(
+          "index", "off", "metacopy", "off", "redirect_dir", OWN_ATTRIBUTES ? "nofollow" : "off");
 
   /** Learned from the first mount that only the classic way could make; saves the others a try. */
   private static volatile boolean classicKernel;
@@ -189,6 +199,10 @@ public final class OverlayMount {
     for (int i = 0; i < OPTIONS.size(); i += 2) {
       taken &= set(context, OPTIONS.get(i), OPTIONS.get(i + 1));
     }
+    if (OWN_ATTRIBUTES) {
+      long key = kernel.first(USER_ATTRIBUTES).address();
+      taken &= kernel.call(Syscall.FSCONFIG, context, SET_FLAG, key, 0, 0) >= 0;
+    }
     if (!taken) {
       return false;
     }
@@ -245,6 +259,9 @@ public final class OverlayMount {
     options.append(",workdir=").append(below(base, work, longest));
     for (int i = 0; i < OPTIONS.size(); i += 2) {
       options.append(',').append(OPTIONS.get(i)).append('=').append(OPTIONS.get(i + 1));
+    }
+    if (OWN_ATTRIBUTES) {
+      options.append(',').append(USER_ATTRIBUTES);
     }
     return options.toString();
   }

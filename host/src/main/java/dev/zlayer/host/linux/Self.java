@@ -1,11 +1,13 @@
 package dev.zlayer.host.linux;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /** What the kernel says about this very process. */
 public final class Self {
@@ -30,6 +32,27 @@ public final class Self {
           Map.entry("Max stack size", "stack"));
 
   private Self() {}
+
+  /** The program that this process runs. */
+  public static Path program() throws IOException {
+    return Files.readSymbolicLink(Path.of("/proc/self/exe"));
+  }
+
+  /** The command line of this process, without the name of the program. */
+  public static List<String> arguments() throws IOException {
+    List<String> line = List.of(Files.readString(Path.of("/proc/self/cmdline")).split("\0"));
+    return line.subList(1, line.size());
+  }
+
+  /** A setting of the kernel by its path below /proc/sys; empty where it has none of that name. */
+  public static Optional<String> setting(String name) {
+    // the kernel gives a setting to the first read alone, which therefore has to be large enough
+    try (var file = Files.newInputStream(Path.of("/proc/sys", name))) {
+      return Optional.of(new String(file.readNBytes(64), StandardCharsets.US_ASCII).strip());
+    } catch (IOException _) {
+      return Optional.empty();
+    }
+  }
 
   /** The effective capabilities as a bit mask. */
   public static long capabilities() throws IOException {
@@ -64,6 +87,24 @@ public final class Self {
           });
     }
     return limits;
+  }
+
+  /** How many descriptors this process has open; 0 when the kernel does not say. */
+  public static long descriptors() {
+    try (var open = Files.list(Path.of("/proc/self/fd"))) {
+      return open.count();
+    } catch (IOException _) {
+      return 0;
+    }
+  }
+
+  /** How many threads of the operating system this process has; 0 when the kernel does not say. */
+  public static long threads() {
+    try (var threads = Files.list(Path.of("/proc/self/task"))) {
+      return threads.count();
+    } catch (IOException _) {
+      return 0;
+    }
   }
 
   public static int oomScoreAdjust() throws IOException {

@@ -24,7 +24,7 @@ import java.util.concurrent.atomic.AtomicLong;
  * cannot forward them. One that cannot be reached is skipped. A side that was closed is closed on
  * the other side too, and a slow reader slows the writer. It ends with the agent.
  */
-public final class Relay implements AutoCloseable {
+public final class Relay implements PortRelay {
   private static final System.Logger LOG = System.getLogger(Relay.class.getName());
   private static final int CONNECT_MILLIS = 3_000;
   private static final int MOST_CONNECTIONS = 4_096;
@@ -80,6 +80,7 @@ public final class Relay implements AutoCloseable {
   }
 
   /** The members that get new connections; others keep those they have. */
+  @Override
   public void members(List<InetAddress> members) {
     targets =
         members.stream()
@@ -88,6 +89,7 @@ public final class Relay implements AutoCloseable {
   }
 
   /** How many connections a member has. */
+  @Override
   public int connections(InetAddress member) {
     AtomicInteger count = open.get(member);
     return count == null ? 0 : count.get();

@@ -45,7 +45,9 @@ public record HostFacts(
   public List<String> obstacles() {
     var found = new ArrayList<String>();
     if (!root) {
-      found.add("not running as root: start the agent with sudo");
+      found.add(
+          "not running as root: start the agent with sudo, or install what rootless containers"
+              + " need ('zlayer doctor' lists it)");
     }
     if (cgroups == CgroupMode.NONE) {
       found.add("no control groups are mounted: mount cgroup2 on /sys/fs/cgroup");

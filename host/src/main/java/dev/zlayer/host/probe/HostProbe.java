@@ -71,19 +71,28 @@ public final class HostProbe {
     try (var scope = new TaskScope("probe")) {
       List<TaskScope.Task<HostPart>> parts = new ArrayList<>();
       for (Wanted wanted : WANTED) {
-        parts.add(scope.fork(() -> look(wanted)));
+        parts.add(scope.fork(() -> withVersion(wanted)));
       }
       scope.join();
-      return new HostFacts(
-          Machine.kernel(),
-          Platform.of("linux", Machine.architecture()),
-          Machine.cgroupMode(),
-          Machine.root(),
-          Machine.knowsFileSystem("overlay"),
-          Machine.memoryBytes(),
-          Runtime.getRuntime().availableProcessors(),
-          parts.stream().map(TaskScope.Task::result).toList());
+      return facts(parts.stream().map(TaskScope.Task::result).toList());
     }
+  }
+
+  /** The same without the versions of programs, so that none of them has to be started. */
+  public HostFacts probeFiles() {
+    return facts(WANTED.stream().map(wanted -> part(wanted, Optional.empty())).toList());
+  }
+
+  private static HostFacts facts(List<HostPart> parts) {
+    return new HostFacts(
+        Machine.kernel(),
+        Platform.of("linux", Machine.architecture()),
+        Machine.cgroupMode(),
+        Machine.root(),
+        Machine.knowsFileSystem("overlay"),
+        Machine.memoryBytes(),
+        Runtime.getRuntime().availableProcessors(),
+        parts);
   }
 
   /** The first executable of that name on the search path. */
@@ -91,13 +100,16 @@ public final class HostProbe {
     return find(program, programDirectories);
   }
 
-  private HostPart look(Wanted wanted) throws InterruptedException {
+  private HostPart withVersion(Wanted wanted) throws InterruptedException {
+    HostPart part = part(wanted, Optional.empty());
+    return part.path().isEmpty() || wanted.versionOption().isEmpty()
+        ? part
+        : part(wanted, version(part.path().get(), wanted.versionOption()));
+  }
+
+  private HostPart part(Wanted wanted, Optional<String> version) {
     Optional<Path> path =
         find(wanted.name(), wanted.plugin() ? pluginDirectories : programDirectories);
-    Optional<String> version = Optional.empty();
-    if (path.isPresent() && !wanted.versionOption().isEmpty()) {
-      version = version(path.get(), wanted.versionOption());
-    }
     return new HostPart(wanted.name(), wanted.purpose(), path, version, wanted.debianPackage());
   }
 

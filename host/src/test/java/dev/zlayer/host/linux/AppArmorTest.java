@@ -15,4 +15,10 @@ class AppArmorTest {
     assertThat(AppArmor.lists(list, "zlayer")).isFalse();
     assertThat(AppArmor.lists(list, "short")).isFalse();
   }
+
+  @Test
+  void pastaMayOpenNamespacesOnlyWithARuleForIt() {
+    assertThat(AppArmor.connects("  @{PROC}/net/tcp\t\tr,\t# ptrace\n  # ptrace,\n")).isFalse();
+    assertThat(AppArmor.connects("  @{PROC}/net/tcp r,\n  ptrace (read),\n")).isTrue();
+  }
 }

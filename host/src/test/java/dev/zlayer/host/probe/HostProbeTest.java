@@ -30,6 +30,21 @@ class HostProbeTest {
         .noneMatch(text -> text.contains("oci runtime"));
   }
 
+  /** A daemon that starts has no time for that. */
+  @Test
+  void looksForFilesWithoutStartingAnyProgram() throws Exception {
+    Path started = directory.resolve("started");
+    program("runc", "echo runc version 1.1.5; : >" + started);
+    var probe = new HostProbe(directory.toString(), List.of(directory));
+    HostFacts facts = probe.probeFiles();
+    assertThat(facts.has("runc")).isTrue();
+    assertThat(facts.has("conmon")).isFalse();
+    assertThat(facts.part("runc").orElseThrow().version()).isEmpty();
+    assertThat(started).doesNotExist();
+    assertThat(facts.obstacles()).isEqualTo(probe.probe().obstacles());
+    assertThat(started).exists();
+  }
+
   @Test
   void aHostWithNothingSaysSo() throws Exception {
     HostFacts facts = new HostProbe("", List.of()).probe();

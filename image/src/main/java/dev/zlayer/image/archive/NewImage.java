@@ -30,6 +30,9 @@ import java.util.Optional;
 public final class NewImage {
   private static final int BUFFER = 128 << 10;
 
+  /** How the history of an image names a layer that was made of a container. */
+  public static final String COMMITTED = "zlayer commit";
+
   private NewImage() {}
 
   /** Makes an image of one layer from the archive of a root file system, packed or not. */
@@ -39,11 +42,12 @@ public final class NewImage {
       InputStream tar,
       Platform platform,
       List<ConfigChange> changes,
+      Optional<String> comment,
       Instant now,
       long limit)
       throws IOException {
     Stored layer = take(content, lease, tar);
-    Json config = config(diffId(content, layer.digest(), limit), platform, changes, now);
+    Json config = config(diffId(content, layer.digest(), limit), platform, changes, comment, now);
     Descriptor packed = layer(content, layer.digest(), layer.size());
     return manifest(content, lease, put(content, lease, config), List.of(packed));
   }
@@ -110,7 +114,7 @@ public final class NewImage {
     history.add(
         Json.object()
             .put("created", now)
-            .put("created_by", "zlayer commit")
+            .put("created_by", COMMITTED)
             .putIf("author", commit.author())
             .putIf("comment", commit.message())
             .build());
@@ -158,9 +162,17 @@ public final class NewImage {
   }
 
   private static Json config(
-      Digest diffId, Platform platform, List<ConfigChange> changes, Instant now) {
+      Digest diffId,
+      Platform platform,
+      List<ConfigChange> changes,
+      Optional<String> comment,
+      Instant now) {
     Json history =
-        Json.object().put("created", now).put("created_by", "zlayer image import").build();
+        Json.object()
+            .put("created", now)
+            .put("created_by", "zlayer image import")
+            .putIf("comment", comment)
+            .build();
     return Json.object()
         .put("created", now)
         .put("architecture", platform.architecture())

@@ -2,6 +2,7 @@ package dev.zlayer.image.layer;
 
 import dev.zlayer.host.linux.BootId;
 import dev.zlayer.host.linux.ErrnoException;
+import dev.zlayer.host.linux.Machine;
 import dev.zlayer.host.linux.RootedDirectory;
 import dev.zlayer.oci.Digest;
 import dev.zlayer.tar.TarException;
@@ -264,6 +265,14 @@ public final class LayerStore {
 
   private static LayerException translated(IOException e, Digest diffId)
       throws InterruptedException {
+    boolean refused =
+        e.getCause() instanceof ErrnoException cause && cause.errno() == ErrnoException.EPERM;
+    if (refused && !Machine.root()) {
+      return new LayerException(
+          "cannot unpack a Linux image: the agent needs root (or rootless mode) for it; 'zlayer"
+              + " doctor' lists what is missing",
+          e);
+    }
     return switch (e) {
       case LayerException known -> known;
       case TarException broken -> new LayerException(broken.member(), broken.reason(), broken);

@@ -4,6 +4,7 @@ import dev.zlayer.host.linux.ErrnoException;
 import dev.zlayer.host.linux.FileKind;
 import dev.zlayer.host.linux.FileStat;
 import dev.zlayer.host.linux.OpenDirectory;
+import dev.zlayer.host.linux.OverlayMount;
 import dev.zlayer.host.linux.RootedDirectory;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -16,7 +17,7 @@ import java.util.Deque;
  */
 final class LayerTree {
   /** Overlayfs shows nothing of lower layers in a directory marked so. */
-  static final String OPAQUE = "trusted.overlay.opaque";
+  static final String OPAQUE = OverlayMount.ATTRIBUTES + "opaque";
 
   static final byte[] YES = "y".getBytes(StandardCharsets.US_ASCII);
   private static final int IMPLIED_PERMISSIONS = 0755;

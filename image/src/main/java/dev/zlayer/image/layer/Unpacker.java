@@ -5,6 +5,7 @@ import dev.zlayer.host.linux.FileKind;
 import dev.zlayer.host.linux.FileTimes;
 import dev.zlayer.host.linux.OpenDirectory;
 import dev.zlayer.host.linux.OpenFile;
+import dev.zlayer.host.linux.UserNamespaces;
 import dev.zlayer.tar.TarException;
 import dev.zlayer.tar.TarKind;
 import dev.zlayer.tar.TarMember;
@@ -228,6 +229,9 @@ final class Unpacker {
             && member.minor() <= MAX_MINOR;
     if (!possible) {
       throw refused(member, "device %d/%d is impossible".formatted(member.major(), member.minor()));
+    }
+    if (UserNamespaces.inside()) {
+      return; // nobody but the host's root makes devices; containers get theirs from the runtime
     }
     node(member, kind, parent, name);
   }

@@ -4,12 +4,13 @@ import dev.zlayer.host.linux.FileKind;
 import dev.zlayer.host.linux.FileStat;
 import dev.zlayer.host.linux.FileTimes;
 import dev.zlayer.host.linux.OpenDirectory;
+import dev.zlayer.host.linux.OverlayMount;
 import java.io.IOException;
 import java.util.Map;
 
 /** Copies what an inode is like, except what it says to overlayfs. */
 final class Metadata {
-  static final String OVERLAY = "trusted.overlay.";
+  static final String OVERLAY = OverlayMount.ATTRIBUTES;
 
   private Metadata() {}
 

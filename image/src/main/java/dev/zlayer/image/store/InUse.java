@@ -3,6 +3,8 @@ package dev.zlayer.image.store;
 import dev.zlayer.oci.Digest;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** Who uses images now. Asked anew each time something is about to be taken away. */
@@ -33,8 +35,22 @@ public interface InUse {
     return () -> Stream.concat(uses().stream(), others.uses().stream()).toList();
   }
 
-  /** The containers that use this image. */
+  /**
+   * The containers that use this image. Several images can have the same layers, so a use of layers
+   * alone counts only if its image is unknown.
+   */
   default List<String> usersOf(ImageRecord image) {
-    return uses().stream().filter(use -> use.of(image)).map(Use::container).distinct().toList();
+    List<Use> all = uses();
+    Set<List<Digest>> known =
+        all.stream()
+            .filter(use -> use.image().isPresent())
+            .map(Use::layers)
+            .collect(Collectors.toSet());
+    return all.stream()
+        .filter(use -> use.image().isPresent() || !known.contains(use.layers()))
+        .filter(use -> use.of(image))
+        .map(Use::container)
+        .distinct()
+        .toList();
   }
 }

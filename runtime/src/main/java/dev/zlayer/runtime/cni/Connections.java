@@ -1,5 +1,7 @@
 package dev.zlayer.runtime.cni;
 
+import dev.zlayer.container.ConnectionSpec;
+import dev.zlayer.container.IpText;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.linux.Links;
 import dev.zlayer.host.linux.Namespaces;
@@ -17,6 +19,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
@@ -107,23 +110,18 @@ final class Connections {
 
   /** Makes an interface in a namespace. */
   Connection connect(
-      String container,
-      PreparedNamespace slot,
-      NamedNetwork network,
-      List<String> aliases,
-      Optional<InetAddress> address)
+      String container, PreparedNamespace slot, NamedNetwork network, ConnectionSpec asked)
       throws InterruptedException {
     Connected before = of(container);
     boolean outward = slot.network().isEmpty() && before.others().isEmpty();
-    return make(container, slot, network, aliases, address, address.stream().toList(), outward);
+    return make(container, slot, network, asked, asked.addresses(), outward);
   }
 
   private Connection make(
       String container,
       PreparedNamespace slot,
       NamedNetwork network,
-      List<String> aliases,
-      Optional<InetAddress> address,
+      ConnectionSpec asked,
       List<InetAddress> fixed,
       boolean outward)
       throws InterruptedException {
@@ -134,10 +132,10 @@ final class Connections {
             config.prefix() + "-" + HexFormat.of().formatHex(bytes),
             Optional.of(network.name()),
             slot.netns(),
-            network.chain(config.addresses(), config.firewall(), outward, fixed),
+            network.chain(config.addresses(), config.firewall(), outward, fixed, asked.mac()),
             Json.Null.INSTANCE,
             List.of());
-    var planned = new Connection(cable, freeInterface(container, slot), aliases, address);
+    var planned = new Connection(cable, freeInterface(container, slot), asked);
     save(container, of(container).with(planned));
     steps.accept("connection recorded");
     try {
@@ -155,21 +153,23 @@ final class Connections {
     } catch (AgentException | IOException e) {
       remove(container, planned);
       throw e instanceof AgentException own
-          ? explained(own, network, address)
+          ? explained(own, network, asked.addresses())
           : new AgentException.Network(
               "cannot connect to network '%s': %s".formatted(network.name(), e.getMessage()), e);
     }
   }
 
   private static AgentException explained(
-      AgentException failure, NamedNetwork network, Optional<InetAddress> address) {
+      AgentException failure, NamedNetwork network, List<InetAddress> fixed) {
     boolean taken =
-        address.isPresent()
+        !fixed.isEmpty()
             && String.valueOf(failure.getMessage()).matches("(?s).*(not available|requested IP).*");
     return taken
         ? new AgentException.Conflict(
             "address %s is in use on network '%s'"
-                .formatted(address.get().getHostAddress(), network.name()))
+                .formatted(
+                    fixed.stream().map(IpText::of).collect(Collectors.joining(" or ")),
+                    network.name()))
         : failure;
   }
 
@@ -229,9 +229,8 @@ final class Connections {
           container,
           slot,
           networks.apply(other.network()),
-          other.aliases(),
-          other.address(),
-          other.address().stream().toList(),
+          other.asked(),
+          other.asked().addresses(),
           outward);
       outward = false;
     }
@@ -243,7 +242,7 @@ final class Connections {
       throws InterruptedException {
     List<InetAddress> fixed = other.made().addresses();
     remove(container, other);
-    return make(container, slot, network, other.aliases(), other.address(), fixed, true);
+    return make(container, slot, network, other.asked(), fixed, true);
   }
 
   void save(String container, Connected connected) {

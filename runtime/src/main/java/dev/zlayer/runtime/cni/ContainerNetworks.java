@@ -1,10 +1,12 @@
 package dev.zlayer.runtime.cni;
 
+import dev.zlayer.container.ConnectionSpec;
 import dev.zlayer.container.IpText;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.linux.Links;
 import dev.zlayer.task.KeyedLock;
 import java.io.IOException;
+import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.util.ArrayList;
 import java.util.List;
@@ -92,8 +94,8 @@ public final class ContainerNetworks {
       Optional<InetAddress> ipv6,
       Optional<InetAddress> gatewayIpv6,
       Optional<String> mac,
-      List<String> aliases) {
-    static Member of(PreparedNamespace made, List<String> aliases) {
+      ConnectionSpec asked) {
+    static Member of(PreparedNamespace made, ConnectionSpec asked) {
       return new Member(
           made.network().orElseThrow(),
           made.ip(),
@@ -101,7 +103,12 @@ public final class ContainerNetworks {
           made.ipv6(),
           made.gatewayIpv6(),
           made.mac(),
-          aliases);
+          asked);
+    }
+
+    /** Its further names there. */
+    public List<String> aliases() {
+      return asked.aliases();
     }
 
     /** Its addresses of both kinds. */
@@ -119,11 +126,11 @@ public final class ContainerNetworks {
     ConnectionStore.Connected connected = connections.of(runtimeName);
     var members = new ArrayList<Member>();
     if (slot.network().isPresent()) {
-      members.add(Member.of(slot, connected.aliases()));
+      members.add(Member.of(slot, ConnectionSpec.of(connected.aliases())));
     }
     connected.others().stream()
         .filter(Connection::finished)
-        .forEach(other -> members.add(Member.of(other.made(), other.aliases())));
+        .forEach(other -> members.add(Member.of(other.made(), other.asked())));
     return List.copyOf(members);
   }
 
@@ -135,14 +142,8 @@ public final class ContainerNetworks {
     }
   }
 
-  /**
-   * Connects a container, running or not, to one more network.
-   *
-   * @param aliases further names there
-   * @param address a fixed address, else a free one
-   */
-  public Member connect(
-      String runtimeName, String network, List<String> aliases, Optional<InetAddress> address)
+  /** Connects a container, running or not, to one more network. */
+  public Member connect(String runtimeName, String network, ConnectionSpec wanted)
       throws InterruptedException {
     NamedNetwork target = existing(network);
     try (var _ = names.lock(runtimeName)) {
@@ -151,17 +152,37 @@ public final class ContainerNetworks {
         throw new AgentException.Conflict(
             "container '%s' is connected to network '%s' already".formatted(runtimeName, network));
       }
-      if (address.isPresent() && !target.contains(address.get())) {
-        throw new AgentException.InvalidSpec(
-            "address %s is not in subnet %s of network '%s'"
-                .formatted(IpText.of(address.get()), target.ranges(), network));
-      }
+      requireUsable(target, wanted);
       boolean published = !addresses(runtimeName, slot).isEmpty();
-      Connection made = connections.connect(runtimeName, slot, target, aliases, address);
+      Connection made = connections.connect(runtimeName, slot, target, wanted);
       if (!published) {
         publish(runtimeName, slot);
       }
-      return Member.of(made.made(), made.aliases());
+      return Member.of(made.made(), made.asked());
+    }
+  }
+
+  private static void requireUsable(NamedNetwork network, ConnectionSpec wanted) {
+    for (InetAddress address : wanted.addresses()) {
+      if (!network.contains(address)) {
+        throw new AgentException.InvalidSpec(
+            "address %s is not in subnet %s of network '%s'"
+                .formatted(IpText.of(address), network.ranges(), network.name()));
+      }
+      if (address instanceof Inet6Address && network.dualStack().isEmpty()) {
+        throw new AgentException.Unsupported(
+            "address %s: containers on this host cannot have IPv6 addresses"
+                .formatted(IpText.of(address)));
+      }
+    }
+    // an odd first byte names a group of interfaces, not one
+    if (wanted
+        .mac()
+        .filter(mac -> !mac.matches("[0-9a-f][02468ace](:[0-9a-f]{2}){5}"))
+        .isPresent()) {
+      throw new AgentException.InvalidSpec(
+          "'%s' is not the MAC address of an interface; write one like 02:42:ac:11:00:02"
+              .formatted(wanted.mac().get()));
     }
   }
 
@@ -251,6 +272,23 @@ public final class ContainerNetworks {
                 new AgentException.NotFound(
                     "network '" + name + "'", "'zlayer network ls' shows those there are"));
   }
+
+  /** Who is meant by a name that only the container with an address has for others. */
+  public List<Linked> linked(InetAddress address, String alias) {
+    return held.keySet().stream()
+        .map(this::memberships)
+        .filter(members -> members.stream().anyMatch(one -> one.addresses().contains(address)))
+        .flatMap(List::stream)
+        .flatMap(
+            member ->
+                member.asked().links().stream()
+                    .filter(link -> link.alias().equalsIgnoreCase(alias))
+                    .map(link -> new Linked(member.network(), link.container())))
+        .toList();
+  }
+
+  /** A container of a network that another one links to, by its name or id. */
+  public record Linked(String network, String container) {}
 
   /** The networks of the container that has an address, that of the address first. */
   public List<String> networksOf(InetAddress address) {

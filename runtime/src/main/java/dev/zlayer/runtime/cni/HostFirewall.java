@@ -8,7 +8,9 @@ import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.task.Deadline;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -20,6 +22,7 @@ import java.util.Set;
 public final class HostFirewall {
   private static final Set<String> FAMILIES = Set.of("ip", "inet");
   private static final Set<String> HOOKS = Set.of("forward", "input");
+  private static final Set<String> CHAINS = Set.of("FORWARD", "INPUT");
 
   private final NetworkConfig config;
 
@@ -29,8 +32,9 @@ public final class HostFirewall {
 
   /** Accepts our bridges where iptables drops by policy; does nothing the second time. */
   void admit(boolean ipv6) throws InterruptedException {
+    Optional<List<Json>> chains = chains();
     for (String program : programs(ipv6)) {
-      for (List<String> rule : missing(program)) {
+      for (List<String> rule : missing(program, chains)) {
         var command = new ArrayList<>(List.of(program, "-w", "5", "-I"));
         command.addAll(rule);
         run(command);
@@ -46,15 +50,15 @@ public final class HostFirewall {
   /** What still drops packets of containers, each with what to do about it. */
   public List<String> problems(boolean ipv6) throws InterruptedException {
     var problems = new ArrayList<String>();
+    Optional<List<Json>> chains = chains();
     for (String program : programs(ipv6)) {
-      for (List<String> rule : missing(program)) {
+      for (List<String> rule : missing(program, chains)) {
         problems.add(
             "%1$s drops packets of containers: run '%1$s -I %2$s', or restart the daemon"
                 .formatted(program, String.join(" ", rule)));
       }
     }
-    for (Json item : chains()) {
-      Json chain = item.at("chain");
+    for (Json chain : chains.orElse(List.of())) {
       String family = text(chain, "family");
       String table = text(chain, "table");
       String name = text(chain, "name");
@@ -79,14 +83,16 @@ public final class HostFirewall {
   }
 
   /** Rules that iptables needs and does not have. */
-  private List<List<String>> missing(String program) throws InterruptedException {
+  private List<List<String>> missing(String program, Optional<List<Json>> chains)
+      throws InterruptedException {
     String bridges = config.prefix() + "+";
     var missing = new ArrayList<List<String>>();
-    if (drops(program, "FORWARD")) {
+    Set<String> dropping = dropping(program, chains);
+    if (dropping.contains("FORWARD")) {
       missing.add(List.of("FORWARD", "-i", bridges, "-j", "ACCEPT"));
       missing.add(List.of("FORWARD", "-o", bridges, "-j", "ACCEPT"));
     }
-    if (program.equals("iptables") && drops(program, "INPUT")) {
+    if (program.equals("iptables") && dropping.contains("INPUT")) {
       // names, which are redirected to the name server on loopback; nothing else
       missing.add(
           List.of("INPUT", "-i", bridges, "-m", "conntrack", "--ctstate", "DNAT", "-j", "ACCEPT"));
@@ -102,25 +108,48 @@ public final class HostFirewall {
     return absent;
   }
 
-  private boolean drops(String program, String chain) throws InterruptedException {
+  /**
+   * The chains that drop by their policy. Asked of nft where it can say: the mere question makes
+   * iptables write its tables.
+   */
+  private Set<String> dropping(String program, Optional<List<Json>> chains)
+      throws InterruptedException {
     String family = program.equals("ip6tables") ? "ip6" : "ip";
-    // asked of nft first: the mere question makes iptables write its tables
-    boolean there =
-        run(List.of(config.nft(), "list", "chain", family, "filter", chain)).success()
-            || run(List.of(program, "--version")).stdout().contains("legacy");
-    if (!there) {
-      return false;
+    var dropping = new HashSet<String>();
+    boolean found = false;
+    for (Json chain : chains.orElse(List.of())) {
+      String name = text(chain, "name");
+      if (text(chain, "family").equals(family)
+          && text(chain, "table").equals("filter")
+          && CHAINS.contains(name)) {
+        found = true;
+        if (text(chain, "policy").equals("drop")) {
+          dropping.add(name);
+        }
+      }
     }
-    CommandResult listed = run(List.of(program, "-w", "5", "-S", chain));
-    return listed.success()
-        && listed.stdout().lines().anyMatch(line -> line.equals("-P " + chain + " DROP"));
+    if (!found
+        && (chains.isEmpty() || run(List.of(program, "--version")).stdout().contains("legacy"))) {
+      CommandResult listed = run(List.of(program, "-w", "5", "-S"));
+      CHAINS.stream()
+          .filter(name -> listed.stdout().lines().anyMatch(("-P " + name + " DROP")::equals))
+          .forEach(dropping::add);
+    }
+    return dropping;
   }
 
-  private List<Json> chains() throws InterruptedException {
+  /** Nothing when nft cannot list them. */
+  private Optional<List<Json>> chains() throws InterruptedException {
     CommandResult listed = run(List.of(config.nft(), "-j", "list", "chains"));
-    return listed.success() && !listed.stdout().isBlank()
-        ? JsonText.parse(listed.stdout()).at("nftables").items()
-        : List.of();
+    if (!listed.success()) {
+      return Optional.empty();
+    }
+    return Optional.of(
+        listed.stdout().isBlank()
+            ? List.of()
+            : JsonText.parse(listed.stdout()).at("nftables").items().stream()
+                .map(item -> item.at("chain"))
+                .toList());
   }
 
   private boolean accepts(String family, String table, String chain) throws InterruptedException {

@@ -6,7 +6,9 @@ import dev.zlayer.container.NetworkSpec.Port;
 import dev.zlayer.container.NetworkSpec.Protocol;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.linux.PortOwner;
-import dev.zlayer.host.net.Relay;
+import dev.zlayer.host.net.LocalRelays;
+import dev.zlayer.host.net.OutsidePorts;
+import dev.zlayer.host.net.PortRelay;
 import dev.zlayer.task.Rollback;
 import java.io.Closeable;
 import java.io.IOException;
@@ -34,8 +36,6 @@ final class HostPorts implements AutoCloseable {
   static final InetAddress ANY = InetAddress.ofLiteral("0.0.0.0");
   static final InetAddress ANY_IPV6 = InetAddress.ofLiteral("::");
 
-  private static final InetAddress LOOPBACK_IPV6 = InetAddress.ofLiteral("::1");
-
   private static final int EPHEMERAL_ATTEMPTS = 64;
 
   private record Key(Protocol protocol, int port) {}
@@ -47,8 +47,8 @@ final class HostPorts implements AutoCloseable {
    */
   private record Holding(String owner, InetAddress ip, Closeable socket) {}
 
-  /** Connections to ::1, which the kernel forwards nowhere, are copied by the agent. */
-  private record Loopback(Relay relay) implements Closeable {
+  /** What the kernel forwards nowhere is copied by the agent. */
+  private record Relayed(PortRelay relay) implements Closeable {
     @Override
     public void close() {
       try {
@@ -65,7 +65,15 @@ final class HostPorts implements AutoCloseable {
     boolean answer() throws InterruptedException;
   }
 
+  private final String bridges;
   private final Map<Key, List<Holding>> holdings = new ConcurrentHashMap<>();
+
+  /**
+   * @param bridges begins the names of our own interfaces
+   */
+  HostPorts(String bridges) {
+    this.bridges = bridges;
+  }
 
   /** All of them, or none and an error that tells who has the port. */
   List<PortBinding> reserve(String owner, List<Port> ports, Ipv6Question question)
@@ -101,7 +109,7 @@ final class HostPorts implements AutoCloseable {
         .filter(holding -> holding.owner().equals(owner))
         .forEach(
             holding -> {
-              if (holding.socket() instanceof Loopback(Relay relay)) {
+              if (holding.socket() instanceof Relayed(PortRelay relay)) {
                 relay.members(members);
               }
             });
@@ -120,7 +128,7 @@ final class HostPorts implements AutoCloseable {
           var kept = new ArrayList<Holding>();
           for (Holding holding : all) {
             if (holding.owner().equals(owner)) {
-              close(holding.socket());
+              free(holding.socket());
             } else {
               kept.add(holding);
             }
@@ -149,10 +157,6 @@ final class HostPorts implements AutoCloseable {
           "publishing on %s: the container's network has no IPv6 addresses; create one with 'zlayer network create --ipv6 NAME'"
               .formatted(IpText.of(ip)));
     }
-    if (ip instanceof Inet6Address && ip.isLoopbackAddress() && port.protocol() == Protocol.UDP) {
-      throw new AgentException.Unsupported(
-          "publishing on ::1: datagrams to it are not forwarded; use another address");
-    }
     boolean chosen = port.hostPort().orElse(0) != 0;
     for (int attempt = 0; attempt < EPHEMERAL_ATTEMPTS; attempt++) {
       int number = chosen ? port.hostPort().getAsInt() : free(port.protocol(), ip);
@@ -175,12 +179,14 @@ final class HostPorts implements AutoCloseable {
   }
 
   private static int free(Protocol protocol, InetAddress ip) {
-    NetworkChannel socket =
-        plain(protocol, ip, 0).orElseThrow(() -> inUse(new Key(protocol, 0), ip));
-    try {
-      return number(socket);
-    } finally {
-      close(socket);
+    try (NetworkChannel socket =
+        protocol == Protocol.UDP
+            ? DatagramChannel.open(family(ip))
+            : SocketChannel.open(family(ip))) {
+      socket.bind(new InetSocketAddress(ip, 0));
+      return ((InetSocketAddress) socket.getLocalAddress()).getPort();
+    } catch (IOException _) {
+      throw inUse(new Key(protocol, 0), ip);
     }
   }
 
@@ -231,19 +237,21 @@ final class HostPorts implements AutoCloseable {
   }
 
   /**
-   * A socket that keeps others from an address. All IPv6 addresses are kept by ::1 alone: a socket
-   * of ours on all of them would take those of IPv4, too.
+   * A socket that keeps others from an address. All IPv6 addresses are kept by ::1 and those of
+   * links: a socket of ours on all of them would take those of IPv4, too.
    */
-  private static Optional<Closeable> bind(
+  private Optional<Closeable> bind(
       Protocol protocol, InetAddress ip, int number, int containerPort) {
-    boolean loopback =
-        ip instanceof Inet6Address && (ip.isAnyLocalAddress() || ip.isLoopbackAddress());
-    if (!loopback || protocol == Protocol.UDP) {
-      return plain(protocol, loopback ? LOOPBACK_IPV6 : ip, number).map(channel -> channel);
-    }
+    boolean datagrams = protocol == Protocol.UDP;
     try {
+      if (ip instanceof Inet6Address && ip.isAnyLocalAddress()) {
+        return Optional.of(new Relayed(LocalRelays.all(datagrams, number, containerPort, bridges)));
+      }
+      if (ip instanceof Inet6Address && ip.isLoopbackAddress()) {
+        return Optional.of(new Relayed(LocalRelays.loopback(datagrams, number, containerPort)));
+      }
       return Optional.of(
-          new Loopback(Relay.open(new InetSocketAddress(LOOPBACK_IPV6, number), containerPort)));
+          OutsidePorts.bind(datagrams, family(ip), new InetSocketAddress(ip, number)));
     } catch (IOException _) {
       return Optional.empty();
     }
@@ -251,23 +259,6 @@ final class HostPorts implements AutoCloseable {
 
   private static StandardProtocolFamily family(InetAddress ip) {
     return ip instanceof Inet6Address ? StandardProtocolFamily.INET6 : StandardProtocolFamily.INET;
-  }
-
-  private static Optional<NetworkChannel> plain(Protocol protocol, InetAddress ip, int number) {
-    NetworkChannel channel = null;
-    try {
-      channel =
-          switch (protocol) {
-            case TCP -> SocketChannel.open(family(ip));
-            case UDP -> DatagramChannel.open(family(ip));
-          };
-      return Optional.of(channel.bind(new InetSocketAddress(ip, number)));
-    } catch (IOException _) {
-      if (channel != null) {
-        close(channel);
-      }
-      return Optional.empty();
-    }
   }
 
   /** Ended connections of a program that is gone block a plain bind for a minute, nobody else. */
@@ -284,20 +275,12 @@ final class HostPorts implements AutoCloseable {
     }
   }
 
-  private static int number(NetworkChannel socket) {
-    try {
-      return ((InetSocketAddress) socket.getLocalAddress()).getPort();
-    } catch (IOException e) {
-      throw new AgentException.Internal("a bound socket has an address", e);
-    }
-  }
-
   private static AgentException inUse(Key key, InetAddress ip) {
     String reason =
         PortOwner.find(key.protocol().name().toLowerCase(Locale.ROOT), key.port())
             .map(
                 owner ->
-                    owner.pid() == ProcessHandle.current().pid()
+                    owner.pid() == ProcessHandle.current().pid() || OutsidePorts.keeps(owner.pid())
                         ? "already in use by an endpoint of a deployment; choose another host port"
                         : "already in use by %s; choose another host port".formatted(owner))
             .orElseGet(
@@ -312,6 +295,18 @@ final class HostPorts implements AutoCloseable {
         "port %d/%s is %s"
             .formatted(key.port(), key.protocol().name().toLowerCase(Locale.ROOT), reason),
         new PortTaken(ip, key.port(), key.protocol(), published));
+  }
+
+  private static void free(Closeable socket) {
+    try {
+      if (socket instanceof OutsidePorts.Held held) {
+        held.release();
+      } else {
+        socket.close();
+      }
+    } catch (IOException _) {
+      // whoever needs the port next gets the error
+    }
   }
 
   private static void close(Closeable socket) {

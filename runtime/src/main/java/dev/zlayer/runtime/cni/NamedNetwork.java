@@ -7,10 +7,10 @@ import dev.zlayer.host.linux.Ipv6;
 import dev.zlayer.json.Json;
 import dev.zlayer.port.DeploymentNames;
 import java.net.Inet4Address;
+import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -65,6 +65,11 @@ public record NamedNetwork(
     return options.gateway().orElseGet(() -> subnet.host(1));
   }
 
+  /** The same among its IPv6 addresses, if it has any. */
+  public Optional<InetAddress> gatewayIpv6() {
+    return options.gatewayIpv6().or(() -> subnetIpv6.map(Subnet6::gateway));
+  }
+
   /** Whether it is the network of a deployment, which the engine opens and closes. */
   boolean ofDeployment() {
     return name.startsWith(DeploymentBridges.PREFIX);
@@ -79,7 +84,7 @@ public record NamedNetwork(
    * {@link Rules}, which costs a tenth of what the plugins take for it.
    */
   List<Json> chain(Path addresses, boolean firewall) {
-    return chain(addresses, firewall, true, List.of());
+    return chain(addresses, firewall, true, List.of(), Optional.empty());
   }
 
   /**
@@ -87,19 +92,25 @@ public record NamedNetwork(
    *
    * @param outward whether what is in no network of the container is sent here
    * @param fixed addresses to have, at most one of each kind
+   * @param mac the one of the interface; any when absent
    */
-  List<Json> chain(Path addresses, boolean firewall, boolean outward, List<InetAddress> fixed) {
+  List<Json> chain(
+      Path addresses,
+      boolean firewall,
+      boolean outward,
+      List<InetAddress> fixed,
+      Optional<String> mac) {
     var chain = new ArrayList<Json>();
     var ranges = new ArrayList<List<Map<String, String>>>();
     var routes = new ArrayList<Map<String, String>>();
-    ranges.add(List.of(range(fixed.stream().anyMatch(Inet4Address.class::isInstance))));
+    ranges.add(GivenAddresses.of(this, fixed.stream().anyMatch(Inet4Address.class::isInstance)));
     routes.add(Map.of("dst", "0.0.0.0/0"));
     dualStack()
         .ifPresent(
             range -> {
               ranges.add(
-                  List.of(
-                      Map.of("subnet", range.toString(), "gateway", IpText.of(range.gateway()))));
+                  GivenAddresses.ofIpv6(
+                      this, range, fixed.stream().anyMatch(Inet6Address.class::isInstance)));
               routes.add(Map.of("dst", "::/0"));
             });
     chain.add(
@@ -119,15 +130,7 @@ public record NamedNetwork(
                     .put("ranges", ranges)
                     .put("routes", outward && !options.internal() ? routes : List.of())
                     .build())
-            .putIf(
-                "args",
-                Optional.of(
-                        fixed.stream()
-                            .filter(ip -> ip instanceof Inet4Address || dualStack().isPresent())
-                            .map(IpText::of)
-                            .toList())
-                    .filter(ips -> !ips.isEmpty())
-                    .map(ips -> Map.of("cni", Map.of("ips", ips))))
+            .putIf("args", arguments(fixed, mac))
             .build());
     if (firewall) {
       chain.add(Json.object().put("name", name).put("type", "firewall").build());
@@ -135,19 +138,17 @@ public record NamedNetwork(
     return List.copyOf(chain);
   }
 
-  /** A fixed address may be anywhere in the subnet. */
-  private Map<String, String> range(boolean fixed) {
-    var range = new LinkedHashMap<String, String>();
-    range.put("subnet", subnet.toString());
-    options.gateway().ifPresent(ip -> range.put("gateway", ip.getHostAddress()));
-    if (!fixed && options.range().isPresent()) {
-      Subnet part = options.range().get();
-      boolean first = part.host(0).equals(subnet.host(0));
-      boolean last = part.last().equals(subnet.last());
-      int end = part.size() - 1;
-      range.put("rangeStart", part.host(first ? 1 : 0).getHostAddress());
-      range.put("rangeEnd", part.host(last ? end - 1 : end).getHostAddress());
-    }
-    return range;
+  private Optional<Map<String, Json>> arguments(List<InetAddress> fixed, Optional<String> mac) {
+    List<String> ips =
+        fixed.stream()
+            .filter(ip -> ip instanceof Inet4Address || dualStack().isPresent())
+            .map(IpText::of)
+            .toList();
+    Json known =
+        Json.object()
+            .putIf("ips", Optional.of(ips).filter(some -> !some.isEmpty()))
+            .putIf("mac", mac)
+            .build();
+    return known.members().isEmpty() ? Optional.empty() : Optional.of(Map.of("cni", known));
   }
 }

@@ -30,8 +30,12 @@ final class NamespacePools {
     this.config = config;
     this.maker = maker;
     this.slots = slots;
+  }
+
+  /** Begins to fill that of the default network. */
+  synchronized void fill() {
     if (config.poolSize() > 0) {
-      pools.put(NamedNetwork.DEFAULT, pool(NamedNetwork.DEFAULT));
+      pools.computeIfAbsent(NamedNetwork.DEFAULT, this::pool);
     }
   }
 

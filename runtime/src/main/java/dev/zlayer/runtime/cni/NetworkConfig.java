@@ -20,6 +20,7 @@ import java.util.regex.Pattern;
  * @param poolLull how long nobody may want one until a pool that has grown is cut back
  * @param pluginTimeout how long one plugin may take
  * @param firewall also run the CNI plugin {@code firewall}, for hosts that drop forwarded packets
+ * @param forwardDrop drop what goes past containers when forwarding had to be switched on for them
  * @param nft the nftables program
  */
 public record NetworkConfig(
@@ -33,6 +34,7 @@ public record NetworkConfig(
     Duration poolLull,
     Duration pluginTimeout,
     boolean firewall,
+    boolean forwardDrop,
     String nft) {
   /** Interface names have 15 characters, and up to four digits follow the prefix. */
   private static final Pattern PREFIX = Pattern.compile("[a-z]([a-z0-9]{0,9}[a-z])?");
@@ -65,6 +67,7 @@ public record NetworkConfig(
         Duration.ofSeconds(30),
         Duration.ofSeconds(20),
         false,
+        true,
         "nft");
   }
 
@@ -100,6 +103,10 @@ public record NetworkConfig(
     return with(next -> next.firewall = firewall);
   }
 
+  public NetworkConfig withForwardDrop(boolean forwardDrop) {
+    return with(next -> next.forwardDrop = forwardDrop);
+  }
+
   Path namespaces() {
     return runDirectory.resolve("netns");
   }
@@ -126,6 +133,7 @@ public record NetworkConfig(
         next.poolLull,
         next.pluginTimeout,
         next.firewall,
+        next.forwardDrop,
         nft);
   }
 
@@ -139,5 +147,6 @@ public record NetworkConfig(
     Duration poolLull = poolLull();
     Duration pluginTimeout = pluginTimeout();
     boolean firewall = firewall();
+    boolean forwardDrop = forwardDrop();
   }
 }

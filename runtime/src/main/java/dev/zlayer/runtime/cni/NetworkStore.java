@@ -1,5 +1,6 @@
 package dev.zlayer.runtime.cni;
 
+import dev.zlayer.container.IpText;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.AtomicFile;
 import dev.zlayer.host.linux.Ipv6;
@@ -21,13 +22,14 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 
 /** The networks of this agent, one file each, so that a network keeps its bridge and range. */
 final class NetworkStore {
-  private static final Pattern NAME = Pattern.compile("[a-z0-9][a-z0-9_-]{0,63}");
+  private static final Pattern NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9_.-]{0,63}");
   private static final System.Logger LOG = System.getLogger(NetworkStore.class.getName());
   static final StoredFormat FORMAT = StoredFormat.of("the network");
   private static final String SUFFIX = ".json";
@@ -111,7 +113,7 @@ final class NetworkStore {
     options.check(name);
     if (!NAME.matcher(name).matches()) {
       throw new AgentException.InvalidSpec(
-          "network name '%s' must be 1 to 64 lower-case letters, digits, '-' or '_'"
+          "network name '%s' must be 1 to 64 letters, digits, '-', '_' or '.', and begin with a letter or digit"
               .formatted(name));
     }
     try (var _ = lock.lock(prefix)) {
@@ -249,7 +251,26 @@ final class NetworkStore {
             .put("internal", options.internal())
             .put("labels", options.labels())
             .putIf("created", options.created().map(Instant::toString))
+            .putIf("gateway_ipv6", options.gatewayIpv6().map(IpText::of))
+            .putIf("range_ipv6", options.rangeIpv6().map(Subnet6::toString))
+            .putIf(
+                "reserved",
+                Optional.of(options.reserved())
+                    .filter(reserved -> !reserved.isEmpty())
+                    .map(NetworkStore::texts))
             .build());
+  }
+
+  private static Map<String, String> texts(Map<String, InetAddress> addresses) {
+    var texts = new TreeMap<String, String>();
+    addresses.forEach((name, address) -> texts.put(name, IpText.of(address)));
+    return texts;
+  }
+
+  private static Map<String, InetAddress> addresses(Map<String, String> texts) {
+    var addresses = new TreeMap<String, InetAddress>();
+    texts.forEach((name, text) -> addresses.put(name, InetAddress.ofLiteral(text)));
+    return addresses;
   }
 
   private static NetworkOptions options(Json json) {
@@ -263,7 +284,10 @@ final class NetworkStore {
             json.at("subnet_ipv6").string().map(Subnet6::parse),
             json.at("internal").bool().orElse(false),
             json.at("labels").stringMap(),
-            json.at("created").string().map(Instant::parse));
+            json.at("created").string().map(Instant::parse),
+            json.at("gateway_ipv6").string().map(InetAddress::ofLiteral),
+            json.at("range_ipv6").string().map(Subnet6::parse),
+            addresses(json.at("reserved").stringMap()));
   }
 
   static NamedNetwork read(Path file) throws IOException {

@@ -2,6 +2,7 @@ package dev.zlayer.runtime.cni;
 
 import dev.zlayer.container.ContainerDetails.PortBinding;
 import dev.zlayer.container.IpText;
+import dev.zlayer.host.linux.IpForwarding;
 import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.util.Collection;
@@ -9,6 +10,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -19,23 +21,48 @@ import java.util.stream.Stream;
  * depend on their size. Pure.
  */
 record NetworkTables(String table) {
-  /** Everything that is routed, in place of whatever was there, in one transaction. */
-  String routed(List<NamedNetwork> networks, boolean hostHasIpv6) {
-    String ipv6 =
-        networks.stream().anyMatch(one -> one.subnetIpv6().isPresent()) ? ip6(networks) : "";
-    return ip(networks) + (hostHasIpv6 ? fresh("ip6") + ipv6 : "");
+  /**
+   * Everything that is routed, in place of whatever was there, in one transaction.
+   *
+   * @param outside interfaces between which nothing is forwarded, see {@link Forwarding}
+   */
+  String routed(
+      List<NamedNetwork> networks, boolean hostHasIpv6, Map<IpForwarding, Set<String>> outside) {
+    boolean dual = networks.stream().anyMatch(one -> one.subnetIpv6().isPresent());
+    String ipv6 = dual ? ip6(networks, outside.getOrDefault(IpForwarding.IPV6, Set.of())) : "";
+    return ip(networks, outside.getOrDefault(IpForwarding.IPV4, Set.of()))
+        + (hostHasIpv6 ? fresh("ip6") + ipv6 : "");
+  }
+
+  /**
+   * What neither comes from nor goes to one of our networks. Bridges and veths that were made since
+   * belong to others that run containers or machines, who filter what is theirs.
+   */
+  private static String elsewhere(Set<String> outside) {
+    return outside.isEmpty()
+        ? "chain elsewhere { }"
+        : """
+        chain elsewhere {
+          iifname != { %1$s } meta iifkind { "bridge", "veth" } return
+          oifname != { %1$s } meta oifkind { "bridge", "veth" } return
+          drop
+        }\
+        """
+            .formatted(
+                outside.stream().map(NetworkTables::quoted).collect(Collectors.joining(", ")));
   }
 
   private String fresh(String family) {
     return "table %1$s %2$s\ndelete table %1$s %2$s\n".formatted(family, table);
   }
 
-  private String ip(List<NamedNetwork> networks) {
+  private String ip(List<NamedNetwork> networks, Set<String> outside) {
     return fresh("ip")
         + """
         table ip %1$s {
           set bridges { type ifname; %2$s }
           set within { type ifname . ifname; %3$s }
+          set internal { type ifname; %5$s }
           set subnets { type ipv4_addr; flags interval; %4$s }
           map tcp_any { type inet_service : ipv4_addr . inet_service; }
           map udp_any { type inet_service : ipv4_addr . inet_service; }
@@ -66,12 +93,16 @@ record NetworkTables(String table) {
             ct status dnat ip saddr @subnets ip daddr @subnets masquerade
             ip saddr @subnets ip daddr != @subnets ip daddr != 224.0.0.0/4 masquerade
           }
+          %6$s
           chain forward {
             type filter hook forward priority filter; policy accept;
+            iifname @internal iifname . oifname != @within ct direction reply accept
+            iifname @internal iifname . oifname != @within drop
             ct status dnat accept
             ct state established,related accept
             iifname != @bridges oifname @bridges drop
             iifname @bridges oifname @bridges iifname . oifname != @within drop
+            iifname != @bridges oifname != @bridges jump elsewhere
           }
         }
         """
@@ -79,18 +110,21 @@ record NetworkTables(String table) {
                 table,
                 bridgeNames(networks),
                 pairs(networks),
-                elements(networks.stream(), network -> network.subnet().toString()));
+                elements(networks.stream(), network -> network.subnet().toString()),
+                internal(networks),
+                elsewhere(outside));
   }
 
   /**
    * The same for IPv6. The kernel forwards nothing that was sent to ::1 or from a link, so these
    * are left to whoever listens.
    */
-  private String ip6(List<NamedNetwork> networks) {
+  private String ip6(List<NamedNetwork> networks, Set<String> outside) {
     return """
     table ip6 %1$s {
       set bridges { type ifname; %2$s }
       set within { type ifname . ifname; %3$s }
+      set internal { type ifname; %5$s }
       set subnets { type ipv6_addr; flags interval; %4$s }
       map tcp_any { type inet_service : ipv6_addr . inet_service; }
       map udp_any { type inet_service : ipv6_addr . inet_service; }
@@ -116,12 +150,16 @@ record NetworkTables(String table) {
         ct status dnat ip6 saddr @subnets ip6 daddr @subnets masquerade
         ip6 saddr @subnets ip6 daddr != @subnets ip6 daddr != { fe80::/10, ff00::/8 } masquerade
       }
+      %6$s
       chain forward {
         type filter hook forward priority filter; policy accept;
+        iifname @internal iifname . oifname != @within ct direction reply accept
+        iifname @internal iifname . oifname != @within drop
         ct status dnat accept
         ct state established,related accept
         iifname != @bridges oifname @bridges drop
         iifname @bridges oifname @bridges iifname . oifname != @within drop
+        iifname != @bridges oifname != @bridges jump elsewhere
       }
     }
     """
@@ -131,7 +169,9 @@ record NetworkTables(String table) {
             pairs(networks),
             elements(
                 networks.stream().flatMap(network -> network.subnetIpv6().stream()),
-                Subnet6::toString));
+                Subnet6::toString),
+            internal(networks),
+            elsewhere(outside));
   }
 
   /**
@@ -227,6 +267,13 @@ record NetworkTables(String table) {
 
   private static String bridgeNames(Collection<NamedNetwork> networks) {
     return elements(networks.stream(), network -> quoted(network.bridge()));
+  }
+
+  /** Those that nobody may leave who was not called, whatever routes it has. */
+  private static String internal(Collection<NamedNetwork> networks) {
+    return elements(
+        networks.stream().filter(network -> network.options().internal()),
+        network -> quoted(network.bridge()));
   }
 
   private static String pairs(Collection<NamedNetwork> networks) {

@@ -12,7 +12,6 @@ import dev.zlayer.task.KeyedLock;
 import dev.zlayer.task.Rollback;
 import java.io.IOException;
 import java.net.InetAddress;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -47,7 +46,7 @@ public final class Networks implements AutoCloseable {
   private final Addresses addresses;
   private final Rules rules;
   private final HostFirewall firewall;
-  private final HostPorts ports = new HostPorts();
+  private final HostPorts ports;
   private final ReleaseLoop releases;
   private final NamespacePreparer slots;
   private final KeyedLock<String> names = new KeyedLock<>();
@@ -66,8 +65,9 @@ public final class Networks implements AutoCloseable {
     this.store = PreparedNamespaceStore.open(config);
     this.networks = NetworkStore.open(config);
     this.addresses = new Addresses(config.addresses());
-    this.rules = new Rules(config);
+    this.rules = new Rules(config, Forwarding.open(config));
     this.firewall = new HostFirewall(config);
+    this.ports = new HostPorts(config.prefix());
     this.connections = new Connections(config, cni, addresses, rules, steps);
     this.members =
         new ContainerNetworks(
@@ -96,6 +96,14 @@ public final class Networks implements AutoCloseable {
 
   /** Tells each step that was done, so that a test can end the process there. */
   static Networks open(NetworkConfig config, Consumer<String> steps) throws InterruptedException {
+    Networks opened = openUnfilled(config, steps);
+    opened.fillPools();
+    return opened;
+  }
+
+  /** Prepares no namespaces yet: plugins would take the processors that others need to start. */
+  public static Networks openUnfilled(NetworkConfig config, Consumer<String> steps)
+      throws InterruptedException {
     try {
       return new Networks(config, steps);
     } catch (IOException e) {
@@ -282,27 +290,12 @@ public final class Networks implements AutoCloseable {
   private NamedNetwork network(String name, NetworkOptions options) throws InterruptedException {
     boolean known = networks.find(name).isPresent();
     NamedNetwork network = networks.create(name, options);
-    if (!known && network.subnetIpv6().isPresent()) {
-      keepRoutes(network);
-    }
     rules.include(networks::all);
     if (!known) {
       firewall.admit(dualStack()); // Docker or ufw may have started since
     }
     serve(network);
     return network;
-  }
-
-  /** Its first container lets the host forward packets, and the host must not lose its router. */
-  private static void keepRoutes(NamedNetwork network) {
-    try {
-      Ipv6.keepAdvertisedRoutes();
-    } catch (IOException e) {
-      throw new AgentException.Network(
-          "network '%s': cannot prepare this host to forward IPv6: %s"
-              .formatted(network.name(), e.getMessage()),
-          e);
-    }
   }
 
   private boolean dualStack() {
@@ -364,6 +357,11 @@ public final class Networks implements AutoCloseable {
     } catch (IOException e) {
       throw new AgentException.Network("cannot read the given addresses: " + e.getMessage(), e);
     }
+  }
+
+  /** Begins to keep namespaces ready; does nothing the second time. */
+  public void fillPools() {
+    pools.fill();
   }
 
   /** How many namespaces are ready to be taken. */
@@ -468,7 +466,7 @@ public final class Networks implements AutoCloseable {
     for (Addresses.Given stray : addresses.strays(connected)) {
       addresses.release(stray);
     }
-    sweepNamespaces(known);
+    PreparedNamespaceStore.sweep(config.namespaces(), known);
   }
 
   /** With the address that it was given, which must not be given to another while it is used. */
@@ -480,15 +478,5 @@ public final class Networks implements AutoCloseable {
       }
     }
     return known;
-  }
-
-  private void sweepNamespaces(Set<String> known) throws IOException {
-    try (var files = Files.list(config.namespaces())) {
-      for (Path file : files.toList()) {
-        if (!known.contains(file.getFileName().toString())) {
-          Namespaces.delete(file);
-        }
-      }
-    }
   }
 }

@@ -1,6 +1,7 @@
 package dev.zlayer.runtime.cni;
 
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.linux.Namespaces;
 import dev.zlayer.json.JsonText;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -11,6 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * One file per slot, in a directory per phase: a slot passes from one phase to the next by a
@@ -175,5 +177,16 @@ final class PreparedNamespaceStore {
   private static AgentException failed(Path file, IOException cause) {
     return new AgentException.Network(
         "cannot record a network namespace in %s: %s".formatted(file, cause.getMessage()), cause);
+  }
+
+  /** Deletes namespaces that no record knows. */
+  static void sweep(Path namespaces, Set<String> known) throws IOException {
+    try (var files = Files.list(namespaces)) {
+      for (Path file : files.toList()) {
+        if (!known.contains(file.getFileName().toString())) {
+          Namespaces.delete(file);
+        }
+      }
+    }
   }
 }

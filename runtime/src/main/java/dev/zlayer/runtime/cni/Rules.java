@@ -39,6 +39,7 @@ final class Rules {
   private final String nft;
   private final String table;
   private final NetworkTables tables;
+  private final Forwarding forwarding;
   private final boolean hostHasIpv6 = Files.exists(Path.of("/proc/sys/net/ipv6"));
   private final KeyedLock<String> lock = new KeyedLock<>();
   private List<NamedNetwork> networks = List.of();
@@ -47,7 +48,8 @@ final class Rules {
   private final Map<String, Station> released = new HashMap<>();
   private volatile Optional<String> unguarded = Optional.empty();
 
-  Rules(NetworkConfig config) {
+  Rules(NetworkConfig config, Forwarding forwarding) {
+    this.forwarding = forwarding;
     this.nft = config.nft();
     this.table = config.prefix();
     this.tables = new NetworkTables(table);
@@ -168,12 +170,17 @@ final class Rules {
 
   private void rewrite(List<NamedNetwork> networks, Map<PortBinding, InetAddress> ports)
       throws InterruptedException {
-    CommandResult result = run(tables.routed(networks, hostHasIpv6) + tables.ports("add", ports));
+    forwarding.prepare(networks);
+    CommandResult result =
+        run(
+            tables.routed(networks, hostHasIpv6, forwarding.outside())
+                + tables.ports("add", ports));
     if (!result.success()) {
       throw new AgentException.Network(
           "nft exited with %d while writing table %s: %s"
               .formatted(result.code(), table, firstLine(result)));
     }
+    forwarding.enable(networks);
     guard(networks);
   }
 

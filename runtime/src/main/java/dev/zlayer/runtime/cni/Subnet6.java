@@ -80,6 +80,16 @@ public record Subnet6(InetAddress address, int prefixLength) {
     return of(bytes);
   }
 
+  /** The address with the greatest number in it. */
+  InetAddress last() {
+    byte[] bytes = address.getAddress();
+    for (int i = 0; i < bytes.length; i++) {
+      int bits = Math.clamp(prefixLength - 8L * i, 0, 8);
+      bytes[i] |= (byte) (0xff >> bits);
+    }
+    return of(bytes);
+  }
+
   @Override
   public String toString() {
     return IpText.of(address) + "/" + prefixLength;

@@ -10,10 +10,18 @@ import java.util.function.UnaryOperator;
  * its runtime does not answer.
  */
 public record DispatchRecord(int version, ContainerId id, String runtime, ContainerSpec spec) {
-  /** Since version 2 a spec can have users of its own, since version 3 logs in memory. */
+  /**
+   * Since version 2 a spec can have users of its own, since version 3 logs in memory, since version
+   * 4 named GPUs and limits on shared ones, since version 5 devices under other paths and rules for
+   * them.
+   */
   static final StoredFormat FORMAT =
       StoredFormat.of(
-          "the record of a container", UnaryOperator.identity(), UnaryOperator.identity());
+          "the record of a container",
+          UnaryOperator.identity(),
+          UnaryOperator.identity(),
+          UnaryOperator.identity(),
+          UnaryOperator.identity());
 
   public static DispatchRecord of(ContainerId id, String runtime, ContainerSpec spec) {
     return new DispatchRecord(FORMAT.version(), id, runtime, spec);

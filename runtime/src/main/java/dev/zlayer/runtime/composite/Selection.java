@@ -147,22 +147,30 @@ public final class Selection {
         candidates.stream()
             .map(candidate -> candidate.name + " serves " + platforms(candidate))
             .collect(Collectors.joining(", "));
-    boolean sameSystem =
-        candidates.stream()
-            .flatMap(candidate -> candidate.capabilities.platforms().stream())
-            .anyMatch(platform -> platform.os().equals(os));
     return new AgentException.RouteToPeer(
         request.subject,
         os,
         "%s, and no runtime of this node serves that (%s): %s"
-            .formatted(
-                cause,
-                served,
-                sameSystem
-                    ? "use an image for the architecture of this node, or a peer of that"
-                        + " architecture"
-                    : "enable %s on this node, or add a peer that runs %s to the cluster"
-                        .formatted(remedy(os), os)));
+            .formatted(cause, served, advice(candidates, os)));
+  }
+
+  private static String advice(List<Candidate> candidates, String os) {
+    List<String> systems =
+        candidates.stream()
+            .flatMap(candidate -> candidate.capabilities.platforms().stream())
+            .map(Platform::os)
+            .distinct()
+            .toList();
+    if (systems.contains(os)) {
+      return "use an image for the architecture of this node, or a peer of that architecture";
+    }
+    if (os.equals("linux") && systems.stream().allMatch(system -> system.startsWith("wasi"))) {
+      // a node that runs modules alone lacks what a Linux runtime needs, not a peer
+      return "the agent needs root (or rootless mode) for it; 'zlayer doctor' lists what is"
+          + " missing";
+    }
+    return "enable %s on this node, or add a peer that runs %s to the cluster"
+        .formatted(remedy(os), os);
   }
 
   private static String remedy(String os) {

@@ -157,15 +157,16 @@ record CreateBody(Function<ContainerId, String> containers) {
   private static Json gpu(GpuRequest gpu) {
     if (!gpu.vendor().equals("nvidia") || gpu.model().isPresent()) {
       throw new AgentException.Unsupported(
-          "the docker runtime asks the engine for nvidia GPUs by number only");
+          "the docker runtime asks the engine for nvidia GPUs by number or name only");
     }
     if (!(gpu.sharing() instanceof GpuRequest.Sharing.Exclusive)) {
       throw new AgentException.GpuSharingUnavailable(
-          gpu.sharing().getClass().getSimpleName(), "the docker engine cannot share GPUs");
+          gpu.sharing().word(), "the docker engine cannot share GPUs");
     }
     return Json.object()
         .put("Driver", "nvidia")
-        .put("Count", gpu.count())
+        .put("Count", gpu.all() ? -1 : gpu.devices().isEmpty() ? gpu.count() : 0)
+        .put("DeviceIDs", gpu.all() ? List.of() : gpu.devices())
         .put("Capabilities", List.of(List.of("gpu")))
         .build();
   }

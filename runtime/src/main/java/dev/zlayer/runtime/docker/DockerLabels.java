@@ -28,10 +28,16 @@ final class DockerLabels {
   /** Of the spec; a label of its own, so that the spec's is the spec and nothing else. */
   private static final String VERSION = PREFIX + "spec-version";
 
-  /** Since version 2 a spec can have users of its own, since version 3 logs in memory. */
+  /**
+   * Since version 2 a spec can have users of its own, since version 3 logs in memory, since version
+   * 4 devices under other paths and rules for them.
+   */
   static final StoredFormat FORMAT =
       StoredFormat.unmarked(
-          "the spec of a container", UnaryOperator.identity(), UnaryOperator.identity());
+          "the spec of a container",
+          UnaryOperator.identity(),
+          UnaryOperator.identity(),
+          UnaryOperator.identity());
 
   private static final System.Logger LOG = System.getLogger(DockerLabels.class.getName());
 

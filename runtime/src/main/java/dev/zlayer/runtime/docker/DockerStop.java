@@ -8,6 +8,7 @@ import dev.zlayer.container.WaitCondition;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.http.HttpRequest;
 import dev.zlayer.task.Deadline;
+import dev.zlayer.task.Pauses;
 import dev.zlayer.task.TaskScope;
 import java.time.Duration;
 import java.util.Optional;
@@ -19,6 +20,9 @@ import java.util.concurrent.TimeUnit;
 record DockerStop(DockerApi api, DockerContainer container, DockerContainerState state) {
   private static final Outcome NEVER_RAN =
       new Outcome(new ExitStatus.Unknown("it has not run"), Optional.empty(), Optional.empty());
+
+  private static final Duration REASON_LIMIT = Duration.ofMillis(500);
+  private static final Duration REASON_STEP = Duration.ofMillis(25);
 
   /** Not the engine's own stop, which counts in seconds and cannot be seen while it waits. */
   Optional<Outcome> stop(Duration grace) throws InterruptedException {
@@ -124,7 +128,7 @@ record DockerStop(DockerApi api, DockerContainer container, DockerContainerState
     Optional<Inspection> seen = container.look();
     if (seen.isPresent()
         && container.status(seen.get()) instanceof ContainerStatus.Exited(Outcome outcome)) {
-      return outcome;
+      return mayLackReason(outcome) ? withReason(outcome) : outcome;
     }
     if (seen.isEmpty() && state.last().isPresent()) {
       return state.last().get();
@@ -137,6 +141,26 @@ record DockerStop(DockerApi api, DockerContainer container, DockerContainerState
             .orElse(new ExitStatus.Unknown("it was removed")),
         before.startedAt(),
         Optional.empty());
+  }
+
+  /** The engine learns of an end and of memory that ran out by two events, in either order. */
+  private boolean mayLackReason(Outcome outcome) {
+    return !state.stopping()
+        && container.spec().resources().memoryBytes().isPresent()
+        && outcome.status().equals(new ExitStatus.Signalled(Signal.KILL));
+  }
+
+  private Outcome withReason(Outcome outcome) throws InterruptedException {
+    Deadline deadline = Deadline.after(REASON_LIMIT);
+    while (!deadline.passed()) {
+      Pauses.REAL.pause(REASON_STEP);
+      if (container.look().map(Inspection::status).orElse(new ContainerStatus.Exited(outcome))
+              instanceof ContainerStatus.Exited(Outcome later)
+          && later.status() instanceof ExitStatus.OutOfMemory) {
+        return later;
+      }
+    }
+    return outcome;
   }
 
   void remove(boolean force) throws InterruptedException {

@@ -65,7 +65,7 @@ record SecuritySection(Function<ContainerId, String> containers) {
   private static Json device(SecuritySpec.Device device) {
     return Json.object()
         .put("PathOnHost", device.path().toString())
-        .put("PathInContainer", device.path().toString())
+        .put("PathInContainer", device.target())
         .put(
             "CgroupPermissions",
             (device.read() ? "r" : "") + (device.write() ? "w" : "") + (device.mknod() ? "m" : ""))

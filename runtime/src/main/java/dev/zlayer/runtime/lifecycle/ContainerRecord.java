@@ -20,7 +20,7 @@ import java.util.OptionalLong;
  *
  * @param name given by people; empty means the runtime's own
  * @param command what runs, image and spec joined
- * @param gpus devices that no other container may get
+ * @param gpus devices that it has, alone or shared as its spec says
  * @param ids the users of its own, which no other container gets unless they share namespaces
  * @param run counts the starts
  * @param processes of the run, once they exist

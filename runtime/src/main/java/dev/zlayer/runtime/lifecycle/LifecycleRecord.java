@@ -15,11 +15,14 @@ import java.util.function.UnaryOperator;
 public interface LifecycleRecord<R extends LifecycleRecord<R>> {
   /**
    * Version 1 was the whole record in one file, with the same members; version 3 can have ids and
-   * users, version 4 logs in memory.
+   * users, version 4 logs in memory, version 5 named GPUs and limits on shared ones, version 6
+   * devices under other paths and rules for them.
    */
   StoredFormat FORMAT =
       StoredFormat.of(
           "the record of a container",
+          UnaryOperator.identity(),
+          UnaryOperator.identity(),
           UnaryOperator.identity(),
           UnaryOperator.identity(),
           UnaryOperator.identity());

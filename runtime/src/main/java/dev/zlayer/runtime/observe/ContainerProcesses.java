@@ -2,8 +2,8 @@ package dev.zlayer.runtime.observe;
 
 import dev.zlayer.container.IdRange;
 import dev.zlayer.container.ProcessTable;
-import dev.zlayer.host.linux.ControlGroup;
 import dev.zlayer.host.linux.ProcessFacts;
+import dev.zlayer.host.linux.ProcessGroup;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
@@ -31,7 +31,7 @@ public final class ContainerProcesses {
    *
    * @throws java.nio.file.NoSuchFileException the group does not exist any more
    */
-  public static ProcessTable list(ControlGroup group, Instant now, Optional<IdRange> ids)
+  public static ProcessTable list(ProcessGroup group, Instant now, Optional<IdRange> ids)
       throws IOException {
     var rows = new ArrayList<List<String>>();
     for (long pid : group.processes()) {

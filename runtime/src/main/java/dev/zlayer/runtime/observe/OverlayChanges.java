@@ -6,6 +6,7 @@ import dev.zlayer.host.linux.ErrnoException;
 import dev.zlayer.host.linux.FileKind;
 import dev.zlayer.host.linux.FileStat;
 import dev.zlayer.host.linux.OpenDirectory;
+import dev.zlayer.host.linux.OverlayMount;
 import dev.zlayer.host.linux.RootedDirectory;
 import dev.zlayer.host.linux.TreeWalk;
 import dev.zlayer.task.BlockingPool;
@@ -24,7 +25,7 @@ import java.util.Set;
  * walked, however large the image is. A directory in which something changed is itself modified.
  */
 public final class OverlayChanges implements AutoCloseable {
-  private static final String OPAQUE = "trusted.overlay.opaque";
+  private static final String OPAQUE = OverlayMount.ATTRIBUTES + "opaque";
 
   /** A list is made as a whole, and it is the container that decides how long it gets. */
   private static final long LARGEST = 16L << 20;

@@ -13,6 +13,8 @@ import dev.zlayer.tar.TarException;
 import dev.zlayer.tar.TarReader;
 import dev.zlayer.tar.TarWriter;
 import dev.zlayer.task.BlockingPool;
+import java.io.EOFException;
+import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -23,6 +25,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.zip.ZipException;
 
 /**
  * The files of a container as it sees them itself. The kernel resolves every path within the
@@ -126,13 +129,54 @@ public final class RootFiles {
     withInterrupt(
         followed(directory),
         (rooted, at) -> {
+          var source = new Source(in);
           try {
-            new TreeUnpack(rooted, at.whole(), ids).unpack(new TarReader(in));
+            new TreeUnpack(rooted, at.whole(), ids).unpack(new TarReader(source));
             return true;
           } catch (TarException e) {
             throw new AgentException.InvalidSpec(String.valueOf(e.getMessage()), e);
+          } catch (IOException e) {
+            // what comes from elsewhere than from a client fails in ways of its own
+            if (source.failed && (e instanceof EOFException || e instanceof ZipException)) {
+              throw new AgentException.InvalidSpec(
+                  "the archive cannot be read: " + e.getMessage(), e);
+            }
+            throw e;
           }
         });
+  }
+
+  /** Remembers whether it was the archive that failed, and not the directory it is unpacked to. */
+  private static final class Source extends FilterInputStream {
+    private boolean failed;
+
+    Source(InputStream in) {
+      super(in);
+    }
+
+    @Override
+    public int read() throws IOException {
+      failed = true;
+      int read = in.read();
+      failed = false;
+      return read;
+    }
+
+    @Override
+    public int read(byte[] bytes, int offset, int length) throws IOException {
+      failed = true;
+      int read = in.read(bytes, offset, length);
+      failed = false;
+      return read;
+    }
+
+    @Override
+    public long skip(long count) throws IOException {
+      failed = true;
+      long skipped = in.skip(count);
+      failed = false;
+      return skipped;
+    }
   }
 
   private interface Work<T> {

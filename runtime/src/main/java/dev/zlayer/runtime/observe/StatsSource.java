@@ -2,8 +2,8 @@ package dev.zlayer.runtime.observe;
 
 import dev.zlayer.container.Stats;
 import dev.zlayer.host.linux.CgroupUsage;
-import dev.zlayer.host.linux.ControlGroup;
 import dev.zlayer.host.linux.NetworkUsage;
+import dev.zlayer.host.linux.ProcessGroup;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.time.Instant;
@@ -18,8 +18,8 @@ public interface StatsSource {
    */
   Stats read(Instant time) throws IOException;
 
-  /** A container with a control group and, when {@code pid} is its first process, a network. */
-  static StatsSource of(ControlGroup group, long pid) {
+  /** A group of processes and, when {@code pid} is its first process, a network. */
+  static StatsSource of(ProcessGroup group, long pid) {
     return time -> {
       CgroupUsage usage = group.usage();
       NetworkUsage network = network(pid);

@@ -7,6 +7,7 @@ import dev.zlayer.host.linux.FileKind;
 import dev.zlayer.host.linux.FileStat;
 import dev.zlayer.host.linux.OpenDirectory;
 import dev.zlayer.host.linux.OpenFile;
+import dev.zlayer.host.linux.OverlayMount;
 import dev.zlayer.host.linux.TreeWalk;
 import dev.zlayer.tar.TarKind;
 import dev.zlayer.tar.TarMember;
@@ -223,7 +224,7 @@ final class TreeArchive {
       TarKind kind, FileStat stat, String name, String target, Map<String, byte[]> attributes) {
     var modified = new TarMember.TarTime(stat.modifiedSeconds(), stat.modifiedNanos());
     var kept = new HashMap<>(attributes);
-    kept.keySet().removeIf(key -> key.startsWith("trusted.overlay."));
+    kept.keySet().removeIf(key -> key.startsWith(OverlayMount.ATTRIBUTES));
     return new TarMember(
         kind,
         name,

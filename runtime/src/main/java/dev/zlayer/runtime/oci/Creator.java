@@ -24,7 +24,6 @@ import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 
 /** Makes everything a process needs; what fails half way is dismantled again. */
 final class Creator {
@@ -129,19 +128,18 @@ final class Creator {
 
   /** Chooses as for users. */
   private GpuWiring.Wired gpus(ContainerState state) throws InterruptedException {
-    var wiring = new GpuWiring(context.settings().cdiDirectories());
     Optional<GpuRequest> request = state.record().spec().gpu();
     if (request.isEmpty()) {
-      return wiring.wire(request, Set.of());
+      return GpuWiring.Wired.NOTHING;
     }
-    try (var _ = context.locks().lock("gpu")) {
-      var taken = new HashSet<String>();
-      context.states().values().forEach(other -> taken.addAll(other.record().gpus()));
-      GpuWiring.Wired wired = wiring.wire(request, taken);
-      state.save(record -> record.withGpus(wired.names()));
-      context.states().put(state.name(), state);
-      return wired;
-    }
+    return context
+        .gpus()
+        .wire(
+            request.get(),
+            wired -> {
+              state.save(record -> record.withGpus(wired.names()));
+              context.states().put(state.name(), state);
+            });
   }
 
   private void checkOthers(ContainerSpec spec) {

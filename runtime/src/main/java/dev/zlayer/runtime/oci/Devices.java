@@ -32,7 +32,7 @@ final class Devices {
       throw new AgentException.InvalidSpec(
           "device %s: say what may be done with it: r, w or m".formatted(device.path()));
     }
-    return DeviceNode.read(device.path(), device.path().toString(), access);
+    return DeviceNode.read(device.path(), device.target(), access);
   }
 
   private static List<DeviceNode> all() {

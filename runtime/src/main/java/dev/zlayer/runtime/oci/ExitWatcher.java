@@ -7,6 +7,7 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.DirectoryWatchLoop;
 import dev.zlayer.host.linux.ControlGroup;
 import dev.zlayer.host.linux.KernelLog;
+import dev.zlayer.host.linux.ProcessGroup;
 import dev.zlayer.runtime.lifecycle.ContainerRecord;
 import dev.zlayer.runtime.lifecycle.ContainerState;
 import dev.zlayer.runtime.lifecycle.ExitNotes;
@@ -35,10 +36,7 @@ final class ExitWatcher {
         .ifPresent(
             processes -> {
               DirectoryWatchLoop.Registration log = keepLog(state);
-              context
-                  .sampler()
-                  .watch(
-                      record.id(), StatsSource.of(context.group(state), processes.first().pid()));
+              context.sampler().watch(record.id(), source(state, processes.first().pid()));
               context
                   .exits()
                   .onEnd(
@@ -49,6 +47,14 @@ final class ExitWatcher {
                         end(state, record);
                       });
             });
+  }
+
+  private StatsSource source(ContainerState state, long pid) {
+    ProcessGroup group = context.processes(state, pid);
+    StatsSource usual = StatsSource.of(group, pid);
+    return state.record().spec().gpu().isEmpty()
+        ? usual
+        : time -> usual.read(time).withGpu(context.gpus().usage(group.processes()));
   }
 
   /** The monitor is gone: notes the outcome, and ends what it left unwatched. */

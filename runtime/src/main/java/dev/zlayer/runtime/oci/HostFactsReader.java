@@ -4,6 +4,7 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.host.linux.CgroupSupport;
 import dev.zlayer.host.linux.Machine;
 import dev.zlayer.host.linux.Self;
+import dev.zlayer.host.linux.UserNamespaces;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.runtime.oci.config.HostFacts;
@@ -28,6 +29,7 @@ final class HostFactsReader {
           Machine.architecture(),
           Machine.kernel(),
           Self.capabilities(),
+          UserNamespaces.inside(),
           Self.hardLimits(),
           Self.oomScoreAdjust(),
           new HostFacts.Cgroup(
@@ -35,7 +37,8 @@ final class HostFactsReader {
               cgroups.systemd(),
               cgroups.swap(),
               cgroups.blockIoWeight(),
-              cgroups.controllers()),
+              cgroups.controllers(),
+              cgroups.parent()),
           tools.runtime().mountOptions(),
           seccomp,
           tools.init(),

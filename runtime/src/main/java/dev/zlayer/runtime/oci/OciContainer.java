@@ -1,5 +1,6 @@
 package dev.zlayer.runtime.oci;
 
+import dev.zlayer.container.ConnectionSpec;
 import dev.zlayer.container.ContainerDetails;
 import dev.zlayer.container.ContainerStatus;
 import dev.zlayer.container.ExecSpec;
@@ -151,7 +152,11 @@ final class OciContainer extends MonitoredContainer
     requireRunning();
     try {
       return ContainerProcesses.list(
-          context.group(state), context.clock().instant(), state.record().ids());
+          context.processes(
+              state,
+              state.record().processes().map(processes -> processes.first().pid()).orElse(0L)),
+          context.clock().instant(),
+          state.record().ids());
     } catch (IOException e) {
       throw new AgentException.Internal(
           "cannot list the processes of container %s: %s".formatted(id(), e.getMessage()), e);
@@ -177,11 +182,10 @@ final class OciContainer extends MonitoredContainer
   }
 
   @Override
-  public void connect(String network, List<String> aliases, Optional<InetAddress> address)
-      throws InterruptedException {
+  public void connect(String network, ConnectionSpec wanted) throws InterruptedException {
     try (var _ = context.locks().lock(state.name())) {
       requirePresent();
-      context.networks().members().connect(state.name(), network, aliases, address);
+      context.networks().members().connect(state.name(), network, wanted);
       new Bundles(context).renamed(state);
     }
   }
@@ -203,6 +207,7 @@ final class OciContainer extends MonitoredContainer
         return;
       }
       requireRunning();
+      context.host().cgroups().require("pause");
       context.stopping().freeze(state);
     }
   }

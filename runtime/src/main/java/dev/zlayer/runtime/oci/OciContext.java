@@ -6,6 +6,8 @@ import dev.zlayer.host.file.DirectoryWatchLoop;
 import dev.zlayer.host.linux.CgroupWarmer;
 import dev.zlayer.host.linux.Cgroups;
 import dev.zlayer.host.linux.ControlGroup;
+import dev.zlayer.host.linux.NamespaceProcesses;
+import dev.zlayer.host.linux.ProcessGroup;
 import dev.zlayer.image.layer.LayerStore;
 import dev.zlayer.runtime.cni.Networks;
 import dev.zlayer.runtime.lifecycle.ContainerState;
@@ -13,6 +15,7 @@ import dev.zlayer.runtime.lifecycle.Stopping;
 import dev.zlayer.runtime.log.LogRotation;
 import dev.zlayer.runtime.observe.StatsSampler;
 import dev.zlayer.runtime.oci.config.HostFacts;
+import dev.zlayer.runtime.oci.gpu.Gpus;
 import dev.zlayer.runtime.oci.tool.Conmon;
 import dev.zlayer.runtime.oci.tool.OciCommands;
 import dev.zlayer.task.KeyedLock;
@@ -38,6 +41,7 @@ record OciContext(
     Cgroups cgroups,
     CgroupWarmer attaching,
     StatsSampler sampler,
+    Gpus gpus,
     Map<String, ContainerState> states,
     KeyedLock<String> locks,
     InstantSource clock,
@@ -56,11 +60,16 @@ record OciContext(
   }
 
   CgroupPath cgroup(String name, Optional<String> parent) {
-    return CgroupPath.of(tag, name, parent, runtime.systemd());
+    return CgroupPath.of(tag, name, parent, host.cgroups());
   }
 
   CgroupPath cgroup(ContainerState state) {
     return cgroup(state.name(), state.record().spec().resources().cgroupParent());
+  }
+
+  /** Its processes, by its control group, or by its pid namespace where it has no group. */
+  ProcessGroup processes(ContainerState state, long first) {
+    return host.cgroups().parent().isEmpty() ? new NamespaceProcesses(first) : group(state);
   }
 
   ControlGroup group(ContainerState state) {

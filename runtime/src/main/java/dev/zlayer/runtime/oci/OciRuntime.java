@@ -38,20 +38,24 @@ import dev.zlayer.runtime.lifecycle.Phase;
 import dev.zlayer.runtime.log.LogRotation;
 import dev.zlayer.runtime.observe.SamplerLoop;
 import dev.zlayer.runtime.observe.StatsSampler;
+import dev.zlayer.runtime.oci.gpu.GpuUse;
+import dev.zlayer.runtime.oci.gpu.Gpus;
 import dev.zlayer.runtime.oci.tool.Conmon;
 import dev.zlayer.runtime.oci.tool.OciCommands;
 import dev.zlayer.runtime.oci.tool.OciTools;
 import dev.zlayer.task.KeyedLock;
+import dev.zlayer.task.Pauses;
 import java.io.IOException;
 import java.nio.file.StandardWatchEventKinds;
 import java.time.InstantSource;
+import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /** Runs containers through an OCI runtime under conmon, as {@link ContainerRuntime} tells. */
-public final class OciRuntime implements ContainerRuntime, AutoCloseable {
+public final class OciRuntime implements ContainerRuntime, InUse, AutoCloseable {
   private final OciContext context;
   private final LocalImages images;
   private final OciTools tools;
@@ -126,6 +130,8 @@ public final class OciRuntime implements ContainerRuntime, AutoCloseable {
               parts.settings().toolLimit());
       var sampler = new StatsSampler(parts.clock());
       Cgroups groups = Cgroups.detect();
+      var states = new ConcurrentHashMap<String, ContainerState>();
+      var locks = new KeyedLock<String>();
       var context =
           new OciContext(
               dirs,
@@ -148,8 +154,18 @@ public final class OciRuntime implements ContainerRuntime, AutoCloseable {
               groups,
               CgroupWarmer.open(groups),
               sampler,
-              new ConcurrentHashMap<>(),
-              new KeyedLock<>(),
+              Gpus.open(
+                  new Gpus.Parts(
+                      parts.settings().cdiDirectories(),
+                      parts.settings().driverRoot(),
+                      dirs.gpus(),
+                      dirs.mps(),
+                      locks,
+                      () -> gpuUses(states.values()),
+                      parts.clock(),
+                      Pauses.REAL)),
+              states,
+              locks,
               parts.clock(),
               parts.faults(),
               dirs.tag());
@@ -157,6 +173,7 @@ public final class OciRuntime implements ContainerRuntime, AutoCloseable {
           new OciRuntime(
               context, parts.store().images(), tools, SamplerLoop.start(sampler, parts.clock()));
       new Recovery(context, parts.identities()).recover();
+      context.gpus().changed();
       return opened;
     } catch (IOException e) {
       throw new AgentException.Configuration(
@@ -184,6 +201,21 @@ public final class OciRuntime implements ContainerRuntime, AutoCloseable {
     return tools;
   }
 
+  /** The GPUs of this host. */
+  public Gpus gpus() {
+    return context.gpus();
+  }
+
+  private static List<GpuUse> gpuUses(Collection<ContainerState> states) {
+    return states.stream()
+        .map(ContainerState::record)
+        .flatMap(
+            record ->
+                record.spec().gpu().stream()
+                    .map(gpu -> new GpuUse(record.id(), gpu, record.gpus())))
+        .toList();
+  }
+
   /** What all running containers use, kept up to date while somebody asks. */
   public StatsSampler stats() {
     return context.sampler();
@@ -198,6 +230,7 @@ public final class OciRuntime implements ContainerRuntime, AutoCloseable {
   }
 
   /** Which images and layers the containers need; for whoever removes images. */
+  @Override
   public List<InUse.Use> uses() {
     return context.states().values().stream()
         .map(
@@ -230,6 +263,7 @@ public final class OciRuntime implements ContainerRuntime, AutoCloseable {
   @Override
   public void close() {
     sampling.close();
+    context.gpus().close();
     context.exits().close();
     context.conmon().close();
     context.attaching().close();

@@ -1,5 +1,6 @@
 package dev.zlayer.runtime.oci;
 
+import dev.zlayer.host.linux.NvidiaDriver;
 import dev.zlayer.runtime.oci.tool.OciTools;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -13,6 +14,7 @@ import java.util.Optional;
  * @param killLimit how long to wait for death after SIGKILL
  * @param nameServers whom containers ask that name nobody
  * @param cdiDirectories where specs of devices such as GPUs are, later ones win
+ * @param driverRoot below which the files of a GPU driver are found
  * @param seccompProfile a profile for all containers that do not name one, instead of the default
  * @param users which containers have users of their own, and how many there are
  * @param volumeSync copies a named volume elsewhere, called with its name and its directory
@@ -23,6 +25,7 @@ public record OciSettings(
     Duration killLimit,
     NameServers nameServers,
     List<Path> cdiDirectories,
+    Path driverRoot,
     Optional<Path> volumeSync,
     Optional<Path> seccompProfile,
     UserIds.Pool users) {
@@ -50,6 +53,7 @@ public record OciSettings(
           Duration.ofSeconds(10),
           NameServers.OF_HOST,
           List.of(Path.of("/etc/cdi"), Path.of("/var/run/cdi")),
+          NvidiaDriver.USUAL_ROOT,
           Optional.empty(),
           Optional.empty(),
           UserIds.Pool.DEFAULT);
@@ -65,6 +69,20 @@ public record OciSettings(
         killLimit,
         nameServers,
         cdiDirectories,
+        driverRoot,
+        volumeSync,
+        seccompProfile,
+        users);
+  }
+
+  public OciSettings withGpus(List<Path> cdiDirectories, Path driverRoot) {
+    return new OciSettings(
+        tools,
+        toolLimit,
+        killLimit,
+        nameServers,
+        cdiDirectories,
+        driverRoot,
         volumeSync,
         seccompProfile,
         users);
@@ -77,6 +95,7 @@ public record OciSettings(
         killLimit,
         nameServers,
         cdiDirectories,
+        driverRoot,
         Optional.of(program),
         seccompProfile,
         users);
@@ -89,6 +108,7 @@ public record OciSettings(
         killLimit,
         nameServers,
         cdiDirectories,
+        driverRoot,
         volumeSync,
         seccompProfile,
         users);
@@ -101,6 +121,7 @@ public record OciSettings(
         killLimit,
         nameServers,
         cdiDirectories,
+        driverRoot,
         volumeSync,
         seccompProfile,
         users);
@@ -113,6 +134,7 @@ public record OciSettings(
         killLimit,
         nameServers,
         cdiDirectories,
+        driverRoot,
         volumeSync,
         seccompProfile,
         users);
@@ -125,6 +147,7 @@ public record OciSettings(
         killLimit,
         nameServers,
         cdiDirectories,
+        driverRoot,
         volumeSync,
         seccompProfile,
         users);

@@ -8,12 +8,14 @@ import dev.zlayer.runtime.lifecycle.ContainerRecord;
 import dev.zlayer.runtime.lifecycle.ContainerState;
 import dev.zlayer.runtime.lifecycle.MemoryLogs;
 import dev.zlayer.runtime.lifecycle.Starter;
+import dev.zlayer.runtime.oci.gpu.GpuUse;
 import dev.zlayer.runtime.oci.tool.Conmon;
 import dev.zlayer.runtime.oci.tool.ToolFailed;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
+import java.util.List;
 import java.util.Optional;
 
 /** Runs the process of a container that is made, for the first time or again. */
@@ -91,6 +93,17 @@ final class OciStarter extends Starter {
     Bundles.link(state);
     bundles.prepareRoot(state, root);
     bundles.join(state);
+    ContainerRecord record = state.record();
+    if (record.spec().gpu().isPresent()) {
+      List<Path> sources =
+          bundles.config(state).at("mounts").items().stream()
+              .flatMap(mount -> mount.at("source").string().stream())
+              .map(Path::of)
+              .toList();
+      context
+          .gpus()
+          .beforeStart(new GpuUse(record.id(), record.spec().gpu().get(), record.gpus()), sources);
+    }
   }
 
   /** A namespace does not survive the machine; its successor has another place and address. */

@@ -49,6 +49,9 @@ final class Remover {
       removeDirectory(state);
       context.faults().reached("remove.directory");
       context.states().remove(state.name());
+      if (state.record().spec().gpu().isPresent()) {
+        context.gpus().changed();
+      }
     } catch (IOException e) {
       throw failed(state, String.valueOf(e.getMessage()), e);
     } catch (ToolFailed e) {

@@ -139,7 +139,8 @@ public final class Volumes {
   private static Path existing(Path source) {
     if (!source.isAbsolute() || !Files.exists(source)) {
       throw new AgentException.InvalidSpec(
-          "%s cannot be mounted: there is no such file or directory".formatted(source));
+          "%s cannot be mounted: there is no such file or directory; create it first, or name a volume"
+              .formatted(source));
     }
     return source;
   }

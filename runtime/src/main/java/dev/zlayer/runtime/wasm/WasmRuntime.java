@@ -42,7 +42,7 @@ import java.util.stream.Stream;
  * a module ends with the agent. An agent that starts anew finds it ended in an unknown way, and
  * whoever wants it to run starts it again.
  */
-public final class WasmRuntime implements ContainerRuntime, AutoCloseable {
+public final class WasmRuntime implements ContainerRuntime, InUse, AutoCloseable {
   public static final String NAME = "wasm";
 
   /** A label with the value {@code false} here has a module compiled when it is started. */
@@ -166,6 +166,7 @@ public final class WasmRuntime implements ContainerRuntime, AutoCloseable {
   }
 
   /** Which images the containers need; for whoever removes images. */
+  @Override
   public List<InUse.Use> uses() {
     return context.states().values().stream()
         .map(

@@ -21,6 +21,11 @@ final class WslCheck {
     refuse(
         spec.logs().inMemory(),
         "logs in memory: Windows reads them from its disk; write logs.destination: disk");
+    refuse(spec.security().uts().isPresent(), "the host name of the host");
+    refuse(spec.security().deviceRules().isPresent(), "rules of devices");
+    refuse(
+        spec.security().devices().stream().anyMatch(device -> device.inside().isPresent()),
+        "devices under another path");
     for (SecuritySpec.Namespace namespace : List.of(spec.security().pid(), spec.security().ipc())) {
       refuse(
           namespace instanceof SecuritySpec.Namespace.Shared,

@@ -42,7 +42,7 @@ record WslContext(
         places.dirs().tag(),
         state.name(),
         state.record().spec().resources().cgroupParent(),
-        runtime.systemd());
+        host.facts().cgroups());
   }
 
   Stopping stopping() {

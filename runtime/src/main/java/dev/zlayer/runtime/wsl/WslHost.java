@@ -74,6 +74,7 @@ record WslHost(HostFacts facts, Path runc, Path conmon, String data) {
             need(found, "machine"),
             need(found, "kernel"),
             Self.capabilities(lines),
+            false,
             Self.hardLimits(lines),
             Integer.parseInt(need(found, "oom")),
             new HostFacts.Cgroup(
@@ -81,7 +82,8 @@ record WslHost(HostFacts facts, Path runc, Path conmon, String data) {
                 found.containsKey("systemd"),
                 found.containsKey("swap"),
                 found.containsKey("io"),
-                new HashSet<>(List.of(need(found, "controllers").strip().split(" +", -1)))),
+                new HashSet<>(List.of(need(found, "controllers").strip().split(" +", -1))),
+                Optional.of("/zlayer")),
             mountOptions,
             Optional.empty(),
             Optional.ofNullable(found.getOrDefault("catatonit", found.get("tini"))).map(Path::of),

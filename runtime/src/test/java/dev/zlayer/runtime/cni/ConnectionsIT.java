@@ -3,6 +3,7 @@ package dev.zlayer.runtime.cni;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.zlayer.container.ConnectionSpec;
 import dev.zlayer.container.NetworkSpec;
 import dev.zlayer.container.NetworkSpec.Port;
 import dev.zlayer.container.NetworkSpec.Protocol;
@@ -68,7 +69,7 @@ class ConnectionsIT {
 
   private ContainerNetworks.Member connect(String name, String network, String... aliases)
       throws InterruptedException {
-    return networks.members().connect(name, network, List.of(aliases), Optional.empty());
+    return networks.members().connect(name, network, ConnectionSpec.of(List.of(aliases)));
   }
 
   @Test
@@ -155,22 +156,13 @@ class ConnectionsIT {
     assertThat(given.gateway()).contains(free.host(254));
 
     attach("db");
-    var wanted = Optional.of(free.host(10));
-    assertThat(networks.members().connect("db", "fixed", List.of(), wanted).ip()).isEqualTo(wanted);
+    assertThat(at("db", free.host(10)).ip()).contains(free.host(10));
     attach("third");
-    assertThatThrownBy(() -> networks.members().connect("third", "fixed", List.of(), wanted))
+    assertThatThrownBy(() -> at("third", free.host(10)))
         .isInstanceOf(AgentException.Conflict.class)
         .hasMessageContaining("is in use");
     assertThat(networks.members().memberships("third")).hasSize(1);
-    assertThatThrownBy(
-            () ->
-                networks
-                    .members()
-                    .connect(
-                        "third",
-                        "fixed",
-                        List.of(),
-                        Optional.of(InetAddress.ofLiteral("192.0.2.1"))))
+    assertThatThrownBy(() -> at("third", InetAddress.ofLiteral("192.0.2.1")))
         .isInstanceOf(AgentException.InvalidSpec.class)
         .hasMessageContaining("is not in subnet");
     assertThatThrownBy(() -> networks.create("again", options))
@@ -190,6 +182,51 @@ class ConnectionsIT {
                         Map.of(),
                         Optional.empty())))
         .hasMessageContaining("needs a subnet");
+  }
+
+  private ContainerNetworks.Member at(String name, InetAddress address)
+      throws InterruptedException {
+    return networks
+        .members()
+        .connect(name, "fixed", ConnectionSpec.NONE.withAddresses(List.of(address)));
+  }
+
+  @Test
+  void anInterfaceHasTheAddressesThatWereAskedFor() throws Exception {
+    networks.create("back");
+    Attachment web = attach("web");
+    var wanted =
+        new ConnectionSpec(
+            List.of("front"),
+            List.of(),
+            Optional.of("02:42:ac:11:00:0a"),
+            List.of(new ConnectionSpec.Link("db", "store")),
+            Map.of("key", "value"));
+    ContainerNetworks.Member member = networks.members().connect("web", "back", wanted);
+    assertThat(member.mac()).contains("02:42:ac:11:00:0a");
+    assertThat(Inside.run(web, "ip", "link", "show", "eth1").stdout())
+        .contains("02:42:ac:11:00:0a");
+    reopen();
+    assertThat(networks.members().memberships("web").getLast().asked()).isEqualTo(wanted);
+    assertThat(networks.members().linked(member.ip().orElseThrow(), "STORE"))
+        .containsExactly(new ContainerNetworks.Linked("back", "db"));
+    assertThat(networks.members().linked(member.ip().orElseThrow(), "db")).isEmpty();
+    Attachment db =
+        networks.attach("db", NetworkSpec.of(new NetworkSpec.Mode.Bridge(Optional.of("back"))));
+    inside.tcp(db, 5000, "database");
+    assertThat(Inside.ask(web, db.ip().orElseThrow(), 5000)).isEqualTo("database");
+
+    attach("other");
+    for (String odd : List.of("01:42:ac:11:00:0b", "02:42:ac:11:00", "nonsense")) {
+      assertThatThrownBy(
+              () ->
+                  networks
+                      .members()
+                      .connect("other", "back", ConnectionSpec.NONE.withMac(Optional.of(odd))))
+          .isInstanceOf(AgentException.InvalidSpec.class)
+          .hasMessageContaining(odd);
+    }
+    assertThat(networks.members().memberships("other")).hasSize(1);
   }
 
   @Test

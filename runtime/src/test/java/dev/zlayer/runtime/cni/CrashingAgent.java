@@ -1,5 +1,6 @@
 package dev.zlayer.runtime.cni;
 
+import dev.zlayer.container.ConnectionSpec;
 import dev.zlayer.container.NetworkSpec;
 import dev.zlayer.container.NetworkSpec.Port;
 import dev.zlayer.container.NetworkSpec.Protocol;
@@ -41,7 +42,7 @@ final class CrashingAgent {
               new Port(OptionalInt.empty(), 80, Protocol.TCP, Optional.empty())));
       if (arguments[4].contains("connection")) {
         networks.create("extra");
-        networks.members().connect("victim", "extra", List.of("more"), Optional.empty());
+        networks.members().connect("victim", "extra", ConnectionSpec.of(List.of("more")));
         networks.members().disconnect("victim", "extra");
         networks.members().disconnect("victim", NamedNetwork.DEFAULT);
       }

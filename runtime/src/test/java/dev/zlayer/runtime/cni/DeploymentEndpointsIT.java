@@ -443,11 +443,7 @@ class DeploymentEndpointsIT {
         protocol,
         port,
         Optional.of(8080),
-        Optional.empty(),
-        Optional.empty(),
         Exposure.PUBLIC,
-        Optional.empty(),
-        Optional.empty(),
         Optional.empty());
   }
 

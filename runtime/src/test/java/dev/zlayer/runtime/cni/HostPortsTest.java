@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 class HostPortsTest {
   private static final InetAddress LOOPBACK = InetAddress.ofLiteral("127.0.0.1");
 
-  private final HostPorts ports = new HostPorts();
+  private final HostPorts ports = new HostPorts("zt");
 
   @AfterEach
   void close() {
@@ -127,8 +127,7 @@ class HostPortsTest {
     assertThatThrownBy(() -> reserve("web", List.of(tcp)))
         .isInstanceOf(AgentException.Unsupported.class)
         .hasMessageContaining("publishing on ::1: the container's network has no IPv6 addresses");
-    assertThatThrownBy(() -> reserve("web", List.of(udp), true))
-        .hasMessageContaining("publishing on ::1: datagrams to it are not forwarded");
+    assertThat(reserve("dns", List.of(udp), true)).hasSize(1);
     assertThat(reserve("web", List.of(tcp), true)).hasSize(1);
   }
 

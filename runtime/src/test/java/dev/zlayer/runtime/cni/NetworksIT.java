@@ -275,8 +275,15 @@ class NetworksIT {
   @Test
   void preparedNamespacesAreTakenRefilledAndTakenDown() throws Exception {
     networks.close();
-    networks = Networks.open(config.withPoolSize(3));
+    networks = Networks.openUnfilled(config.withPoolSize(3), _ -> {});
+    networks.attach("early", NetworkSpec.DEFAULT);
+    assertThat(networks.prepared()).as("not asked for yet").isZero();
+    assertThat(leaks.namespaces()).hasSize(1);
+    networks.detach("early");
+    networks.fillPools();
+    networks.fillPools();
     Awaitility.await().atMost(LIMIT).until(() -> networks.prepared() == 3);
+    networks.settle(Deadline.after(LIMIT));
     List<String> ready = leaks.namespaces();
 
     Attachment taken = networks.attach("one", NetworkSpec.DEFAULT);

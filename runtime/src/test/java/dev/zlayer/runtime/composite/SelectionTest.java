@@ -72,6 +72,14 @@ class SelectionTest {
   }
 
   @Test
+  void aNodeWithModulesAloneNeedsRootAndNoPeer() {
+    assertThatThrownBy(() -> choose(List.of(WASM), image(LINUX)))
+        .isInstanceOf(AgentException.RouteToPeer.class)
+        .hasMessageContaining("the agent needs root (or rootless mode) for it")
+        .hasMessageNotContaining("peer");
+  }
+
+  @Test
   void anImageNobodyServesNamesTheImageAndBothRemedies() {
     assertThatThrownBy(() -> choose(List.of(HCS), image(LINUX)))
         .isInstanceOfSatisfying(

@@ -96,7 +96,8 @@ class DockerWordsTest {
             1,
             "nvidia",
             Optional.empty(),
-            new GpuRequest.Sharing.TimeSlice(java.util.OptionalInt.empty(), Optional.empty()));
+            new GpuRequest.Sharing.TimeSlice(
+                java.util.OptionalInt.empty(), Optional.empty(), Optional.empty()));
     assertThatThrownBy(() -> body.of(SPEC.withGpu(shared), Map.of()))
         .isInstanceOf(AgentException.GpuSharingUnavailable.class);
     var amd = new GpuRequest(1, "amd", Optional.empty(), new GpuRequest.Sharing.Exclusive());

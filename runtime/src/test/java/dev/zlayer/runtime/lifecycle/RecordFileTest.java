@@ -12,12 +12,13 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 class RecordFileTest {
   private static final ContainerRecord CREATING = Examples.creating();
@@ -128,7 +129,7 @@ class RecordFileTest {
   }
 
   @ParameterizedTest
-  @ValueSource(ints = {1, 2, 3, 4})
+  @MethodSource("versions")
   void recordsOfEveryVersionAreRead(int version) throws Exception {
     try (var frozen = getClass().getResourceAsStream("/life/record-v" + version + ".json")) {
       Files.write(path, frozen.readAllBytes());
@@ -136,15 +137,20 @@ class RecordFileTest {
     assertThat(read()).contains(CREATED);
   }
 
+  static IntStream versions() {
+    return IntStream.rangeClosed(1, LifecycleRecord.VERSION);
+  }
+
   @Test
   void aLaterVersionIsRefused() throws Exception {
-    Files.writeString(path, "{\"version\":5,\"new\":true}\n{}\n");
+    int later = LifecycleRecord.VERSION + 1;
+    Files.writeString(path, "{\"version\":%d,\"new\":true}\n{}\n".formatted(later));
 
     assertThatThrownBy(this::read)
         .isInstanceOf(IOException.class)
         .hasMessageStartingWith(
-            "the record of a container in %s has version 5 and this program reads versions up to 4:"
-                .formatted(path));
+            "the record of a container in %s has version %d and this program reads versions up to %d:"
+                .formatted(path, later, LifecycleRecord.VERSION));
   }
 
   @Test

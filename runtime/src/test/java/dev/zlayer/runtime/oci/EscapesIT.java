@@ -169,17 +169,7 @@ class EscapesIT extends OnStage {
           containerEdits: {deviceNodes: [{path: /dev/gpu, hostPath: /dev/null}], hooks: [%s]}
         """
             .formatted(String.join(", ", hooks)));
-    OciSettings plain = OciSettings.DEFAULT;
-    var settings =
-        new OciSettings(
-            plain.tools(),
-            plain.toolLimit(),
-            plain.killLimit(),
-            plain.nameServers(),
-            List.of(specs),
-            plain.volumeSync(),
-            plain.seccompProfile(),
-            plain.users());
+    OciSettings settings = OciSettings.DEFAULT.withGpus(List.of(specs), specs);
     RuntimeFixture gpus = RuntimeFixture.open(directory.resolve("gpus"), settings, Faults.NONE);
     try {
       var image = ImageRef.parse("localhost/preload:test");

@@ -38,6 +38,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import org.awaitility.Awaitility;
@@ -244,8 +245,11 @@ class UserNamespacesIT extends OnStage {
 
   @Test
   void copiesHaveTheOwnersThatTheContainerSees() throws Exception {
-    Container container = running(spec("echo x > /f; chown 1000:5 /f; sleep 60"));
+    Container container = running(spec("echo x > /new; chown 1000:5 /new; mv /new /f; sleep 60"));
     try {
+      Awaitility.await()
+          .atMost(Duration.ofSeconds(60))
+          .until(() -> Runs.exec(container, "ls", "/").contains("f\n"));
       var files = (Archivable) container;
       for (boolean runs : List.of(true, false)) {
         if (!runs) {

@@ -148,7 +148,8 @@ class WslTextTest {
             1,
             "nvidia",
             Optional.empty(),
-            new GpuRequest.Sharing.TimeSlice(OptionalInt.empty(), Optional.empty()));
+            new GpuRequest.Sharing.TimeSlice(
+                OptionalInt.empty(), Optional.empty(), Optional.empty()));
     assertThatThrownBy(() -> WslGpu.plan(sliced, true, true))
         .isInstanceOf(AgentException.GpuSharingUnavailable.class);
   }

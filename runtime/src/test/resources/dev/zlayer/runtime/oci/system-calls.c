@@ -37,6 +37,34 @@ static long call32(long number, long a) {
   return result;
 }
 
+/* Whether a process sleeps, which one that has not been given a processor yet does not. */
+static int sleeps(pid_t process) {
+  char path[64];
+  char text[512];
+  snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
+  FILE *file = fopen(path, "r");
+  if (file == NULL) {
+    return 1;
+  }
+  size_t length = fread(text, 1, sizeof text - 1, file);
+  fclose(file);
+  text[length] = 0;
+  char *state = strrchr(text, ')');
+  return state != NULL && strchr("SD", state[2]) != NULL;
+}
+
+/* Whether there is an answer; none comes from a call that has slept for a while. */
+static int answers(int from, pid_t process) {
+  struct pollfd ready = {from, POLLIN, 0};
+  int slept = 0;
+  for (int step = 0; step < 600 && slept < 6; step++) {
+    if (poll(&ready, 1, 50) > 0) {
+      return 1;
+    }
+    slept = sleeps(process) ? slept + 1 : 0;
+  }
+  return 0;
+}
 
 /* The prefix says what the first argument was. */
 static void probe(const char *prefix, const char *abi, int number, long argument) {
@@ -62,9 +90,8 @@ static void probe(const char *prefix, const char *abi, int number, long argument
     _exit(77);
   }
   close(pipe_ends[1]);
-  struct pollfd ready = {pipe_ends[0], POLLIN, 0};
   int error = -1;
-  int answered = poll(&ready, 1, 300) > 0;
+  int answered = answers(pipe_ends[0], child);
   int got = answered && read(pipe_ends[0], &error, sizeof error) == sizeof error;
   kill(-child, SIGKILL);
   kill(child, SIGKILL);

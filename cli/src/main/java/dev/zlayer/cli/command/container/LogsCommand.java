@@ -13,6 +13,7 @@ import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import java.time.Instant;
 import java.time.format.DateTimeParseException;
+import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -185,8 +186,12 @@ public final class LogsCommand extends ClientCommand {
       tell(
           "%s ended at %s: %s"
               .formatted(
-                  ended.at("container").string().orElse(""),
-                  ended.at("at").string().orElse(""),
+                  ended.at("container").string().orElse("").replaceFirst("@\\d+$", ""),
+                  ended
+                      .at("at")
+                      .string()
+                      .map(at -> Instant.parse(at).truncatedTo(ChronoUnit.SECONDS).toString())
+                      .orElse("-"),
                   ended.at("status").string().orElse("")));
       ended
           .at("lines")

@@ -5,6 +5,7 @@ import dev.zlayer.daemon.config.AgentConfig;
 import dev.zlayer.daemon.config.ConfigReader;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.error.Durations;
+import dev.zlayer.host.linux.Machine;
 import dev.zlayer.spec.bind.Shape;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -49,8 +50,10 @@ public final class DaemonInstallCommand implements Callable<Integer> {
   @Option(
       names = "--unit-dir",
       paramLabel = "DIR",
-      description = "Directory of systemd units (default: /etc/systemd/system)")
-  private String unitDirectory = "/etc/systemd/system";
+      description =
+          "Directory of systemd units (default: /etc/systemd/system, or ~/.config/systemd/user"
+              + " without root)")
+  private @Nullable String unitDirectory;
 
   @Option(names = "--config", paramLabel = "FILE", description = "Configuration file to use")
   private @Nullable String config;
@@ -85,10 +88,10 @@ public final class DaemonInstallCommand implements Callable<Integer> {
   @Override
   public Integer call() {
     if (print) {
-      session.out().print(unit() + "\n# zlayer.socket\n" + socketUnit());
+      session.out().print(service() + "\n# zlayer.socket\n" + socketUnit());
       return 0;
     }
-    write("zlayer.service", unit());
+    write("zlayer.service", service());
     write("zlayer.socket", socketUnit());
     if (!settings().isEmpty()) {
       session
@@ -98,13 +101,18 @@ public final class DaemonInstallCommand implements Callable<Integer> {
     }
     session
         .err()
-        .println("next: systemctl daemon-reload && systemctl enable --now zlayer.socket zlayer");
+        .println(
+            Machine.root()
+                ? "next: systemctl daemon-reload && systemctl enable --now zlayer.socket zlayer"
+                : "next: loginctl enable-linger && systemctl --user daemon-reload &&"
+                    + " systemctl --user enable --now zlayer.socket zlayer");
     return 0;
   }
 
   private void write(String name, String unit) {
-    Path file = session.resolve(unitDirectory).resolve(name);
+    Path file = directory().resolve(name);
     try {
+      Files.createDirectories(directory());
       Files.writeString(file, unit);
     } catch (IOException e) {
       throw new AgentException.Configuration(
@@ -113,6 +121,15 @@ public final class DaemonInstallCommand implements Callable<Integer> {
           e);
     }
     session.err().println("wrote " + file);
+  }
+
+  private Path directory() {
+    if (unitDirectory != null) {
+      return session.resolve(unitDirectory);
+    }
+    return Machine.root()
+        ? Path.of("/etc/systemd/system")
+        : session.resolve(session.variable("HOME").orElse("")).resolve(".config/systemd/user");
   }
 
   /** The settings of this environment, since systemd starts the daemon without it. */
@@ -160,9 +177,7 @@ public final class DaemonInstallCommand implements Callable<Integer> {
   }
 
   private AgentConfig config() {
-    return ConfigReader.read(
-            Optional.ofNullable(config).map(session::resolve), settings(), Map.of())
-        .config();
+    return Configurations.read(session, Optional.ofNullable(config), Map.of()).config();
   }
 
   /** For root alone until the daemon has given it to the group of its configuration. */
@@ -181,6 +196,10 @@ public final class DaemonInstallCommand implements Callable<Integer> {
     WantedBy=sockets.target
     """
         .formatted(config().socketPath().toAbsolutePath());
+  }
+
+  private String service() {
+    return Machine.root() ? unit() : forUser(unit());
   }
 
   private String unit() {
@@ -224,5 +243,17 @@ public final class DaemonInstallCommand implements Callable<Integer> {
             docker ? link() : "",
             Durations.parse(stopTimeout).toSeconds(),
             allCapabilities ? "" : "CapabilityBoundingSet=" + CAPABILITIES + "\n");
+  }
+
+  /** An ordinary user has no rights to give up, and their manager starts with their first login. */
+  private static String forUser(String unit) {
+    return unit.lines()
+            .filter(
+                line ->
+                    !line.matches(
+                        "(After|Wants|OOMScoreAdjust|CapabilityBoundingSet|LimitN\\w+)=.*"))
+            .map(line -> line.replace("multi-user.target", "default.target"))
+            .collect(Collectors.joining("\n"))
+        + "\n";
   }
 }

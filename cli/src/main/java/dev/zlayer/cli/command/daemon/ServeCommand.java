@@ -4,9 +4,14 @@ import dev.zlayer.cli.Session;
 import dev.zlayer.daemon.Serve;
 import dev.zlayer.daemon.config.ConfigReader;
 import dev.zlayer.daemon.config.Configured;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.file.DataDir;
 import dev.zlayer.spec.bind.Shape;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
@@ -56,30 +61,86 @@ public final class ServeCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws InterruptedException {
-    Configured configured = Configurations.read(session, file(), flags());
+    CommandLine.ParseResult parsed = spec.commandLine().getParseResult();
+    var given = new LinkedHashMap<String, String>();
+    for (OptionSpec option : spec.options()) {
+      if (parsed.hasMatchedOption(option.longestName())) {
+        given.put(option.longestName(), parsed.matchedOptionValue(option.longestName(), ""));
+      }
+    }
+    return serve(session, given);
+  }
+
+  /**
+   * The same without a grammar, which takes longer to build than a daemon may take to start;
+   * nothing where there is something to explain.
+   *
+   * @param words what follows the verb
+   */
+  public static Optional<Callable<Integer>> plain(Session session, List<String> words) {
+    return values(words).map(given -> () -> serve(session, given));
+  }
+
+  /** The flags with their values; nothing when this is for the grammar to decide. */
+  static Optional<Map<String, String>> values(List<String> words) {
+    var given = new LinkedHashMap<String, String>();
+    for (int i = 0; i < words.size(); i++) {
+      String word = words.get(i);
+      int equals = word.indexOf('=');
+      String flag = equals < 0 ? word : word.substring(0, equals);
+      if (equals < 0) {
+        i++;
+      }
+      String value =
+          equals >= 0 ? word.substring(equals + 1) : i < words.size() ? words.get(i) : "";
+      boolean plain = !value.isEmpty() && !value.startsWith("-") && !value.startsWith("@");
+      if (!plain || !known(flag) || given.put(flag, value) != null) {
+        return Optional.empty();
+      }
+    }
+    return Optional.of(given);
+  }
+
+  private static boolean known(String flag) {
+    return flag.equals(CONFIG)
+        || ConfigReader.fields().stream()
+            .anyMatch(field -> ConfigReader.flag(field.name()).equals(flag));
+  }
+
+  private static int serve(Session session, Map<String, String> given) throws InterruptedException {
+    var flags = new LinkedHashMap<String, String>();
+    for (Shape.Field field : ConfigReader.fields()) {
+      String value = given.get(ConfigReader.flag(field.name()));
+      if (value != null) {
+        flags.put(field.name(), value);
+      }
+    }
+    Optional<String> file = Optional.ofNullable(given.get(CONFIG)).filter(name -> !name.isEmpty());
+    Configured configured = Configurations.read(session, file, flags);
+    if (Rootless.outside()) {
+      goRootless(session, configured.config().directories());
+    }
     var serve = new Serve();
-    try (var _ = session.screen().onSignal("TERM", serve::stop);
+    try (var _ = Rootless.supervise(session, configured.config().directories());
+        var _ = session.screen().onSignal("TERM", serve::stop);
         var _ = session.screen().onSignal("INT", serve::stop)) {
       serve.run(configured, session.env(), session.err());
     }
     return 0;
   }
 
-  private java.util.Optional<String> file() {
-    return java.util.Optional.ofNullable(spec.commandLine().getParseResult())
-        .map(parsed -> parsed.matchedOptionValue(CONFIG, ""))
-        .filter(value -> !value.isEmpty());
-  }
-
-  private Map<String, String> flags() {
-    var flags = new LinkedHashMap<String, String>();
-    CommandLine.ParseResult parsed = spec.commandLine().getParseResult();
-    for (Shape.Field field : ConfigReader.fields()) {
-      String flag = ConfigReader.flag(field.name());
-      if (parsed.hasMatchedOption(flag)) {
-        flags.put(field.name(), parsed.matchedOptionValue(flag, ""));
+  /** Continues as root of namespaces of this user, unless something for that is missing. */
+  private static void goRootless(Session session, DataDir dirs) throws InterruptedException {
+    List<String> missing = new ArrayList<>(Rootless.host(session, dirs).missing());
+    if (missing.isEmpty()) {
+      try {
+        Rootless.enter(session, dirs);
+      } catch (AgentException.Configuration e) {
+        missing.add(String.valueOf(e.getMessage()));
       }
     }
-    return flags;
+    session
+        .err()
+        .println("zlayer: no Linux containers without root: " + String.join("; ", missing));
   }
 }

@@ -104,9 +104,15 @@ final class ExecutionWatch {
   }
 
   static String text(Json execution) {
-    String code = code(execution).map(value -> " with exit code " + value).orElse("");
-    String reason = execution.at("reason").string().map(text -> ": " + text).orElse("");
-    return word(execution) + code + reason;
+    String code = code(execution).map(value -> "exit code " + value).orElse("");
+    String reason =
+        execution
+            .at("reason")
+            .string()
+            .filter(text -> !text.equals(code)) // said already
+            .map(text -> ": " + text)
+            .orElse("");
+    return word(execution) + (code.isEmpty() ? "" : " with " + code) + reason;
   }
 
   private static String word(Json execution) {

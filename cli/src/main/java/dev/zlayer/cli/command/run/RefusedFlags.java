@@ -19,8 +19,6 @@ final class RefusedFlags {
           Map.entry("--domainname", "use --hostname with the whole name"),
           Map.entry("--log-driver", "omit it; output is kept and rotated"),
           Map.entry("--log-opt", "write a service with 'logs' and deploy it with 'zlayer up'"),
-          Map.entry(
-              "--gpus", "write a service with 'resources.gpu' and deploy it with 'zlayer up'"),
           Map.entry("--shm-size", "use --tmpfs /dev/shm:size=SIZE"),
           Map.entry("--volumes-from", "name the volumes with --volume"),
           Map.entry("--volume-driver", "omit it; volumes are directories"),

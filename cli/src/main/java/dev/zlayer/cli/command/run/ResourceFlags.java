@@ -75,6 +75,12 @@ final class ResourceFlags {
       description = "Set a resource limit, e.g. nofile=1024:4096")
   private List<String> ulimits = List.of();
 
+  @Option(
+      names = "--gpus",
+      paramLabel = "GPUS",
+      description = "GPUs: all, a number, or device=0,1; more keys after commas, see docs/gpu.md")
+  private @Nullable String gpus;
+
   void into(Json.Builder body) {
     var resources =
         Json.object()
@@ -91,6 +97,7 @@ final class ResourceFlags {
             .putIf("oom_kill_disable", oomKillDisable ? Optional.of(true) : Optional.empty())
             .putIf("oom_score_adj", Optional.ofNullable(oomScore))
             .putIf("blkio_weight", Optional.ofNullable(blkioWeight))
+            .putIf("gpu", Optional.ofNullable(gpus).map(GpuFlag::parse))
             .build();
     if (!resources.members().isEmpty()) {
       body.put("resources", resources);

@@ -1,10 +1,12 @@
 package dev.zlayer.cli.command.system;
 
+import dev.zlayer.cli.Locations;
 import dev.zlayer.cli.Session;
 import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.command.ClientCommand;
 import dev.zlayer.cli.command.daemon.BackgroundDaemon;
+import dev.zlayer.cli.command.daemon.Rootless;
 import dev.zlayer.cli.print.HumanUnits;
 import dev.zlayer.cli.terminal.Question;
 import dev.zlayer.error.AgentException;
@@ -13,6 +15,7 @@ import dev.zlayer.host.linux.Cgroups;
 import dev.zlayer.host.linux.Links;
 import dev.zlayer.host.linux.Mounts;
 import dev.zlayer.host.linux.RootedDirectory;
+import dev.zlayer.host.linux.UserNamespaces;
 import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.Processes;
 import dev.zlayer.json.Json;
@@ -78,6 +81,10 @@ public final class SystemUninstallCommand extends ClientCommand {
       throw new AgentException.InvalidSpec(
           "the daemon at %s is not of this machine: run this command there"
               .formatted(client.address().http()));
+    }
+    DataDir own = Locations.dataDir(session, Optional.empty());
+    if (Rootless.outside() && Rootless.host(session, own).present()) {
+      Rootless.enter(session, own); // files of containers belong to other users outside
     }
     BackgroundDaemon background = BackgroundDaemon.of(session);
     background.ensure(client, this::tell); // only a daemon knows what there is
@@ -190,6 +197,9 @@ public final class SystemUninstallCommand extends ClientCommand {
             .toList();
     for (Path mount : mounts) {
       Mounts.detach(mount);
+    }
+    if (UserNamespaces.inside()) {
+      Rootless.host(session, installed.directories).end();
     }
     for (Path directory : directories) {
       RootedDirectory.removeTree(directory);

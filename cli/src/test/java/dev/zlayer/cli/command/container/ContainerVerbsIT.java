@@ -172,7 +172,12 @@ class ContainerVerbsIT {
     assertThat(ok("ps")).contains("life").contains("bb:1").contains("running");
     assertThat(daemon.json("inspect", "life").at("container").at("state").string())
         .contains("running");
-    assertThat(ok("top", "life")).contains("CMD").contains("sleep");
+    assertThat(daemon.json("inspect", "life").at("stop").at("grace").string())
+        .as("Docker's, unless somebody says otherwise")
+        .contains("PT10S");
+    Awaitility.await() // it was started; its program may still be on its way
+        .atMost(Duration.ofSeconds(30))
+        .untilAsserted(() -> assertThat(ok("top", "life")).contains("CMD").contains("sleep"));
     assertThat(ok("stats", "--no-stream", "life")).contains("CPU %").contains("life");
 
     CliFixture.Result executed =
@@ -460,21 +465,25 @@ class ContainerVerbsIT {
 
   @Test
   void attachedWithoutATerminalItIsLeftByTheThirdInterrupt() throws Exception {
-    ok("run", "-d", "-it", "--name", "deaf", "--network", "none", "bb:1", "sh");
+    String script = "trap '' INT; while :; do echo tick; sleep 0.1; done";
+    ok("run", "-d", "-it", "--name", "deaf", "--network", "none", "bb:1", "sh", "-c", script);
+    Path output = directory.resolve("attached");
     // tests that run in the background of a shell ignore the signal, and so would their children
     var words = new ArrayList<>(List.of("env", "--default-signal=INT"));
     words.addAll(daemon.process("attach", "deaf"));
-    Process attached = Processes.start(Command.of(words).withEnv(daemon.env()));
+    Process attached = Processes.start(Command.of(words).withEnv(daemon.env()), output.toFile());
     try {
-      Awaitility.await()
-          .atMost(Duration.ofSeconds(60))
-          .until(
-              () -> {
-                Processes.run(
-                    Command.of("kill", "-INT", Long.toString(attached.pid())),
-                    Deadline.after(Duration.ofSeconds(10)));
-                return !attached.isAlive();
-              });
+      awaitLine(output, "tick"); // from now on it is the one to decide what an interrupt means
+      int interrupts = 0;
+      while (attached.isAlive() && interrupts < 5) {
+        interrupts++;
+        Processes.run(
+            Command.of("kill", "-INT", Long.toString(attached.pid())),
+            Deadline.after(Duration.ofSeconds(10)));
+        attached.waitFor(interrupts < 3 ? 300 : 10_000, TimeUnit.MILLISECONDS);
+      }
+      assertThat(attached.isAlive()).as("after %d interrupts", interrupts).isFalse();
+      assertThat(interrupts).isEqualTo(3);
     } finally {
       attached.destroyForcibly();
     }

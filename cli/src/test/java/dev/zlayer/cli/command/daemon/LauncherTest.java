@@ -3,40 +3,198 @@ package dev.zlayer.cli.command.daemon;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.zlayer.host.process.Command;
+import dev.zlayer.host.process.CommandResult;
 import dev.zlayer.host.process.Processes;
 import dev.zlayer.task.Deadline;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.jar.JarEntry;
+import java.util.jar.JarOutputStream;
+import javax.tools.ToolProvider;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
-/** The launcher of the package, with a JVM that only prints what it was told. */
+/**
+ * The launcher of the package, with a JVM that only prints its arguments; where it is about caches
+ * that fit or not, with a real one.
+ */
 class LauncherTest {
   private static final String END = "-XX:+ExitOnOutOfMemoryError";
 
   @TempDir Path home;
+  private Path launcher;
 
-  @Test
-  void onlyADaemonEndsWhenItIsOutOfMemory() throws Exception {
-    Path launcher = Files.createDirectories(home.resolve("bin")).resolve("zlayer");
+  @BeforeEach
+  void install() throws IOException {
+    launcher = Files.createDirectories(home.resolve("bin")).resolve("zlayer");
     Files.copy(Path.of("../tools/launcher"), launcher);
     Files.createDirectories(home.resolve("lib"));
     Files.writeString(home.resolve("lib/jdk.sh"), "use_jdk() { JAVA_HOME=$home/jdk; }\n");
     Path java = Files.createDirectories(home.resolve("jdk/bin")).resolve("java");
     Files.writeString(java, "#!/bin/sh\necho \"$@\"\n");
     assertThat(java.toFile().setExecutable(true)).isTrue();
+  }
 
-    assertThat(words(launcher, "serve")).contains(END, "serve");
-    assertThat(words(launcher, "ps")).contains("ps").doesNotContain(END);
+  @Test
+  void onlyADaemonEndsWhenItIsOutOfMemory() throws Exception {
+    assertThat(words("serve")).contains(END, "serve");
+    assertThat(words("ps")).contains("ps").doesNotContain(END);
     assertThat(Launch.words()).contains(END);
   }
 
-  private static List<String> words(Path launcher, String verb) throws InterruptedException {
-    var result =
-        Processes.run(
-            Command.of("sh", launcher.toString(), verb), Deadline.after(Duration.ofSeconds(20)));
-    return List.of(result.stdout().strip().split(" "));
+  @ParameterizedTest
+  @CsvSource({
+    "short.aot, version",
+    "short.aot, --version",
+    "short.aot, ps",
+    "short.aot, ps --all",
+    "short.aot, run --rm busybox true",
+    "short.aot, exec web true",
+    "short.aot, logs web",
+    "short.aot, job run --wait shop/report",
+    "zlayer.aot, ps --json",
+    "zlayer.aot, job ls",
+    "zlayer.aot, up shop.zlayer.yml",
+    "zlayer.aot, versions",
+    "zlayer.aot, ''",
+    "daemon.aot, serve --log-level debug"
+  })
+  void everyVerbHasItsCache(String cache, String line) throws Exception {
+    caches("short.aot", "zlayer.aot", "daemon.aot");
+    assertThat(words(line.isEmpty() ? new String[0] : line.split(" ")))
+        .contains("-XX:AOTCache=" + home.resolve(cache))
+        .containsOnlyOnce("-Xlog:disable");
+  }
+
+  @Test
+  void withoutTheSmallCacheTheLargeOneIsUsedAndWithoutAnyNone() throws Exception {
+    caches("zlayer.aot");
+    assertThat(words("ps")).contains("-XX:AOTCache=" + home.resolve("zlayer.aot"));
+    assertThat(words("serve")).noneMatch(word -> word.startsWith("-XX:AOTCache"));
+    Files.delete(home.resolve("zlayer.aot"));
+    assertThat(words("ps")).contains("ps").noneMatch(word -> word.startsWith("-XX:AOTCache"));
+  }
+
+  /** What is trained is what is asked for with it, and every cache is made and looked for. */
+  @Test
+  void everyCacheIsTrained() throws Exception {
+    String train = Files.readString(Path.of("../tools/train"));
+    for (String cache : List.of("short", "zlayer", "daemon")) {
+      assertThat(train).contains("ZLAYER_AOT_OUTPUT=$caches/" + cache + ".aot");
+      for (String script : List.of("../tools/dist", "../package")) {
+        assertThat(Files.readString(Path.of(script)))
+            .containsPattern("for cache in [a-z. ]*\\b" + cache + "\\b[a-z. ]*;");
+      }
+    }
+    int from = train.indexOf("$caches/short.aot");
+    int end = train.indexOf("\nEND", from);
+    List<String> lines = train.substring(train.indexOf('\n', from) + 1, end).lines().toList();
+    caches("short.aot", "zlayer.aot");
+    assertThat(lines).hasSizeGreaterThan(4);
+    for (String line : lines) {
+      assertThat(words(line.replaceFirst("^bare ", "").split(" ")))
+          .as(line)
+          .contains("-XX:AOTCache=" + home.resolve("short.aot"));
+    }
+  }
+
+  @Test
+  void aCacheThatWasTrainedFits() throws Exception {
+    realJvm();
+    var training = run(Map.of("ZLAYER_AOT_OUTPUT", home.resolve("short.aot").toString()), "ps");
+    assertThat(training.code()).as(training.stderr()).isZero();
+    assertThat(home.resolve("short.aot")).exists();
+
+    // with this flag the JVM refuses to start without the cache
+    var result = run(Map.of("JDK_JAVA_OPTIONS", "-XX:AOTMode=on"), "ps", "--all");
+    assertThat(result.code()).as(result.stderr()).isZero();
+    assertThat(result.stdout()).isEqualTo("ran ps --all\n");
+  }
+
+  @Test
+  void aCacheThatIsDamagedIsNoError() throws Exception {
+    realJvm();
+    caches("short.aot");
+    assertThat(run(Map.of("JDK_JAVA_OPTIONS", "-XX:AOTMode=on"), "ps").code()).isNotZero();
+    assertRuns("ran ps\n");
+  }
+
+  /** For example after a copy to a full disk. */
+  @Test
+  void halfACacheIsNoError() throws Exception {
+    realJvm();
+    Path cache = home.resolve("short.aot");
+    run(Map.of("ZLAYER_AOT_OUTPUT", cache.toString()), "ps");
+    try (var file = FileChannel.open(cache, StandardOpenOption.WRITE)) {
+      file.truncate(file.size() / 2);
+    }
+    assertRuns("ran ps\n");
+  }
+
+  private void assertRuns(String printed) throws InterruptedException {
+    CommandResult result = run(Map.of(), "ps");
+    assertThat(result.code()).isZero();
+    assertThat(result.stdout()).isEqualTo(printed);
+    assertThat(result.stderr()).isEmpty();
+  }
+
+  private void caches(String... names) throws IOException {
+    for (String name : names) {
+      Files.writeString(home.resolve(name), "no cache of any JVM");
+    }
+  }
+
+  /** A program of one class in the place of ours. */
+  private void realJvm() throws IOException {
+    Files.createSymbolicLink(home.resolve("runtime"), Path.of(System.getProperty("java.home")));
+    jar("ran");
+  }
+
+  private void jar(String word) throws IOException {
+    Path source = Files.createDirectories(home.resolve("source")).resolve("Main.java");
+    Files.writeString(
+        source,
+        """
+        package dev.zlayer.cli;
+
+        class Main {
+          public static void main(String[] words) {
+            System.out.println("%s " + String.join(" ", words));
+          }
+        }
+        """
+            .formatted(word));
+    String classes = home.resolve("classes").toString();
+    assertThat(
+            ToolProvider.getSystemJavaCompiler()
+                .run(null, null, null, "-proc:none", "-d", classes, source.toString()))
+        .isZero();
+    String name = "dev/zlayer/cli/Main.class";
+    try (var jar = new JarOutputStream(Files.newOutputStream(home.resolve("lib/zlayer.jar")))) {
+      jar.putNextEntry(new JarEntry(name));
+      jar.write(Files.readAllBytes(Path.of(classes, name)));
+      jar.closeEntry();
+    }
+  }
+
+  private List<String> words(String... arguments) throws InterruptedException {
+    return List.of(run(Map.of(), arguments).stdout().strip().split(" "));
+  }
+
+  private CommandResult run(Map<String, String> env, String... arguments)
+      throws InterruptedException {
+    var words = new ArrayList<>(List.of("sh", launcher.toString()));
+    words.addAll(List.of(arguments));
+    return Processes.run(Command.of(words).withEnv(env), Deadline.after(Duration.ofSeconds(60)));
   }
 }

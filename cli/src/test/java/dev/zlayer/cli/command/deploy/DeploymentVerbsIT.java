@@ -113,7 +113,9 @@ class DeploymentVerbsIT {
     ok("rollback", "demo", "1");
     assertThat(ok("revisions", "demo")).contains("rollback");
 
-    assertThat(cli.run("down", "demo").err()).contains("'demo' is removed");
+    assertThat(cli.run("down", "demo").err())
+        .contains("'demo' is removed")
+        .doesNotContain("0 of 0 ready", "removal_delayed");
     CliFixture.Result gone = cli.run("status", "demo");
     assertThat(gone.code()).isEqualTo(2);
     assertThat(gone.err()).contains("'demo' not found");
@@ -294,7 +296,9 @@ class DeploymentVerbsIT {
 
     assertThat(logs.code()).as(logs.err()).isZero();
     assertThat(logs.out()).contains("[secret] table\n").doesNotContain("no such");
-    assertThat(logs.err()).contains("demo/bad/1").contains("exit code 4");
+    assertThat(logs.err())
+        .matches("(?s)demo/bad/1 ended at [0-9T:-]+Z: exit code 4\n.*")
+        .doesNotContain("@");
     assertThat(ok("logs", "-p", "demo/bad/1")).contains("table");
     assertThat(ok("logs", "-p", "demo/bad/2")).isEmpty();
     assertThat(cli.run("logs", "-p", "demo").err()).contains("needs deployment/service");
@@ -324,6 +328,9 @@ class DeploymentVerbsIT {
     String wanted = "~ command[2]: echo serving; exec sleep 1000 -> echo broken; exit 9";
     assertThat(ok("diff")).contains("~ web", "it runs revision 1", wanted);
     assertThat(ok("up", "--dry-run")).contains(wanted);
+    assertThat(ok("revisions", "demo"))
+        .containsPattern("1 .* up +-\n")
+        .containsPattern("2 .* up +degraded \\(web runs revision 1\\)\n");
     assertThat(cli.run("up").err()).as("tried again").contains("web: exit code 9");
 
     write(FILE.replace("serving", "better"));
@@ -393,6 +400,28 @@ class DeploymentVerbsIT {
         .until(() -> ok("ps").lines().anyMatch(l -> l.matches("demo/web/1 .*running.* 1 .*")));
     assertThat(ok("logs", "demo/web")).contains("demo/web/1 | ").doesNotContain("@");
     assertThat(ok("events")).contains("replica.exited demo/web/1 ").doesNotContain("/1@");
+  }
+
+  @Test
+  void followingIncludesReplicasThatAreStartedLater() throws Exception {
+    write(FILE.replace("replicas: 2", "replicas: 1"));
+    ok("up", "--quiet");
+    Path output = directory.resolve("followed");
+    Process follower =
+        Processes.start(
+            Command.of(daemon.process("logs", "-f", "demo/web")).withEnv(daemon.env()),
+            output.toFile());
+    try {
+      Awaitility.await()
+          .atMost(Duration.ofSeconds(40))
+          .until(() -> Files.exists(output) && Files.readString(output).contains("serving"));
+      ok("scale", "demo/web=2");
+      Awaitility.await()
+          .atMost(Duration.ofSeconds(40))
+          .until(() -> Files.readString(output).contains("demo/web/2 | serving"));
+    } finally {
+      follower.destroyForcibly();
+    }
   }
 
   @Test

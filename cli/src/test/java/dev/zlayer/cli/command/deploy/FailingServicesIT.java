@@ -11,6 +11,9 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Optional;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -92,9 +95,57 @@ class FailingServicesIT {
   }
 
   @Test
+  void whatWentWrongBeforeIsNoNewsOfTheNextFile() throws Exception {
+    CliFixture.Result bad =
+        up(
+            """
+            bad: {IMAGE, command: [sh, -c, "exit 4"]}
+            web: {IMAGE, command: [sh, -c, "exit 5"]}
+            """);
+    assertThat(bad.code()).as(bad.err()).isEqualTo(3);
+
+    CliFixture.Result fixed = up("web: {IMAGE, command: [sleep, \"1000\"]}");
+    assertThat(fixed.code()).as(fixed.err()).isZero();
+    assertThat(fixed.err()).contains("1 of 1 ready").doesNotContain("exit code");
+    assertThat(daemon.ok("status", "demo")).doesNotContain("exit code", "bad");
+
+    daemon.ok("kill", "demo/web/1");
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(40))
+        .until(() -> daemon.ok("ps", "demo").matches("(?s).*demo/web/1 .*running.* [1-9] .*"));
+    CliFixture.Result again = up("web: {IMAGE, command: [sleep, \"1001\"]}");
+    assertThat(again.code()).as(again.err()).isZero();
+    assertThat(again.err()).contains("web: running, 1 of 1 ready").doesNotContain("SIGKILL");
+    assertThat(daemon.ok("status", "demo")).doesNotContain("SIGKILL");
+  }
+
+  @Test
+  void aReplicaThatIsNotRestartedIsKeptUnlessTheFileSaysOtherwise() throws Exception {
+    CliFixture.Result up =
+        up(
+            """
+            kept: {IMAGE, restart_policy: {kind: "no"}, command: ["true"]}
+            brief: {IMAGE, restart_policy: {kind: "no"}, lifecycle: {delete_on_exit: true}, command: ["true"]}
+            """);
+    assertThat(up.code()).as(up.err()).isZero();
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(40))
+        .untilAsserted(
+            () ->
+                assertThat(daemon.json("ps", "--all", "--json", "demo").items())
+                    .filteredOn(one -> one.at("state").string().equals(Optional.of("exited")))
+                    .extracting(one -> one.at("service").string().orElse(""))
+                    .containsExactly("kept"));
+    assertThat(daemon.ok("inspect", "demo/kept/1")).contains("exited");
+    assertThat(cli.run("inspect", "demo/brief/1").code()).isEqualTo(2);
+  }
+
+  @Test
   void aFailureNamesItsPhase() throws Exception {
     assertThat(up("web: {image: {name: \"127.0.0.1:1/none:1\"}, update: {rollback: false}}").err())
-        .contains("image pull failed: ");
+        .contains("image pull failed: ")
+        .containsOnlyOnce("connection refused")
+        .doesNotContain("wasm", "WebAssembly");
     assertThat(daemon.ok("status", "demo")).contains("image pull failed: ");
     daemon.ok("down", "demo");
 

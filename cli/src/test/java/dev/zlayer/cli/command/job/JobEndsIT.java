@@ -86,7 +86,12 @@ class JobEndsIT {
     CliFixture.Result own = cli.run("job", "run", "--wait", "ends/code");
     assertThat(own.code()).as(own.err()).isEqualTo(42);
     assertThat(own.out()).isEqualTo("begun\n");
-    assertThat(own.err()).contains("failed with exit code 42");
+    assertThat(own.err()).contains("failed with exit code 42\n").doesNotContain(": exit code 42");
+    assertThat(daemon.json("job", "status", "--json", "ends/code").at("took").string().orElse(""))
+        .as("ISO 8601")
+        .matches("PT[0-9.]+S");
+    String name = daemon.json("job", "status", "--json", "ends/code").at("name").string().get();
+    assertThat(daemon.ok("events")).contains("job.failed " + name + " ");
   }
 
   @Test

@@ -9,9 +9,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.zlayer.cli.CliFixture;
 import dev.zlayer.cli.DaemonFixture;
+import dev.zlayer.cli.DatagramEcho;
 import dev.zlayer.cli.HostNamespace;
+import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.CommandResult;
+import dev.zlayer.host.process.Processes;
 import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
+import dev.zlayer.task.Deadline;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
 import java.nio.file.Files;
@@ -283,6 +288,140 @@ class Ipv6IT {
       assertThat(ok("info")).contains("containers get no IPv6 addresses: IPv6 is disabled");
     } finally {
       host.onHost("sysctl", "-q", "-w", "net.ipv6.conf.default.disable_ipv6=0");
+    }
+  }
+
+  /** What the kernel forwards nowhere is copied by the agent, for containers and endpoints. */
+  @Test
+  void whatIsSentToLocalAddressesArrives() throws Exception {
+    ok("network", "create", "--ipv6", "six");
+    serve("echo", "six", "-p", "8086:7/udp", "-p", "[::1]:8087:7/udp", "-p", "8088:80");
+    Files.writeString(
+        directory.resolve("demo.zlayer.yml"),
+        """
+        version: v1
+        deployment: demo
+        services:
+          echo:
+            image: {name: "bb:1"}
+            stop_signal: SIGKILL
+            command: [sleep, "1000"]
+            endpoints: [{name: echo, protocol: udp, port: 8091, target_port: 7, expose: public}]
+        """);
+    ok("up", "--quiet");
+    String link =
+        host.onHost("ip", "-6", "-br", "addr", "show", "dev", "up0", "scope", "link")
+            .stdout()
+            .replaceFirst("(?s).*(fe80:[0-9a-f:]+)/.*", "$1");
+    Process single = echo("echo");
+    Process service = echo("demo/echo/1");
+    try {
+      assertThat(answer(() -> host.onClient(datagram(HOST, 8086)))).isEqualTo("hello");
+      assertThat(answer(() -> host.onHost(datagram("::1", 8086)))).isEqualTo("hello");
+      assertThat(answer(() -> host.onHost(datagram("::1", 8087)))).isEqualTo("hello");
+      assertThat(answer(() -> host.onHost(datagram("::1", 8091)))).isEqualTo("hello");
+      assertThat(host.onClient(datagram(HOST, 8087)).success()).as("::1 alone").isFalse();
+
+      assertThat(answer(() -> host.onClient(datagram(link + "%up0", 8086)))).isEqualTo("hello");
+      assertThat(answer(() -> host.onClient(datagram(link + "%up0", 8091)))).isEqualTo("hello");
+      assertThat(answer(() -> host.onClient(get(link + "%up0", 8088)))).isNotEmpty();
+      assertThat(cli.run("run", "--network", "six", "-p", "[::1]:8087:7/udp", "bb:1").err())
+          .contains("port 8087/udp is already published by 'echo");
+      daemon.kill();
+      daemon.restart();
+      assertThat(answer(() -> host.onHost(datagram("::1", 8087)))).isEqualTo("hello");
+      ok("rm", "-f", "echo");
+      assertThat(host.onHost(datagram("::1", 8087)).success()).isFalse();
+    } finally {
+      single.destroyForcibly();
+      service.destroyForcibly();
+    }
+  }
+
+  /** Sends datagrams back in the network of a container. */
+  private static Process echo(String container) {
+    long pid = daemon.json("inspect", container).at("container").at("pid").integer().orElseThrow();
+    return Processes.start(
+        Command.of(
+            "nsenter",
+            "--net=/proc/%d/ns/net".formatted(pid),
+            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+            "-XX:+UseSerialGC",
+            "-XX:TieredStopAtLevel=1",
+            "-cp",
+            System.getProperty("java.class.path"),
+            DatagramEcho.class.getName(),
+            "7"));
+  }
+
+  private static String[] datagram(String address, int port) {
+    String line =
+        "exec 3<>\"/dev/udp/%s/%d\"; printf hello >&3; head -c 5 <&3 | grep ."
+            .formatted(address, port);
+    return new String[] {"timeout", "3", "bash", "-c", line};
+  }
+
+  @Test
+  void besideAFirewallThatDropsIpv6PortsAndEgressWork() {
+    host.onHost("ip6tables", "-P", "FORWARD", "DROP");
+    try {
+      ok("network", "create", "--ipv6", "six");
+      serve("web", "six", "-p", "8092:80");
+
+      assertThat(answer(() -> host.onClient(get(HOST, 8092)))).isEqualTo(CLIENT);
+      assertThat(ok("exec", "web", "ping", "-6", "-c", "1", "-w", "10", CLIENT))
+          .contains("1 packets received");
+      assertThat(host.onHost("ip6tables", "-S", "FORWARD").stdout())
+          .contains("-i " + daemon.prefix() + "+ -j ACCEPT")
+          .contains("-o " + daemon.prefix() + "+ -j ACCEPT");
+      host.onHost("ip6tables", "-F", "FORWARD");
+      assertThat(ok("info")).contains("ip6tables -I FORWARD -i " + daemon.prefix() + "+ -j ACCEPT");
+    } finally {
+      host.onHost("ip6tables", "-P", "FORWARD", "ACCEPT");
+      host.onHost("ip6tables", "-F", "FORWARD");
+    }
+  }
+
+  /** Docker's own command line, against our socket. */
+  @Test
+  @Requires(Fact.DOCKERD)
+  void clientsOfDockerCreateNetworksWithIpv6() {
+    docker("network", "create", "--ipv6", "--subnet", "fd00:71:72:73::/64", "six");
+    docker("run", "-d", "--name", "web", "--network", "six", "bb:1", "sleep", "1000");
+
+    Json network = JsonText.parse(docker("network", "inspect", "six")).items().getFirst();
+    assertThat(network.at("EnableIPv6").bool()).contains(true);
+    assertThat(network.at("IPAM").at("Config").items())
+        .anySatisfy(one -> assertThat(one.at("Subnet").string()).contains("fd00:71:72:73::/64"));
+    Json web =
+        JsonText.parse(docker("inspect", "web"))
+            .items()
+            .getFirst()
+            .at("NetworkSettings")
+            .at("Networks")
+            .at("six");
+    assertThat(web.at("GlobalIPv6Address").string()).contains(ipv6("web"));
+    assertThat(web.at("GlobalIPv6PrefixLen").integer()).contains(64L);
+    assertThat(web.at("IPv6Gateway").string()).contains("fd00:71:72:73::1");
+    assertThat(ipv6("web")).startsWith("fd00:71:72:73::");
+    docker("rm", "-f", "web");
+    docker("network", "rm", "six");
+  }
+
+  private static String docker(String... words) {
+    var command = new ArrayList<>(List.of("docker"));
+    command.addAll(List.of(words));
+    String socket = "unix://" + daemon.dataDirectory().resolve("run/docker.sock");
+    try {
+      CommandResult result =
+          Processes.run(
+              Command.of(command)
+                  .withEnv(Map.of("DOCKER_HOST", socket, "HOME", directory.toString())),
+              Deadline.after(Duration.ofSeconds(30)));
+      assertThat(result.code()).as(words[0] + ": " + result.stderr()).isZero();
+      return result.stdout();
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
     }
   }
 

@@ -84,13 +84,23 @@ public record DeploymentView(
     }
 
     public static ServiceView of(ServiceStatus status, Map<String, AutoUpdateStatus> updates) {
+      return of(status, status.replicas().stream().map(ReplicaView::of).toList(), updates);
+    }
+
+    /** For progress: a thousand replicas are a thousand changes, each with all of them. */
+    public static ServiceView withoutReplicas(ServiceStatus status) {
+      return of(status, List.of(), Map.of());
+    }
+
+    private static ServiceView of(
+        ServiceStatus status, List<ReplicaView> replicas, Map<String, AutoUpdateStatus> updates) {
       return new ServiceView(
           status.key().service(),
           lower(status.state()),
           status.revision(),
           status.wanted(),
           status.ready(),
-          status.replicas().stream().map(ReplicaView::of).toList(),
+          replicas,
           status.endpoints().stream().map(EndpointView::of).toList(),
           status.waitingFor(),
           status.rollout(),

@@ -40,7 +40,9 @@ public final class BundleConfig {
                     .put("path", UnixPath.text(input.root()))
                     .put("readonly", input.spec().fileSystem().readOnlyRoot())
                     .build());
-    config.put("hostname", input.hostname());
+    if (input.spec().security().uts().isEmpty()) {
+      config.put("hostname", input.hostname());
+    }
     config.put("mounts", MountsSection.of(input));
     config.put("linux", LinuxSection.of(input));
     config.put("annotations", annotations(input.spec().labels()));

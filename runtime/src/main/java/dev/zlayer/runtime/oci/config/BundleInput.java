@@ -31,7 +31,7 @@ public record BundleInput(
     List<DeviceNode> devices,
     Extra extra,
     Optional<Users> users,
-    String cgroupPath,
+    Optional<String> cgroupPath,
     HostFacts host) {
   public BundleInput {
     command = List.copyOf(command);

@@ -10,6 +10,8 @@ final class Environment {
   private static final String DEFAULT_PATH =
       "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
+  private static final String LIBRARIES = "LD_LIBRARY_PATH";
+
   private final Map<String, String> variables = new LinkedHashMap<>();
 
   /** What every process gets unless the image or the spec says otherwise. */
@@ -43,6 +45,20 @@ final class Environment {
           }
           variables.put(name, value);
         });
+    return this;
+  }
+
+  /**
+   * What comes with devices; where their libraries are is added to the places that others named.
+   */
+  Environment addDevices(Map<String, String> more) {
+    String before = variables.getOrDefault(LIBRARIES, "");
+    add(more);
+    String ours = more.getOrDefault(LIBRARIES, "");
+    if (!before.isEmpty() && !ours.isEmpty()) {
+      boolean known = List.of(before.split(":", -1)).contains(ours);
+      variables.put(LIBRARIES, known ? before : before + ":" + ours);
+    }
     return this;
   }
 

@@ -61,7 +61,13 @@ public final class EtcFiles {
   }
 
   private static String address(String name, String address, Optional<InetAddress> gateway) {
-    if (!checkHostname(name).isEmpty() && address.equals(HOST_GATEWAY)) {
+    // others than the container's own may have names that no kernel takes
+    if (!name.matches("[A-Za-z0-9_]([A-Za-z0-9._-]{0,251}[A-Za-z0-9_])?")) {
+      throw new AgentException.InvalidSpec(
+          "'%s' is not a host name: use letters, digits, dots, hyphens and underscores"
+              .formatted(name));
+    }
+    if (address.equals(HOST_GATEWAY)) {
       return gateway
           .map(InetAddress::getHostAddress)
           .orElseThrow(

@@ -1,5 +1,6 @@
 package dev.zlayer.runtime.oci.config;
 
+import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import java.nio.file.Path;
 import java.util.Map;
@@ -11,6 +12,7 @@ import java.util.Set;
  *
  * @param machine as {@code uname -m} says it
  * @param capabilities the agent's own, as a bit mask
+ * @param rootless whether root here is an ordinary user of the host
  * @param hardLimits the agent's own hard limits by name, -1 for unlimited
  * @param oomScore the agent's own; without SYS_RESOURCE nothing below it can be had
  * @param cgroups which hierarchy, and the limits it offers
@@ -24,6 +26,7 @@ public record HostFacts(
     String machine,
     String kernel,
     long capabilities,
+    boolean rootless,
     Map<String, Long> hardLimits,
     int oomScore,
     Cgroup cgroups,
@@ -39,11 +42,34 @@ public record HostFacts(
     mountOptions = Set.copyOf(mountOptions);
   }
 
-  /** Which kinds of limits the kernel's control groups can set here. */
+  /**
+   * Which kinds of limits the kernel's control groups can set here.
+   *
+   * @param parent below which groups are made; empty where this agent may make none
+   */
   public record Cgroup(
-      boolean v2, boolean systemd, boolean swap, boolean blockIoWeight, Set<String> controllers) {
+      boolean v2,
+      boolean systemd,
+      boolean swap,
+      boolean blockIoWeight,
+      Set<String> controllers,
+      Optional<String> parent) {
     public Cgroup {
       controllers = Set.copyOf(controllers);
+    }
+
+    /**
+     * For what only a control group can do.
+     *
+     * @throws AgentException.Unsupported this agent may make none
+     */
+    public void require(String what) {
+      if (parent.isEmpty()) {
+        throw new AgentException.Unsupported(
+            ("%s: an agent without root has no control groups here; run it as a user unit of"
+                    + " systemd on a host with cgroup v2 ('zlayer daemon install' writes one)")
+                .formatted(what));
+      }
     }
 
     boolean has(String controller) {
@@ -52,6 +78,6 @@ public record HostFacts(
   }
 
   boolean canRaiseLimits() {
-    return (capabilities >>> SYS_RESOURCE & 1) == 1;
+    return !rootless && (capabilities >>> SYS_RESOURCE & 1) == 1;
   }
 }

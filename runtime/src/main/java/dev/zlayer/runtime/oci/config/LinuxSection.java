@@ -41,13 +41,19 @@ final class LinuxSection {
     var section =
         Json.object()
             .put("namespaces", namespaces(input))
-            .put("cgroupsPath", input.cgroupPath())
+            .putIf("cgroupsPath", input.cgroupPath())
             .put(
                 "resources",
                 ResourcesSection.of(
-                    input.spec().resources(), input.host(), input.devices(), privileged))
+                    input.spec().resources(),
+                    input.host(),
+                    input.devices(),
+                    security.deviceRules().orElse(List.of()),
+                    privileged))
             .put("devices", input.devices().stream().map(DeviceNode::node).toList())
-            .put("sysctl", Sysctls.of(input.spec(), input.users().isPresent()))
+            .put(
+                "sysctl",
+                Sysctls.of(input.spec(), input.users().isPresent() || input.host().rootless()))
             .put("maskedPaths", privileged ? List.of() : masked())
             .put("readonlyPaths", privileged ? List.of() : READ_ONLY);
     input
@@ -81,8 +87,10 @@ final class LinuxSection {
         .map(users -> UnixPath.text(users.namespace()))
         .ifPresent(path -> namespaces.add(namespace("user", Optional.of(path))));
     namespaces.add(namespace("mount", Optional.empty()));
-    namespaces.add(namespace("uts", Optional.empty()));
     SecuritySpec security = input.spec().security();
+    if (security.uts().filter(SecuritySpec.Namespace.Host.class::isInstance).isEmpty()) {
+      namespaces.add(namespace("uts", Optional.empty()));
+    }
     if (!(security.pid() instanceof SecuritySpec.Namespace.Host)) {
       namespaces.add(namespace("pid", Optional.empty()));
     }

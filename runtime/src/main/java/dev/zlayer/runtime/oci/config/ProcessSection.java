@@ -46,7 +46,7 @@ final class ProcessSection {
         Environment.withDefaults(input.hostname(), process.terminal())
             .addLines(input.image().env())
             .add(process.env())
-            .add(input.extra().env())
+            .addDevices(input.extra().env())
             .lines();
     var section =
         Json.object()

@@ -8,6 +8,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** The {@code linux.resources} part: limits and weights of the container's control group. */
 public final class ResourcesSection {
@@ -21,11 +23,37 @@ public final class ResourcesSection {
 
   private ResourcesSection() {}
 
-  static Json of(Resources wanted, HostFacts host, List<DeviceNode> devices, boolean allDevices) {
+  private static final Pattern DEVICE_RULE =
+      Pattern.compile("([acb]) ([0-9]{1,9}|\\*):([0-9]{1,9}|\\*) ([rwm]{1,3})");
+
+  /** A rule that lets a container use devices, as {@code c 7:128 rwm}. */
+  static Json deviceRule(String text) {
+    Matcher rule = DEVICE_RULE.matcher(text);
+    if (!rule.matches()) {
+      throw new AgentException.InvalidSpec(
+          "device rule '%s' is not a kind, numbers and rights such as c 7:128 rwm".formatted(text));
+    }
+    var json = Json.object().put("allow", true).put("type", rule.group(1));
+    if (!rule.group(2).equals("*")) {
+      json.put("major", Long.parseLong(rule.group(2)));
+    }
+    if (!rule.group(3).equals("*")) {
+      json.put("minor", Long.parseLong(rule.group(3)));
+    }
+    return json.put("access", rule.group(4)).build();
+  }
+
+  static Json of(
+      Resources wanted,
+      HostFacts host,
+      List<DeviceNode> devices,
+      List<String> deviceRules,
+      boolean allDevices) {
     var rules = new ArrayList<Json>();
     rules.add(Json.object().put("allow", allDevices).put("access", "rwm").build());
     if (!allDevices) {
       devices.forEach(device -> rules.add(device.rule()));
+      deviceRules.forEach(rule -> rules.add(deviceRule(rule)));
     }
     var all = Json.object().put("devices", rules);
     limits(wanted, host).members().forEach(all::put);
@@ -81,10 +109,12 @@ public final class ResourcesSection {
         .ifPresent(
             value -> {
               require(value >= 0 && value <= 100, "swappiness goes from 0 to 100, not " + value);
+              host.cgroups().require("memory swappiness");
               refuse(host.cgroups().v2(), "memory swappiness: cgroup v2 has no such knob");
               memory.put("swappiness", value);
             });
     if (wanted.oomKillDisabled()) {
+      host.cgroups().require("disabling the oom killer");
       refuse(host.cgroups().v2(), "disabling the oom killer: cgroup v2 has no such knob");
       memory.put("disableOOMKiller", true);
     }
@@ -100,6 +130,7 @@ public final class ResourcesSection {
           ? OptionalLong.of(limit.getAsLong() * 2)
           : OptionalLong.empty();
     }
+    host.cgroups().require("a swap limit");
     refuse(!host.cgroups().swap(), "a swap limit: this kernel does not account for swap");
     require(limit.isPresent(), "a swap limit needs a memory limit beside it");
     require(
@@ -157,6 +188,7 @@ public final class ResourcesSection {
         .blockIoWeight()
         .ifPresent(
             weight -> {
+              host.cgroups().require("block I/O weight");
               require(weight >= 10 && weight <= 1000, "block I/O weight goes from 10 to 1000");
               refuse(
                   !host.cgroups().blockIoWeight(),
@@ -167,6 +199,7 @@ public final class ResourcesSection {
   }
 
   private static void need(String controller, String what, HostFacts host) {
+    host.cgroups().require(what);
     refuse(
         !host.cgroups().has(controller),
         "%s: this host has no control group controller '%s'".formatted(what, controller));

@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -28,6 +29,15 @@ final class CdiDevices {
   record Device(String kind, String name, Json annotations, List<Json> edits) {
     String qualified() {
       return kind + "=" + name;
+    }
+
+    /** Its own device nodes. */
+    List<Json> nodes() {
+      return edits.getFirst().at("deviceNodes").items();
+    }
+
+    Optional<String> annotation(String key) {
+      return annotations.at(key).string();
     }
   }
 
@@ -57,12 +67,50 @@ final class CdiDevices {
     return new CdiDevices(devices);
   }
 
-  /** Single devices of a kind, those with numbers in their order; {@code all} is not one. */
+  /**
+   * Single devices of a kind, those with numbers in their order; {@code all} is not one. A device
+   * that has several names, such as a number and a UUID, is listed once, by the first.
+   */
   List<Device> ofKind(String kind) {
+    var nodes = new HashSet<List<Json>>();
     return devices.values().stream()
         .filter(device -> device.kind().equals(kind) && !device.name().equals("all"))
         .sorted(Comparator.comparingLong(CdiDevices::number).thenComparing(Device::name))
+        .filter(device -> device.nodes().isEmpty() || nodes.add(device.nodes()))
         .toList();
+  }
+
+  /** Kinds of GPUs, whoever makes them. */
+  List<String> gpuKinds() {
+    return devices.values().stream()
+        .map(Device::kind)
+        .filter(kind -> kind.endsWith("/gpu"))
+        .distinct()
+        .sorted()
+        .toList();
+  }
+
+  /** A file of the host that a device of this kind needs and that is not there. */
+  Optional<String> missingFile(String kind) {
+    return devices.values().stream()
+        .filter(device -> device.kind().equals(kind))
+        .flatMap(device -> device.edits().stream())
+        .flatMap(edits -> edits.at("mounts").items().stream())
+        .flatMap(mount -> mount.at("hostPath").string().stream())
+        .filter(file -> !Files.exists(Path.of(file)))
+        .findFirst();
+  }
+
+  CdiDevices without(String kind) {
+    var others = new LinkedHashMap<>(devices);
+    others.values().removeIf(device -> device.kind().equals(kind));
+    return new CdiDevices(others);
+  }
+
+  CdiDevices with(CdiDevices more) {
+    var joined = new LinkedHashMap<>(devices);
+    joined.putAll(more.devices);
+    return new CdiDevices(joined);
   }
 
   Optional<Device> find(String kind, String name) {

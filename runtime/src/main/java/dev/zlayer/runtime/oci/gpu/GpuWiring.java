@@ -5,20 +5,15 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.runtime.oci.config.BundleInput;
 import dev.zlayer.runtime.oci.config.DeviceNode;
-import java.io.IOException;
-import java.net.StandardProtocolFamily;
-import java.net.UnixDomainSocketAddress;
-import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalInt;
-import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /**
  * Gives GPUs to a container. Whatever was asked for is there afterwards or the container is not
@@ -27,31 +22,36 @@ import java.util.Set;
 public final class GpuWiring {
   private static final String TIME_SLICING_TARGET = "/etc/nvidia/gpu-time-slicing.yaml";
 
+  /** Where CUDA looks for an MPS daemon that nobody named. */
+  static final String USUAL_PIPES = "/tmp/nvidia-mps";
+
+  private static final long MEBIBYTE = 1L << 20;
+
   /**
    * What a request comes to.
    *
-   * @param names of the devices that nobody else may get while this container exists
+   * @param names of the devices
    */
   public record Wired(List<DeviceNode> devices, BundleInput.Extra extra, List<String> names) {
-    static final Wired NOTHING = new Wired(List.of(), BundleInput.Extra.NONE, List.of());
+    public static final Wired NOTHING = new Wired(List.of(), BundleInput.Extra.NONE, List.of());
   }
 
-  private final List<Path> cdiDirectories;
+  private final GpuCatalog catalog;
+  private final MpsControl mps;
+  private final TimeSlices slices;
 
-  public GpuWiring(List<Path> cdiDirectories) {
-    this.cdiDirectories = List.copyOf(cdiDirectories);
+  GpuWiring(GpuCatalog catalog, MpsControl mps, TimeSlices slices) {
+    this.catalog = catalog;
+    this.mps = mps;
+    this.slices = slices;
   }
 
-  /** {@code taken} are the names of devices that belong to other containers. */
-  public Wired wire(Optional<GpuRequest> request, Set<String> taken) {
-    return request.map(wanted -> wire(wanted, taken)).orElse(Wired.NOTHING);
-  }
-
-  private Wired wire(GpuRequest request, Set<String> taken) {
+  /** {@code uses} is what other containers have. */
+  Wired wire(GpuRequest request, List<GpuUse> uses) throws InterruptedException {
+    List<CdiDevices.Device> chosen = new GpuChoice(catalog.look(), uses).of(request);
     Map<String, String> env = new LinkedHashMap<>();
     List<BundleInput.Bind> binds = new ArrayList<>();
-    share(request.sharing(), env, binds);
-    List<CdiDevices.Device> chosen = choose(request, taken);
+    share(request.sharing(), chosen, uses, env, binds);
     var nodes = new ArrayList<DeviceNode>();
     var hooks = new ArrayList<BundleInput.Hook>();
     Map<String, String> described = new LinkedHashMap<>();
@@ -60,31 +60,37 @@ public final class GpuWiring {
         .distinct()
         .forEach(edits -> apply(edits, described, nodes, binds, hooks));
     described.putAll(env); // sharing decides over what the vendor says by default
-    boolean exclusive = request.sharing() instanceof GpuRequest.Sharing.Exclusive;
     return new Wired(
-        nodes,
+        nodes.stream().distinct().toList(),
         new BundleInput.Extra(described, binds, hooks),
-        exclusive ? chosen.stream().map(CdiDevices.Device::qualified).toList() : List.of());
+        chosen.stream().map(CdiDevices.Device::qualified).toList());
   }
 
-  private static void share(
-      GpuRequest.Sharing sharing, Map<String, String> env, List<BundleInput.Bind> binds) {
+  private void share(
+      GpuRequest.Sharing sharing,
+      List<CdiDevices.Device> chosen,
+      List<GpuUse> uses,
+      Map<String, String> env,
+      List<BundleInput.Bind> binds)
+      throws InterruptedException {
     switch (sharing) {
       case GpuRequest.Sharing.Exclusive _ -> {}
-      case GpuRequest.Sharing.Mps(var pipes, var logs) -> {
-        for (Path directory : List.of(pipes, logs)) {
-          if (!Files.isDirectory(directory)) {
-            throw new AgentException.GpuSharingUnavailable(
-                "mps", directory + " does not exist; ensure nvidia-cuda-mps-control is running");
-          }
-          binds.add(new BundleInput.Bind(directory, directory.toString(), false));
+      case GpuRequest.Sharing.Mps wanted -> {
+        daemon(wanted, env, binds);
+        if (wanted.memoryBytes().isPresent()) {
+          long limit = Math.max(1, wanted.memoryBytes().getAsLong() / MEBIBYTE);
+          env.put(
+              "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT",
+              IntStream.range(0, chosen.size())
+                  .mapToObj(device -> "%d=%dM".formatted(device, limit))
+                  .collect(Collectors.joining(",")));
         }
-        requireDaemon(pipes);
-        env.put("CUDA_MPS_PIPE_DIRECTORY", pipes.toString());
-        env.put("CUDA_MPS_LOG_DIRECTORY", logs.toString());
+        wanted
+            .threadPercent()
+            .ifPresent(share -> env.put("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "" + share));
       }
-      case GpuRequest.Sharing.TimeSlice(var index, var config) -> {
-        index.ifPresent(slice -> env.put("CUDA_VISIBLE_DEVICES", Integer.toString(slice)));
+      case GpuRequest.Sharing.TimeSlice(var index, var config, var turn) -> {
+        index.ifPresent(_ -> env.put("CUDA_VISIBLE_DEVICES", "0")); // the only one inside
         config.ifPresent(
             file -> {
               if (!Files.isRegularFile(file)) {
@@ -93,79 +99,83 @@ public final class GpuWiring {
               }
               binds.add(new BundleInput.Bind(file, TIME_SLICING_TARGET, true));
             });
+        if (turn.isPresent()) {
+          for (CdiDevices.Device device : chosen) {
+            checkTurn(device, turn.get(), uses);
+            slices.set(smiName(device), turn.get());
+          }
+        }
       }
     }
   }
 
-  /** The directories outlive the daemon: only whoever answers at its socket is there. */
+  private void daemon(
+      GpuRequest.Sharing.Mps wanted, Map<String, String> env, List<BundleInput.Bind> binds)
+      throws InterruptedException {
+    Path usual = catalog.driverRoot().resolve(USUAL_PIPES.substring(1));
+    if (wanted.pipeDir().isPresent()) {
+      Path pipes = wanted.pipeDir().get();
+      Path logs = wanted.logDir().orElse(pipes);
+      for (Path directory : List.of(pipes, logs)) {
+        if (!Files.isDirectory(directory)) {
+          throw MpsControl.unavailable(
+              directory + " does not exist; ensure nvidia-cuda-mps-control is running");
+        }
+        binds.add(new BundleInput.Bind(directory, directory.toString(), false));
+      }
+      requireDaemon(pipes);
+      env.put("CUDA_MPS_PIPE_DIRECTORY", pipes.toString());
+      env.put("CUDA_MPS_LOG_DIRECTORY", logs.toString());
+      return;
+    }
+    Path pipes = usual;
+    if (MpsControl.obstacle(usual).isPresent()) {
+      mps.ensure();
+      pipes = mps.pipes();
+    }
+    binds.add(new BundleInput.Bind(pipes, USUAL_PIPES, false));
+    env.put("CUDA_MPS_PIPE_DIRECTORY", USUAL_PIPES);
+  }
+
   private static void requireDaemon(Path pipes) {
-    try (SocketChannel channel = SocketChannel.open(StandardProtocolFamily.UNIX)) {
-      // it accepts connections, which is all that is asked of it; one that hangs is not waited for
-      channel.configureBlocking(false);
-      boolean _ = channel.connect(UnixDomainSocketAddress.of(pipes.resolve("control")));
-    } catch (IOException e) {
-      throw new AgentException.GpuSharingUnavailable(
-          "mps",
+    Optional<String> obstacle = MpsControl.obstacle(pipes);
+    if (obstacle.isPresent()) {
+      throw MpsControl.unavailable(
           "no MPS daemon answers in %s (%s); start nvidia-cuda-mps-control -d"
-              .formatted(pipes, e.getMessage()));
+              .formatted(pipes, obstacle.get()));
     }
   }
 
-  private List<CdiDevices.Device> choose(GpuRequest request, Set<String> taken) {
-    String kind = kind(request.vendor());
-    CdiDevices devices = CdiDevices.read(cdiDirectories);
-    OptionalInt slice =
-        request.sharing() instanceof GpuRequest.Sharing.TimeSlice(var index, _)
-            ? index
-            : OptionalInt.empty();
-    if (slice.isPresent()) {
-      String name = Integer.toString(slice.getAsInt());
-      return List.of(devices.find(kind, name).orElseThrow(() -> missing(kind + "=" + name)));
+  /** The length belongs to the GPU: two containers cannot have two. */
+  private static void checkTurn(
+      CdiDevices.Device device, GpuRequest.Sharing.Turn turn, List<GpuUse> uses) {
+    for (GpuUse use : uses) {
+      if (use.devices().contains(device.qualified())
+          && use.request().sharing() instanceof GpuRequest.Sharing.TimeSlice(_, _, var other)
+          && other.isPresent()
+          && other.get() != turn) {
+        throw new AgentException.GpuSharingUnavailable(
+            "time-slice",
+            "%s has slices of the length %s for container %s; write the same, or none"
+                .formatted(
+                    device.qualified(),
+                    other.get().name().toLowerCase(java.util.Locale.ROOT),
+                    use.container()));
+      }
     }
-    List<CdiDevices.Device> fitting =
-        devices.ofKind(kind).stream().filter(device -> fits(device, request.model())).toList();
-    if (fitting.size() < request.count()) {
-      throw missing(
-          "%d of %s%s"
-              .formatted(
-                  request.count(), kind, request.model().map(m -> " model " + m).orElse("")));
-    }
-    List<CdiDevices.Device> free =
-        fitting.stream().filter(device -> !taken.contains(device.qualified())).toList();
-    if (free.size() < request.count()) {
-      throw new AgentException.GpuSharingUnavailable(
-          "exclusive",
-          "%d of %d %s devices are free and %d are wanted"
-              .formatted(free.size(), fitting.size(), kind, request.count()));
-    }
-    return free.subList(0, request.count());
   }
 
-  private static boolean fits(CdiDevices.Device device, Optional<String> model) {
-    return model
-        .map(part -> part.toLowerCase(Locale.ROOT))
-        .map(
-            part ->
-                device.annotations().stringMap().values().stream()
-                    .anyMatch(text -> text.toLowerCase(Locale.ROOT).contains(part)))
-        .orElse(true);
-  }
-
-  private AgentException missing(String what) {
-    return new AgentException.Configuration(
-        "gpu %s is not described in %s: generate the device spec with the vendor's tool"
-            .formatted(
-                what, String.join(" or ", cdiDirectories.stream().map(Path::toString).toList())));
-  }
-
-  private static String kind(String vendor) {
-    return switch (vendor) {
-      case "nvidia", "amd", "intel" -> vendor + ".com/gpu";
-      default ->
-          throw new AgentException.Unsupported(
-              "gpu vendor '%s': only nvidia, amd and intel have device specs on Linux"
-                  .formatted(vendor));
-    };
+  /** By what nvidia-smi knows a device; it has no time slices for parts of one. */
+  static String smiName(CdiDevices.Device device) {
+    return device
+        .annotation(DriverCdi.UUID)
+        .or(() -> Optional.of(device.name()).filter(name -> name.matches("[0-9]+|GPU-.*")))
+        .orElseThrow(
+            () ->
+                new AgentException.GpuSharingUnavailable(
+                    "time-slice",
+                    "%s is not a whole GPU, which time slices belong to"
+                        .formatted(device.qualified())));
   }
 
   private static void apply(

@@ -1,6 +1,6 @@
 /**
- * GPUs for containers: the standard CDI device specs, and sharing through MPS or time slices. Pure
- * but for reading those specs; owns no threads.
+ * GPUs for containers: which there are (CDI specs of vendors, else the driver itself), who has them
+ * and how they are shared. One thread, of {@link dev.zlayer.runtime.oci.gpu.Gpus}, keeps it so.
  */
 @org.jspecify.annotations.NullMarked
 package dev.zlayer.runtime.oci.gpu;

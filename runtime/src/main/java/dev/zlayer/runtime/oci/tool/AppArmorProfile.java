@@ -2,6 +2,7 @@ package dev.zlayer.runtime.oci.tool;
 
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.linux.AppArmor;
+import dev.zlayer.host.linux.UserNamespaces;
 import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.CommandResult;
 import dev.zlayer.host.process.Processes;
@@ -38,6 +39,9 @@ public record AppArmorProfile(Optional<String> name, Optional<String> problem) {
   static AppArmorProfile load(Path directory, Optional<Path> parser) throws InterruptedException {
     if (!AppArmor.enabled()) {
       return without("the kernel does not use AppArmor");
+    }
+    if (UserNamespaces.inside()) {
+      return without("only root of the host loads profiles");
     }
     if (parser.isEmpty()) {
       return AppArmor.loaded(DEFAULT)

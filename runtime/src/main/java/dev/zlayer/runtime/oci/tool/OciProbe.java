@@ -3,9 +3,11 @@ package dev.zlayer.runtime.oci.tool;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.AtomicFile;
 import dev.zlayer.host.linux.BootId;
+import dev.zlayer.host.linux.CgroupSupport;
 import dev.zlayer.host.linux.Cgroups;
 import dev.zlayer.host.linux.Machine;
 import dev.zlayer.host.linux.RootedDirectory;
+import dev.zlayer.host.linux.UserNamespaces;
 import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.CommandResult;
 import dev.zlayer.host.process.Processes;
@@ -125,14 +127,18 @@ final class OciProbe {
       if (result.success()) {
         return Optional.empty();
       }
-      boolean _ = Cgroups.detect().at(group(name)).remove(); // a runtime that gave up may leave it
+      Optional<String> group = group(name);
+      if (group.isPresent()) {
+        // a runtime that gave up may leave it
+        boolean _ = Cgroups.detect().at(group.get()).remove();
+      }
       return Optional.of(ToolFailed.of(command, "run", result).reason());
     } finally {
       RootedDirectory.removeTree(directory);
     }
   }
 
-  private static Json config(String name) {
+  private static Json config(String name) throws IOException {
     var mounts = new ArrayList<Json>();
     mounts.add(mount("/proc", "proc"));
     mounts.add(mount("/dev", "tmpfs")); // crun does not do without
@@ -166,7 +172,7 @@ final class OciProbe {
             "linux",
             Json.object()
                 .put("namespaces", namespaces)
-                .put("cgroupsPath", group(name))
+                .putIf("cgroupsPath", group(name))
                 .put("resources", Json.object().put("devices", List.of(NO_DEVICES)).build())
                 .build())
         .build();
@@ -176,8 +182,8 @@ final class OciProbe {
     return Json.object().put("destination", target).put("type", type).put("source", type).build();
   }
 
-  private static String group(String name) {
-    return "/zlayer/" + name;
+  private static Optional<String> group(String name) throws IOException {
+    return CgroupSupport.read().parent().map(parent -> parent + "/" + name);
   }
 
   private static CommandResult run(Path program, String verb) throws InterruptedException {
@@ -186,7 +192,7 @@ final class OciProbe {
 
   private static String host() {
     try {
-      return "@%s@%s".formatted(Machine.cgroupMode(), BootId.read());
+      return "@%s@%s@%s".formatted(Machine.cgroupMode(), UserNamespaces.inside(), BootId.read());
     } catch (IOException e) {
       throw new AgentException.Configuration("cannot determine the boot time of this host", e);
     }

@@ -29,7 +29,9 @@ class ResourcesSectionTest {
   @Test
   void noProcessLimitIsNoneAtFirstAndAsManyAsTheKernelHasLater() {
     var unlimited = Resources.DEFAULT.withPids(-1);
-    assertThat(JsonText.print(ResourcesSection.of(unlimited, host(true, true), List.of(), true)))
+    assertThat(
+            JsonText.print(
+                ResourcesSection.of(unlimited, host(true, true), List.of(), List.of(), true)))
         .isEqualTo("{\"devices\":[{\"allow\":true,\"access\":\"rwm\"}]}");
     assertThat(JsonText.print(ResourcesSection.limits(unlimited, host(true, true))))
         .contains("\"pids\":{\"limit\":4194304}");
@@ -40,7 +42,8 @@ class ResourcesSectionTest {
     var device = new DeviceNode("/dev/x", "c", 300, 70_000, 0666, 0, 0, "rw");
     String section =
         JsonText.print(
-            ResourcesSection.of(Resources.DEFAULT, host(false, true), List.of(device), false));
+            ResourcesSection.of(
+                Resources.DEFAULT, host(false, true), List.of(device), List.of("b *:3 r"), false));
     assertThat(section)
         .contains("{\"allow\":false,\"access\":\"rwm\"}")
         .contains(
@@ -126,9 +129,10 @@ class ResourcesSectionTest {
         "x86_64",
         "6.1",
         0,
+        false,
         Map.of(),
         0,
-        new HostFacts.Cgroup(v2, false, swap, false, controllers),
+        new HostFacts.Cgroup(v2, false, swap, false, controllers, Optional.of("/zlayer")),
         Set.of(),
         Optional.empty(),
         Optional.empty(),

@@ -1,0 +1,204 @@
+package dev.zlayer.cli.dashboard;
+
+import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.microsoft.playwright.Locator;
+import com.microsoft.playwright.assertions.PlaywrightAssertions;
+import com.microsoft.playwright.options.ColorScheme;
+import dev.zlayer.cli.DaemonFixture;
+import dev.zlayer.testkit.Fact;
+import dev.zlayer.testkit.Requires;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Jobs, terminals, and what containers are made from, in a real browser. */
+@Timeout(120)
+@Requires({
+  Fact.ROOT,
+  Fact.OVERLAYFS,
+  Fact.RUNC,
+  Fact.CONMON,
+  Fact.CNI,
+  Fact.BUSYBOX,
+  Fact.CHROMIUM
+})
+class DashboardViewsIT {
+  private static final List<String> VIEWS =
+      List.of(
+          "overview",
+          "deployments",
+          "containers",
+          "logs",
+          "terminal",
+          "jobs",
+          "images",
+          "volumes",
+          "networks",
+          "secrets",
+          "events");
+
+  @TempDir static Path directory;
+  private static DaemonFixture daemon;
+  private static BrowserFixture browser;
+
+  private DashboardPage dashboard;
+
+  @BeforeAll
+  static void start() {
+    PlaywrightAssertions.setDefaultAssertionTimeout(30_000);
+    daemon = DaemonFixture.start(directory).withBusybox("bb:1");
+    browser = new BrowserFixture();
+  }
+
+  @AfterAll
+  static void stop() {
+    if (browser != null) {
+      browser.close();
+    }
+    if (daemon != null) {
+      daemon.close();
+    }
+  }
+
+  @BeforeEach
+  void login() {
+    dashboard = new DashboardPage(browser.open(daemon.ok("dashboard").strip()));
+  }
+
+  @AfterEach
+  void close() {
+    if (dashboard != null) {
+      dashboard.close();
+    }
+  }
+
+  private Locator main() {
+    return dashboard.page().locator("main");
+  }
+
+  @Test
+  void aTerminalIsTypedInto() {
+    daemon.ok("run", "-d", "--name", "box", "bb:1", "sleep", "1000");
+    dashboard.view("terminal");
+    dashboard.follow("box");
+    dashboard.button("Open").click();
+    assertThat(dashboard.page().locator(".xterm-rows")).containsText(Pattern.compile("[#$]"));
+
+    dashboard.page().keyboard().type("echo $((6 * 7))-answer; stty size\n");
+
+    assertThat(dashboard.page().locator(".xterm-rows")).containsText("42-answer");
+    assertThat(dashboard.page().locator(".xterm-rows"))
+        .containsText(Pattern.compile("[1-9][0-9]* [1-9][0-9]+"));
+    dashboard.page().keyboard().type("exit 3\n");
+    assertThat(main()).containsText("exited with code 3");
+    dashboard.button("Open").click();
+    assertThat(dashboard.page().locator(".xterm-rows")).containsText(Pattern.compile("[#$]"));
+    daemon.ok("rm", "-f", "box");
+    assertThat(dashboard.button("Open")).isVisible();
+  }
+
+  @Test
+  void aJobIsRunAndItsRunsAreShown() throws IOException {
+    Path file = directory.resolve("work.yml");
+    Files.writeString(
+        file,
+        """
+        version: v1
+        deployment: work
+        services:
+          add:
+            rtype: job
+            image: {name: "bb:1"}
+            command: [sh, -c, "echo sum is 5; exit 4"]
+          nightly:
+            rtype: cron
+            schedule: "0 0 3 1 1 *"
+            image: {name: "bb:1"}
+            command: [sh, -c, "echo night"]
+        """);
+    daemon.ok("up", "-f", file.toString());
+    dashboard.view("jobs");
+    dashboard.act("Run work/add now", "zlayer job run work/add");
+    Locator bar = dashboard.page().locator("ol[aria-label='Runs of work/add'] a");
+    assertThat(bar).hasText(Pattern.compile("failed"));
+    bar.click();
+    assertThat(main()).containsText("exit code 4");
+    dashboard.act("Retry", "zlayer job retry work/add/1");
+    dashboard.follow("Output");
+    assertThat(main()).containsText("sum is 5");
+
+    dashboard.view("jobs");
+    assertThat(main()).containsText("next run");
+    dashboard.act("Disable work/nightly", "zlayer cron disable work/nightly");
+    assertThat(main()).containsText("disabled");
+    dashboard.act("Enable work/nightly", "zlayer cron enable work/nightly");
+    dashboard.act("Run work/nightly now", "zlayer cron run work/nightly");
+    assertThat(dashboard.page().locator("ol[aria-label='Runs of work/nightly'] a"))
+        .hasText(Pattern.compile("completed"));
+    dashboard.view("overview");
+    assertThat(main()).containsText("work/add");
+    daemon.ok("down", "work");
+  }
+
+  @Test
+  void whatContainersUseIsListedAndRemoved() {
+    daemon.ok("volume", "create", "data");
+    assertThat(daemon.cli().runWithInput("s3cret-value".getBytes(), "secret", "set", "key").code())
+        .isZero();
+    dashboard.view("volumes");
+    dashboard.act("Remove data", "zlayer volume rm data");
+    assertThat(main()).containsText("zlayer volume create NAME");
+    assertThat(daemon.ok("volume", "ls")).doesNotContain("data");
+    dashboard.view("secrets");
+    assertThat(main()).containsText("key");
+    assertThat(dashboard.page().content()).doesNotContain("s3cret-value");
+    dashboard.view("images");
+    assertThat(main()).containsText("bb:1");
+    dashboard.view("networks");
+    assertThat(main().locator("h1")).hasText("Networks");
+    dashboard.view("events");
+    daemon.ok("volume", "create", "later");
+    assertThat(main()).containsText("later");
+    daemon.ok("volume", "rm", "later");
+    daemon.ok("secret", "rm", "key");
+  }
+
+  @Test
+  void everyViewIsShownInBothThemes() throws IOException {
+    Path pictures = Files.createDirectories(Path.of("target/dashboard"));
+    for (ColorScheme colours : List.of(ColorScheme.LIGHT, ColorScheme.DARK)) {
+      dashboard
+          .page()
+          .emulateMedia(
+              new com.microsoft.playwright.Page.EmulateMediaOptions().setColorScheme(colours));
+      for (String view : VIEWS) {
+        dashboard.view(view);
+        assertThat(dashboard.page().locator("nav a[aria-current]"))
+            .hasAttribute("href", "#/" + view);
+        assertThat(main().locator("h1")).isVisible();
+        assertThat(main().locator(".problem")).hasCount(0);
+        dashboard
+            .page()
+            .screenshot(
+                new com.microsoft.playwright.Page.ScreenshotOptions()
+                    .setPath(
+                        pictures.resolve(
+                            view
+                                + "-"
+                                + colours.name().toLowerCase(java.util.Locale.ROOT)
+                                + ".png")));
+      }
+    }
+  }
+}

@@ -1,0 +1,185 @@
+package dev.zlayer.daemon.build;
+
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.file.DataDir;
+import dev.zlayer.host.linux.Cgroups;
+import dev.zlayer.host.linux.RootedDirectory;
+import dev.zlayer.host.process.Command;
+import dev.zlayer.host.process.ConfinedProcess;
+import dev.zlayer.task.Deadline;
+import dev.zlayer.task.TaskScope;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+
+/**
+ * The program that builds, in one directory that has everything of one build: its storage, the
+ * state of the OCI runtime, temporary files. Nothing of it outlives the build: its processes and
+ * mounts are in namespaces of their own, its control group has a known name.
+ */
+final class Buildah implements AutoCloseable {
+  private static final Duration TOOL_LIMIT = Duration.ofMinutes(10);
+  private static final int LAST_LINES = 5;
+
+  private final DataDir dirs;
+  private final Path directory;
+  private final Optional<Path> runtime;
+
+  private Buildah(DataDir dirs, Path directory, Optional<Path> runtime) {
+    this.dirs = dirs;
+    this.directory = directory;
+    this.runtime = runtime;
+  }
+
+  /**
+   * Makes a directory for one build.
+   *
+   * @param runtime the OCI runtime that runs the commands of the build
+   * @throws AgentException.Configuration buildah is not installed
+   */
+  static Buildah open(DataDir dirs, Optional<Path> runtime) throws IOException {
+    boolean present =
+        List.of("/usr/bin/buildah", "/usr/local/bin/buildah", "/usr/sbin/buildah").stream()
+            .anyMatch(path -> Files.isExecutable(Path.of(path)));
+    if (!present) {
+      throw new AgentException.Configuration(
+          "building images needs the program buildah: install the package 'buildah'");
+    }
+    return new Buildah(dirs, Files.createTempDirectory(dirs.builds(), "build-"), runtime);
+  }
+
+  /** Ends and removes all builds of an earlier agent. */
+  static void removeAll(DataDir dirs) throws IOException {
+    Path builds = dirs.builds();
+    if (Files.notExists(builds)) {
+      return;
+    }
+    ConfinedProcess.endAll(builds.toString());
+    try (Stream<Path> entries = Files.list(builds)) {
+      for (Path build : entries.toList()) {
+        new Buildah(dirs, build, Optional.empty()).remove();
+      }
+    }
+    RootedDirectory.removeTree(builds);
+  }
+
+  Path file(String name) {
+    return directory.resolve(name);
+  }
+
+  /** In every hierarchy of control groups. */
+  private String group() {
+    return "/zlayer/%s-%s".formatted(dirs.tag(), directory.getFileName());
+  }
+
+  /**
+   * Builds.
+   *
+   * @param output gets each line that is printed; when it fails, the build ends
+   * @throws Failed it exited with something else than 0
+   */
+  void build(List<String> options, Consumer<String> output)
+      throws IOException, InterruptedException {
+    var words = new ArrayList<>(List.of("bud", "--isolation", "oci", "--cgroup-parent", group()));
+    runtime.ifPresent(
+        path ->
+            words.addAll(
+                List.of(
+                    "--runtime", path.toString(), "--runtime-flag", "root=" + file("containers"))));
+    words.addAll(options);
+    run(words, Optional.empty(), output);
+  }
+
+  /** Any other of its commands. */
+  void run(String... words) throws IOException, InterruptedException {
+    try {
+      run(List.of(words), Optional.of(Deadline.after(TOOL_LIMIT)), _ -> {});
+    } catch (Failed e) {
+      throw new AgentException.Internal("buildah failed: " + e.getMessage(), e);
+    }
+  }
+
+  private void run(List<String> words, Optional<Deadline> deadline, Consumer<String> output)
+      throws IOException, InterruptedException {
+    var last = new ArrayList<String>();
+    try (var scope = TaskScope.ofPlatformThreads("build-output");
+        var process = ConfinedProcess.start(dirs.builds().toString(), command(words))) {
+      scope.fork(() -> passOn(process, last, output));
+      if (deadline.isEmpty()) {
+        int _ = process.waitFor();
+      } else if (!process.waitFor(deadline.get())) {
+        throw new AgentException.Timeout("running buildah", deadline.get().limit());
+      }
+      scope.join();
+      if (process.exitCode() != 0) {
+        throw new Failed(process.exitCode(), String.join("\n", last));
+      }
+    }
+  }
+
+  /** The builder said something and exited. */
+  static final class Failed extends RuntimeException {
+    private static final long serialVersionUID = 1;
+    private final int code;
+
+    Failed(int code, String said) {
+      super(said);
+      this.code = code;
+    }
+
+    int code() {
+      return code;
+    }
+  }
+
+  private static boolean passOn(ConfinedProcess process, List<String> last, Consumer<String> output)
+      throws IOException {
+    try (var lines =
+        new BufferedReader(new InputStreamReader(process.output(), StandardCharsets.UTF_8))) {
+      for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+        last.add(line);
+        if (last.size() > LAST_LINES) {
+          last.removeFirst();
+        }
+        output.accept(line);
+      }
+      return true;
+    } catch (IOException | RuntimeException e) {
+      process.close(); // nobody reads what else it prints
+      throw e;
+    }
+  }
+
+  private Command command(List<String> arguments) throws IOException {
+    Path temporary = Files.createDirectories(file("tmp"));
+    var words = new ArrayList<>(List.of("buildah", "--cgroup-manager", "cgroupfs"));
+    words.addAll(List.of("--root", file("storage").toString()));
+    words.addAll(List.of("--runroot", file("run").toString(), "--storage-driver", "vfs"));
+    words.addAll(arguments);
+    return Command.of(words).withEnv(Map.of("TMPDIR", temporary.toString()));
+  }
+
+  @Override
+  public void close() {
+    try {
+      remove();
+    } catch (IOException _) {
+      // what is left is removed by the next agent
+    }
+  }
+
+  private void remove() throws IOException {
+    boolean _ = Cgroups.detect().at(group()).remove();
+    RootedDirectory.removeTree(directory);
+  }
+}

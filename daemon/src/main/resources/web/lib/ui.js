@@ -1,0 +1,149 @@
+// Parts that views share.
+import { signal } from "@preact/signals";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { session } from "./api.js";
+import { changed } from "./live.js";
+import { html } from "./html.js";
+
+/** What a list shows: the text of the search field. */
+export const search = signal("");
+/** The action that is being confirmed. */
+const asked = signal(null);
+/** The result of the last action. */
+const done = signal(null);
+
+const GOOD = ["running", "ready", "healthy", "completed"];
+const BAD = ["failed", "crash_loop", "degraded", "unhealthy", "unknown"];
+
+export const matches = (...texts) =>
+  texts.some((text) => String(text).toLowerCase().includes(search.value.toLowerCase()));
+
+export function State({ value }) {
+  const kind = GOOD.includes(value) ? "good" : BAD.includes(value) ? "bad" : "plain";
+  return html`<span class="state ${kind}">${String(value).replace("_", " ")}</span>`;
+}
+
+export function Age({ time }) {
+  if (!time) {
+    return html`<span>-</span>`;
+  }
+  const seconds = Math.max(0, (Date.now() - Date.parse(time)) / 1000);
+  const [count, unit] =
+    seconds < 60 ? [seconds, "s"]
+    : seconds < 3600 ? [seconds / 60, "min"]
+    : seconds < 172800 ? [seconds / 3600, "h"]
+    : [seconds / 86400, "d"];
+  return html`<time dateTime=${time} title=${time}>${Math.floor(count)} ${unit}</time>`;
+}
+
+export function bytes(size) {
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  let value = size;
+  let unit = 0;
+  while (value >= 1000 && unit < units.length - 1) {
+    value /= 1000;
+    unit++;
+  }
+  return `${value < 10 && unit > 0 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
+}
+
+/** What there is of a resource: a problem, nothing yet, or what the function makes of the data. */
+export function Loaded({ of, children }) {
+  return html`
+    ${of.problem && html`<p class="problem" role="alert">${of.problem.message}</p>`}
+    ${of.data === null ? !of.problem && html`<p class="quiet">Loading</p>` : children(of.data)}`;
+}
+
+/** A list without entries shows how to get one. */
+export function Empty({ what, command }) {
+  return html`<div class="empty"><p>${what}</p><code>${command}</code></div>`;
+}
+
+export function Lines({ lines }) {
+  return lines && lines.length > 0 ? html`<pre class="lines">${lines.join("\n")}</pre>` : null;
+}
+
+/** A word as a shell reads it. */
+const quote = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
+export const command = (...words) => ["zlayer", ...words.map(String).map(quote)].join(" ");
+
+/** A button for a change; read-only sessions have none. It shows the command that does the same. */
+export function Action({ label, cli, run, danger }) {
+  if (session.value.read_only) {
+    return null;
+  }
+  return html`<button type="button" class=${danger ? "danger" : ""} title=${cli}
+    onClick=${() => (asked.value = { label, cli, run, danger })}>${label}</button>`;
+}
+
+/** Asks before an action, and reports its result. */
+export function Actions() {
+  const dialog = useRef(null);
+  const [busy, setBusy] = useState(false);
+  const action = asked.value;
+  useEffect(() => {
+    if (action && !dialog.current.open) {
+      dialog.current.showModal();
+    } else if (!action && dialog.current.open) {
+      dialog.current.close();
+    }
+  }, [action]);
+  const confirm = async (event) => {
+    event.preventDefault();
+    setBusy(true);
+    try {
+      await action.run();
+      done.value = { text: `${action.label}: done`, cli: action.cli };
+    } catch (problem) {
+      done.value = { text: `${action.label}: ${problem.message}`, cli: action.cli, failed: true };
+    }
+    setBusy(false);
+    asked.value = null;
+    changed();
+  };
+  return html`
+    <dialog ref=${dialog} aria-label="Confirm" onClose=${() => (asked.value = null)}>
+      ${action && html`<form onSubmit=${confirm}>
+        <h2>${action.label}</h2>
+        <p>The same on the command line:</p>
+        <pre class="command">${action.cli}</pre>
+        <div class="row">
+          <button type="submit" class=${action.danger ? "danger" : "primary"} disabled=${busy}>${action.label}</button>
+          <button type="button" onClick=${() => (asked.value = null)}>Cancel</button>
+        </div>
+      </form>`}
+    </dialog>
+    <div role="status" class="toast" hidden=${!done.value}>
+      ${done.value && html`
+        <span class=${done.value.failed ? "problem" : ""}>${done.value.text}</span>
+        <code>${done.value.cli}</code>
+        <button type="button" aria-label="Dismiss" onClick=${() => (done.value = null)}>×</button>`}
+    </div>`;
+}
+
+/** A table whose rows are made as they are scrolled to, so that thousands stay smooth. */
+export function Table({ heads, rows, label }) {
+  const HEIGHT = 36;
+  const [window_, setWindow] = useState({ top: 0, count: 60 });
+  const box = useRef(null);
+  const scroll = () => {
+    const top = Math.max(0, Math.floor(box.current.scrollTop / HEIGHT) - 10);
+    const count = Math.ceil(box.current.clientHeight / HEIGHT) + 30;
+    if (top !== window_.top || count !== window_.count) {
+      setWindow({ top, count });
+    }
+  };
+  const shown = rows.slice(window_.top, window_.top + window_.count);
+  const before = Math.min(window_.top, rows.length) * HEIGHT;
+  const after = Math.max(0, rows.length - window_.top - shown.length) * HEIGHT;
+  return html`<div class="table" ref=${box} onScroll=${scroll} tabindex="0" role="region" aria-label=${label}>
+    <table aria-rowcount=${rows.length}>
+      <thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}</tr></thead>
+      <tbody>
+        ${before > 0 && html`<tr class="space" aria-hidden="true"><td colspan=${heads.length}><svg width="1" height=${before}></svg></td></tr>`}
+        ${shown.map((row) => html`<tr key=${row.key}>${row.cells.map((cell) => html`<td>${cell}</td>`)}</tr>`)}
+        ${after > 0 && html`<tr class="space" aria-hidden="true"><td colspan=${heads.length}><svg width="1" height=${after}></svg></td></tr>`}
+      </tbody>
+    </table>
+  </div>`;
+}

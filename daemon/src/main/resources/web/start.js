@@ -1,0 +1,18 @@
+// Loads the page again when one of its files does not arrive: browsers break off what they load when an interface of their host
+// changes, as it does with every container that starts there. The secret of the link is still in the address then.
+const TRIES = "zlayer-tries";
+const MOST = 5;
+
+import("./app.js").then(
+  () => sessionStorage.removeItem(TRIES),
+  (error) => {
+    const tries = Number(sessionStorage.getItem(TRIES) || 0);
+    if (tries < MOST) {
+      sessionStorage.setItem(TRIES, String(tries + 1));
+      setTimeout(() => location.reload(), 300 * (tries + 1));
+    } else {
+      sessionStorage.removeItem(TRIES);
+      document.getElementById("app").textContent = `The page could not be loaded (${error.message}): load it again.`;
+    }
+  },
+);

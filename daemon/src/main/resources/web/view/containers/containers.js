@@ -1,0 +1,104 @@
+// Containers: the list, and one of them in full.
+import { useState } from "preact/hooks";
+import { del, get, part, post } from "../../lib/api.js";
+import { useResource } from "../../lib/live.js";
+import { html } from "../../lib/html.js";
+import { Action, Age, Empty, Loaded, State, Table, command, matches } from "../../lib/ui.js";
+
+export function Containers({ path }) {
+  return path.length === 0 ? html`<${List} />` : html`<${Container} id=${path[0]} />`;
+}
+
+const ports = (container) => container.ports.map((one) => `${one.host_ip}:${one.host_port} to ${one.container_port}/${one.protocol}`).join(", ");
+
+function List() {
+  const containers = useResource("/containers?all=true");
+  return html`<h1>Containers</h1>
+    <${Loaded} of=${containers}>${(all) => {
+      const shown = all.filter((one) => matches(one.name, one.image, one.state, ...Object.entries(one.labels).flat()));
+      return all.length === 0
+        ? html`<${Empty} what="There is no container." command="zlayer run IMAGE" />`
+        : html`<${Table} label="Containers" heads=${["NAME", "STATUS", "IMAGE", "CREATED", "PORTS", "RESTARTS"]}
+            rows=${shown.map((one) => ({
+              key: one.id,
+              cells: [
+                html`<a href="#/containers/${part(one.id)}">${one.name}</a>`,
+                html`<${State} value=${one.health ? one.health.toLowerCase() : one.state} />`,
+                one.image,
+                html`<${Age} time=${one.created} />`,
+                ports(one),
+                one.restarts,
+              ],
+            }))} />`;
+    }}<//>`;
+}
+
+function Facts({ of }) {
+  return html`<dl>${Object.entries(of).filter(([, value]) => value !== undefined && value !== null && value !== "")
+    .map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
+}
+
+const text = (value) => (typeof value === "string" ? value : JSON.stringify(value));
+
+function Container({ id }) {
+  const own = `/containers/${part(id)}`;
+  const details = useResource(own);
+  return html`<${Loaded} of=${details}>${({ container, process, file_system, network, health_check }) => {
+    const name = container.name;
+    const live = ["running", "paused", "stopping"].includes(container.state);
+    return html`<h1>${name}</h1>
+      <div class="row">
+        ${live
+          ? html`<${Action} label="Stop" cli=${command("stop", name)} run=${() => post(`${own}/stop`)} />
+            <${Action} label="Kill" danger cli=${command("kill", name)} run=${() => post(`${own}/kill`)} />`
+          : html`<${Action} label="Start" cli=${command("start", name)} run=${() => post(`${own}/start`)} />`}
+        <${Action} label="Restart" cli=${command("restart", name)} run=${() => post(`${own}/restart`)} />
+        <${Action} label="Remove" danger cli=${command("rm", "-f", name)} run=${async () => {
+          await del(`${own}?force=true`);
+          location.hash = "#/containers";
+        }} />
+        <a class="button" href="#/logs/container/${part(id)}">Logs</a>
+        ${live && html`<a class="button" href="#/terminal/${part(id)}">Terminal</a>`}
+      </div>
+      <${Facts} of=${{
+        Status: html`<${State} value=${container.state} />`,
+        Health: container.health && html`<${State} value=${container.health.toLowerCase()} /> ${health_check?.output}`,
+        Exit: container.exit?.reason,
+        Problem: container.problem,
+        Image: container.image,
+        Digest: container.image_digest,
+        Command: container.command.join(" "),
+        Started: container.started,
+        Address: [container.ip, container.ipv6].filter(Boolean).join(", "),
+        Ports: ports(container),
+        User: process.user,
+        Directory: process.workdir,
+        Runtime: container.runtime,
+        Restarts: container.restarts,
+        Id: container.id,
+      }} />
+      <h2>Environment</h2>
+      ${process.env.length === 0 ? html`<p class="quiet">none</p>` : html`<ul class="plain" aria-label="Environment">
+        ${process.env.map((variable) => html`<li><code>${variable}</code> <span class="quiet">value hidden</span></li>`)}</ul>`}
+      <h2>Labels</h2>
+      ${Object.keys(container.labels).length === 0 ? html`<p class="quiet">none</p>` : html`<${Facts} of=${container.labels} />`}
+      <h2>Mounts</h2>
+      ${(file_system?.mounts ?? []).length === 0 ? html`<p class="quiet">none</p>` : html`<ul class="plain">
+        ${file_system.mounts.map((mount) => html`<li><code>${text(mount)}</code></li>`)}</ul>`}
+      <${Processes} own=${own} live=${live} />`;
+  }}<//>`;
+}
+
+/** Asked for when a person wants to see them: reading them costs the agent something. */
+function Processes({ own, live }) {
+  const [table, setTable] = useState(null);
+  const [problem, setProblem] = useState("");
+  const load = () => get(`${own}/top`).then((answer) => {
+    setTable(answer);
+    setProblem("");
+  }, (failed) => setProblem(failed.message));
+  return html`<h2>Processes</h2>
+    ${problem && html`<p class="problem" role="alert">${problem}</p>`}
+    ${live ? html`<button type="button" onClick=${load}>Show processes</button>` : html`<p class="quiet">It does not run.</p>`}
+    ${table && html`<pre class="lines" aria-label="Processes">${JSON.stringify(table, null, 1)}</pre>`}`;
+}

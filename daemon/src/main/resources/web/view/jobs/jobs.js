@@ -1,0 +1,65 @@
+// Jobs and schedules: what runs, what ran, and when the next runs are due.
+import { part, post } from "../../lib/api.js";
+import { useResource } from "../../lib/live.js";
+import { html } from "../../lib/html.js";
+import { Action, Age, Empty, Loaded, State, command, matches } from "../../lib/ui.js";
+
+const title = (deployment, name) => (deployment === "-" ? name : `${deployment}/${name}`);
+const finished = (status) => ["completed", "failed", "cancelled"].includes(status);
+
+export function Jobs({ path }) {
+  return path.length === 0 ? html`<${List} />` : html`<${Execution} id=${path[0]} />`;
+}
+
+function List() {
+  const jobs = useResource("/jobs");
+  const executions = useResource("/executions?limit=200");
+  return html`<h1>Jobs</h1>
+    <${Loaded} of=${jobs}>${(list) => list.length === 0
+      ? html`<${Empty} what="There is no job." command="zlayer job run -f FILE" />`
+      : list.filter((job) => matches(job.deployment, job.name, job.image)).map((job) => html`<${Job} key=${title(job.deployment, job.name)} job=${job}
+          executions=${(executions.data || []).filter((one) => one.name.startsWith(title(job.deployment, job.name) + "/"))} />`)}<//>`;
+}
+
+function Job({ job, executions }) {
+  const full = title(job.deployment, job.name);
+  const own = `${part(job.deployment)}/${part(job.name)}`;
+  const cron = job.cron;
+  return html`<section aria-label=${full}>
+    <h2>${full} ${job.last && html`<${State} value=${job.last.status} />`}</h2>
+    ${job.last?.reason && html`<p class="problem">${job.last.reason}</p>`}
+    ${cron && html`<p>${cron.expression} (${cron.zone})${cron.enabled ? html`, next run <time>${cron.next_run ?? "unknown"}</time>` : ", disabled"}
+      ${cron.last_skip && html`<br />last skipped: ${cron.last_skip.reason ?? JSON.stringify(cron.last_skip)}`}
+      ${cron.trouble && html`<br /><span class="problem">${cron.trouble}</span>`}</p>`}
+    <div class="row">
+      ${cron
+        ? html`<${Action} label="Run ${full} now" cli=${command("cron", "run", full)} run=${() => post(`/cron/${own}/run`)} />
+          ${cron.enabled
+            ? html`<${Action} label="Disable ${full}" cli=${command("cron", "disable", full)} run=${() => post(`/cron/${own}/disable`)} />`
+            : html`<${Action} label="Enable ${full}" cli=${command("cron", "enable", full)} run=${() => post(`/cron/${own}/enable`)} />`}`
+        : html`<${Action} label="Run ${full} now" cli=${command("job", "run", full)} run=${() => post(`/jobs/${own}/executions`, {})} />`}
+    </div>
+    <ol class="bars" aria-label="Runs of ${full}">${executions.map((one) => html`<li key=${one.id}>
+      <a class="bar ${one.status}" href="#/jobs/${part(one.id)}" title="${one.name}: ${one.status}">${one.name.split("/").pop()}: ${one.status}</a></li>`)}</ol>
+  </section>`;
+}
+
+function Execution({ id }) {
+  const own = `/executions/${part(id)}`;
+  const execution = useResource(own);
+  return html`<${Loaded} of=${execution}>${(one) => html`<h1>${one.name}</h1>
+    <p><${State} value=${one.status} /> created <${Age} time=${one.created} /> ago${one.took && `, took ${one.took.slice(2).toLowerCase()}`}
+      ${one.code !== undefined && one.code !== null && `, exit code ${one.code}`}</p>
+    ${one.reason && html`<p class="problem">${one.reason}</p>`}
+    <div class="row">
+      <a class="button" href="#/logs/execution/${part(id)}">Output</a>
+      ${finished(one.status)
+        ? html`<${Action} label="Retry" cli=${command("job", "retry", one.name)} run=${() => post(`${own}/retry`)} />`
+        : html`<${Action} label="Cancel" danger cli=${command("job", "cancel", one.name)} run=${() => post(`${own}/cancel`)} />`}
+    </div>
+    ${one.attempts.map((attempt) => html`<section aria-label="Attempt ${attempt.number}"><h2>Attempt ${attempt.number}</h2>
+      <p>${attempt.ended ?? "not ended"}${attempt.error && html` <span class="problem">${attempt.error}</span>`}</p>
+      <ul class="plain">${attempt.steps.map((step) => html`<li>${step.step}: ${step.result} ${step.error}</li>`)}
+        ${attempt.artifacts.map((file) => html`<li>artifact <code>${file.path}</code></li>`)}
+        ${attempt.notes.map((note) => html`<li>${note}</li>`)}</ul></section>`)}`}<//>`;
+}

@@ -1,0 +1,66 @@
+// What containers are made from and use: images, volumes, networks, secrets.
+import { del, part, post } from "../../lib/api.js";
+import { useResource } from "../../lib/live.js";
+import { html } from "../../lib/html.js";
+import { Action, Age, Empty, Loaded, Table, bytes, command, matches } from "../../lib/ui.js";
+
+export function Images() {
+  const images = useResource("/images");
+  return html`<h1>Images</h1>
+    <div class="row"><${Action} label="Remove unused images" danger cli=${command("image", "prune")} run=${() => post("/images/prune", {})} /></div>
+    <${Loaded} of=${images}>${(list) => list.length === 0
+      ? html`<${Empty} what="There is no image." command="zlayer pull IMAGE" />`
+      : html`<${Table} label="Images" heads=${["NAME", "DIGEST", "SIZE", "CREATED", ""]}
+          rows=${list.filter((one) => matches(...one.references, one.digest)).map((one) => ({
+            key: one.digest + one.references.join(),
+            cells: [
+              one.references.join(", ") || "none",
+              one.digest.slice(7, 19),
+              bytes(one.size),
+              html`<${Age} time=${one.created} />`,
+              one.references.map((name) => html`<${Action} label="Remove ${name}" danger cli=${command("image", "rm", name)} run=${() => del(`/images?ref=${part(name)}`)} />`),
+            ],
+          }))} />`}<//>`;
+}
+
+export function Volumes() {
+  const volumes = useResource("/volumes");
+  return html`<h1>Volumes</h1>
+    <${Loaded} of=${volumes}>${(list) => list.length === 0
+      ? html`<${Empty} what="There is no volume." command="zlayer volume create NAME" />`
+      : html`<${Table} label="Volumes" heads=${["NAME", "USED BY", "CREATED", ""]}
+          rows=${list.filter((one) => matches(one.name, ...one.used_by)).map((one) => ({
+            key: one.name,
+            cells: [
+              one.name,
+              [...one.used_by, ...one.deployments].join(", ") || "-",
+              html`<${Age} time=${one.created} />`,
+              html`<${Action} label="Remove ${one.name}" danger cli=${command("volume", "rm", one.name)} run=${() => del(`/volumes/${part(one.name)}`)} />`,
+            ],
+          }))} />`}<//>`;
+}
+
+export function Networks() {
+  const networks = useResource("/networks");
+  return html`<h1>Networks</h1>
+    <${Loaded} of=${networks}>${(list) => list.length === 0
+      ? html`<${Empty} what="There is no network." command="zlayer network create NAME" />`
+      : html`<${Table} label="Networks" heads=${["NAME", "SUBNET", "GATEWAY", "CONTAINERS"]}
+          rows=${list.filter((one) => matches(one.name, one.subnet)).map((one) => ({
+            key: one.name,
+            cells: [one.name, [one.subnet, one.subnet_ipv6].filter(Boolean).join(", "), one.gateway, one.containers.length],
+          }))} />`}<//>`;
+}
+
+export function Secrets() {
+  const secrets = useResource("/secrets");
+  return html`<h1>Secrets</h1>
+    <p class="quiet">Names only: values can be set and removed, never read.</p>
+    <${Loaded} of=${secrets}>${(list) => list.length === 0
+      ? html`<${Empty} what="There is no secret." command="zlayer secret set NAME" />`
+      : html`<${Table} label="Secrets" heads=${["NAME", "OF", "CHANGED"]}
+          rows=${list.filter((one) => matches(one.name)).map((one) => ({
+            key: `${one.deployment}/${one.service}/${one.name}`,
+            cells: [one.name, [one.deployment, one.service].filter(Boolean).join("/") || "all deployments", html`<${Age} time=${one.changed} />`],
+          }))} />`}<//>`;
+}

@@ -1,0 +1,195 @@
+package dev.zlayer.daemon;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.zlayer.host.process.Command;
+import dev.zlayer.host.process.Processes;
+import dev.zlayer.json.Json;
+import dev.zlayer.task.Deadline;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
+import java.net.UnixDomainSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.Channels;
+import java.nio.channels.SocketChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import org.awaitility.Awaitility;
+
+/** A daemon with an ingress on a loopback port of its own, and a client of that port. */
+final class IngressNode implements AutoCloseable {
+  /** Answers with a word and the request's head. */
+  static final String ECHO =
+      """
+      image: IMAGE
+      command:
+        - sh
+        - -c
+        - |
+          cat > /echo <<'END'
+          head=WORD
+          while IFS= read -r line; do
+            line=$(printf %s "$line" | tr -d '\\r')
+            [ -z "$line" ] && break
+            head=$(printf '%s\\n%s' "$head" "$line")
+          done
+          printf 'HTTP/1.1 200 OK\\r\\nContent-Type: text/plain\\r\\nContent-Length: %d\\r\\nConnection: close\\r\\n\\r\\n%s' ${#head} "$head"
+          END
+          exec nc -ll -p 8080 -e sh /echo
+      health: {check: {type: tcp, port: 8080}, interval: 200ms, timeout: 5s}
+      stop_grace_period: 0s
+      """;
+
+  final Node node = new Node();
+  final int port = freePort();
+  private ChildDaemon daemon;
+  private Rest rest;
+
+  IngressNode() throws Exception {
+    node.with("ingress_http", "127.0.0.1:" + port);
+    try {
+      start();
+      Node.loadImage(rest);
+    } catch (RuntimeException | Error | InterruptedException e) {
+      close();
+      throw e;
+    }
+  }
+
+  void start() {
+    daemon = ChildDaemon.start(node);
+    rest = node.rest();
+  }
+
+  void kill() throws Exception {
+    rest.close();
+    daemon.kill();
+  }
+
+  Rest rest() {
+    return rest;
+  }
+
+  /** A free port; another program would have to choose the same number by chance. */
+  static int freePort() throws IOException {
+    try (var socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      return socket.getLocalPort();
+    }
+  }
+
+  static String echo(String word) {
+    return ECHO.replace("WORD", word);
+  }
+
+  void up(String name, String services) throws InterruptedException {
+    String file =
+        "version: v1\ndeployment: %s\nservices:\n%s"
+            .formatted(name, services.indent(2))
+            .replace("IMAGE", "{name: %s, pull_policy: never}".formatted(Node.IMAGE));
+    rest.put("/deployments/" + name + "?directory=/", file.getBytes(StandardCharsets.UTF_8))
+        .expect(202);
+  }
+
+  void running(String deployment, String service) {
+    await(
+        deployment + "/" + service + " runs",
+        () -> service(deployment, service).at("state").string().orElse("").equals("running"));
+  }
+
+  Json service(String deployment, String name) throws InterruptedException {
+    return rest.get("/deployments/%s/services/%s".formatted(deployment, name)).expect(200).json();
+  }
+
+  void down(String name) throws InterruptedException {
+    rest.delete("/deployments/" + name + "?wait=60s");
+    await("removed", () -> rest.get("/deployments/" + name).status() == 404);
+  }
+
+  void scale(String deployment, String service, int replicas) throws InterruptedException {
+    rest.post(
+            "/deployments/%s/services/%s/scale".formatted(deployment, service),
+            "{\"replicas\": %d}".formatted(replicas))
+        .expect(204);
+  }
+
+  /** The response to a plain request, as text. */
+  String get(String host, String path, String... headers) throws IOException {
+    var request = new StringBuilder("GET %s HTTP/1.1\r\nHost: %s\r\n".formatted(path, host));
+    for (String header : headers) {
+      request.append(header).append("\r\n");
+    }
+    return send(request.append("Connection: close\r\n\r\n").toString());
+  }
+
+  /** Sends exactly this, and returns all that comes back until the connection ends. */
+  String send(String bytes) throws IOException {
+    try (var socket = new Socket()) {
+      socket.setSoTimeout(20_000);
+      socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 5_000);
+      socket.getOutputStream().write(bytes.getBytes(StandardCharsets.ISO_8859_1));
+      return new String(socket.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1);
+    } catch (SocketTimeoutException e) {
+      throw new AssertionError("no end of the response to " + bytes, e);
+    }
+  }
+
+  /** The status of a response. */
+  static int status(String response) {
+    assertThat(response).startsWith("HTTP/1.1 ");
+    return Integer.parseInt(response.substring(9, 12));
+  }
+
+  /** What HAProxy's master says to a command. */
+  String master(String command) throws IOException {
+    Path socket = node.configured().config().directories().ingress().resolve("m");
+    try (var channel = SocketChannel.open(UnixDomainSocketAddress.of(socket))) {
+      channel.write(ByteBuffer.wrap((command + "\n").getBytes(StandardCharsets.UTF_8)));
+      channel.shutdownOutput();
+      return new String(Channels.newInputStream(channel).readAllBytes(), StandardCharsets.UTF_8);
+    }
+  }
+
+  /** The one process that serves requests, of those that HAProxy has. */
+  long worker() throws IOException {
+    return master("show proc")
+        .lines()
+        .map(line -> line.split("\\s+", -1))
+        .filter(fields -> fields.length > 1 && fields[1].equals("worker"))
+        .mapToLong(fields -> Long.parseLong(fields[0]))
+        .findFirst()
+        .orElseThrow(() -> new IOException("there is no worker"));
+  }
+
+  static String curl(String... arguments) throws InterruptedException {
+    var command = new ArrayList<>(List.of("curl", "-sS", "--max-time", "20"));
+    command.addAll(List.of(arguments));
+    return Processes.check(Command.of(command), Deadline.after(Duration.ofSeconds(30))).stdout();
+  }
+
+  static void await(String what, Callable<Boolean> holds) {
+    Awaitility.await(what)
+        .pollInterval(Duration.ofMillis(20))
+        .atMost(Duration.ofSeconds(30))
+        .ignoreExceptionsInstanceOf(IOException.class)
+        .until(holds);
+  }
+
+  @Override
+  public void close() throws Exception {
+    if (rest != null) {
+      rest.close();
+    }
+    if (daemon != null) {
+      daemon.close();
+    }
+    node.close();
+  }
+}

@@ -1,0 +1,321 @@
+package dev.zlayer.proxy.ingress;
+
+import dev.zlayer.container.Signal;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.file.AtomicFile;
+import dev.zlayer.host.linux.ProcessIdentity;
+import dev.zlayer.host.process.Command;
+import dev.zlayer.host.process.CommandResult;
+import dev.zlayer.host.process.Processes;
+import dev.zlayer.task.Deadline;
+import dev.zlayer.task.Pauses;
+import java.io.IOException;
+import java.nio.channels.Channels;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * HAProxy in master-worker mode, as a process of its own that outlives the agent. A shell starts it
+ * again when it crashes, with the configuration on disk, which is therefore always the current one.
+ * A lock keeps a second one away. Whoever answers on its sockets in our directory is ours.
+ */
+final class Haproxy {
+  private static final String ACCOUNT = "haproxy";
+  private static final String CONFIG = "haproxy.cfg";
+  private static final String CANDIDATE = "candidate.cfg";
+  private static final String MASTER_SOCKET = "m";
+  private static final String LOG = "haproxy.log";
+  private static final String LOCK = "lock";
+  private static final long MOST_LOG = 1 << 20;
+  private static final Duration STEP = Duration.ofMillis(10);
+
+  /** It ends when HAProxy was asked to end, or cannot start: 1. */
+  private static final String SUPERVISE =
+      "while :; do \"$@\"; case $? in 0|1|143) exit;; *) sleep 0.1;; esac; done";
+
+  private final IngressConfig config;
+  private final Pauses pauses;
+  private final HaproxySocket master;
+  private final HaproxySocket worker;
+
+  Haproxy(IngressConfig config, Pauses pauses) {
+    this.config = config;
+    this.pauses = pauses;
+    this.master = new HaproxySocket(config.directory().resolve(MASTER_SOCKET));
+    this.worker = new HaproxySocket(config.directory().resolve(HaproxyConfig.WORKER_SOCKET));
+  }
+
+  /** Why it cannot run here. */
+  Optional<String> obstacle() {
+    return Files.isExecutable(config.haproxy())
+        ? Optional.empty()
+        : Optional.of(
+            "routing by host or path needs HAProxy, which is not installed; install the package"
+                + " haproxy");
+  }
+
+  /** The account that serves requests; the package makes it. */
+  static Optional<String> account() {
+    try {
+      return Files.readAllLines(Path.of("/etc/passwd"), StandardCharsets.ISO_8859_1).stream()
+              .anyMatch(line -> line.startsWith(ACCOUNT + ":"))
+          ? Optional.of(ACCOUNT)
+          : Optional.empty();
+    } catch (IOException _) {
+      return Optional.empty();
+    }
+  }
+
+  /** Makes it the configuration of the next start or reload. */
+  void write(HaproxyConfig wanted) {
+    try {
+      Files.createDirectories(config.directory().resolve(HaproxyConfig.CHROOT));
+      for (Map.Entry<String, String> file : wanted.files().entrySet()) {
+        write(file.getKey(), file.getValue());
+      }
+      write(CONFIG, wanted.text());
+    } catch (IOException e) {
+      throw new AgentException.Configuration(
+          "cannot write the configuration of the ingress: " + e.getMessage(), e);
+    }
+  }
+
+  private void write(String name, String text) throws IOException {
+    AtomicFile.writeRelaxed(
+        config.directory().resolve(name), text.getBytes(StandardCharsets.UTF_8));
+  }
+
+  /** Refuses a configuration that HAProxy cannot use, before it replaces one that works. */
+  void check(HaproxyConfig wanted) throws InterruptedException {
+    try {
+      Files.createDirectories(config.directory().resolve(HaproxyConfig.CHROOT));
+      for (Map.Entry<String, String> file : wanted.files().entrySet()) {
+        if (!Files.exists(config.directory().resolve(file.getKey()))) {
+          write(file.getKey(), file.getValue());
+        }
+      }
+      write(CANDIDATE, wanted.text());
+    } catch (IOException e) {
+      throw new AgentException.Configuration(
+          "cannot write the configuration of the ingress: " + e.getMessage(), e);
+    }
+    CommandResult result =
+        Processes.run(
+            Command.of(
+                config.haproxy().toString(),
+                "-c",
+                "-f",
+                config.directory().resolve(CANDIDATE).toString()),
+            Deadline.after(config.limit()));
+    if (!result.success()) {
+      throw new AgentException.Configuration(
+          "HAProxy refused the configuration of the ingress: "
+              + alert(result.stderr()).orElseGet(result::lastLine));
+    }
+  }
+
+  /** Which configuration serves requests; empty when it does not run. */
+  Optional<String> serving() {
+    try {
+      return worker
+          .ask("show info")
+          .lines()
+          .filter(line -> line.startsWith("description:"))
+          .map(line -> line.substring(line.indexOf(':') + 1).strip())
+          .findFirst();
+    } catch (IOException _) {
+      return Optional.empty();
+    }
+  }
+
+  /** Starts it, or lets the running one read its configuration; no connection is refused. */
+  void serve(HaproxyConfig wanted) throws InterruptedException {
+    Deadline deadline = Deadline.after(config.limit());
+    long logged = logSize();
+    if (serving().isEmpty()) {
+      start(deadline);
+    } else {
+      reload();
+    }
+    while (!serving().equals(Optional.of(wanted.fingerprint()))) {
+      Optional<String> reason = alert(logged);
+      if (reason.isPresent() || deadline.passed()) {
+        throw new AgentException.Configuration(
+            "the ingress cannot start: %s"
+                .formatted(reason.orElse("HAProxy did not answer within " + config.limit())));
+      }
+      pauses.pause(STEP);
+    }
+  }
+
+  private void start(Deadline deadline) throws InterruptedException {
+    Path directory = config.directory();
+    var arguments =
+        new ArrayList<>(
+            List.of(
+                "/bin/sh",
+                "-c",
+                "log=$1; shift; exec >>\"$log\" 2>&1 </dev/null; exec setsid --fork \"$@\"",
+                "sh",
+                directory.resolve(LOG).toString(),
+                "flock",
+                "-n",
+                "-o",
+                directory.resolve(LOCK).toString(),
+                "/bin/sh",
+                "-c",
+                SUPERVISE,
+                "sh"));
+    arguments.addAll(
+        List.of(
+            config.haproxy().toString(),
+            "-W",
+            "-f",
+            directory.resolve(CONFIG).toString(),
+            "-S",
+            master.path() + ",mode,600,level,admin"));
+    CommandResult result = Processes.run(Command.of(arguments), deadline);
+    if (!result.success()) {
+      throw new AgentException.Configuration("cannot start HAProxy: " + result.lastLine());
+    }
+  }
+
+  private void reload() {
+    try {
+      String _ = master.ask("reload");
+    } catch (IOException _) {
+      // the master closes its sockets while it reloads; who serves is asked next
+    }
+  }
+
+  private long logSize() {
+    try {
+      Path log = config.directory().resolve(LOG);
+      return Files.exists(log) ? Files.size(log) : 0;
+    } catch (IOException _) {
+      return 0;
+    }
+  }
+
+  /** It is only read right after a start or a reload, and HAProxy appends to it for ever. */
+  void trimLog() {
+    if (logSize() > MOST_LOG) {
+      try (var log =
+          Files.newByteChannel(config.directory().resolve(LOG), StandardOpenOption.WRITE)) {
+        var _ = log.truncate(0);
+      } catch (IOException _) {
+        // tried again with the next round
+      }
+    }
+  }
+
+  /** Why it did not start, from what it logged since. */
+  private Optional<String> alert(long from) {
+    try (var log = Files.newByteChannel(config.directory().resolve(LOG))) {
+      log.position(from);
+      String text =
+          new String(Channels.newInputStream(log).readAllBytes(), StandardCharsets.ISO_8859_1);
+      return alert(text);
+    } catch (IOException _) {
+      return Optional.empty();
+    }
+  }
+
+  private static Optional<String> alert(String log) {
+    return log.lines()
+        .filter(line -> line.startsWith("[ALERT]") && line.contains(" : "))
+        .filter(line -> !line.contains("has no server available"))
+        .map(line -> line.substring(line.indexOf(" : ") + 3))
+        .findFirst();
+  }
+
+  /**
+   * Applies commands to all workers: those of an earlier configuration still have connections, and
+   * have to know who is ready, too.
+   */
+  void command(List<String> commands) throws InterruptedException {
+    Deadline deadline = Deadline.after(config.limit());
+    while (true) {
+      try {
+        for (long pid : processes("worker")) {
+          String line =
+              String.join(
+                  ";", commands.stream().map(one -> "@!%d %s".formatted(pid, one)).toList());
+          String _ = master.ask(line);
+        }
+        return;
+      } catch (IOException e) {
+        // a master that has just forked a worker executes itself again and listens anew
+        if (deadline.passed()) {
+          throw new AgentException.Configuration("HAProxy does not answer: " + e.getMessage(), e);
+        }
+        pauses.pause(STEP);
+      }
+    }
+  }
+
+  /** The servers of a backend as the current worker has them. */
+  List<ServerLine> servers(String backend) {
+    try {
+      return worker
+          .ask("show servers state " + backend)
+          .lines()
+          .map(line -> line.split(" ", -1))
+          .filter(fields -> fields.length > 18 && fields[1].equals(backend))
+          .map(fields -> new ServerLine(fields[3], fields[4], fields[18], !fields[5].equals("0")))
+          .toList();
+    } catch (IOException e) {
+      throw new AgentException.Configuration("HAProxy does not answer: " + e.getMessage(), e);
+    }
+  }
+
+  /** A server as a worker has it. */
+  record ServerLine(String name, String address, String port, boolean ready) {}
+
+  private List<Long> processes(String type) throws IOException {
+    return master
+        .ask("show proc")
+        .lines()
+        .map(line -> line.strip().split("\\s+", -1))
+        .filter(fields -> fields.length > 1 && fields[1].equals(type))
+        .map(fields -> Long.parseLong(fields[0]))
+        .toList();
+  }
+
+  /**
+   * Ends it with all its connections; does nothing when it does not run. A master that has just
+   * forked its worker executes itself again and may lose a signal, so it is repeated.
+   */
+  void stop() throws InterruptedException {
+    Deadline deadline = Deadline.after(config.limit());
+    while (terminate("master") || terminate("worker") || serving().isPresent()) {
+      if (deadline.passed()) {
+        throw new AgentException.Timeout("stopping HAProxy", config.limit());
+      }
+      pauses.pause(STEP);
+    }
+  }
+
+  /** Whether there was one. */
+  private boolean terminate(String type) {
+    try {
+      List<Long> found = processes(type);
+      for (long pid : found) {
+        Optional<ProcessIdentity> process = ProcessIdentity.of(pid);
+        if (process.isPresent()) {
+          boolean _ = process.get().signal(Signal.TERM.number());
+        }
+      }
+      return !found.isEmpty();
+    } catch (IOException _) {
+      return false; // nobody listens: it does not run
+    }
+  }
+}

@@ -1,0 +1,306 @@
+package dev.zlayer.proxy.ingress;
+
+import dev.zlayer.error.AgentException;
+import dev.zlayer.spec.network.RouteSpec;
+import dev.zlayer.spec.value.AddressRange;
+import dev.zlayer.spec.value.HostNames;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.HexFormat;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+
+/**
+ * What HAProxy is configured with. Pure.
+ *
+ * @param text the configuration file
+ * @param files the files that it names
+ * @param fingerprint of everything but the servers: what needs a reload when it changes
+ */
+record HaproxyConfig(String text, Map<String, String> files, String fingerprint) {
+  static final String WORKER_SOCKET = "w";
+  static final String CHROOT = "empty";
+  private static final String HOSTS = "hosts.map";
+  private static final String WILDCARDS = "wildcards.map";
+  private static final String ROUTES = "routes.map";
+  private static final String STRICT = "strict.map";
+  private static final String LUA = "hold.lua";
+  private static final int FINGERPRINT_BYTES = 8;
+
+  /** HAProxy has no queue for a backend without servers: the request waits before it is placed. */
+  private static final String HOLD =
+      """
+      core.register_action("hold", {"http-req"}, function(txn, milliseconds)
+        local left = tonumber(milliseconds)
+        while left > 0 and txn.f:nbsrv() < 1 do
+          core.msleep(20)
+          left = left - 20
+        end
+      end, 1)
+      """;
+
+  HaproxyConfig {
+    files = Map.copyOf(files);
+  }
+
+  /** {@code user} is the account that serves requests, when this one may change it. */
+  static HaproxyConfig of(
+      IngressConfig config, Optional<String> user, Collection<IngressEndpoint> endpoints) {
+    List<IngressEndpoint> sorted =
+        endpoints.stream().sorted(Comparator.comparing(IngressEndpoint::backend)).toList();
+    Map<String, String> files = maps(sorted);
+    files.put(LUA, HOLD);
+    var fixed = new StringBuilder(frontend(config));
+    sorted.forEach(endpoint -> fixed.append(backend(endpoint)).append(slots(endpoint)));
+    String fingerprint = hash(global(config, user, "") + fixed + new TreeMap<>(files));
+    var text = new StringBuilder(global(config, user, fingerprint)).append(frontend(config));
+    sorted.forEach(endpoint -> text.append(backend(endpoint)).append(servers(endpoint)));
+    return new HaproxyConfig(text.toString(), files, fingerprint);
+  }
+
+  private static String global(IngressConfig config, Optional<String> user, String fingerprint) {
+    Path directory = config.directory();
+    String account =
+        user.map(
+                name ->
+                    """
+                      user %1$s
+                      group %1$s
+                      chroot %2$s
+                    """
+                        .formatted(name, directory.resolve(CHROOT)))
+            .orElse("");
+    return """
+    global
+      description %s
+    %s  stats socket %s mode 600 level admin expose-fd listeners
+      stats timeout 1m
+      hard-stop-after 1h
+      lua-load-per-thread %s
+      log stdout format raw local0 warning
+
+    defaults
+      mode http
+      log global
+      timeout connect 5s
+      timeout client 60s
+      timeout server 60s
+      timeout queue 30s
+      timeout tunnel 1h
+      timeout client-fin 30s
+      timeout http-request 10s
+      timeout http-keep-alive 60s
+      option redispatch 1
+      option idle-close-on-response
+      default-server pool-purge-delay 1s
+    """
+        .formatted(fingerprint, account, directory.resolve(WORKER_SOCKET), directory.resolve(LUA));
+  }
+
+  /**
+   * A path is compared as servers will read it: decoded, without double slashes and parameters.
+   * What can be read in two ways is refused where it could pass by a rule.
+   */
+  private static String frontend(IngressConfig config) {
+    Path directory = config.directory();
+    return """
+
+    frontend http
+      bind %s
+      http-request set-var(txn.host) req.hdr(host),host_only,lower,regsub([.]$,)
+      http-request set-var(txn.path) path,url_dec,regsub(;[^/]*,,g),regsub(//+,/,g)
+      http-request deny deny_status 400 if { var(txn.path) -m reg (^|/)[.][.]?(/|$) }
+      http-request set-var(txn.site) var(txn.host),map_str(%s)
+      http-request set-var(txn.site) var(txn.host),map_end(%s) if !{ var(txn.site) -m found }
+      http-request set-var(txn.site) str(*) if !{ var(txn.site) -m found }
+      http-request deny deny_status 400 if { path -m sub -i %%2f %%5c %%00 \\\\ } { var(txn.site),map_str(%s) -m found }
+      http-request set-var(txn.backend) var(txn.site),concat(,txn.path,/),map_beg(%s)
+      http-request set-var(txn.id) uuid()
+      http-request set-header X-Request-Id %%[var(txn.id)]
+      http-after-response set-header X-Request-Id %%[var(txn.id)]
+      http-request del-header ^(x[-_]forwarded[-_].*|x[-_]real[-_]ip|forwarded|proxy)$ -m reg
+      http-request set-header X-Forwarded-For %%[src]
+      http-request set-header X-Forwarded-Proto http
+      http-request set-header X-Forwarded-Host %%[req.hdr(host)]
+      http-request set-header X-Forwarded-Port %%[dst_port]
+      http-request set-header Forwarded for=%%[src];proto=http
+      http-request set-header Forwarded for=\\"[%%[src]]\\";proto=http if { src -m sub : }
+      use_backend %%[var(txn.backend)] if { var(txn.backend) -m found }
+      default_backend none
+
+    backend none
+      http-request return status 404 content-type text/plain string "no service has this host and path\\n"
+    """
+        .formatted(
+            bind(config, config.http()),
+            directory.resolve(HOSTS),
+            directory.resolve(WILDCARDS),
+            directory.resolve(STRICT),
+            directory.resolve(ROUTES));
+  }
+
+  private static String bind(IngressConfig config, String address) {
+    return address.startsWith(":") && config.ipv6() ? "::" + address + " v4v6" : address;
+  }
+
+  private static String backend(IngressEndpoint endpoint) {
+    RouteSpec route = endpoint.route();
+    var lines = new ArrayList<String>();
+    lines.add("");
+    lines.add("backend " + endpoint.backend());
+    lines.add(
+        switch (route.balance()) {
+          case ROUND_ROBIN -> "  balance roundrobin";
+          case LEAST_CONNECTIONS -> "  balance leastconn";
+          case CLIENT_ADDRESS -> "  balance source\n  hash-type consistent";
+        });
+    if (route.sticky()) {
+      lines.add("  cookie ZLAYER insert indirect nocache httponly");
+    }
+    if (!route.allow().isEmpty()) {
+      lines.add("  http-request deny unless { src %s }".formatted(ranges(route.allow())));
+    }
+    if (!route.deny().isEmpty()) {
+      lines.add("  http-request deny if { src %s }".formatted(ranges(route.deny())));
+    }
+    if (route.rateLimit() > 0) {
+      lines.add("  stick-table type ipv6 size 100k expire 10s store http_req_rate(1s)");
+      lines.add("  http-request track-sc1 src");
+      lines.add(
+          "  http-request deny deny_status 429 if { sc_http_req_rate(1) gt %d }"
+              .formatted(route.rateLimit()));
+    }
+    if (route.stripPrefix()) {
+      String prefix = route.prefix().replace(".", "[.]").replace("+", "[+]");
+      lines.add(
+          "  http-request deny deny_status 400 unless { path -m reg ^%s(/|$) }".formatted(prefix));
+      lines.add("  http-request set-header X-Forwarded-Prefix " + route.prefix());
+      lines.add("  http-request replace-path ^%s/?(.*)$ /\\1".formatted(prefix));
+    }
+    route
+        .hold()
+        .ifPresent(
+            hold ->
+                lines.add(
+                    "  http-request lua.hold %d if { nbsrv lt 1 }".formatted(hold.toMillis())));
+    lines.add("  retries " + route.retries());
+    lines.add(route.retries() == 0 ? "  retry-on none" : "  retry-on conn-failure empty-response");
+    lines.add(
+        "  http-request disable-l7-retry unless { method GET HEAD OPTIONS PUT DELETE TRACE }");
+    route
+        .timeouts()
+        .ifPresent(
+            limits -> {
+              limits.connect().ifPresent(limit -> lines.add(timeout("connect", limit)));
+              limits.response().ifPresent(limit -> lines.add(timeout("server", limit)));
+              limits.tunnel().ifPresent(limit -> lines.add(timeout("tunnel", limit)));
+            });
+    if (route.compress()) {
+      lines.add("  compression algo gzip");
+      lines.add(
+          "  compression type text/html text/plain text/css text/xml text/javascript"
+              + " application/javascript application/json application/xml image/svg+xml");
+    }
+    route
+        .headers()
+        .ifPresent(
+            headers -> {
+              headers.request().forEach((name, value) -> lines.add(header("request", name, value)));
+              headers
+                  .response()
+                  .forEach((name, value) -> lines.add(header("response", name, value)));
+            });
+    return String.join("\n", lines) + "\n";
+  }
+
+  /** The value is a format of HAProxy within quotes; what would end those was refused before. */
+  private static String header(String of, String name, String value) {
+    return "  http-%s set-header %s '%s'".formatted(of, name, value.replace("%", "%%"));
+  }
+
+  private static String timeout(String of, Duration limit) {
+    return "  timeout %s %dms".formatted(of, limit.toMillis());
+  }
+
+  private static String ranges(List<AddressRange> ranges) {
+    return ranges.stream().map(AddressRange::toString).collect(Collectors.joining(" "));
+  }
+
+  private static String slots(IngressEndpoint endpoint) {
+    return "%d servers".formatted(endpoint.slots());
+  }
+
+  private static String servers(IngressEndpoint endpoint) {
+    var lines = new StringBuilder();
+    for (int slot = 1; slot <= endpoint.slots(); slot++) {
+      Optional<IngressEndpoint.Server> server = endpoint.server(slot);
+      lines.append(
+          "  server s%d %s:%d%s%s\n"
+              .formatted(
+                  slot,
+                  server.map(one -> one.address().getHostAddress()).orElse("127.0.0.1"),
+                  server.isPresent() ? endpoint.port() : 1,
+                  endpoint.route().sticky() ? " cookie s" + slot : "",
+                  server.map(IngressEndpoint.Server::ready).orElse(false) ? "" : " disabled"));
+    }
+    return lines.toString();
+  }
+
+  private static Map<String, String> maps(List<IngressEndpoint> endpoints) {
+    var hosts = new TreeSet<String>();
+    var wildcards =
+        new TreeSet<>(
+            Comparator.comparingInt(String::length)
+                .reversed()
+                .thenComparing(Comparator.naturalOrder()));
+    var routes = new TreeMap<String, String>();
+    var strict = new TreeSet<String>();
+    for (IngressEndpoint endpoint : endpoints) {
+      for (String host : endpoint.route().hosts()) {
+        if (host.startsWith("*.")) {
+          wildcards.add(host);
+        } else if (!host.equals(HostNames.ANY)) {
+          hosts.add(host);
+        }
+        if (!endpoint.route().prefix().isEmpty()) {
+          strict.add(host);
+        }
+      }
+      endpoint.routes().forEach(route -> routes.put(route, endpoint.backend()));
+    }
+    var files = new LinkedHashMap<String, String>();
+    files.put(HOSTS, lines(hosts.stream().map(host -> host + " " + host).toList()));
+    files.put(
+        WILDCARDS, lines(wildcards.stream().map(host -> host.substring(1) + " " + host).toList()));
+    files.put(
+        ROUTES,
+        lines(routes.entrySet().stream().map(one -> one.getKey() + " " + one.getValue()).toList()));
+    files.put(STRICT, lines(strict.stream().map(host -> host + " 1").toList()));
+    return files;
+  }
+
+  private static String lines(List<String> lines) {
+    return lines.stream().map(line -> line + "\n").collect(Collectors.joining());
+  }
+
+  private static String hash(String text) {
+    try {
+      byte[] hash =
+          MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8));
+      return HexFormat.of().formatHex(hash, 0, FINGERPRINT_BYTES);
+    } catch (NoSuchAlgorithmException e) {
+      throw new AgentException.Internal("this JDK has no SHA-256", e);
+    }
+  }
+}

@@ -1,0 +1,116 @@
+package dev.zlayer.proxy.ingress;
+
+import dev.zlayer.container.ServiceKey;
+import dev.zlayer.port.Rotation.Member;
+import dev.zlayer.port.Rotation.Members;
+import dev.zlayer.spec.network.EndpointSpec;
+import dev.zlayer.spec.network.RouteSpec;
+import java.net.InetAddress;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.zip.CRC32C;
+
+/**
+ * An endpoint that the ingress serves. Pure.
+ *
+ * @param port the port in the containers
+ */
+record IngressEndpoint(
+    ServiceKey service, String name, int port, RouteSpec route, List<Server> servers) {
+  private static final int FEWEST_SLOTS = 8;
+
+  IngressEndpoint {
+    servers = List.copyOf(servers);
+  }
+
+  /**
+   * A replica in one of the numbered places of a backend, which it keeps as long as it runs: so
+   * another replica changes nothing about it.
+   */
+  record Server(int slot, String container, InetAddress address, boolean ready) {}
+
+  /** The endpoints of a service that have a host or a path; {@code before} has their places. */
+  static List<IngressEndpoint> of(Members service, List<IngressEndpoint> before) {
+    var endpoints = new ArrayList<IngressEndpoint>();
+    for (EndpointSpec spec : service.endpoints()) {
+      if (spec.route().routed()) {
+        List<Server> known =
+            before.stream()
+                .filter(one -> one.name.equals(spec.name()))
+                .findFirst()
+                .map(IngressEndpoint::servers)
+                .orElse(List.of());
+        List<Member> members =
+            service.members().stream()
+                .filter(
+                    member ->
+                        spec.targetRole().map(role -> role.equals(member.id().role())).orElse(true))
+                .toList();
+        endpoints.add(
+            new IngressEndpoint(
+                service.service(),
+                spec.name(),
+                spec.containerPort(),
+                spec.route(),
+                placed(members, known)));
+      }
+    }
+    return List.copyOf(endpoints);
+  }
+
+  private static List<Server> placed(List<Member> members, List<Server> before) {
+    Map<String, Integer> slots = new HashMap<>();
+    before.forEach(server -> slots.put(server.container(), server.slot()));
+    List<String> names = members.stream().map(member -> member.id().runtimeName()).toList();
+    slots.keySet().retainAll(names);
+    var servers = new ArrayList<Server>();
+    for (int i = 0; i < members.size(); i++) {
+      Integer slot = slots.get(names.get(i));
+      if (slot == null) {
+        slot = 1;
+        while (slots.containsValue(slot)) {
+          slot++;
+        }
+        slots.put(names.get(i), slot);
+      }
+      servers.add(new Server(slot, names.get(i), members.get(i).address(), members.get(i).ready()));
+    }
+    return servers;
+  }
+
+  /** Unique, of the characters that names of HAProxy may have. */
+  String backend() {
+    String plain = name.replaceAll("[^A-Za-z0-9_-]", "-");
+    String unique = plain;
+    if (!plain.equals(name)) {
+      var sum = new CRC32C();
+      sum.update(name.getBytes(java.nio.charset.StandardCharsets.UTF_8));
+      unique = plain + "." + HexFormat.of().toHexDigits((int) sum.getValue());
+    }
+    return "%s:%s:%s".formatted(service.deployment(), service.service(), unique);
+  }
+
+  /** How many places its backend has; more come with a reload. */
+  int slots() {
+    int most = servers.stream().mapToInt(Server::slot).max().orElse(0);
+    int slots = FEWEST_SLOTS;
+    while (slots < most) {
+      slots *= 2;
+    }
+    return slots;
+  }
+
+  /** Who is in a place. */
+  Optional<Server> server(int slot) {
+    return servers.stream().filter(server -> server.slot() == slot).findFirst();
+  }
+
+  /** What it is given requests for: host and path, with a slash at the end. */
+  List<String> routes() {
+    return route.hosts().stream().map(host -> host + route.prefix() + "/").toList();
+  }
+}

@@ -1,0 +1,213 @@
+package dev.zlayer.proxy.ingress;
+
+import dev.zlayer.container.ServiceKey;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.port.Rotation.Members;
+import dev.zlayer.task.Owner;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+
+/**
+ * What the ingress serves, and what HAProxy knows of it. A change is recorded, written to HAProxy's
+ * configuration, and applied: servers through its sockets, everything else by a reload. What failed
+ * is applied again with the next round.
+ */
+final class IngressState implements Owner.State {
+  private static final Duration WATCH = Duration.ofSeconds(2);
+  private static final Duration IDLE = Duration.ofHours(1);
+
+  private final IngressConfig config;
+  private final Haproxy haproxy;
+  private final IngressStore store;
+  private final Map<ServiceKey, List<IngressEndpoint>> services;
+
+  /** The commands that gave backends the servers they have; empty when that is unknown. */
+  private Map<String, List<String>> applied = Map.of();
+
+  private boolean settled;
+
+  IngressState(IngressConfig config, Haproxy haproxy) {
+    this.config = config;
+    this.haproxy = haproxy;
+    this.store = new IngressStore(config.directory());
+    this.services = new TreeMap<>(store.load());
+  }
+
+  /** Throws when an endpoint cannot be served; the others are. */
+  boolean update(Members service) throws InterruptedException {
+    List<IngressEndpoint> before = services.getOrDefault(service.service(), List.of());
+    var problems = new ArrayList<String>();
+    var endpoints = new ArrayList<IngressEndpoint>();
+    for (IngressEndpoint endpoint : IngressEndpoint.of(service, before)) {
+      Optional<String> problem = haproxy.obstacle().or(() -> collision(endpoint));
+      problem.ifPresentOrElse(
+          reason -> problems.add("endpoint '%s': %s".formatted(endpoint.name(), reason)),
+          () -> endpoints.add(endpoint));
+    }
+    set(service.service(), endpoints);
+    if (!problems.isEmpty()) {
+      throw new AgentException.Configuration(
+          "%s: %s".formatted(service.service(), String.join("; ", problems)));
+    }
+    return true;
+  }
+
+  /** Who already has one of its routes: the first that came keeps it. */
+  private Optional<String> collision(IngressEndpoint endpoint) {
+    for (List<IngressEndpoint> others : services.values()) {
+      for (IngressEndpoint other : others) {
+        if (!other.service().equals(endpoint.service())) {
+          var same = new HashSet<>(endpoint.routes());
+          same.retainAll(other.routes());
+          if (!same.isEmpty()) {
+            return Optional.of(
+                "%s is already served by endpoint '%s' of %s; write another host or path"
+                    .formatted(same.iterator().next(), other.name(), other.service()));
+          }
+        }
+      }
+    }
+    return Optional.empty();
+  }
+
+  boolean remove(ServiceKey service) throws InterruptedException {
+    set(service, List.of());
+    return true;
+  }
+
+  /** Forgets services that are none of these. */
+  boolean retain(Collection<ServiceKey> known) throws InterruptedException {
+    var others = new HashSet<>(services.keySet());
+    others.removeAll(new HashSet<>(known));
+    for (ServiceKey service : others) {
+      set(service, List.of());
+    }
+    return true;
+  }
+
+  private void set(ServiceKey service, List<IngressEndpoint> endpoints)
+      throws InterruptedException {
+    List<IngressEndpoint> before = services.getOrDefault(service, List.of());
+    boolean routed = !before.isEmpty() || !endpoints.isEmpty();
+    if (!routed || (settled && before.equals(endpoints))) {
+      return; // most services have no routes, and must not wait for those that have
+    }
+    if (!before.equals(endpoints)) {
+      store.save(service, endpoints);
+      if (endpoints.isEmpty()) {
+        services.remove(service);
+      } else {
+        services.put(service, List.copyOf(endpoints));
+      }
+    }
+    settled = false;
+    apply();
+  }
+
+  /** All that is served. */
+  List<IngressEndpoint> endpoints() {
+    return services.values().stream().flatMap(List::stream).toList();
+  }
+
+  private void apply() throws InterruptedException {
+    List<IngressEndpoint> endpoints = endpoints();
+    if (endpoints.isEmpty()) {
+      haproxy.stop();
+      applied = Map.of();
+      settled = true;
+      return;
+    }
+    HaproxyConfig wanted = HaproxyConfig.of(config, Haproxy.account(), endpoints);
+    if (haproxy.serving().equals(Optional.of(wanted.fingerprint()))) {
+      haproxy.write(wanted);
+      servers(endpoints);
+    } else {
+      applied = Map.of();
+      haproxy.check(wanted);
+      haproxy.write(wanted);
+      haproxy.serve(wanted);
+      remember(endpoints);
+    }
+    settled = true;
+  }
+
+  private void servers(List<IngressEndpoint> endpoints) throws InterruptedException {
+    for (IngressEndpoint endpoint : endpoints) {
+      List<String> commands = commands(endpoint);
+      if (!commands.equals(applied.get(endpoint.backend()))) {
+        haproxy.command(commands);
+        verify(endpoint);
+      }
+    }
+    remember(endpoints);
+  }
+
+  private void remember(List<IngressEndpoint> endpoints) {
+    var commands = new HashMap<String, List<String>>();
+    endpoints.forEach(endpoint -> commands.put(endpoint.backend(), commands(endpoint)));
+    applied = Map.copyOf(commands);
+  }
+
+  /** Who is ready comes first, so that there is always somebody. */
+  static List<String> commands(IngressEndpoint endpoint) {
+    var first = new ArrayList<String>();
+    var then = new ArrayList<String>();
+    for (int slot = 1; slot <= endpoint.slots(); slot++) {
+      String server = "set server %s/s%d ".formatted(endpoint.backend(), slot);
+      Optional<IngressEndpoint.Server> ready =
+          endpoint.server(slot).filter(IngressEndpoint.Server::ready);
+      if (ready.isPresent()) {
+        first.add(
+            server
+                + "addr %s port %d"
+                    .formatted(ready.get().address().getHostAddress(), endpoint.port()));
+        first.add(server + "state ready");
+      } else {
+        then.add(server + "state maint");
+      }
+    }
+    first.addAll(then);
+    return first;
+  }
+
+  /** Answers to commands are prose: what they did is read back instead. */
+  private void verify(IngressEndpoint endpoint) {
+    for (Haproxy.ServerLine line : haproxy.servers(endpoint.backend())) {
+      int slot = Integer.parseInt(line.name().substring(1));
+      Optional<IngressEndpoint.Server> ready =
+          endpoint.server(slot).filter(IngressEndpoint.Server::ready);
+      boolean same =
+          ready.isPresent()
+              ? line.ready()
+                  && line.address().equals(ready.get().address().getHostAddress())
+                  && line.port().equals(String.valueOf(endpoint.port()))
+              : !line.ready();
+      if (!same) {
+        throw new AgentException.Configuration(
+            "HAProxy did not change server %s of %s".formatted(line.name(), endpoint.backend()));
+      }
+    }
+  }
+
+  /** Starts HAProxy again when somebody ended it, and applies what failed before. */
+  @Override
+  public Duration round() throws InterruptedException {
+    if (services.isEmpty() && settled) {
+      return IDLE;
+    }
+    if (!settled || haproxy.serving().isEmpty()) {
+      settled = false;
+      applied = Map.of();
+      apply();
+    }
+    haproxy.trimLog();
+    return WATCH;
+  }
+}

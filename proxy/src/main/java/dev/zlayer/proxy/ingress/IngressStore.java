@@ -1,0 +1,89 @@
+package dev.zlayer.proxy.ingress;
+
+import dev.zlayer.container.ContainerId;
+import dev.zlayer.container.ServiceKey;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.file.AtomicFile;
+import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
+import dev.zlayer.json.RecordJson;
+import dev.zlayer.json.StoredFormat;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** What the ingress serves, one file per service, so that the next agent starts with it. */
+final class IngressStore {
+  private static final System.Logger LOG = System.getLogger(IngressStore.class.getName());
+  private static final String PREFIX = "service-";
+  private static final String ENDPOINTS = "endpoints";
+
+  static final StoredFormat FORMAT = StoredFormat.of("the record of a route");
+
+  private final Path directory;
+
+  IngressStore(Path directory) {
+    this.directory = directory;
+  }
+
+  /** What cannot be read is left out: its service reports it again. */
+  Map<ServiceKey, List<IngressEndpoint>> load() {
+    var services = new TreeMap<ServiceKey, List<IngressEndpoint>>();
+    try {
+      Files.createDirectories(directory);
+      try (var files = Files.list(directory)) {
+        for (Path file : files.sorted().toList()) {
+          if (String.valueOf(file.getFileName()).startsWith(PREFIX)) {
+            read(file, services);
+          }
+        }
+      }
+    } catch (IOException e) {
+      throw failure(directory, e);
+    }
+    return services;
+  }
+
+  private static void read(Path file, Map<ServiceKey, List<IngressEndpoint>> services) {
+    try {
+      Json json = FORMAT.upgrade(JsonText.parse(Files.readAllBytes(file)), file);
+      List<IngressEndpoint> endpoints =
+          json.at(ENDPOINTS).items().stream()
+              .map(one -> RecordJson.read(one, IngressEndpoint.class))
+              .toList();
+      services.put(endpoints.getFirst().service(), endpoints);
+    } catch (IOException | RuntimeException e) {
+      LOG.log(
+          System.Logger.Level.WARNING, "ignored unreadable %s: %s".formatted(file, e.getMessage()));
+    }
+  }
+
+  void save(ServiceKey service, List<IngressEndpoint> endpoints) {
+    Path file =
+        directory.resolve(
+            PREFIX + ContainerId.of(service.deployment(), service.service(), 1).runtimeName());
+    try {
+      if (endpoints.isEmpty()) {
+        Files.deleteIfExists(file);
+      } else {
+        AtomicFile.writeRelaxed(
+            file,
+            JsonText.bytes(
+                FORMAT
+                    .begin()
+                    .put(ENDPOINTS, endpoints.stream().map(RecordJson::write).toList())
+                    .build()));
+      }
+    } catch (IOException e) {
+      throw failure(file, e);
+    }
+  }
+
+  private static AgentException failure(Path file, IOException e) {
+    return new AgentException.Configuration(
+        "cannot write %s: %s".formatted(file, e.getMessage()), e);
+  }
+}

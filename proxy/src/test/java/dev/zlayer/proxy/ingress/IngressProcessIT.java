@@ -1,0 +1,232 @@
+package dev.zlayer.proxy.ingress;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.sun.net.httpserver.HttpServer;
+import dev.zlayer.container.ContainerId;
+import dev.zlayer.container.ServiceKey;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.port.Rotation;
+import dev.zlayer.port.Rotation.Member;
+import dev.zlayer.port.Rotation.Members;
+import dev.zlayer.spec.network.NetworkingSpec.Reachability;
+import dev.zlayer.spec.network.RouteSpec;
+import dev.zlayer.task.Pauses;
+import dev.zlayer.task.Supervisor;
+import dev.zlayer.task.TimeSource;
+import dev.zlayer.testkit.Fact;
+import dev.zlayer.testkit.Requires;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.TreeSet;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The ingress as the owner of a real HAProxy, with servers of this process on loopback. */
+@Requires({Fact.ROOT, Fact.HAPROXY})
+class IngressProcessIT {
+  private static final ServiceKey WEB = new ServiceKey("shop", "web");
+
+  @TempDir private Path directory;
+  private final List<HttpServer> servers = new ArrayList<>();
+  private int port;
+  private IngressConfig config;
+  private Ingress ingress;
+
+  @BeforeEach
+  void open() throws Exception {
+    try (var socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      port = socket.getLocalPort();
+    }
+    config = IngressConfig.of(directory.resolve("i"), "127.0.0.1:" + port, false);
+    ingress = open(config);
+  }
+
+  @AfterEach
+  void close() throws Exception {
+    ingress.close();
+    new Haproxy(config, Pauses.REAL).stop();
+    servers.forEach(server -> server.stop(0));
+  }
+
+  @Test
+  void everySettingIsOneThatHaproxyAccepts() throws Exception {
+    int server = server(1);
+    ingress.update(members(server, Routes.full(), 1));
+
+    String answer = get("full.test", "/a.b+c/x", "Accept-Encoding: identity");
+
+    assertThat(answer)
+        .startsWith("HTTP/1.1 200")
+        .contains("x-out: $HOME %[src]; x\r\n")
+        .containsIgnoringCase("set-cookie: ZLAYER=s1; path=/; HttpOnly")
+        .contains("1 /x")
+        .contains("X-in=[100% \"in\" #$ %[src]]");
+    assertThat(get("full.test", "/a.b+c/x", "Accept-Encoding: gzip"))
+        .containsIgnoringCase("content-encoding: gzip");
+    assertThat(get("full.test", "/aXb+c/x")).startsWith("HTTP/1.1 404");
+  }
+
+  /** How many of them fall into one second is up to the machine; the limit is far below. */
+  @Test
+  void aClientThatSendsTooMuchIsToldSo() throws Exception {
+    ingress.update(members(server(1), Routes.full(), 1));
+    var statuses = new TreeSet<String>();
+    for (int i = 0; i < 2000 && !statuses.contains("429"); i++) {
+      statuses.add(get("full.test", "/a.b+c/").substring(9, 12));
+    }
+
+    assertThat(statuses).containsExactly("200", "429");
+  }
+
+  @Test
+  void theLastRouteEndsHaproxy() throws Exception {
+    ingress.update(members(server(1), Routes.host("a.test"), 1));
+    assertThat(get("a.test", "/")).contains("1 /");
+
+    ingress.remove(WEB);
+
+    assertThat(new Haproxy(config, Pauses.REAL).serving()).isEmpty();
+    assertThatThrownBy(() -> get("a.test", "/")).isInstanceOf(IOException.class);
+    ingress.update(members(server(2), Routes.host("a.test"), 1));
+    assertThat(get("a.test", "/")).contains("2 /");
+  }
+
+  @Test
+  void moreReplicasThanPlacesAreServedAfterAReload() throws Exception {
+    int server = server(1);
+    ingress.update(members(server, Routes.host("a.test"), 1));
+    ingress.update(members(server, Routes.host("a.test"), 12));
+
+    assertThat(ingress.routes().getFirst().replicas()).hasSize(12);
+    assertThat(new Haproxy(config, Pauses.REAL).servers("shop:web:web"))
+        .filteredOn(Haproxy.ServerLine::ready)
+        .hasSize(12);
+    assertThat(get("a.test", "/")).contains("1 /");
+  }
+
+  @Test
+  void theLogOfHaproxyStaysSmall() throws Exception {
+    Path log = config.directory().resolve("haproxy.log");
+    ingress.update(members(server(1), Routes.host("a.test"), 1));
+    Files.write(log, new byte[2 << 20], StandardOpenOption.APPEND);
+
+    ingress.update(members(server(2), Routes.host("a.test"), 1));
+
+    assertThat(Files.size(log)).isLessThan(1 << 20);
+    assertThat(get("a.test", "/")).contains("2 /");
+  }
+
+  @Test
+  void theNextAgentForgetsWhatWasRemovedMeanwhile() throws Exception {
+    ingress.update(members(server(1), Routes.host("a.test"), 1));
+    ingress.close();
+
+    ingress = open(config);
+    assertThat(get("a.test", "/")).contains("1 /");
+    ingress.retain(List.of());
+
+    assertThat(ingress.routes()).isEmpty();
+    assertThat(new Haproxy(config, Pauses.REAL).serving()).isEmpty();
+  }
+
+  @Test
+  void aPortInUseIsNamed() throws Exception {
+    try (var _ = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
+      Members service = members(1, Routes.host("a.test"), 1);
+      assertThatThrownBy(() -> ingress.update(service))
+          .isInstanceOf(AgentException.Configuration.class)
+          .hasMessageContaining("the ingress cannot start: ")
+          .hasMessageContaining("127.0.0.1:" + port);
+      // services without routes have no part in that
+      ingress.update(
+          new Members(new ServiceKey("shop", "db"), List.of(), Reachability.NEVER, List.of()));
+    }
+    ingress.update(members(server(1), Routes.host("a.test"), 1));
+    assertThat(get("a.test", "/")).contains("1 /");
+  }
+
+  @Test
+  void aMissingHaproxyIsNamedWithItsPackage() throws Exception {
+    Path nowhere = directory.resolve("haproxy");
+    try (Ingress without = open(config.withHaproxy(nowhere))) {
+      Members service = members(1, Routes.host("a.test"), 1);
+      assertThatThrownBy(() -> without.update(service))
+          .isInstanceOf(AgentException.Configuration.class)
+          .hasMessage(
+              "shop/web: endpoint 'web': routing by host or path needs HAProxy, which is not"
+                  + " installed; install the package haproxy");
+      assertThat(without.routes()).isEmpty();
+    }
+    assertThat(Files.exists(config.directory().resolve("haproxy.cfg"))).isFalse();
+  }
+
+  private static Ingress open(IngressConfig config) throws InterruptedException {
+    return Ingress.open(config, Rotation.NONE, TimeSource.monotonic(), new Supervisor());
+  }
+
+  private static Members members(int port, RouteSpec route, int count) {
+    return new Members(
+        WEB,
+        List.of(Routes.endpoint("web", port, route)),
+        Reachability.NEVER,
+        IntStream.rangeClosed(1, count)
+            .mapToObj(
+                number ->
+                    new Member(
+                        ContainerId.of("shop", "web", number),
+                        InetAddress.getLoopbackAddress(),
+                        true))
+            .toList());
+  }
+
+  /** Answers with its number, the path and a header. */
+  private int server(int number) throws IOException {
+    HttpServer server =
+        HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    server.createContext(
+        "/",
+        exchange -> {
+          byte[] body =
+              "%d %s X-in=%s"
+                  .formatted(
+                      number, exchange.getRequestURI(), exchange.getRequestHeaders().get("X-In"))
+                  .getBytes(StandardCharsets.UTF_8);
+          exchange.getResponseHeaders().add("Content-Type", "text/plain");
+          exchange.sendResponseHeaders(200, body.length);
+          exchange.getResponseBody().write(body);
+          exchange.close();
+        });
+    server.start();
+    servers.add(server);
+    return server.getAddress().getPort();
+  }
+
+  private String get(String host, String path, String... headers) throws IOException {
+    try (var socket = new Socket()) {
+      socket.setSoTimeout(20_000);
+      socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 5_000);
+      String request =
+          "GET %s HTTP/1.1\r\nHost: %s\r\n%sConnection: close\r\n\r\n"
+              .formatted(
+                  path,
+                  host,
+                  List.of(headers).isEmpty() ? "" : String.join("\r\n", headers) + "\r\n");
+      socket.getOutputStream().write(request.getBytes(StandardCharsets.US_ASCII));
+      return new String(socket.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1);
+    }
+  }
+}

@@ -1,0 +1,71 @@
+package dev.zlayer.proxy.ingress;
+
+import dev.zlayer.spec.network.EndpointSpec;
+import dev.zlayer.spec.network.Exposure;
+import dev.zlayer.spec.network.RouteSpec;
+import dev.zlayer.spec.value.AddressRange;
+import dev.zlayer.spec.value.HostNames;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** Routes for tests. */
+final class Routes {
+  private Routes() {}
+
+  static RouteSpec host(String host) {
+    RouteSpec none = RouteSpec.NONE;
+    return new RouteSpec(
+        Optional.of(HostNames.parse(host)),
+        Optional.empty(),
+        false,
+        none.balance(),
+        false,
+        Optional.empty(),
+        none.retries(),
+        Optional.empty(),
+        Optional.empty(),
+        List.of(),
+        List.of(),
+        0,
+        false);
+  }
+
+  /** With every setting there is. */
+  static RouteSpec full() {
+    return new RouteSpec(
+        Optional.of(HostNames.of(List.of("full.test", "*.full.test"))),
+        Optional.of("/a.b+c/"),
+        true,
+        RouteSpec.Balance.CLIENT_ADDRESS,
+        true,
+        Optional.of(Duration.ofSeconds(10)),
+        3,
+        Optional.of(
+            new RouteSpec.Timeouts(
+                Optional.of(Duration.ofSeconds(1)),
+                Optional.of(Duration.ofMinutes(2)),
+                Optional.of(Duration.ofHours(3)))),
+        Optional.of(
+            new RouteSpec.Headers(
+                Map.of("X-In", "100% \"in\" #$ %[src]"), Map.of("X-Out", "$HOME %[src]; x"))),
+        List.of(AddressRange.parse("127.0.0.0/8"), AddressRange.parse("fd00::/8")),
+        List.of(AddressRange.parse("127.6.6.6")),
+        3,
+        true);
+  }
+
+  static EndpointSpec endpoint(String name, int port, RouteSpec route) {
+    return new EndpointSpec(
+        name,
+        EndpointSpec.Protocol.HTTP,
+        port,
+        Optional.empty(),
+        Exposure.INTERNAL,
+        Optional.empty(),
+        Optional.empty(),
+        Optional.empty(),
+        route);
+  }
+}

@@ -1,0 +1,3 @@
+/** A real ACME server for tests. */
+@org.jspecify.annotations.NullMarked
+package dev.zlayer.testkit.acme;
