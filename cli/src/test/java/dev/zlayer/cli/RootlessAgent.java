@@ -2,7 +2,9 @@ package dev.zlayer.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.zlayer.host.linux.PortKeeper;
 import dev.zlayer.host.linux.ProcessIdentity;
+import dev.zlayer.host.linux.UserNamespaces;
 import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.CommandResult;
 import dev.zlayer.host.process.Processes;
@@ -104,6 +106,11 @@ final class RootlessAgent implements AutoCloseable {
   /** One of those, as it is recorded now. */
   ProcessIdentity recorded(String name) throws IOException {
     return OrdinaryUser.recorded(run().resolve(name)).orElseThrow();
+  }
+
+  /** What keeps its ports, by the names of these. */
+  Map<String, ProcessIdentity> keepers() throws IOException {
+    return PortKeeper.find(run(), UserNamespaces.of(process.pid()));
   }
 
   /** Kills it and waits until another one is recorded and alive. */

@@ -3,7 +3,6 @@ package dev.zlayer.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
-import dev.zlayer.host.linux.PortKeeper;
 import dev.zlayer.host.linux.ProcessIdentity;
 import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.Processes;
@@ -113,7 +112,7 @@ final class RootlessNetworkIT {
   @AfterEach
   void remove() throws Exception {
     agent.ok("rm", "-f", "web");
-    assertThat(PortKeeper.find(agent.run())).isEmpty();
+    assertThat(agent.keepers()).isEmpty();
     Awaitility.await()
         .atMost(LIMIT)
         .untilAsserted(
@@ -190,15 +189,13 @@ final class RootlessNetworkIT {
 
   @Test
   void aPortIsBoundAgainWhenWhatKeepsItIsKilled() throws Exception {
-    Map<String, ProcessIdentity> keepers = PortKeeper.find(agent.run());
+    Map<String, ProcessIdentity> keepers = agent.keepers();
     assertThat(keepers).containsOnlyKeys("tcp/0.0.0.0/" + port);
     ProcessIdentity keeper = keepers.values().iterator().next();
     assertThat(keeper.signal(KILL)).isTrue();
     Awaitility.await()
         .atMost(LIMIT)
-        .until(
-            () -> PortKeeper.find(agent.run()),
-            now -> now.size() == 1 && !now.containsValue(keeper));
+        .until(agent::keepers, now -> now.size() == 1 && !now.containsValue(keeper));
     assertThat(RootlessAgent.answer(port)).startsWith("hello");
   }
 
@@ -217,6 +214,37 @@ final class RootlessNetworkIT {
     agent.start();
     assertThat(agent.pid("web")).isEqualTo(before);
     assertThat(RootlessAgent.answerNow(port)).startsWith("hello");
+  }
+
+  /** An agent that believed it would not bind the port on the host. */
+  @Test
+  void aContainerCannotPoseAsWhatKeepsAPort() throws Exception {
+    int other = RootlessAgent.freePort();
+    String name = "tcp/0.0.0.0/" + other;
+    agent.ok(
+        "run",
+        "-d",
+        "--name",
+        "hostile",
+        "-e",
+        "ZLAYER_KEEPS_FOR=" + agent.run(),
+        "-e",
+        "ZLAYER_KEEPS_PORT=" + name,
+        "bb:1",
+        "sleep",
+        "600");
+    try {
+      agent.kill();
+      agent.start();
+      assertThat(agent.keepers()).containsOnlyKeys("tcp/0.0.0.0/" + port);
+      String published = other + ":80";
+      agent.ok(
+          "run", "-d", "--name", "late", "-p", published, "bb:1", "sh", "-c", RootlessAgent.SERVER);
+      assertThat(RootlessAgent.answer(other)).startsWith("hello");
+      assertThat(agent.keepers()).containsKey(name);
+    } finally {
+      agent.ok("rm", "-f", "late", "hostile");
+    }
   }
 
   /** Longer than pasta needs to see that nobody listens any more. */

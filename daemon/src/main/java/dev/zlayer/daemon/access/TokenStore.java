@@ -2,6 +2,7 @@ package dev.zlayer.daemon.access;
 
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.daemon.http.Caller;
+import dev.zlayer.daemon.http.RandomSecret;
 import dev.zlayer.daemon.http.Tokens;
 import dev.zlayer.engine.state.Change;
 import dev.zlayer.engine.state.Event;
@@ -11,16 +12,10 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.json.StoredFormat;
-import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
-import java.security.SecureRandom;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
-import java.util.Base64;
 import java.util.Comparator;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -28,15 +23,10 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 
-/**
- * Scoped tokens. A secret has 256 random bits and is given out once; what is stored is its SHA-256,
- * from which nobody gets back to it, so it needs no salt.
- */
+/** Scoped tokens. A secret is given out once; what is stored is its hash. */
 public final class TokenStore implements Tokens {
   private static final String KIND = "token";
   private static final String PREFIX = "zlt_";
-  private static final int ID_BYTES = 6;
-  private static final int SECRET_BYTES = 32;
   private static final String NAME = "[A-Za-z0-9][A-Za-z0-9._-]{0,62}";
   private static final String DEPLOYMENT = "[A-Za-z0-9][A-Za-z0-9-]{2,62}";
 
@@ -44,7 +34,6 @@ public final class TokenStore implements Tokens {
 
   private final StateStore store;
   private final InstantSource clock;
-  private final SecureRandom random = new SecureRandom();
   private final Map<String, Stored> tokens = new ConcurrentHashMap<>();
   private final List<Consumer<String>> removals = new CopyOnWriteArrayList<>();
 
@@ -86,21 +75,17 @@ public final class TokenStore implements Tokens {
    */
   public synchronized Created create(
       Optional<String> name, Caller.Access access, Optional<Duration> lifetime) {
-    String id = HexFormat.of().formatHex(bytes(ID_BYTES));
+    String id = RandomSecret.id();
     String shown = name.orElse(id);
     requireValid(shown, access, lifetime);
     if (find(tokens.values(), shown).isPresent()) {
       throw new AgentException.Conflict(
           "token '%s' exists already; choose another name, or remove it".formatted(shown));
     }
-    String secret =
-        PREFIX
-            + id
-            + "_"
-            + Base64.getUrlEncoder().withoutPadding().encodeToString(bytes(SECRET_BYTES));
+    String secret = PREFIX + id + "_" + RandomSecret.next();
     Instant now = clock.instant();
     var info = new Info(new Token(id, shown, access, lifetime.map(now::plus)), now);
-    var stored = new Stored(info, hash(secret));
+    var stored = new Stored(info, RandomSecret.hash(secret));
     store.commit(
         new Change(
             List.of(new Change.Put(KIND, id, JsonText.bytes(write(stored)))),
@@ -162,12 +147,12 @@ public final class TokenStore implements Tokens {
 
   @Override
   public Optional<Token> find(String secret) {
-    int end = PREFIX.length() + 2 * ID_BYTES;
+    int end = PREFIX.length() + RandomSecret.ID_LENGTH;
     if (!secret.startsWith(PREFIX) || secret.length() <= end) {
       return Optional.empty();
     }
     return Optional.ofNullable(tokens.get(secret.substring(PREFIX.length(), end)))
-        .filter(stored -> equal(stored.hash(), hash(secret)))
+        .filter(stored -> RandomSecret.equal(stored.hash(), RandomSecret.hash(secret)))
         .map(Stored::info)
         .filter(info -> !info.expired(clock.instant()))
         .map(Info::token);
@@ -176,27 +161,6 @@ public final class TokenStore implements Tokens {
   @Override
   public void onRemoved(Consumer<String> listener) {
     removals.add(listener);
-  }
-
-  private byte[] bytes(int count) {
-    byte[] bytes = new byte[count];
-    random.nextBytes(bytes);
-    return bytes;
-  }
-
-  private static String hash(String secret) {
-    try {
-      return HexFormat.of()
-          .formatHex(
-              MessageDigest.getInstance("SHA-256").digest(secret.getBytes(StandardCharsets.UTF_8)));
-    } catch (NoSuchAlgorithmException e) {
-      throw new AgentException.Internal("SHA-256 is missing", e);
-    }
-  }
-
-  private static boolean equal(String one, String other) {
-    return MessageDigest.isEqual(
-        one.getBytes(StandardCharsets.US_ASCII), other.getBytes(StandardCharsets.US_ASCII));
   }
 
   private static Event event(String kind, Info info, Instant now) {

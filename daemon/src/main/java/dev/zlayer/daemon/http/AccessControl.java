@@ -1,7 +1,5 @@
 package dev.zlayer.daemon.http;
 
-import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
@@ -101,7 +99,7 @@ final class AccessControl {
       return new Caller(
           rules.name(), certificate.get(), new Caller.Access.Full(), Optional.empty());
     }
-    if (rules.token().isPresent() && equal(shown, BEARER + rules.token().get())) {
+    if (rules.token().isPresent() && RandomSecret.equal(shown, BEARER + rules.token().get())) {
       return new Caller(
           rules.name(),
           certificate.map(subject -> "token_file, " + subject).orElse("token_file"),
@@ -176,11 +174,5 @@ final class AccessControl {
   private static String host(Request request) {
     String host = Request.getServerName(request);
     return host == null ? "" : host.toLowerCase(Locale.ROOT);
-  }
-
-  /** Compares in a time that does not depend on how much is right. */
-  private static boolean equal(String one, String other) {
-    return MessageDigest.isEqual(
-        one.getBytes(StandardCharsets.UTF_8), other.getBytes(StandardCharsets.UTF_8));
   }
 }

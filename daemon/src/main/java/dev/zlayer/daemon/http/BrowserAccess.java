@@ -1,7 +1,5 @@
 package dev.zlayer.daemon.http;
 
-import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
 import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
@@ -41,7 +39,7 @@ public final class BrowserAccess {
       return anonymous(
           listener, 401, "the session has ended or there is none: run 'zlayer dashboard'");
     }
-    if (changes && !equal(session.get().csrf(), csrf(request))) {
+    if (changes && !RandomSecret.equal(session.get().csrf(), csrf(request))) {
       return anonymous(
           listener, 403, "the token against cross-site requests is missing: send " + CSRF);
     }
@@ -104,10 +102,5 @@ public final class BrowserAccess {
             ? Request.extractQueryParameters(request).getValue("csrf")
             : request.getHeaders().get(CSRF);
     return shown == null ? "" : shown;
-  }
-
-  private static boolean equal(String one, String other) {
-    return MessageDigest.isEqual(
-        one.getBytes(StandardCharsets.UTF_8), other.getBytes(StandardCharsets.UTF_8));
   }
 }

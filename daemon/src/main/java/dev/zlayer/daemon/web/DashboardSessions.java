@@ -3,6 +3,7 @@ package dev.zlayer.daemon.web;
 import dev.zlayer.daemon.http.AccessDenied;
 import dev.zlayer.daemon.http.BrowserSessions;
 import dev.zlayer.daemon.http.Caller;
+import dev.zlayer.daemon.http.RandomSecret;
 import dev.zlayer.daemon.http.Tokens;
 import dev.zlayer.engine.state.Change;
 import dev.zlayer.engine.state.Event;
@@ -13,16 +14,11 @@ import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.json.StoredFormat;
 import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
-import java.security.SecureRandom;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
-import java.util.Base64;
 import java.util.Comparator;
-import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -34,7 +30,7 @@ import java.util.function.Consumer;
 /**
  * Links that log in once, and the sessions that they began. Links are in memory: they are for the
  * next minutes. Sessions outlive the agent, so that a page continues after an update; what is
- * stored is the SHA-256 of their cookie, which has 256 random bits.
+ * stored is the hash of their cookie.
  */
 public final class DashboardSessions implements BrowserSessions {
   static final Duration LINK = Duration.ofMinutes(5);
@@ -49,13 +45,10 @@ public final class DashboardSessions implements BrowserSessions {
   private static final StoredFormat FORMAT = StoredFormat.of("the session of the dashboard");
   private static final String AGENT_KIND = "dashboard";
   private static final String AGENT_KEY = "agent";
-  private static final int ID_BYTES = 6;
-  private static final int SECRET_BYTES = 32;
   private static final int MOST_ADDRESSES = 1024;
 
   private final StateStore store;
   private final InstantSource clock;
-  private final SecureRandom random = new SecureRandom();
   private final String cookie;
   private final Map<String, Link> links = new LinkedHashMap<>();
   private final Map<String, Failures> failures = new LinkedHashMap<>();
@@ -105,9 +98,7 @@ public final class DashboardSessions implements BrowserSessions {
     if (known.isPresent()) {
       return new String(known.get(), StandardCharsets.US_ASCII);
     }
-    byte[] bytes = new byte[ID_BYTES];
-    new SecureRandom().nextBytes(bytes);
-    String id = HexFormat.of().formatHex(bytes);
+    String id = RandomSecret.id();
     store.commit(
         new Change(
             List.of(new Change.Put(AGENT_KIND, AGENT_KEY, id.getBytes(StandardCharsets.US_ASCII))),
@@ -126,8 +117,8 @@ public final class DashboardSessions implements BrowserSessions {
     if (links.size() >= MOST_LINKS) {
       links.remove(links.keySet().iterator().next());
     }
-    String secret = secret();
-    links.put(hash(secret), new Link(user, readOnly, lifetime, now.plus(LINK)));
+    String secret = RandomSecret.next();
+    links.put(RandomSecret.hash(secret), new Link(user, readOnly, lifetime, now.plus(LINK)));
     return secret;
   }
 
@@ -140,7 +131,7 @@ public final class DashboardSessions implements BrowserSessions {
   synchronized Login login(String secret, String remote, String browser) {
     Instant now = clock.instant();
     requireFewFailures(remote, now);
-    Link link = links.remove(hash(secret));
+    Link link = links.remove(RandomSecret.hash(secret));
     if (link == null || !now.isBefore(link.expires())) {
       fail(remote, now);
       throw AccessDenied.noLink(
@@ -153,8 +144,8 @@ public final class DashboardSessions implements BrowserSessions {
           "there are %d sessions already: end one with 'zlayer dashboard revoke'"
               .formatted(MOST_SESSIONS));
     }
-    String id = HexFormat.of().formatHex(bytes(ID_BYTES));
-    String value = id + "_" + secret();
+    String id = RandomSecret.id();
+    String value = id + "_" + RandomSecret.next();
     var info =
         new Info(
             id,
@@ -163,7 +154,7 @@ public final class DashboardSessions implements BrowserSessions {
             now,
             now.plus(link.lifetime()),
             browser.length() > 200 ? browser.substring(0, 200) : browser);
-    var stored = new Stored(info, hash(value));
+    var stored = new Stored(info, RandomSecret.hash(value));
     store.commit(
         new Change(
             List.of(new Change.Put(KIND, id, JsonText.bytes(write(stored)))),
@@ -243,16 +234,16 @@ public final class DashboardSessions implements BrowserSessions {
                         info.user(),
                         info.readOnly() ? new Caller.Access.ReadOnly() : new Caller.Access.Full(),
                         Optional.of(info.expires())),
-                    hash("csrf " + value)));
+                    RandomSecret.hash("csrf " + value)));
   }
 
   /** The session of a value of the cookie, unless it has ended. */
   Optional<Info> info(String value) {
-    if (value.length() <= 2 * ID_BYTES) {
+    if (value.length() <= RandomSecret.ID_LENGTH) {
       return Optional.empty();
     }
-    return Optional.ofNullable(sessions.get(value.substring(0, 2 * ID_BYTES)))
-        .filter(stored -> equal(stored.hash(), hash(value)))
+    return Optional.ofNullable(sessions.get(value.substring(0, RandomSecret.ID_LENGTH)))
+        .filter(stored -> RandomSecret.equal(stored.hash(), RandomSecret.hash(value)))
         .map(Stored::info)
         .filter(info -> !info.expired(clock.instant()));
   }
@@ -260,31 +251,6 @@ public final class DashboardSessions implements BrowserSessions {
   @Override
   public void onRevoked(Consumer<String> listener) {
     revocations.add(listener);
-  }
-
-  private String secret() {
-    return Base64.getUrlEncoder().withoutPadding().encodeToString(bytes(SECRET_BYTES));
-  }
-
-  private byte[] bytes(int count) {
-    byte[] bytes = new byte[count];
-    random.nextBytes(bytes);
-    return bytes;
-  }
-
-  private static String hash(String secret) {
-    try {
-      return HexFormat.of()
-          .formatHex(
-              MessageDigest.getInstance("SHA-256").digest(secret.getBytes(StandardCharsets.UTF_8)));
-    } catch (NoSuchAlgorithmException e) {
-      throw new AgentException.Internal("SHA-256 is missing", e);
-    }
-  }
-
-  private static boolean equal(String one, String other) {
-    return MessageDigest.isEqual(
-        one.getBytes(StandardCharsets.US_ASCII), other.getBytes(StandardCharsets.US_ASCII));
   }
 
   private static Event event(String kind, Info info, Instant now) {

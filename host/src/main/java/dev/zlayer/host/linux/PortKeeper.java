@@ -88,18 +88,27 @@ public final class PortKeeper {
     }
   }
 
-  /** Those of an owner, by the names of their ports. */
-  public static Map<String, ProcessIdentity> find(Path owner) throws IOException {
+  /**
+   * Those of an owner, by the names of their ports. Containers choose the environment of their
+   * processes, but not the namespaces in which the agent is.
+   *
+   * @param namespaces those of the agent, as {@link UserNamespaces#of} has them
+   */
+  public static Map<String, ProcessIdentity> find(Path owner, List<String> namespaces)
+      throws IOException {
     var found = new HashMap<String, ProcessIdentity>();
+    if (namespaces.isEmpty()) {
+      return found;
+    }
     try (Stream<Path> processes = Files.list(Path.of("/proc"))) {
       for (Path process : (Iterable<Path>) processes::iterator) {
-        String pid = process.getFileName().toString();
-        if (pid.matches("\\d+")) {
-          port(process, owner)
-              .ifPresent(
-                  port ->
-                      ProcessIdentity.of(Long.parseLong(pid))
-                          .ifPresent(identity -> found.put(port, identity)));
+        String name = process.getFileName().toString();
+        if (name.matches("\\d+")) {
+          long pid = Long.parseLong(name);
+          Optional<ProcessIdentity> identity = ProcessIdentity.of(pid);
+          if (identity.isPresent() && UserNamespaces.of(pid).equals(namespaces)) {
+            port(process, owner).ifPresent(port -> found.put(port, identity.get()));
+          }
         }
       }
     }

@@ -4,6 +4,7 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.host.linux.AppArmor;
 import dev.zlayer.host.linux.PortKeeper;
 import dev.zlayer.host.linux.ProcessIdentity;
+import dev.zlayer.host.linux.UserNamespaces;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.Pauses;
 import java.io.Closeable;
@@ -93,7 +94,8 @@ public final class OutsidePorts {
             Integer.parseInt(firstPort.orElse(USUAL_FIRST_PORT)),
             run);
     try {
-      ports.unclaimed.putAll(PortKeeper.find(run));
+      List<String> here = UserNamespaces.of(ProcessHandle.current().pid());
+      ports.unclaimed.putAll(PortKeeper.find(run, here));
     } catch (IOException e) {
       LOG.log(System.Logger.Level.WARNING, "ports of an earlier agent cannot be found", e);
     }
@@ -105,9 +107,9 @@ public final class OutsidePorts {
     current.ifPresent(OutsidePorts::check);
   }
 
-  /** Ends whatever keeps ports for an agent. */
-  public static void end(Path run) throws IOException {
-    for (ProcessIdentity keeper : PortKeeper.find(run).values()) {
+  /** Ends whatever keeps ports for an agent that is, or was, in these namespaces. */
+  public static void end(Path run, List<String> namespaces) throws IOException {
+    for (ProcessIdentity keeper : PortKeeper.find(run, namespaces).values()) {
       PortKeeper.end(keeper);
     }
   }

@@ -183,7 +183,7 @@ public final class RootlessHost {
 
   /** Ends the processes that hold and connect the namespaces, once nothing runs there any more. */
   public void end() throws IOException {
-    OutsidePorts.end(directory);
+    OutsidePorts.end(directory, namespaces(words(record())));
     // the one that would start pasta again comes first
     for (Path record : List.of(connectionRecord(), directory.resolve(PASTA), record())) {
       Optional<ProcessIdentity> process = recorded(record);
@@ -223,8 +223,12 @@ public final class RootlessHost {
     if (holder.isEmpty() || holder.get().alive()) {
       return holder.map(ProcessIdentity::pid);
     }
-    List<String> namespaces = words.subList(2, words.size());
-    return UserNamespaces.processIn(namespaces);
+    return UserNamespaces.processIn(namespaces(words));
+  }
+
+  /** As they are recorded with the process that holds them. */
+  private static List<String> namespaces(List<String> words) {
+    return words.subList(Math.min(2, words.size()), words.size());
   }
 
   private void write(ProcessIdentity holder) throws IOException {

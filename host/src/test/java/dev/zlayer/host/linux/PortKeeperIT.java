@@ -10,6 +10,7 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -26,9 +27,9 @@ final class PortKeeperIT {
     var address = new InetSocketAddress(InetAddress.ofLiteral(ip), free(ip));
     ProcessIdentity keeper = PortKeeper.start(owner, false, address);
     try {
-      assertThat(PortKeeper.find(owner))
+      assertThat(found(owner))
           .isEqualTo(Map.of("tcp/%s/%d".formatted(ip, address.getPort()), keeper));
-      assertThat(PortKeeper.find(owner.resolve("other"))).isEmpty();
+      assertThat(found(owner.resolve("other"))).isEmpty();
       try (var socket = new Socket()) {
         socket.connect(address, 5000);
       }
@@ -39,7 +40,7 @@ final class PortKeeperIT {
       PortKeeper.end(keeper);
     }
     assertThat(keeper.alive()).isFalse();
-    assertThat(PortKeeper.find(owner)).isEmpty();
+    assertThat(found(owner)).isEmpty();
     assertThatThrownBy(() -> new Socket(address.getAddress(), address.getPort()).close())
         .isInstanceOf(ConnectException.class);
   }
@@ -55,6 +56,31 @@ final class PortKeeperIT {
       PortKeeper.end(keeper);
     }
     assertThat(PortOwner.find("udp", address.getPort())).isEmpty();
+  }
+
+  /** Containers choose their environment. */
+  @Test
+  void processesElsewhereKeepNothingWhateverTheirEnvironmentSays() throws Exception {
+    var builder =
+        new ProcessBuilder(
+            "unshare", "--user", "--map-root-user", "--mount", "sh", "-c", "echo; exec sleep 60");
+    builder.environment().put("ZLAYER_KEEPS_FOR", owner.toString());
+    builder.environment().put("ZLAYER_KEEPS_PORT", "tcp/0.0.0.0/80");
+    Process hostile = builder.start();
+    try {
+      assertThat(hostile.getInputStream().read()).as("it runs").isEqualTo('\n');
+      assertThat(found(owner)).isEmpty();
+      assertThat(PortKeeper.find(owner, UserNamespaces.of(hostile.pid())))
+          .as("nothing else tells them apart")
+          .containsOnlyKeys("tcp/0.0.0.0/80");
+      assertThat(PortKeeper.find(owner, List.of())).as("an agent that never was").isEmpty();
+    } finally {
+      hostile.destroyForcibly().waitFor();
+    }
+  }
+
+  private static Map<String, ProcessIdentity> found(Path owner) throws IOException {
+    return PortKeeper.find(owner, UserNamespaces.of(ProcessHandle.current().pid()));
   }
 
   private static int free(String ip) throws IOException {

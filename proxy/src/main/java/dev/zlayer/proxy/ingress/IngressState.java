@@ -22,6 +22,7 @@ import java.util.TreeMap;
 final class IngressState implements Owner.State {
   private static final Duration WATCH = Duration.ofSeconds(2);
   private static final Duration IDLE = Duration.ofHours(1);
+  private static final System.Logger LOG = System.getLogger(IngressState.class.getName());
 
   private final IngressConfig config;
   private final Haproxy haproxy;
@@ -32,6 +33,9 @@ final class IngressState implements Owner.State {
   private Map<String, List<String>> applied = Map.of();
 
   private boolean settled;
+
+  /** Why the last round failed: it is logged once, not with each further one. */
+  private Optional<String> failure = Optional.empty();
 
   IngressState(IngressConfig config, Haproxy haproxy) {
     this.config = config;
@@ -205,9 +209,26 @@ final class IngressState implements Owner.State {
     if (!settled || haproxy.serving().isEmpty()) {
       settled = false;
       applied = Map.of();
-      apply();
+      applyAgain();
     }
     haproxy.trimLog();
     return WATCH;
+  }
+
+  private void applyAgain() throws InterruptedException {
+    try {
+      apply();
+      if (failure.isPresent()) {
+        LOG.log(System.Logger.Level.INFO, "the ingress works again");
+      }
+      failure = Optional.empty();
+    } catch (AgentException e) {
+      Optional<String> reason = Optional.of(String.valueOf(e.getMessage()));
+      if (!failure.equals(reason)) {
+        LOG.log(System.Logger.Level.WARNING, "tried again until it works: {0}", e.getMessage());
+      }
+      failure = reason;
+      throw e;
+    }
   }
 }

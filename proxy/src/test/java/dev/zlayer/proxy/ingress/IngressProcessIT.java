@@ -18,6 +18,7 @@ import dev.zlayer.task.TimeSource;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
 import java.io.IOException;
+import java.net.BindException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
@@ -26,10 +27,19 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.TreeSet;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.logging.Handler;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
+import java.util.logging.SimpleFormatter;
 import java.util.stream.IntStream;
+import org.assertj.core.api.InstanceOfAssertFactories;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -38,6 +48,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** The ingress as the owner of a real HAProxy, with servers of this process on loopback. */
 @Requires({Fact.ROOT, Fact.HAPROXY})
 class IngressProcessIT {
+  private static final Duration LIMIT = Duration.ofSeconds(30);
   private static final ServiceKey WEB = new ServiceKey("shop", "web");
 
   @TempDir private Path directory;
@@ -157,6 +168,78 @@ class IngressProcessIT {
     }
     ingress.update(members(server(1), Routes.host("a.test"), 1));
     assertThat(get("a.test", "/")).contains("1 /");
+  }
+
+  @Test
+  void anIngressThatCannotStartAgainIsLoggedOnce() throws Exception {
+    ingress.update(members(server(1), Routes.host("a.test"), 1));
+    try (var log = new Logged()) {
+      try (var _ = takenFromHaproxy()) {
+        Awaitility.await().atMost(LIMIT).until(() -> alerts() >= 3);
+      }
+      Awaitility.await()
+          .atMost(LIMIT)
+          .ignoreExceptionsInstanceOf(IOException.class)
+          .until(() -> get("a.test", "/").contains("1 /"));
+      Awaitility.await()
+          .atMost(LIMIT)
+          .until(log::messages, messages -> messages.contains("the ingress works again"));
+      assertThat(log.messages())
+          .hasSize(2)
+          .first(InstanceOfAssertFactories.STRING)
+          .startsWith("tried again until it works: the ingress cannot start: ")
+          .contains("127.0.0.1:" + port);
+    }
+  }
+
+  /** What the state logs while this is open. */
+  private static final class Logged extends Handler implements AutoCloseable {
+    private final Logger logger = Logger.getLogger(IngressState.class.getName());
+    private final List<String> messages = new CopyOnWriteArrayList<>();
+
+    Logged() {
+      logger.addHandler(this);
+    }
+
+    List<String> messages() {
+      return List.copyOf(messages);
+    }
+
+    @Override
+    public void publish(LogRecord line) {
+      messages.add(new SimpleFormatter().formatMessage(line));
+    }
+
+    @Override
+    public void flush() {
+      // nothing is held back
+    }
+
+    @Override
+    public void close() {
+      logger.removeHandler(this);
+    }
+  }
+
+  /** The port of HAProxy, which is killed for it; it may be started again before we have it. */
+  private ServerSocket takenFromHaproxy() {
+    return Awaitility.await()
+        .atMost(LIMIT)
+        .ignoreExceptionsInstanceOf(BindException.class)
+        .until(
+            () -> {
+              new Haproxy(config, Pauses.REAL).stop();
+              return new ServerSocket(port, 1, InetAddress.getLoopbackAddress());
+            },
+            Objects::nonNull);
+  }
+
+  /** How often it failed to start. */
+  private long alerts() throws IOException {
+    return Files.readString(config.directory().resolve("haproxy.log"), StandardCharsets.ISO_8859_1)
+        .lines()
+        .filter(line -> line.startsWith("[ALERT]") && line.contains("cannot bind"))
+        .count();
   }
 
   @Test
