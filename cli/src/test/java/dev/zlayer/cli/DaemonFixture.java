@@ -62,6 +62,11 @@ public final class DaemonFixture implements AutoCloseable {
     return started(in(directory));
   }
 
+  /** One with settings, as variables of the environment. */
+  public static DaemonFixture start(Path directory, Map<String, String> settings) {
+    return started(new DaemonFixture(directory, List.of(), settings));
+  }
+
   private static DaemonFixture started(DaemonFixture fixture) {
     try {
       fixture.restart();

@@ -152,6 +152,7 @@ public final class Daemon implements AutoCloseable {
                 agent.networks(),
                 agent.oci().map(OciRuntime::gpus),
                 agent.certificates(),
+                agent.ingress(),
                 new StateBackup(agent.config().directories(), InstantSource.system()),
                 agent.store(),
                 tokens,

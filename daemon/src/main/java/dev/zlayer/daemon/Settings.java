@@ -108,7 +108,8 @@ final class Settings {
 
   static IngressConfig ingress(AgentConfig config) {
     return IngressConfig.of(
-        config.directories().ingress(), config.ingressHttp(), Ipv6.obstacle().isEmpty());
+            config.directories().ingress(), config.ingressHttp(), Ipv6.obstacle().isEmpty())
+        .withState(config.directories().ingressState());
   }
 
   /** Agents on other directories of one machine must not share bridges and tables. */

@@ -44,7 +44,8 @@ import org.junit.jupiter.api.Timeout;
   Fact.CNI,
   Fact.DOCKER_REGISTRY,
   Fact.BUILDAH,
-  Fact.BUSYBOX
+  Fact.BUSYBOX,
+  Fact.HAPROXY
 })
 class EveryRouteIT {
   private static final String SHOP =
@@ -77,6 +78,7 @@ class EveryRouteIT {
   @BeforeAll
   static void open() throws Exception {
     node = new Node();
+    node.with("ingress_http", "127.0.0.1:" + IngressNode.freePort());
     daemon = node.daemon();
     rest = node.rest();
     Node.loadImage(rest);
@@ -407,6 +409,24 @@ class EveryRouteIT {
     assertThat(rest.get("/ingress/ca").expect(200).text()).contains("BEGIN CERTIFICATE");
     assertThat(get("/ingress/certificates").items()).isEmpty();
     assertThat(rest.get("/audit?since=1h").expect(200).text()).contains("DELETE", "/tokens/{name}");
+  }
+
+  @Test
+  @Order(6)
+  void ingress() throws Exception {
+    String web = "{image: {name: %s}, scale: {mode: manual, replicas: 0}, endpoints: [%s]}";
+    String endpoint = "{name: http, protocol: http, port: 8080, host: routed.test}";
+    String spec = "version: v1\ndeployment: routed\nservices: {web: " + web + "}\n";
+    byte[] file = spec.formatted(Node.IMAGE, endpoint).getBytes(StandardCharsets.UTF_8);
+    rest.put("/deployments/routed", file).expect(202);
+    try {
+      IngressNode.await("routed", () -> !get("/ingress/routes").items().isEmpty());
+      byte[] mode = "{\"state\":\"paused\"}".getBytes(StandardCharsets.UTF_8);
+      rest.put("/ingress/services/routed/web/mode", mode).expect(204);
+      assertThat(get("/ingress/services/routed/web").at("state").string()).contains("paused");
+    } finally {
+      rest.delete("/deployments/routed?wait=30s").expect(200);
+    }
   }
 
   @Test

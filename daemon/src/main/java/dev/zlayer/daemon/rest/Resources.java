@@ -23,6 +23,7 @@ import dev.zlayer.engine.translate.ServiceTranslator;
 import dev.zlayer.engine.volume.VolumeStore;
 import dev.zlayer.image.ImageStore;
 import dev.zlayer.port.ContainerRuntime;
+import dev.zlayer.proxy.ingress.Ingress;
 import dev.zlayer.proxy.tls.Certificates;
 import dev.zlayer.runtime.cni.Networks;
 import dev.zlayer.runtime.oci.gpu.Gpus;
@@ -55,6 +56,7 @@ public record Resources(
     Optional<Networks> networks,
     Optional<Gpus> gpus,
     Certificates certificates,
+    Optional<Ingress> ingress,
     StateBackup backup,
     StateStore store,
     TokenStore tokens,
@@ -83,6 +85,7 @@ public record Resources(
     all.add(new SecretsResource(secrets, this::secretsChanged));
     all.add(new StorageResource(volumes, networks, runtime, happened, clock));
     all.add(new GpusResource(gpus));
+    all.add(new IngressResource(ingress, certificates));
     all.add(new CertificatesResource(certificates));
     all.add(new VolumeArchivesResource(new VolumeArchives(volumes, volumeUsers)));
     all.add(new BackupResource(backup));

@@ -43,6 +43,8 @@ public final class RouteScopes {
       POST /cron/{deployment}/{job}/run
       POST /cron/{deployment}/{job}/enable
       POST /cron/{deployment}/{job}/disable
+      GET /ingress/services/{deployment}/{service}
+      PUT /ingress/services/{deployment}/{service}/mode
       """;
 
   private static final String PARAMETER =
@@ -59,6 +61,7 @@ public final class RouteScopes {
       PUT /secrets/{name}
       DELETE /secrets/{name}
       GET /events
+      GET /ingress/routes
       """;
 
   private static final String LOOKUP =

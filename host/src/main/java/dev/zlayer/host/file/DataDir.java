@@ -42,6 +42,7 @@ public record DataDir(Path data, Path run) {
         volumes(),
         networks(),
         artifacts(),
+        ingressState(),
         gpus(),
         data.resolve("wasm"),
         data.resolve("wsl"),
@@ -260,6 +261,11 @@ public record DataDir(Path data, Path run) {
   /** The same as a single file, by earlier versions. */
   public Path formerEndpoints() {
     return run.resolve("doors.json");
+  }
+
+  /** What operators set about routes, and the access log. */
+  public Path ingressState() {
+    return data.resolve("ingress");
   }
 
   /** Configuration, records and sockets of the ingress. */

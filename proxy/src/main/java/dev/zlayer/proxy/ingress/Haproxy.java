@@ -276,6 +276,24 @@ final class Haproxy {
     }
   }
 
+  /** What the current worker counted; nothing when it does not run. */
+  Map<String, Traffic> traffic() {
+    try {
+      return Traffic.parse(worker.ask("show stat"));
+    } catch (IOException _) {
+      return Map.of();
+    }
+  }
+
+  /** The entries of a map as the current worker has them. */
+  String map(String name) {
+    try {
+      return worker.ask("show map " + config.directory().resolve(name));
+    } catch (IOException e) {
+      throw new AgentException.Configuration("HAProxy does not answer: " + e.getMessage(), e);
+    }
+  }
+
   /** A server as a worker has it. */
   record ServerLine(String name, String address, String port, boolean ready) {}
 

@@ -56,14 +56,19 @@ record HaproxyConfig(String text, Map<String, String> files, String fingerprint)
 
   /** {@code user} is the account that serves requests, when this one may change it. */
   static HaproxyConfig of(
-      IngressConfig config, Optional<String> user, Collection<IngressEndpoint> endpoints) {
+      IngressConfig config,
+      Optional<String> user,
+      Collection<IngressEndpoint> endpoints,
+      Map<String, String> modes) {
     List<IngressEndpoint> sorted =
         endpoints.stream().sorted(Comparator.comparing(IngressEndpoint::backend)).toList();
     Map<String, String> files = maps(sorted);
     files.put(LUA, HOLD);
+    files.put(ModeRules.LUA, ModeRules.lua(config.directory()));
     var fixed = new StringBuilder(frontend(config));
     sorted.forEach(endpoint -> fixed.append(backend(endpoint)).append(slots(endpoint)));
     String fingerprint = hash(global(config, user, "") + fixed + new TreeMap<>(files));
+    files.put(ModeRules.MAP, ModeRules.text(modes)); // changed without a reload
     var text = new StringBuilder(global(config, user, fingerprint)).append(frontend(config));
     sorted.forEach(endpoint -> text.append(backend(endpoint)).append(servers(endpoint)));
     return new HaproxyConfig(text.toString(), files, fingerprint);
@@ -88,6 +93,7 @@ record HaproxyConfig(String text, Map<String, String> files, String fingerprint)
       stats timeout 1m
       hard-stop-after 1h
       lua-load-per-thread %s
+      lua-load-per-thread %s
       log stdout format raw local0 warning
 
     defaults
@@ -105,7 +111,12 @@ record HaproxyConfig(String text, Map<String, String> files, String fingerprint)
       option idle-close-on-response
       default-server pool-purge-delay 1s
     """
-        .formatted(fingerprint, account, directory.resolve(WORKER_SOCKET), directory.resolve(LUA));
+        .formatted(
+            fingerprint,
+            account,
+            directory.resolve(WORKER_SOCKET),
+            directory.resolve(LUA),
+            directory.resolve(ModeRules.LUA));
   }
 
   /**
@@ -136,7 +147,7 @@ record HaproxyConfig(String text, Map<String, String> files, String fingerprint)
       http-request set-header X-Forwarded-Port %%[dst_port]
       http-request set-header Forwarded for=%%[src];proto=http
       http-request set-header Forwarded for=\\"[%%[src]]\\";proto=http if { src -m sub : }
-      use_backend %%[var(txn.backend)] if { var(txn.backend) -m found }
+    %s  use_backend %%[var(txn.backend)] if { var(txn.backend) -m found }
       default_backend none
 
     backend none
@@ -147,7 +158,8 @@ record HaproxyConfig(String text, Map<String, String> files, String fingerprint)
             directory.resolve(HOSTS),
             directory.resolve(WILDCARDS),
             directory.resolve(STRICT),
-            directory.resolve(ROUTES));
+            directory.resolve(ROUTES),
+            ModeRules.frontend(directory));
   }
 
   private static String bind(IngressConfig config, String address) {
@@ -188,6 +200,7 @@ record HaproxyConfig(String text, Map<String, String> files, String fingerprint)
       lines.add("  http-request set-header X-Forwarded-Prefix " + route.prefix());
       lines.add("  http-request replace-path ^%s/?(.*)$ /\\1".formatted(prefix));
     }
+    lines.addAll(ModeRules.backend());
     route
         .hold()
         .ifPresent(

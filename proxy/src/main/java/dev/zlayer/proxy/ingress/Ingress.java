@@ -11,6 +11,7 @@ import dev.zlayer.task.Supervisor;
 import dev.zlayer.task.TimeSource;
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 /**
@@ -19,10 +20,12 @@ import java.util.Optional;
  */
 public final class Ingress implements Rotation, AutoCloseable {
   private final Owner<IngressState> owner;
+  private final Haproxy haproxy;
   private final Rotation kernel;
 
-  private Ingress(Owner<IngressState> owner, Rotation kernel) {
+  private Ingress(Owner<IngressState> owner, Haproxy haproxy, Rotation kernel) {
     this.owner = owner;
+    this.haproxy = haproxy;
     this.kernel = kernel;
   }
 
@@ -30,13 +33,10 @@ public final class Ingress implements Rotation, AutoCloseable {
   public static Ingress open(
       IngressConfig config, Rotation kernel, TimeSource time, Supervisor supervisor)
       throws InterruptedException {
+    var haproxy = new Haproxy(config, Pauses.REAL);
     Owner<IngressState> owner =
-        Owner.ofNative(
-            "ingress",
-            time,
-            supervisor,
-            (_, _) -> new IngressState(config, new Haproxy(config, Pauses.REAL)));
-    return new Ingress(owner.start(), kernel);
+        Owner.ofNative("ingress", time, supervisor, (_, _) -> new IngressState(config, haproxy));
+    return new Ingress(owner.start(), haproxy, kernel);
   }
 
   /** Both are told; what one refuses does not keep the other from it. */
@@ -70,36 +70,65 @@ public final class Ingress implements Rotation, AutoCloseable {
     boolean _ = owner.ask(state -> state.retain(known));
   }
 
+  /**
+   * Sets a service aside, or resumes it.
+   *
+   * @throws AgentException.NotFound it has no endpoint that the ingress serves
+   */
+  public void mode(ServiceKey service, Optional<RouteMode> mode) {
+    boolean _ = owner.ask(state -> state.mode(service, mode));
+  }
+
   /** What it serves. */
   public List<Route> routes() {
-    return owner.ask(state -> state.endpoints().stream().map(Route::of).toList());
+    Map<String, Traffic> traffic = haproxy.traffic();
+    return owner.ask(
+        state ->
+            state.endpoints().stream()
+                .map(one -> Route.of(one, state.mode(one.service()), traffic))
+                .toList());
   }
 
   /**
    * An endpoint as it is served, for people.
    *
-   * @param routes hosts with paths
+   * @param path empty for all
+   * @param port in the containers
    */
   public record Route(
-      ServiceKey service, String endpoint, List<String> routes, List<Replica> replicas) {
-    static Route of(IngressEndpoint endpoint) {
+      ServiceKey service,
+      String endpoint,
+      List<String> hosts,
+      String path,
+      int port,
+      Optional<RouteMode> mode,
+      Traffic traffic,
+      List<Replica> replicas) {
+    static Route of(
+        IngressEndpoint endpoint, Optional<RouteMode> mode, Map<String, Traffic> traffic) {
       return new Route(
           endpoint.service(),
           endpoint.name(),
-          endpoint.routes(),
+          endpoint.route().hosts(),
+          endpoint.route().prefix(),
+          endpoint.port(),
+          mode,
+          traffic.getOrDefault(endpoint.backend(), Traffic.NONE),
           endpoint.servers().stream()
               .map(
                   server ->
                       new Replica(
                           server.container(),
                           server.address().getHostAddress() + ":" + endpoint.port(),
-                          server.ready()))
+                          server.ready(),
+                          traffic.getOrDefault(
+                              endpoint.backend() + "/s" + server.slot(), Traffic.NONE)))
               .toList());
     }
   }
 
   /** A replica that requests are sent to when it is ready. */
-  public record Replica(String container, String address, boolean ready) {}
+  public record Replica(String container, String address, boolean ready, Traffic traffic) {}
 
   /** Leaves HAProxy running. */
   @Override

@@ -28,6 +28,8 @@ final class IngressState implements Owner.State {
   private final Haproxy haproxy;
   private final IngressStore store;
   private final Map<ServiceKey, List<IngressEndpoint>> services;
+  private final ModeStore modeStore;
+  private final Map<ServiceKey, RouteMode> modes;
 
   /** The commands that gave backends the servers they have; empty when that is unknown. */
   private Map<String, List<String>> applied = Map.of();
@@ -42,6 +44,8 @@ final class IngressState implements Owner.State {
     this.haproxy = haproxy;
     this.store = new IngressStore(config.directory());
     this.services = new TreeMap<>(store.load());
+    this.modeStore = new ModeStore(config.state());
+    this.modes = new TreeMap<>(modeStore.load());
   }
 
   /** Throws when an endpoint cannot be served; the others are. */
@@ -82,14 +86,46 @@ final class IngressState implements Owner.State {
   }
 
   boolean remove(ServiceKey service) throws InterruptedException {
+    forgetModes(List.of(service));
     set(service, List.of());
     return true;
+  }
+
+  /** Sets a service aside, or resumes it; the next agents continue with that. */
+  boolean mode(ServiceKey service, Optional<RouteMode> mode) throws InterruptedException {
+    if (!services.containsKey(service)) {
+      throw new AgentException.NotFound(
+          "route of " + service, "it has no endpoint with a host or a path");
+    }
+    var changed = new TreeMap<>(modes);
+    mode.ifPresentOrElse(one -> changed.put(service, one), () -> changed.remove(service));
+    if (!changed.equals(modes)) {
+      modeStore.save(changed);
+      modes.clear();
+      modes.putAll(changed);
+      settled = false;
+      apply();
+    }
+    return true;
+  }
+
+  private void forgetModes(Collection<ServiceKey> removed) {
+    if (modes.keySet().removeAll(removed)) {
+      modeStore.save(modes);
+    }
+  }
+
+  Optional<RouteMode> mode(ServiceKey service) {
+    return Optional.ofNullable(modes.get(service));
   }
 
   /** Forgets services that are none of these. */
   boolean retain(Collection<ServiceKey> known) throws InterruptedException {
     var others = new HashSet<>(services.keySet());
     others.removeAll(new HashSet<>(known));
+    var set = new HashSet<>(modes.keySet());
+    set.removeAll(new HashSet<>(known));
+    forgetModes(set);
     for (ServiceKey service : others) {
       set(service, List.of());
     }
@@ -128,10 +164,12 @@ final class IngressState implements Owner.State {
       settled = true;
       return;
     }
-    HaproxyConfig wanted = HaproxyConfig.of(config, Haproxy.account(), endpoints);
+    Map<String, String> aside = ModeRules.entries(endpoints, modes);
+    HaproxyConfig wanted = HaproxyConfig.of(config, Haproxy.account(), endpoints, aside);
     if (haproxy.serving().equals(Optional.of(wanted.fingerprint()))) {
       haproxy.write(wanted);
       servers(endpoints);
+      applyModes(aside);
     } else {
       applied = Map.of();
       haproxy.check(wanted);
@@ -140,6 +178,17 @@ final class IngressState implements Owner.State {
       remember(endpoints);
     }
     settled = true;
+  }
+
+  private void applyModes(Map<String, String> wanted) throws InterruptedException {
+    List<String> commands =
+        ModeRules.commands(config.directory(), haproxy.map(ModeRules.MAP), wanted);
+    if (!commands.isEmpty()) {
+      haproxy.command(commands);
+      if (!ModeRules.commands(config.directory(), haproxy.map(ModeRules.MAP), wanted).isEmpty()) {
+        throw new AgentException.Configuration("HAProxy did not change which services are paused");
+      }
+    }
   }
 
   private void servers(List<IngressEndpoint> endpoints) throws InterruptedException {

@@ -12,6 +12,7 @@ import dev.zlayer.spec.network.NetworkingSpec.Reachability;
 import java.net.InetAddress;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -91,7 +92,7 @@ class IngressEndpointTest {
   }
 
   private static HaproxyConfig config(List<IngressEndpoint> endpoints) {
-    return HaproxyConfig.of(CONFIG, Optional.of("haproxy"), endpoints);
+    return HaproxyConfig.of(CONFIG, Optional.of("haproxy"), endpoints, Map.of());
   }
 
   private static Member[] members(int count) {

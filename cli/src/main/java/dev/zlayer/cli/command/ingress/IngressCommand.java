@@ -7,7 +7,13 @@ public final class IngressCommand {
   private IngressCommand() {}
 
   public static Group group() {
-    return new Group("ingress", "Show hosts that endpoints serve and their certificates")
+    return new Group(
+            "ingress", "Show and control hosts that endpoints serve, and their certificates")
+        .with("ls", IngressListCommand::new)
+        .with("show", IngressShowCommand::new)
+        .with("pause", IngressModeCommand.Pause::new)
+        .with("resume", IngressModeCommand.Resume::new)
+        .with("maintenance", IngressModeCommand.Maintenance::new)
         .with("ca", IngressCaCommand::new)
         .with("certs", IngressCertificatesCommand::new);
   }
