@@ -173,6 +173,7 @@ public final class Agent implements AutoCloseable {
         parts.start(
             "the certificates",
             () -> certificateLog.open(key, secrets, Settings.acme(config), supervisor));
+    linux.ifPresent(one -> one.ingress().use(certificates));
     // whoever may not mount memory runs no Linux containers, and nothing else mounts files
     SecretMounts secretFiles =
         linux.isEmpty()

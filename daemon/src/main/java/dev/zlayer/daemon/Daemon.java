@@ -127,7 +127,7 @@ public final class Daemon implements AutoCloseable {
 
   private List<Resource> resources(Configured configured, Map<String, String> env) {
     var resources = new ArrayList<Resource>();
-    var gauges = new AgentGauges(agent.runtime(), agent.jobs());
+    var gauges = new AgentGauges(agent.runtime(), agent.jobs(), agent.certificates());
     var system =
         new SystemResource(
             configured,

@@ -108,7 +108,10 @@ final class Settings {
 
   static IngressConfig ingress(AgentConfig config) {
     return IngressConfig.of(
-            config.directories().ingress(), config.ingressHttp(), Ipv6.obstacle().isEmpty())
+            config.directories().ingress(),
+            config.ingressHttp(),
+            config.ingressHttps(),
+            Ipv6.obstacle().isEmpty())
         .withState(config.directories().ingressState());
   }
 

@@ -408,6 +408,7 @@ class EveryRouteIT {
     rest.delete("/dashboard/sessions/" + session).expect(204);
     assertThat(rest.get("/ingress/ca").expect(200).text()).contains("BEGIN CERTIFICATE");
     assertThat(get("/ingress/certificates").items()).isEmpty();
+    rest.post("/ingress/certificates/none.test/revoke").expect(404);
     assertThat(rest.get("/audit?since=1h").expect(200).text()).contains("DELETE", "/tokens/{name}");
   }
 

@@ -21,6 +21,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import org.awaitility.Awaitility;
 
@@ -49,12 +50,21 @@ final class IngressNode implements AutoCloseable {
       """;
 
   final Node node = new Node();
-  final int port = freePort();
+  final int port;
+  final int https = freePort();
   private ChildDaemon daemon;
   private Rest rest;
 
   IngressNode() throws Exception {
+    this(freePort(), Map.of());
+  }
+
+  /** On that port, with further settings. */
+  IngressNode(int port, Map<String, String> settings) throws Exception {
+    this.port = port;
     node.with("ingress_http", "127.0.0.1:" + port);
+    node.with("ingress_https", "127.0.0.1:" + https);
+    settings.forEach(node::with);
     try {
       start();
       Node.loadImage(rest);

@@ -6,6 +6,7 @@ import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ServiceKey;
 import dev.zlayer.port.Rotation.Member;
 import dev.zlayer.port.Rotation.Members;
+import dev.zlayer.spec.network.EncryptionSpec;
 import dev.zlayer.spec.network.EndpointSpec;
 import dev.zlayer.spec.network.EndpointSpec.Protocol;
 import dev.zlayer.spec.network.Exposure;
@@ -112,7 +113,8 @@ class EndpointPlanTest {
             List.of(),
             List.of(),
             0,
-            false);
+            false,
+            EncryptionSpec.NONE);
     var routed =
         new EndpointSpec(
             "routed",

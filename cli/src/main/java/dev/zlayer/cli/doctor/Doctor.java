@@ -43,6 +43,9 @@ public final class Doctor {
   public List<Finding> run(Supplier<Json> local, Instant now) throws InterruptedException {
     var findings = new ArrayList<Finding>();
     boolean running = daemon(findings);
+    if (running) {
+      findings.addAll(CertificateChecks.run(client.get("/ingress/certificates"), now));
+    }
     Optional<Json> config = config(running, local, findings);
     if (client.address().local()) {
       Json known = config.orElse(Json.Null.INSTANCE);

@@ -2,7 +2,6 @@ package dev.zlayer.spec.check;
 
 import dev.zlayer.spec.DeploymentSpec;
 import dev.zlayer.spec.network.EndpointSpec;
-import dev.zlayer.spec.network.EndpointSpec.Protocol;
 import dev.zlayer.spec.network.Exposure;
 import dev.zlayer.spec.network.RouteSpec;
 import dev.zlayer.spec.problem.SpecPath;
@@ -46,16 +45,15 @@ final class RouteCheck {
     if (!endpoint.protocol().http()) {
       refuse(MATCH, "is only for protocol http, https or websocket, remove it", here, findings);
       refuse(SETTINGS, "is only for protocol http, https or websocket, remove it", here, findings);
+      refuse(TlsCheck.KEYS, "is only for protocol https or websocket, remove it", here, findings);
       return;
     }
     if (!route.routed()) {
       refuse(SETTINGS, "is only for requests that are routed, write host or path", here, findings);
+      refuse(TlsCheck.KEYS, "is only for requests that are routed, write host", here, findings);
       return;
     }
-    if (endpoint.protocol() == Protocol.HTTPS) {
-      findings.problem(
-          here.key("protocol"), "https cannot be routed by host or path yet, write http");
-    }
+    TlsCheck.check(endpoint, here, findings);
     if (endpoint.expose() == Exposure.INTERNAL && findings.written(here.key("expose"))) {
       findings.problem(
           here.key("expose"), "contradicts host and path, which are public, remove one of the two");

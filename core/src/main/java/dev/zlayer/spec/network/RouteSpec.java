@@ -2,6 +2,7 @@ package dev.zlayer.spec.network;
 
 import dev.zlayer.spec.form.Default;
 import dev.zlayer.spec.form.Doc;
+import dev.zlayer.spec.form.Inline;
 import dev.zlayer.spec.form.Range;
 import dev.zlayer.spec.form.Text;
 import dev.zlayer.spec.value.AddressRange;
@@ -47,8 +48,8 @@ public record RouteSpec(
         @Default("0")
         @Range(min = 0, max = 1_000_000)
         int rateLimit,
-    @Doc("Compress texts with gzip for clients that accept it.") @Default("false")
-        boolean compress) {
+    @Doc("Compress texts with gzip for clients that accept it.") @Default("false") boolean compress,
+    @Inline EncryptionSpec encryption) {
 
   /** An endpoint that the ingress does not serve. */
   public static final RouteSpec NONE =
@@ -65,7 +66,8 @@ public record RouteSpec(
           List.of(),
           List.of(),
           0,
-          false);
+          false,
+          EncryptionSpec.NONE);
 
   public RouteSpec {
     allow = List.copyOf(allow);

@@ -116,6 +116,10 @@ public record AgentConfig(
         @Default(":80")
         @Text(pattern = "[0-9.]*:[0-9]{1,5}", write = ":PORT or ADDRESS:PORT, 127.0.0.1:8080")
         String ingressHttp,
+    @Doc("The same for HTTPS; used while an endpoint has tls.")
+        @Default(":443")
+        @Text(pattern = "[0-9.]*:[0-9]{1,5}", write = ":PORT or ADDRESS:PORT, 127.0.0.1:8443")
+        String ingressHttps,
     @Doc("Executions of jobs at the same time.") @Default("64") @Range(min = 1, max = 10000)
         int jobConcurrency,
     @Doc("Executions of jobs that may wait.") @Default("10000") @Range(min = 1, max = 1000000)

@@ -6,7 +6,10 @@ import dev.zlayer.engine.job.JobExecutor;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.ContainerRuntime;
+import dev.zlayer.proxy.tls.CertificateStatus;
+import dev.zlayer.proxy.tls.Certificates;
 import java.lang.management.ManagementFactory;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
@@ -17,10 +20,12 @@ import java.util.Map;
 public final class AgentGauges implements Metrics.Gauges {
   private final ContainerRuntime runtime;
   private final JobExecutor jobs;
+  private final Certificates certificates;
 
-  public AgentGauges(ContainerRuntime runtime, JobExecutor jobs) {
+  public AgentGauges(ContainerRuntime runtime, JobExecutor jobs, Certificates certificates) {
     this.runtime = runtime;
     this.jobs = jobs;
+    this.certificates = certificates;
   }
 
   @Override
@@ -41,6 +46,7 @@ public final class AgentGauges implements Metrics.Gauges {
                     Map.of("state", phase.name().toLowerCase(Locale.ROOT)),
                     count)));
     gpus(gauges);
+    certificates(gauges);
     gauges.add(gauge("zlayer_job_queue", "Executions that wait.", jobs.queue().size()));
     gauges.add(
         gauge("zlayer_jobs_active", "Executions that run or are being made.", jobs.active()));
@@ -103,6 +109,18 @@ public final class AgentGauges implements Metrics.Gauges {
         Thread.currentThread().interrupt();
         return;
       }
+    }
+  }
+
+  /** 0 when a host has none. */
+  private void certificates(List<Metrics.Gauge> gauges) {
+    for (CertificateStatus one : certificates.status()) {
+      gauges.add(
+          new Metrics.Gauge(
+              "zlayer_certificate_expiry_timestamp_seconds",
+              "When the certificate of a host expires.",
+              Map.of("host", one.host()),
+              one.notAfter().map(Instant::getEpochSecond).orElse(0L)));
     }
   }
 

@@ -1,5 +1,6 @@
 package dev.zlayer.daemon.rest;
 
+import dev.zlayer.daemon.http.ApiRequest;
 import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.daemon.http.Route;
 import dev.zlayer.proxy.tls.CertificateStatus;
@@ -54,7 +55,17 @@ public final class CertificatesResource implements Resource {
                 _ -> ApiResponse.text(PEM, certificates.localAuthority()))
             .givesType(PEM, "The certificate as PEM."),
         Route.view("/ingress/certificates", "List the certificates of hosts.", _ -> list())
-            .givesMany(CertificateView.class));
+            .givesMany(CertificateView.class),
+        Route.post(
+                "/ingress/certificates/{host}/revoke",
+                "Have the ACME server revoke the certificate of a host, and order another one.",
+                this::revoke)
+            .givesNothing());
+  }
+
+  private ApiResponse revoke(ApiRequest call) throws InterruptedException {
+    certificates.revoke(call.path("host"));
+    return ApiResponse.done();
   }
 
   private ApiResponse list() {

@@ -135,6 +135,7 @@ public final class RouteScopes {
       GET /gpus
       GET /ingress/ca
       GET /ingress/certificates
+      POST /ingress/certificates/{host}/revoke
       GET /networks
       POST /networks
       GET /networks/{name}

@@ -123,11 +123,15 @@ final class Haproxy {
 
   /** Which configuration serves requests; empty when it does not run. */
   Optional<String> serving() {
+    return info("description");
+  }
+
+  private Optional<String> info(String name) {
     try {
       return worker
           .ask("show info")
           .lines()
-          .filter(line -> line.startsWith("description:"))
+          .filter(line -> line.startsWith(name + ":"))
           .map(line -> line.substring(line.indexOf(':') + 1).strip())
           .findFirst();
     } catch (IOException _) {
@@ -152,6 +156,30 @@ final class Haproxy {
                 .formatted(reason.orElse("HAProxy did not answer within " + config.limit())));
       }
       pauses.pause(STEP);
+    }
+  }
+
+  /** Lets another worker read the same configuration; no connection is refused. */
+  void renew() throws InterruptedException {
+    Deadline deadline = Deadline.after(config.limit());
+    Optional<String> before = info("Pid");
+    reload();
+    Optional<String> now = info("Pid");
+    while (now.isEmpty() || now.equals(before)) {
+      if (deadline.passed()) {
+        throw new AgentException.Timeout("reloading HAProxy", config.limit());
+      }
+      pauses.pause(STEP);
+      now = info("Pid");
+    }
+  }
+
+  /** What the worker that accepts requests says to a command. */
+  String ask(String command) {
+    try {
+      return worker.ask(command);
+    } catch (IOException e) {
+      throw new AgentException.Configuration("HAProxy does not answer: " + e.getMessage(), e);
     }
   }
 

@@ -3,7 +3,6 @@ package dev.zlayer.proxy.ingress;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.spec.network.RouteSpec;
 import dev.zlayer.spec.value.AddressRange;
-import dev.zlayer.spec.value.HostNames;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.security.MessageDigest;
@@ -18,7 +17,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
-import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
@@ -31,10 +29,6 @@ import java.util.stream.Collectors;
 record HaproxyConfig(String text, Map<String, String> files, String fingerprint) {
   static final String WORKER_SOCKET = "w";
   static final String CHROOT = "empty";
-  private static final String HOSTS = "hosts.map";
-  private static final String WILDCARDS = "wildcards.map";
-  private static final String ROUTES = "routes.map";
-  private static final String STRICT = "strict.map";
   private static final String LUA = "hold.lua";
   private static final int FINGERPRINT_BYTES = 8;
 
@@ -62,14 +56,21 @@ record HaproxyConfig(String text, Map<String, String> files, String fingerprint)
       Map<String, String> modes) {
     List<IngressEndpoint> sorted =
         endpoints.stream().sorted(Comparator.comparing(IngressEndpoint::backend)).toList();
-    Map<String, String> files = maps(sorted);
+    var frontends = new ArrayList<FrontendConfig>();
+    frontends.add(FrontendConfig.http(config, sorted));
+    frontends.addAll(FrontendConfig.https(config, sorted));
+    var files = new LinkedHashMap<String, String>();
+    frontends.forEach(frontend -> files.putAll(frontend.files()));
     files.put(LUA, HOLD);
     files.put(ModeRules.LUA, ModeRules.lua(config.directory()));
-    var fixed = new StringBuilder(frontend(config));
+    String accepting =
+        frontends.stream().map(FrontendConfig::text).collect(Collectors.joining())
+            + FrontendConfig.others(config);
+    var fixed = new StringBuilder(accepting);
     sorted.forEach(endpoint -> fixed.append(backend(endpoint)).append(slots(endpoint)));
     String fingerprint = hash(global(config, user, "") + fixed + new TreeMap<>(files));
     files.put(ModeRules.MAP, ModeRules.text(modes)); // changed without a reload
-    var text = new StringBuilder(global(config, user, fingerprint)).append(frontend(config));
+    var text = new StringBuilder(global(config, user, fingerprint)).append(accepting);
     sorted.forEach(endpoint -> text.append(backend(endpoint)).append(servers(endpoint)));
     return new HaproxyConfig(text.toString(), files, fingerprint);
   }
@@ -119,53 +120,6 @@ record HaproxyConfig(String text, Map<String, String> files, String fingerprint)
             directory.resolve(ModeRules.LUA));
   }
 
-  /**
-   * A path is compared as servers will read it: decoded, without double slashes and parameters.
-   * What can be read in two ways is refused where it could pass by a rule.
-   */
-  private static String frontend(IngressConfig config) {
-    Path directory = config.directory();
-    return """
-
-    frontend http
-      bind %s
-      http-request set-var(txn.host) req.hdr(host),host_only,lower,regsub([.]$,)
-      http-request set-var(txn.path) path,url_dec,regsub(;[^/]*,,g),regsub(//+,/,g)
-      http-request deny deny_status 400 if { var(txn.path) -m reg (^|/)[.][.]?(/|$) }
-      http-request set-var(txn.site) var(txn.host),map_str(%s)
-      http-request set-var(txn.site) var(txn.host),map_end(%s) if !{ var(txn.site) -m found }
-      http-request set-var(txn.site) str(*) if !{ var(txn.site) -m found }
-      http-request deny deny_status 400 if { path -m sub -i %%2f %%5c %%00 \\\\ } { var(txn.site),map_str(%s) -m found }
-      http-request set-var(txn.backend) var(txn.site),concat(,txn.path,/),map_beg(%s)
-      http-request set-var(txn.id) uuid()
-      http-request set-header X-Request-Id %%[var(txn.id)]
-      http-after-response set-header X-Request-Id %%[var(txn.id)]
-      http-request del-header ^(x[-_]forwarded[-_].*|x[-_]real[-_]ip|forwarded|proxy)$ -m reg
-      http-request set-header X-Forwarded-For %%[src]
-      http-request set-header X-Forwarded-Proto http
-      http-request set-header X-Forwarded-Host %%[req.hdr(host)]
-      http-request set-header X-Forwarded-Port %%[dst_port]
-      http-request set-header Forwarded for=%%[src];proto=http
-      http-request set-header Forwarded for=\\"[%%[src]]\\";proto=http if { src -m sub : }
-    %s  use_backend %%[var(txn.backend)] if { var(txn.backend) -m found }
-      default_backend none
-
-    backend none
-      http-request return status 404 content-type text/plain string "no service has this host and path\\n"
-    """
-        .formatted(
-            bind(config, config.http()),
-            directory.resolve(HOSTS),
-            directory.resolve(WILDCARDS),
-            directory.resolve(STRICT),
-            directory.resolve(ROUTES),
-            ModeRules.frontend(directory));
-  }
-
-  private static String bind(IngressConfig config, String address) {
-    return address.startsWith(":") && config.ipv6() ? "::" + address + " v4v6" : address;
-  }
-
   private static String backend(IngressEndpoint endpoint) {
     RouteSpec route = endpoint.route();
     var lines = new ArrayList<String>();
@@ -178,8 +132,17 @@ record HaproxyConfig(String text, Map<String, String> files, String fingerprint)
           case CLIENT_ADDRESS -> "  balance source\n  hash-type consistent";
         });
     if (route.sticky()) {
-      lines.add("  cookie ZLAYER insert indirect nocache httponly");
+      boolean secure = endpoint.encrypted() && route.encryption().redirectHttp();
+      lines.add("  cookie ZLAYER insert indirect nocache httponly" + (secure ? " secure" : ""));
     }
+    route
+        .encryption()
+        .hsts()
+        .ifPresent(
+            time ->
+                lines.add(
+                    "  http-after-response set-header Strict-Transport-Security max-age=%d if { ssl_fc }"
+                        .formatted(time.toSeconds())));
     if (!route.allow().isEmpty()) {
       lines.add("  http-request deny unless { src %s }".formatted(ranges(route.allow())));
     }
@@ -268,43 +231,6 @@ record HaproxyConfig(String text, Map<String, String> files, String fingerprint)
                   server.map(IngressEndpoint.Server::ready).orElse(false) ? "" : " disabled"));
     }
     return lines.toString();
-  }
-
-  private static Map<String, String> maps(List<IngressEndpoint> endpoints) {
-    var hosts = new TreeSet<String>();
-    var wildcards =
-        new TreeSet<>(
-            Comparator.comparingInt(String::length)
-                .reversed()
-                .thenComparing(Comparator.naturalOrder()));
-    var routes = new TreeMap<String, String>();
-    var strict = new TreeSet<String>();
-    for (IngressEndpoint endpoint : endpoints) {
-      for (String host : endpoint.route().hosts()) {
-        if (host.startsWith("*.")) {
-          wildcards.add(host);
-        } else if (!host.equals(HostNames.ANY)) {
-          hosts.add(host);
-        }
-        if (!endpoint.route().prefix().isEmpty()) {
-          strict.add(host);
-        }
-      }
-      endpoint.routes().forEach(route -> routes.put(route, endpoint.backend()));
-    }
-    var files = new LinkedHashMap<String, String>();
-    files.put(HOSTS, lines(hosts.stream().map(host -> host + " " + host).toList()));
-    files.put(
-        WILDCARDS, lines(wildcards.stream().map(host -> host.substring(1) + " " + host).toList()));
-    files.put(
-        ROUTES,
-        lines(routes.entrySet().stream().map(one -> one.getKey() + " " + one.getValue()).toList()));
-    files.put(STRICT, lines(strict.stream().map(host -> host + " 1").toList()));
-    return files;
-  }
-
-  private static String lines(List<String> lines) {
-    return lines.stream().map(line -> line + "\n").collect(Collectors.joining());
   }
 
   private static String hash(String text) {

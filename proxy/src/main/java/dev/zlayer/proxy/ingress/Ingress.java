@@ -4,6 +4,7 @@ import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ServiceKey;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Rotation;
+import dev.zlayer.proxy.tls.Certificates;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.Owner;
 import dev.zlayer.task.Pauses;
@@ -13,6 +14,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
 
 /**
  * Endpoints with a host or a path, which HAProxy serves on two ports for all deployments; all other
@@ -22,11 +24,17 @@ public final class Ingress implements Rotation, AutoCloseable {
   private final Owner<IngressState> owner;
   private final Haproxy haproxy;
   private final Rotation kernel;
+  private final AtomicReference<Optional<Certificates>> certificates;
 
-  private Ingress(Owner<IngressState> owner, Haproxy haproxy, Rotation kernel) {
+  private Ingress(
+      Owner<IngressState> owner,
+      Haproxy haproxy,
+      Rotation kernel,
+      AtomicReference<Optional<Certificates>> certificates) {
     this.owner = owner;
     this.haproxy = haproxy;
     this.kernel = kernel;
+    this.certificates = certificates;
   }
 
   /** Continues with what the agent before stored; HAProxy runs on meanwhile. */
@@ -34,9 +42,28 @@ public final class Ingress implements Rotation, AutoCloseable {
       IngressConfig config, Rotation kernel, TimeSource time, Supervisor supervisor)
       throws InterruptedException {
     var haproxy = new Haproxy(config, Pauses.REAL);
+    var certificates = new AtomicReference<Optional<Certificates>>(Optional.empty());
     Owner<IngressState> owner =
-        Owner.ofNative("ingress", time, supervisor, (_, _) -> new IngressState(config, haproxy));
-    return new Ingress(owner.start(), haproxy, kernel);
+        Owner.ofNative(
+            "ingress",
+            time,
+            supervisor,
+            (_, _) -> new IngressState(config, haproxy, certificates::get));
+    return new Ingress(owner.start(), haproxy, kernel, certificates);
+  }
+
+  /**
+   * Serves these certificates from now on; until then HAProxy keeps those it has. The owner of
+   * certificates never waits for that of the ingress, which may wait for it; orders do.
+   */
+  public void use(Certificates source) {
+    certificates.set(Optional.of(source));
+    source.listen(() -> owner.tell(IngressState::certificatesChanged));
+    source.answerBy(
+        challenges -> {
+          boolean _ = owner.ask(state -> state.answer(challenges));
+        });
+    owner.tell(IngressState::certificatesChanged);
   }
 
   /** Both are told; what one refuses does not keep the other from it. */

@@ -9,23 +9,31 @@ import java.time.Duration;
  * @param directory configuration, records and sockets; a reboot may take it
  * @param state what operators set, and the access log; kept
  * @param http where requests are accepted, {@code ADDRESS:PORT}, or {@code :PORT} for all addresses
+ * @param https the same for requests with TLS
  * @param ipv6 whether those include addresses of IPv6
  * @param haproxy the program
  * @param limit how long HAProxy may take to start or to reload
  */
 public record IngressConfig(
-    Path directory, Path state, String http, boolean ipv6, Path haproxy, Duration limit) {
+    Path directory,
+    Path state,
+    String http,
+    String https,
+    boolean ipv6,
+    Path haproxy,
+    Duration limit) {
   private static final Path PROGRAM = Path.of("/usr/sbin/haproxy");
 
-  public static IngressConfig of(Path directory, String http, boolean ipv6) {
-    return new IngressConfig(directory, directory, http, ipv6, PROGRAM, Duration.ofSeconds(20));
+  public static IngressConfig of(Path directory, String http, String https, boolean ipv6) {
+    return new IngressConfig(
+        directory, directory, http, https, ipv6, PROGRAM, Duration.ofSeconds(20));
   }
 
   public IngressConfig withState(Path kept) {
-    return new IngressConfig(directory, kept, http, ipv6, haproxy, limit);
+    return new IngressConfig(directory, kept, http, https, ipv6, haproxy, limit);
   }
 
   public IngressConfig withHaproxy(Path program) {
-    return new IngressConfig(directory, state, http, ipv6, program, limit);
+    return new IngressConfig(directory, state, http, https, ipv6, program, limit);
   }
 }

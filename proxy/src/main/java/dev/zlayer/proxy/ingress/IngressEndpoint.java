@@ -3,8 +3,10 @@ package dev.zlayer.proxy.ingress;
 import dev.zlayer.container.ServiceKey;
 import dev.zlayer.port.Rotation.Member;
 import dev.zlayer.port.Rotation.Members;
+import dev.zlayer.proxy.tls.HostTls;
 import dev.zlayer.spec.network.EndpointSpec;
 import dev.zlayer.spec.network.RouteSpec;
+import dev.zlayer.spec.network.TlsSpec;
 import java.net.InetAddress;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -107,6 +109,26 @@ record IngressEndpoint(
   /** Who is in a place. */
   Optional<Server> server(int slot) {
     return servers.stream().filter(server -> server.slot() == slot).findFirst();
+  }
+
+  /** Whether clients speak TLS with the ingress. */
+  boolean encrypted() {
+    return route.encryption().tls().isPresent();
+  }
+
+  /** The certificates that its hosts need. */
+  List<HostTls> certificates() {
+    return route.encryption().tls().stream()
+        .flatMap(tls -> route.hosts().stream().map(host -> certificate(host, tls)))
+        .toList();
+  }
+
+  private HostTls certificate(String host, TlsSpec tls) {
+    HostTls.Kind kind =
+        tls.secret().isPresent()
+            ? HostTls.Kind.SECRET
+            : tls.fromAcme() ? HostTls.Kind.ACME : HostTls.Kind.SELF_SIGNED;
+    return new HostTls(host, kind, service.deployment(), tls.secret());
   }
 
   /** What it is given requests for: host and path, with a slash at the end. */

@@ -3,6 +3,8 @@ package dev.zlayer.proxy.ingress;
 import dev.zlayer.container.ServiceKey;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Rotation.Members;
+import dev.zlayer.proxy.tls.Certificates;
+import dev.zlayer.proxy.tls.HostTls;
 import dev.zlayer.task.Owner;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -13,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.function.Supplier;
 
 /**
  * What the ingress serves, and what HAProxy knows of it. A change is recorded, written to HAProxy's
@@ -34,14 +37,18 @@ final class IngressState implements Owner.State {
   /** The commands that gave backends the servers they have; empty when that is unknown. */
   private Map<String, List<String>> applied = Map.of();
 
+  private final IngressCertificates certificates;
   private boolean settled;
+  private boolean certified;
 
   /** Why the last round failed: it is logged once, not with each further one. */
   private Optional<String> failure = Optional.empty();
 
-  IngressState(IngressConfig config, Haproxy haproxy) {
+  IngressState(
+      IngressConfig config, Haproxy haproxy, Supplier<Optional<Certificates>> certificates) {
     this.config = config;
     this.haproxy = haproxy;
+    this.certificates = new IngressCertificates(config, haproxy, certificates);
     this.store = new IngressStore(config.directory());
     this.services = new TreeMap<>(store.load());
     this.modeStore = new ModeStore(config.state());
@@ -79,6 +86,28 @@ final class IngressState implements Owner.State {
                 "%s is already served by endpoint '%s' of %s; write another host or path"
                     .formatted(same.iterator().next(), other.name(), other.service()));
           }
+          Optional<String> differs = otherCertificate(endpoint, other);
+          if (differs.isPresent()) {
+            return differs;
+          }
+        }
+      }
+    }
+    return Optional.empty();
+  }
+
+  /** A host has one certificate, whoever serves its paths. */
+  private static Optional<String> otherCertificate(
+      IngressEndpoint endpoint, IngressEndpoint other) {
+    for (HostTls mine : endpoint.certificates()) {
+      for (HostTls theirs : other.certificates()) {
+        boolean same =
+            mine.kind() == theirs.kind()
+                && (mine.kind() != HostTls.Kind.SECRET || mine.equals(theirs));
+        if (mine.host().equals(theirs.host()) && !same) {
+          return Optional.of(
+              "%s has another certificate by endpoint '%s' of %s; write the same tls"
+                  .formatted(mine.host(), other.name(), other.service()));
         }
       }
     }
@@ -158,6 +187,9 @@ final class IngressState implements Owner.State {
 
   private void apply() throws InterruptedException {
     List<IngressEndpoint> endpoints = endpoints();
+    certificates.want(endpoints);
+    certificates.write();
+    certified = true;
     if (endpoints.isEmpty()) {
       haproxy.stop();
       applied = Map.of();
@@ -170,12 +202,15 @@ final class IngressState implements Owner.State {
       haproxy.write(wanted);
       servers(endpoints);
       applyModes(aside);
+      certificates.apply();
     } else {
       applied = Map.of();
+      certificates.forget();
       haproxy.check(wanted);
       haproxy.write(wanted);
       haproxy.serve(wanted);
       remember(endpoints);
+      certificates.read();
     }
     settled = true;
   }
@@ -249,15 +284,30 @@ final class IngressState implements Owner.State {
     }
   }
 
+  /** Some are others than before; the next round serves them. */
+  void certificatesChanged() {
+    certified = false;
+  }
+
+  /** Answers challenges of authorities, from now on. */
+  boolean answer(Map<String, String> challenges) {
+    certificates.answer(challenges);
+    return true;
+  }
+
   /** Starts HAProxy again when somebody ended it, and applies what failed before. */
   @Override
   public Duration round() throws InterruptedException {
-    if (services.isEmpty() && settled) {
+    if (services.isEmpty() && settled && certified) {
       return IDLE;
     }
     if (!settled || haproxy.serving().isEmpty()) {
       settled = false;
       applied = Map.of();
+      certificates.forget();
+      applyAgain();
+    } else if (!certified) {
+      settled = false;
       applyAgain();
     }
     haproxy.trimLog();

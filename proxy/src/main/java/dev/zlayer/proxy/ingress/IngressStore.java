@@ -8,9 +8,11 @@ import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.json.RecordJson;
 import dev.zlayer.json.StoredFormat;
+import dev.zlayer.spec.network.EncryptionSpec;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -21,7 +23,8 @@ final class IngressStore {
   private static final String PREFIX = "service-";
   private static final String ENDPOINTS = "endpoints";
 
-  static final StoredFormat FORMAT = StoredFormat.of("the record of a route");
+  static final StoredFormat FORMAT =
+      StoredFormat.of("the record of a route", IngressStore::withoutTls);
 
   private final Path directory;
 
@@ -59,6 +62,23 @@ final class IngressStore {
       LOG.log(
           System.Logger.Level.WARNING, "ignored unreadable %s: %s".formatted(file, e.getMessage()));
     }
+  }
+
+  /** Version 1 had no TLS. */
+  private static Json.Obj withoutTls(Json.Obj record) {
+    Json none = RecordJson.write(EncryptionSpec.NONE);
+    List<Json> endpoints =
+        record.at(ENDPOINTS).items().stream()
+            .<Json>map(
+                endpoint -> with(endpoint, "route", with(endpoint.at("route"), "encryption", none)))
+            .toList();
+    return with(record, ENDPOINTS, new Json.Arr(endpoints));
+  }
+
+  private static Json.Obj with(Json object, String name, Json value) {
+    var members = new LinkedHashMap<>(object.members());
+    members.put(name, value);
+    return new Json.Obj(members);
   }
 
   void save(ServiceKey service, List<IngressEndpoint> endpoints) {

@@ -90,8 +90,9 @@ final class CertificateController implements Owner.State {
 
   /** The certificate of a host that an authority on the network gave. */
   X509Certificate obtained(String host) {
-    return acmeRecord(host)
-        .certificate()
+    return Optional.of(acmeRecord(host))
+        .filter(record -> record.validity().isPresent())
+        .flatMap(HostRecord::certificate)
         .orElseThrow(
             () ->
                 new AgentException.NotFound(

@@ -4,6 +4,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Consumer;
 
 /** The certificates of all hosts that endpoints serve. May be used from any thread. */
 public interface Certificates {
@@ -17,16 +18,17 @@ public interface Certificates {
   /** The certificate to serve now: of that very name, else of the wildcard that covers it. */
   Optional<Pem> find(String host);
 
-  /**
-   * Calls {@code changed} after every change of certificates or {@link #challenges}. A challenge
-   * has to be served when the call returns: the authority is asked to look right after it.
-   */
+  /** Calls {@code changed}, which returns at once, after every change of certificates. */
   void listen(Runnable changed);
 
   /**
-   * What has to be answered at {@code /.well-known/acme-challenge/TOKEN} on port 80, by token:
-   * plain text, for every host.
+   * Who answers {@code /.well-known/acme-challenge/TOKEN} on port 80 with the text of the token,
+   * for every host. Called with all answers, by token, whenever they change; they are served when
+   * the call returns. What it throws is the reason why a certificate cannot be had.
    */
+  void answerBy(Consumer<Map<String, String>> server);
+
+  /** The answers of this moment. */
   Map<String, String> challenges();
 
   /** All hosts that are wanted, by name. */

@@ -69,8 +69,9 @@ record HostRecord(
     return new HostRecord(authority, givenBy, pem, history, order, Optional.of(error));
   }
 
+  /** It is served until there is another one, which is due at once. */
   HostRecord revoked() {
-    return new HostRecord(authority, "", Optional.empty(), history, Optional.empty(), error);
+    return new HostRecord(authority, "", pem, history, Optional.empty(), error);
   }
 
   /** The host's own certificate. */

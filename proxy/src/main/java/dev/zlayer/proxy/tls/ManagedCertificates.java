@@ -13,6 +13,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Consumer;
 import java.util.function.Function;
 
 /** Certificates that are made, fetched and renewed by one owner; readers wait for nobody. */
@@ -40,6 +41,7 @@ public final class ManagedCertificates implements Certificates, AutoCloseable {
   }
 
   private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
+  private final List<Consumer<Map<String, String>>> servers = new CopyOnWriteArrayList<>();
   private final Map<String, String> challenges = new ConcurrentHashMap<>();
   private final CertificateIssuer issuer;
   private final Owner<CertificateController> owner;
@@ -97,6 +99,11 @@ public final class ManagedCertificates implements Certificates, AutoCloseable {
   @Override
   public void listen(Runnable changed) {
     listeners.add(changed);
+  }
+
+  @Override
+  public void answerBy(Consumer<Map<String, String>> server) {
+    servers.add(server);
   }
 
   @Override
@@ -159,13 +166,18 @@ public final class ManagedCertificates implements Certificates, AutoCloseable {
     @Override
     public void present(String token, String authorization) {
       challenges.put(token, authorization);
-      notifyListeners();
+      servers.forEach(server -> server.accept(challenges()));
     }
 
     @Override
     public void withdraw(String token) {
-      if (challenges.remove(token) != null) {
-        notifyListeners();
+      challenges.remove(token);
+      for (Consumer<Map<String, String>> server : servers) {
+        try {
+          server.accept(challenges());
+        } catch (AgentException e) { // an answer that nobody asks for does no harm
+          LOG.log(System.Logger.Level.WARNING, "cannot withdraw a challenge: " + e.getMessage());
+        }
       }
     }
   }

@@ -9,17 +9,20 @@ import dev.zlayer.json.RecordJson;
 import dev.zlayer.port.Rotation.Member;
 import dev.zlayer.port.Rotation.Members;
 import dev.zlayer.spec.network.NetworkingSpec.Reachability;
+import dev.zlayer.spec.network.RouteSpec;
 import java.net.InetAddress;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 class IngressEndpointTest {
   private static final ServiceKey WEB = new ServiceKey("shop", "web");
-  private static final IngressConfig CONFIG = IngressConfig.of(Path.of("/i"), ":80", true);
+  private static final IngressConfig CONFIG = IngressConfig.of(Path.of("/i"), ":80", ":443", true);
 
   @Test
   void aReplicaKeepsItsPlaceAndAFreeOneIsTakenAgain() {
@@ -89,6 +92,46 @@ class IngressEndpointTest {
     byte[] stored = JsonText.bytes(RecordJson.write(endpoint));
 
     assertThat(RecordJson.read(JsonText.parse(stored), IngressEndpoint.class)).isEqualTo(endpoint);
+  }
+
+  @Test
+  void aRecordFromBeforeTlsIsRead(@TempDir Path directory) throws Exception {
+    IngressEndpoint endpoint = of(List.of(), members(2)).getFirst();
+    var store = new IngressStore(directory);
+    store.save(WEB, List.of(endpoint));
+    Path file;
+    try (var files = Files.list(directory)) {
+      file = files.findFirst().orElseThrow();
+    }
+    String old =
+        Files.readString(file)
+            .replace("\"version\":2", "\"version\":1")
+            .replace(",\"encryption\":{\"redirectHttp\":true}", "");
+    assertThat(old).doesNotContain("encryption", "\"version\":2");
+    Files.writeString(file, old);
+
+    assertThat(store.load()).containsEntry(WEB, List.of(endpoint));
+  }
+
+  @Test
+  void onlyEndpointsWithTlsAreServedWithIt() {
+    RouteSpec plain = Routes.host("a.test");
+    RouteSpec secure = Routes.withTls(Routes.host("b.test"), true);
+    RouteSpec both = Routes.withTls(Routes.host("c.test"), false);
+
+    HaproxyConfig without = config(List.of(new IngressEndpoint(WEB, "a", 80, plain, List.of())));
+    HaproxyConfig with =
+        config(
+            List.of(
+                new IngressEndpoint(WEB, "a", 80, plain, List.of()),
+                new IngressEndpoint(WEB, "b", 80, secure, List.of()),
+                new IngressEndpoint(WEB, "c", 80, both, List.of())));
+
+    assertThat(without.text()).doesNotContain("crt-list", "challenge");
+    assertThat(with.text()).contains("bind :::443 v4v6 ssl crt-list /i/certificates.list");
+    assertThat(with.files())
+        .containsEntry("routes.map", "a.test/ shop:web:a\nb.test/ redirect\nc.test/ shop:web:c\n")
+        .containsEntry("routes-https.map", "b.test/ shop:web:b\nc.test/ shop:web:c\n");
   }
 
   private static HaproxyConfig config(List<IngressEndpoint> endpoints) {

@@ -62,7 +62,7 @@ class IngressProcessIT {
     try (var socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       port = socket.getLocalPort();
     }
-    config = IngressConfig.of(directory.resolve("i"), "127.0.0.1:" + port, false);
+    config = IngressConfig.of(directory.resolve("i"), "127.0.0.1:" + port, "127.0.0.1:443", false);
     ingress = open(config);
   }
 

@@ -59,7 +59,7 @@ class IngressTrafficIT {
       port = one.getLocalPort();
       target = other.getLocalPort();
     }
-    config = IngressConfig.of(directory.resolve("i"), "127.0.0.1:" + port, false);
+    config = IngressConfig.of(directory.resolve("i"), "127.0.0.1:" + port, "127.0.0.1:443", false);
     ingress = Ingress.open(config, Rotation.NONE, TimeSource.monotonic(), new Supervisor());
   }
 

@@ -1,8 +1,10 @@
 package dev.zlayer.proxy.ingress;
 
+import dev.zlayer.spec.network.EncryptionSpec;
 import dev.zlayer.spec.network.EndpointSpec;
 import dev.zlayer.spec.network.Exposure;
 import dev.zlayer.spec.network.RouteSpec;
+import dev.zlayer.spec.network.TlsSpec;
 import dev.zlayer.spec.value.AddressRange;
 import dev.zlayer.spec.value.HostNames;
 import java.time.Duration;
@@ -29,7 +31,8 @@ final class Routes {
         List.of(),
         List.of(),
         0,
-        false);
+        false,
+        EncryptionSpec.NONE);
   }
 
   /** With every setting there is. */
@@ -53,7 +56,31 @@ final class Routes {
         List.of(AddressRange.parse("127.0.0.0/8"), AddressRange.parse("fd00::/8")),
         List.of(AddressRange.parse("127.6.6.6")),
         3,
-        true);
+        true,
+        EncryptionSpec.NONE);
+  }
+
+  /** The same hosts with certificates of the local authority, and nothing else. */
+  static RouteSpec withTls(RouteSpec route, boolean redirect) {
+    RouteSpec none = RouteSpec.NONE;
+    return new RouteSpec(
+        route.host(),
+        Optional.empty(),
+        false,
+        none.balance(),
+        false,
+        Optional.empty(),
+        none.retries(),
+        Optional.empty(),
+        Optional.empty(),
+        List.of(),
+        List.of(),
+        0,
+        false,
+        new EncryptionSpec(
+            Optional.of(new TlsSpec(Optional.empty(), false, Optional.empty(), true)),
+            redirect,
+            Optional.empty()));
   }
 
   static EndpointSpec endpoint(String name, int port, RouteSpec route) {

@@ -364,7 +364,7 @@ class AcmeIT {
             PLANNER,
             sink -> new AcmeIssuer(config, new CertificateRecords(store), parts.secrets(), sink));
     open.add(made);
-    made.listen(() -> served = made.challenges());
+    made.answerBy(answers -> served = answers);
     return made;
   }
 

@@ -15,6 +15,7 @@ public final class IngressCommand {
         .with("resume", IngressModeCommand.Resume::new)
         .with("maintenance", IngressModeCommand.Maintenance::new)
         .with("ca", IngressCaCommand::new)
-        .with("certs", IngressCertificatesCommand::new);
+        .with("certs", IngressCertificatesCommand::new)
+        .with("revoke", IngressRevokeCommand::new);
   }
 }
