@@ -6,7 +6,7 @@
 RUN_PACKAGES='runc:runc crun:crun conmon:conmon /usr/lib/cni/bridge:containernetworking-plugins
   catatonit:catatonit nft:nftables conntrack:conntrack'
 TEST_PACKAGES='dockerd:docker.io docker-registry:docker-registry htpasswd:apache2-utils skopeo:skopeo umoci:umoci buildah:buildah
-  busybox:busybox-static zsh:zsh fish:fish zstd:zstd openssl:openssl pebble:pebble haproxy:haproxy curl:curl ip:iproute2 iptables:iptables nsenter:util-linux setfattr:attr setcap:libcap2-bin
+  busybox:busybox-static zsh:zsh fish:fish zstd:zstd openssl:openssl pebble:pebble haproxy:haproxy curl:curl wrk:wrk ip:iproute2 iptables:iptables nsenter:util-linux setfattr:attr setcap:libcap2-bin
   git:git ssh:openssh-client sshd:openssh-server newuidmap:uidmap pasta:passt
   chromium:chromium node:nodejs
   gcc:gcc /usr/include/errno.h:libc6-dev wat2wasm:wabt clang:clang wasm-ld:lld /usr/lib/wasm32-wasi/libc.a:wasi-libc

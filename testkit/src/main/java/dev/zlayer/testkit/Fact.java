@@ -41,6 +41,7 @@ public enum Fact {
   OPENSSL("install openssl"),
   HAPROXY("install haproxy"),
   CURL("install curl"),
+  WRK("install wrk"),
   PEBBLE("install pebble"),
   ZSTD("install zstd"),
   ZSH("install zsh"),
@@ -113,6 +114,7 @@ public enum Fact {
       case OPENSSL -> program("openssl");
       case HAPROXY -> program("haproxy");
       case CURL -> program("curl");
+      case WRK -> program("wrk");
       case PEBBLE -> program("pebble") && program("pebble-challtestsrv");
       case ZSTD -> program("zstd");
       case ZSH -> program("zsh");
