@@ -47,7 +47,12 @@ public final class TaskScope implements AutoCloseable {
 
   /** For few tasks that compute, or block in native calls: virtual threads would starve others. */
   public static TaskScope ofPlatformThreads(String name) {
-    return new TaskScope(name, Integer.MAX_VALUE, Thread.ofPlatform().daemon());
+    return ofPlatformThreads(name, Integer.MAX_VALUE);
+  }
+
+  /** The same, of which at most {@code parallelism} run at a time. */
+  public static TaskScope ofPlatformThreads(String name, int parallelism) {
+    return new TaskScope(name, parallelism, Thread.ofPlatform().daemon());
   }
 
   /** A handle for the result; meaningful after {@link #join} returned. */

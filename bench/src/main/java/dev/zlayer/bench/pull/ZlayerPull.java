@@ -14,8 +14,12 @@ public final class ZlayerPull {
   }
 
   public Rounds.Contestant cold(ImageRef image) {
+    return cold("zlayer", image);
+  }
+
+  public Rounds.Contestant cold(String name, ImageRef image) {
     return new Rounds.Contestant(
-        "zlayer",
+        name,
         () -> place = places.next(),
         () -> Rounds.millis(() -> PullOnce.pull(image, place)),
         () -> places.discard(place));

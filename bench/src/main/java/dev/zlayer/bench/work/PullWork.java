@@ -10,6 +10,7 @@ import dev.zlayer.bench.engine.ZlayerNode;
 import dev.zlayer.bench.pull.CliPull;
 import dev.zlayer.bench.pull.ContainerdPull;
 import dev.zlayer.bench.pull.Gallery;
+import dev.zlayer.bench.pull.LimitedRegistry;
 import dev.zlayer.bench.pull.PullOnce;
 import dev.zlayer.bench.pull.ZlayerPull;
 import dev.zlayer.host.file.DataDir;
@@ -21,14 +22,23 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Pulling an image of eight layers: cold, warm, with shared layers, and in a small heap. */
+/**
+ * Pulling an image of eight layers: cold, warm, with shared layers, and in a small heap; and one
+ * large layer from a registry that limits each connection.
+ */
 public final class PullWork implements Work {
+  private static final int CONNECTION_MEGABYTES = 50;
+
   @Override
   public List<Report.Table> measure(Arena arena) throws Exception {
     ImageRef one = arena.gallery().one();
     ImageRef two = arena.gallery().two();
     return List.of(
-        cold(arena, one), warm(arena, one), shared(arena, one, two), smallHeap(arena, one));
+        cold(arena, one),
+        warm(arena, one),
+        shared(arena, one, two),
+        smallHeap(arena, one),
+        limited(arena));
   }
 
   private static Report.Table cold(Arena arena, ImageRef image) throws Exception {
@@ -89,6 +99,28 @@ public final class PullWork implements Work {
     long before = arena.gallery().sent();
     pull.run();
     return Report.Row.of(name, (arena.gallery().sent() - before) / 1e6, "");
+  }
+
+  private static Report.Table limited(Arena arena) throws Exception {
+    int megabytes = arena.options().size(1000, 200);
+    Path directory = arena.directory("limited");
+    try (var registry = new LimitedRegistry(directory, megabytes, CONNECTION_MEGABYTES)) {
+      Contestant whole =
+          new ZlayerPull(arena.directory("limited-whole"))
+              .cold("zlayer, registry without ranges", registry.image(false));
+      Contestant divided =
+          new ZlayerPull(arena.directory("limited-ranges")).cold("zlayer", registry.image(true));
+      var rows =
+          Rounds.run(List.of(whole, divided), arena.options().warm(1), arena.options().size(5, 2));
+      return new Report.Table(
+          "cold pull of one layer of %d MB at %d MB/s per connection"
+              .formatted(megabytes, CONNECTION_MEGABYTES),
+          "ms",
+          whole.name(),
+          rows);
+    } finally {
+      Trees.delete(directory);
+    }
   }
 
   private static Report.Table smallHeap(Arena arena, ImageRef image) throws Exception {

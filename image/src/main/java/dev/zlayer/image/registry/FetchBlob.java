@@ -5,8 +5,10 @@ import dev.zlayer.image.manifest.InvalidImageException;
 import dev.zlayer.image.store.Hashes;
 import dev.zlayer.image.store.Ingest;
 import dev.zlayer.port.RegistryAuth;
+import dev.zlayer.task.Stopwatch;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
@@ -17,7 +19,11 @@ import org.jspecify.annotations.Nullable;
  * descriptor may name are never followed.
  */
 record FetchBlob(
-    Authorizer authorizer, Optional<RegistryAuth> auth, Retries retries, Consumer<String> notices) {
+    Authorizer authorizer,
+    Optional<RegistryAuth> auth,
+    Retries retries,
+    RangesAhead.Division division,
+    Consumer<String> notices) {
   /** Returns when the blob is verified and in the store. */
   void from(Endpoint endpoint, Ingest into, BlobListener listener)
       throws IOException, InterruptedException {
@@ -59,32 +65,90 @@ record FetchBlob(
 
   private void attempt(Endpoint endpoint, Ingest into, BlobListener listener)
       throws IOException, InterruptedException {
-    if (into.position() == into.size()) {
-      return;
+    if (division.pays(into.size() - into.position())
+        && waitsForFirstPart(endpoint, into, listener)) {
+      fetchAhead(endpoint, into, listener);
     }
-    try (RegistryResponse answer = ask(endpoint, into)) {
+    if (into.position() < into.size()) {
+      fetchUntil(endpoint, into, into.size(), listener);
+    }
+  }
+
+  /**
+   * Fetches the first part alone and tells whether more connections could be faster: the registry
+   * divides blobs, and most of the time went into waiting for it.
+   */
+  private boolean waitsForFirstPart(Endpoint endpoint, Ingest into, BlobListener listener)
+      throws IOException, InterruptedException {
+    long from = into.position();
+    long until = from + division.part();
+    Stopwatch began = Stopwatch.started();
+    try (RegistryResponse answer = ask(endpoint, into, from, until)) {
+      if (answer.rangeRefused() || (answer.partial() && !answer.delivers(from, until))) {
+        return false;
+      }
+      if (!answer.partial()) {
+        copy(endpoint, answer, into, accept(endpoint, answer, into, into.size()), listener);
+        return false;
+      }
+      Duration waited = copy(endpoint, answer, into, until, listener);
+      return waited.toNanos() >= began.passed().toNanos() * division.waiting();
+    }
+  }
+
+  private void fetchAhead(Endpoint endpoint, Ingest into, BlobListener listener)
+      throws IOException, InterruptedException {
+    try (var ahead =
+        new RangesAhead(into, division, (from, until) -> part(endpoint, into, from, until))) {
+      ahead.deliver(listener);
+      while (into.position() < into.size()) {
+        fetchUntil(endpoint, into, ahead.nextPart(), listener);
+        ahead.deliver(listener);
+      }
+    }
+  }
+
+  private RegistryResponse part(Endpoint endpoint, Ingest into, long from, long until)
+      throws IOException, InterruptedException {
+    RegistryResponse answer = ask(endpoint, into, from, until);
+    if (answer.delivers(from, until)) {
+      return answer;
+    }
+    try (answer) {
+      throw answer.failure(endpoint.name(), "part of blob " + into.digest(), authorizer.now());
+    }
+  }
+
+  private void fetchUntil(Endpoint endpoint, Ingest into, long until, BlobListener listener)
+      throws IOException, InterruptedException {
+    try (RegistryResponse answer = ask(endpoint, into, into.position(), until)) {
       if (answer.rangeRefused() && into.position() > 0) {
         into.restart();
         throw new RegistryException(
             RegistryException.Problem.BROKEN, endpoint.name() + " cannot resume " + into.digest());
       }
-      accept(endpoint, answer, into);
-      copy(endpoint, answer, into, listener);
+      copy(endpoint, answer, into, accept(endpoint, answer, into, until), listener);
     }
   }
 
-  private RegistryResponse ask(Endpoint endpoint, Ingest into)
+  private RegistryResponse ask(Endpoint endpoint, Ingest into, long from, long until)
       throws IOException, InterruptedException {
+    String end = until == into.size() ? "" : String.valueOf(until - 1);
     Map<String, String> headers =
-        into.position() == 0 ? Map.of() : Map.of("Range", "bytes=" + into.position() + "-");
+        from == 0 && end.isEmpty() ? Map.of() : Map.of("Range", "bytes=" + from + "-" + end);
     return authorizer.send(
         endpoint, auth, Transport.Ask.of("GET", endpoint.blob(into.digest().toString()), headers));
   }
 
-  /** Checks that what follows is the rest of the blob, or goes back to the start if it is all. */
-  private void accept(Endpoint endpoint, RegistryResponse answer, Ingest into)
+  /**
+   * Checks that what follows is what was asked for, or goes back to the start if it is all; tells
+   * where it ends.
+   */
+  private long accept(Endpoint endpoint, RegistryResponse answer, Ingest into, long until)
       throws IOException, InterruptedException {
+    long end = until;
     if (answer.ok()) {
+      end = into.size();
       if (into.position() > 0) {
         into.restart();
       }
@@ -98,31 +162,39 @@ record FetchBlob(
     } else {
       throw answer.failure(endpoint.name(), "blob " + into.digest(), authorizer.now());
     }
-    long rest = into.size() - into.position();
+    long rest = end - into.position();
     long announced = answer.headers().firstValueAsLong("Content-Length").orElse(rest);
     if (announced != rest) {
       throw new InvalidImageException(
           "%s is announced with %d bytes instead of %d"
-              .formatted(into.digest(), announced + into.position(), into.size()));
+              .formatted(into.digest(), announced + into.position(), end));
     }
+    return end;
   }
 
-  private static void copy(
-      Endpoint endpoint, RegistryResponse answer, Ingest into, BlobListener listener)
+  /** Tells how much of the time was spent waiting for the registry. */
+  private static Duration copy(
+      Endpoint endpoint, RegistryResponse answer, Ingest into, long until, BlobListener listener)
       throws IOException, InterruptedException {
+    Duration waited = Duration.ZERO;
     try {
-      @Nullable ByteBuffer next = answer.body().next();
-      while (next != null) {
+      while (true) {
+        Stopwatch began = Stopwatch.started();
+        @Nullable ByteBuffer next = answer.body().next();
+        waited = waited.plus(began.passed());
+        if (next == null) {
+          break;
+        }
         into.append(next);
         listener.received(into.position());
-        next = answer.body().next();
       }
     } catch (RegistryException e) {
       throw broken(endpoint, into, e.getMessage(), e);
     }
-    if (into.position() < into.size()) {
+    if (into.position() < until) {
       throw broken(endpoint, into, "it ended too early", null);
     }
+    return waited;
   }
 
   private static RegistryException broken(

@@ -21,6 +21,7 @@ public final class Registry implements AutoCloseable {
   private final Transport transport;
   private final Authorizer authorizer;
   private final Retries retries;
+  private final RangesAhead.Division division;
 
   /** Configured credentials of a host come before those of {@code credentials}. */
   public Registry(
@@ -29,7 +30,7 @@ public final class Registry implements AutoCloseable {
       Credentials credentials,
       Timeouts timeouts,
       InstantSource clock) {
-    this(config, proxies, credentials, timeouts, clock, Retries.REAL);
+    this(config, proxies, credentials, timeouts, clock, Retries.REAL, RangesAhead.Division.DEFAULT);
   }
 
   Registry(
@@ -38,8 +39,10 @@ public final class Registry implements AutoCloseable {
       Credentials credentials,
       Timeouts timeouts,
       InstantSource clock,
-      Retries.Pause pause) {
+      Retries.Pause pause,
+      RangesAhead.Division division) {
     this.config = config;
+    this.division = division;
     this.transport = new Transport(config, proxies, timeouts);
     Credentials configured = host -> config.of(host).credentials();
     this.authorizer = new Authorizer(transport, configured.or(credentials), clock);
@@ -94,6 +97,10 @@ public final class Registry implements AutoCloseable {
 
   Authorizer authorizer() {
     return authorizer;
+  }
+
+  RangesAhead.Division division() {
+    return division;
   }
 
   Retries retries() {

@@ -45,6 +45,13 @@ record RegistryResponse(URI uri, int status, HttpHeaders headers, Body body)
     return status == 206;
   }
 
+  /** Exactly the bytes between two positions, as far as the header tells. */
+  boolean delivers(long from, long until) {
+    return partial()
+        && header("Content-Range").orElse("").startsWith("bytes %d-%d/".formatted(from, until - 1))
+        && headers.firstValueAsLong("Content-Length").orElse(-1) == until - from;
+  }
+
   boolean rangeRefused() {
     return status == 416;
   }

@@ -28,7 +28,7 @@ public final class Repository {
     this.notices = notices;
     this.resolve = new ResolveManifest(registry.authorizer(), auth);
     this.manifests = new FetchManifest(registry.authorizer(), auth);
-    this.blobs = new FetchBlob(registry.authorizer(), auth, retries, notices);
+    this.blobs = new FetchBlob(registry.authorizer(), auth, retries, registry.division(), notices);
   }
 
   /** What a tag or digest points to now; nothing when the registry does not tell it cheaply. */

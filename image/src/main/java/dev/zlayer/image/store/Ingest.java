@@ -109,6 +109,16 @@ public final class Ingest implements AutoCloseable {
     }
   }
 
+  /** A file of its own for what arrives before its turn; nothing of it outlives its channel. */
+  public FileChannel scratch() throws IOException {
+    Path file = partial.resolveSibling(partial.getFileName() + ".ahead");
+    FileChannel scratch =
+        FileChannel.open(
+            file, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE);
+    Files.delete(file);
+    return scratch;
+  }
+
   /** Throws away what is here. */
   public void restart() throws IOException {
     channel.truncate(0);

@@ -17,6 +17,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import org.jspecify.annotations.Nullable;
 
 /** A registry in this process that serves what it is given, and misbehaves where it is told to. */
 public final class FakeRegistry implements AutoCloseable {
@@ -104,21 +105,29 @@ public final class FakeRegistry implements AutoCloseable {
   }
 
   public static void send(HttpExchange exchange, Content content) throws IOException {
+    send(exchange, content, exchange.getRequestHeaders().getFirst("Range"));
+  }
+
+  /** What is answered to {@code range}, or to none, whatever was asked for. */
+  public static boolean send(HttpExchange exchange, Content content, @Nullable String range)
+      throws IOException {
     exchange.getResponseHeaders().set("Docker-Content-Digest", content.digest().toString());
     exchange.getResponseHeaders().set("Content-Type", content.mediaType());
-    String range = exchange.getRequestHeaders().getFirst("Range");
-    int from = range == null ? 0 : Integer.parseInt(range.replaceAll("[^0-9]", ""));
-    int rest = content.bytes().length - from;
-    if (from > 0) {
+    String[] ends = range == null ? new String[] {"0"} : range.replace("bytes=", "").split("-");
+    int from = Integer.parseInt(ends[0]);
+    int size = content.bytes().length;
+    int rest = (ends.length == 2 ? Integer.parseInt(ends[1]) + 1 : size) - from;
+    if (range != null) {
       exchange
           .getResponseHeaders()
-          .set("Content-Range", "bytes %d-%d/%d".formatted(from, from + rest - 1, from + rest));
+          .set("Content-Range", "bytes %d-%d/%d".formatted(from, from + rest - 1, size));
     }
     boolean head = exchange.getRequestMethod().equals("HEAD");
-    exchange.sendResponseHeaders(from > 0 ? 206 : 200, head ? -1 : rest == 0 ? -1 : rest);
+    exchange.sendResponseHeaders(range != null ? 206 : 200, head ? -1 : rest == 0 ? -1 : rest);
     if (!head) {
       exchange.getResponseBody().write(content.bytes(), from, rest);
     }
+    return true;
   }
 
   public static boolean text(HttpExchange exchange, int status, String body) throws IOException {

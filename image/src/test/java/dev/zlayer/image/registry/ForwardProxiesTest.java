@@ -178,7 +178,13 @@ class ForwardProxiesTest extends RegistryFixture {
     var proxies = ForwardProxies.parse(Optional.of(proxy), Optional.of(proxy), Optional.of(direct));
     try (var registry =
         new Registry(
-            PLAIN, proxies, Credentials.NONE, SHORT, InstantSource.system(), pauses::add)) {
+            PLAIN,
+            proxies,
+            Credentials.NONE,
+            SHORT,
+            InstantSource.system(),
+            pauses::add,
+            division())) {
       ImageRef image = ImageRef.parse(reference);
       return registry
           .repository(image, Optional.empty(), notices::add)

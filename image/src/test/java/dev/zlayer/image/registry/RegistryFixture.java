@@ -74,7 +74,17 @@ abstract class RegistryFixture {
 
   Registry registry(RegistriesConfig config, Credentials credentials) {
     return new Registry(
-        config, ForwardProxies.NONE, credentials, SHORT, InstantSource.system(), pauses::add);
+        config,
+        ForwardProxies.NONE,
+        credentials,
+        SHORT,
+        InstantSource.system(),
+        pauses::add,
+        division());
+  }
+
+  RangesAhead.Division division() {
+    return RangesAhead.Division.DEFAULT;
   }
 
   @FunctionalInterface
