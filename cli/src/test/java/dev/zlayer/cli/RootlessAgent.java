@@ -18,6 +18,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.awaitility.Awaitility;
@@ -125,6 +126,28 @@ final class RootlessAgent implements AutoCloseable {
 
   CommandResult zlayer(String... words) throws InterruptedException {
     return stranger.zlayer(group, env, words);
+  }
+
+  /** What a command says to this user where no agent is, nor what rootless containers need. */
+  String lacking(String word) throws InterruptedException {
+    String script =
+        """
+        for name in newuidmap pasta; do
+          mount --bind /dev/null "$(command -v "$name")"
+        done
+        user=$1
+        shift
+        exec setpriv --reuid="$user" --regid="$user" --clear-groups "$@"
+        """;
+    var command =
+        new ArrayList<>(
+            List.of("unshare", "--mount", "--propagation=private", "sh", "-c", script, "sh"));
+    command.add(group);
+    command.addAll(stranger.words(word));
+    return Processes.run(
+            Command.of(command).withEnv(Map.of("HOME", directory + "/nowhere")),
+            Deadline.after(LIMIT))
+        .stdout();
   }
 
   String ok(String... words) throws InterruptedException {

@@ -8,6 +8,9 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -92,6 +95,10 @@ final class RootlessIT {
       assertThat(refused("run", "--rm", "--memory", "64m", "bb:1", "true"))
           .contains("a memory limit: an agent without root has no control groups here");
       assertThat(refused("pause", "idle")).contains("pause: an agent without root");
+      assertThat(ok("info"))
+          .containsPattern("limits +no\n")
+          .contains("limits of containers are refused: this host has no control groups of");
+      assertThat(ok("doctor")).containsPattern("limits +warning +limits of containers are refused");
       assertThat(ok("top", "idle")).contains("sleep 1000").contains("sleep 1001");
       assertThat(ok("stats", "--no-stream", "--json")).contains("\"idle\"").contains("\"pids\": 2");
     } finally {
@@ -107,8 +114,20 @@ final class RootlessIT {
     assertThat(ok("doctor")).contains("rootless").contains("subuid");
   }
 
+  /** Not everything that is missing can be missing at once: a program is only looked for. */
   @Test
-  void deploymentsEndpointsAndJobsWork() throws Exception {
+  void whatIsMissingForAnOrdinaryUserIsNamed() throws Exception {
+    for (String command : List.of("info", "doctor")) {
+      assertThat(agent.lacking(command))
+          .contains("newuidmap is not installed: apt-get install uidmap")
+          .contains("pasta is not installed: apt-get install passt")
+          .contains("/etc/subuid has no range for", "usermod --add-subuids")
+          .contains("limits of containers are refused");
+    }
+  }
+
+  @Test
+  void deploymentsEndpointsAndJobsAndSchedulesWork() throws Exception {
     int port = RootlessAgent.freePort();
     Path file = directory.resolve("shop.zlayer.yml");
     Files.writeString(
@@ -125,11 +144,19 @@ final class RootlessIT {
             rtype: job
             image: {name: "bb:1", pull_policy: never}
             command: {entrypoint: [sh, -c], args: ["echo the report"]}
+          often:
+            rtype: cron
+            schedule: "@every 1s"
+            image: {name: "bb:1", pull_policy: never}
+            command: {entrypoint: [sh, -c], args: ["echo again"]}
         """
             .formatted(port));
     ok("up", file.toString());
     assertThat(RootlessAgent.answer(port)).startsWith("shop");
     assertThat(ok("job", "run", "shop/report", "--wait")).contains("the report");
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(60))
+        .until(() -> ok("job", "history", "shop/often").contains("completed"));
     ok("down", "shop");
   }
 }

@@ -12,6 +12,7 @@ import dev.zlayer.runtime.oci.OciRuntime;
 import dev.zlayer.runtime.oci.tool.OciTool;
 import dev.zlayer.runtime.oci.tool.OciTools;
 import java.io.File;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -49,6 +50,7 @@ final class NodeInfo {
         .put("cpus", facts.cpus())
         .put("root", facts.root())
         .put("rootless", UserNamespaces.inside())
+        .putIf("limits", RootlessPart.limits())
         .put("overlayfs", overlay.isEmpty())
         .putIf("overlayfs_problem", overlay)
         .putIf("apparmor", tools.map(all -> all.apparmor().inForce()))
@@ -57,8 +59,8 @@ final class NodeInfo {
             tools.filter(all -> all.apparmor().inForce()).flatMap(all -> all.apparmor().name()))
         .putIf("apparmor_problem", tools.flatMap(all -> all.apparmor().problem()))
         .put("parts", parts(facts, tools))
-        .put("obstacles", facts.obstacles())
-        .put("warnings", warnings(agent))
+        .put("obstacles", facts.obstacles(RootlessPart.missing(agent.config(), env)))
+        .put("warnings", warnings(agent, env))
         .putIf("oci_runtime", tools.map(all -> all.runtime().name()))
         .putIf("wsl", WslPart.info(agent.config()))
         .put("runtimes", agent.runtimes().stream().map(NodeInfo::runtime).toList())
@@ -78,8 +80,12 @@ final class NodeInfo {
   }
 
   /** What keeps containers from working fully, each with what to do. */
-  static List<String> warnings(Agent agent) throws InterruptedException {
-    return agent.networks().isPresent() ? agent.networks().get().firewallProblems() : List.of();
+  static List<String> warnings(Agent agent, Map<String, String> env) throws InterruptedException {
+    var warnings = new ArrayList<>(RootlessPart.warnings(env));
+    if (agent.networks().isPresent()) {
+      warnings.addAll(agent.networks().get().firewallProblems());
+    }
+    return warnings;
   }
 
   private static Json runtime(ContainerRuntime runtime) {

@@ -68,7 +68,7 @@ public final class Serve {
               "pid", ProcessHandle.current().pid(),
               "containers", daemon.agent().runtime().list().size()));
       Notify.ready(env);
-      warn(daemon.agent(), log);
+      warn(daemon.agent(), env, log);
       Supervisor supervisor = daemon.agent().supervisor();
       supervisor.onFailure(() -> supervisor.failure().ifPresent(_ -> told.countDown()));
       try (var _ = Watchdog.start(env, supervisor)) {
@@ -92,9 +92,10 @@ public final class Serve {
   }
 
   /** Only now: to learn it, programs are started, and nobody has to wait for that. */
-  private static void warn(Agent agent, Log log) throws InterruptedException {
+  private static void warn(Agent agent, Map<String, String> env, Log log)
+      throws InterruptedException {
     try {
-      for (String problem : NodeInfo.warnings(agent)) {
+      for (String problem : NodeInfo.warnings(agent, env)) {
         log.warn(problem, Map.of());
       }
     } catch (AgentException e) {

@@ -1,13 +1,19 @@
 package dev.zlayer.cli.command;
 
+import dev.zlayer.cli.Locations;
 import dev.zlayer.cli.Session;
 import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.cli.print.InfoText;
+import dev.zlayer.host.file.DataDir;
+import dev.zlayer.host.linux.UserManager;
 import dev.zlayer.host.probe.HostFacts;
 import dev.zlayer.host.probe.HostProbe;
+import dev.zlayer.host.process.RootlessHost;
 import dev.zlayer.json.Json;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
+import java.util.stream.Stream;
 import picocli.CommandLine.Command;
 
 @Command(
@@ -54,7 +60,22 @@ public final class InfoCommand extends AnswerCommand {
         .put("root", facts.root())
         .put("overlayfs", facts.overlay())
         .put("parts", parts)
-        .put("obstacles", facts.obstacles())
+        .put("obstacles", facts.obstacles(missing(path)))
+        .put("warnings", facts.root() ? List.of() : lacks())
         .build();
+  }
+
+  private List<String> missing(String path) {
+    DataDir dirs = Locations.dataDir(session, Optional.empty());
+    return new RootlessHost(dirs.run(), path, Locations.user()).missing();
+  }
+
+  private static List<String> lacks() {
+    String user = Locations.user();
+    UserManager manager = UserManager.read(user);
+    return Stream.of(manager.limits(user), manager.staying(user))
+        .flatMap(Optional::stream)
+        .map(lack -> lack.what() + ": " + lack.remedy())
+        .toList();
   }
 }

@@ -4,9 +4,7 @@ import dev.zlayer.cli.Locations;
 import dev.zlayer.cli.client.ConnectionLost;
 import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.cli.client.DaemonProblem;
-import dev.zlayer.host.linux.AppArmor;
 import dev.zlayer.host.linux.Machine;
-import dev.zlayer.host.process.RootlessHost;
 import dev.zlayer.json.Json;
 import java.nio.file.Path;
 import java.time.Instant;
@@ -42,14 +40,19 @@ public final class Doctor {
    */
   public List<Finding> run(Supplier<Json> local, Instant now) throws InterruptedException {
     var findings = new ArrayList<Finding>();
-    boolean running = daemon(findings);
+    Optional<Json> info = daemon(findings);
+    boolean running = info.isPresent();
     if (running) {
       findings.addAll(CertificateChecks.run(client.get("/ingress/certificates"), now));
     }
     Optional<Json> config = config(running, local, findings);
     if (client.address().local()) {
       Json known = config.orElse(Json.Null.INSTANCE);
-      findings.add(Machine.root() ? Finding.ok("user", "root") : ordinaryUser(known));
+      if (Machine.root()) {
+        findings.add(Finding.ok("user", "root"));
+      } else {
+        findings.addAll(new RootlessChecks(known, path, Locations.user()).run(info));
+      }
       Optional<String> runtime =
           known.at("oci_runtime").at("value").string().filter(name -> !name.isEmpty());
       findings.addAll(new HostChecks(path, runtime).run());
@@ -61,29 +64,7 @@ public final class Doctor {
     return findings;
   }
 
-  private Finding ordinaryUser(Json config) {
-    Path run = Path.of(config.at("data_dir").at("value").string().orElse("/nowhere"));
-    List<String> missing = new RootlessHost(run, path.orElse(""), Locations.user()).missing();
-    if (!missing.isEmpty()) {
-      return Finding.warning(
-          "user",
-          "not root, and what rootless containers need is missing",
-          String.join("; ", missing));
-    }
-    return AppArmor.pastaObstacle()
-        .map(
-            remedy ->
-                Finding.warning(
-                    "user",
-                    "not root (rootless): containers have no connection to the host",
-                    remedy))
-        .orElseGet(
-            () ->
-                Finding.ok(
-                    "user", "not root: containers run in namespaces of this user (rootless)"));
-  }
-
-  private boolean daemon(List<Finding> findings) throws InterruptedException {
+  private Optional<Json> daemon(List<Finding> findings) throws InterruptedException {
     try {
       if (!client.answers()) {
         findings.add(
@@ -91,7 +72,7 @@ public final class Doctor {
                 "daemon",
                 "no daemon is running at " + client.address().http(),
                 "start one with 'zlayer daemon start' or 'systemctl start zlayer'"));
-        return false;
+        return Optional.empty();
       }
     } catch (ConnectionLost e) {
       findings.add(
@@ -99,7 +80,7 @@ public final class Doctor {
               "daemon",
               String.valueOf(e.getMessage()),
               "run with sudo, or 'usermod -aG zlayer USER' and log in again"));
-      return false;
+      return Optional.empty();
     }
     Json info = client.get("/info");
     String theirs = info.at("version").string().orElse("unknown");
@@ -113,8 +94,10 @@ public final class Doctor {
     for (String damage : info.at("damages").strings()) {
       findings.add(Finding.failed("state", damage, "see 'zlayer events' and docs/operations.md"));
     }
-    for (String warning : info.at("warnings").strings()) {
-      findings.add(Finding.warning("firewall", warning, "correct the rule that it names"));
+    if (!info.at("rootless").bool().orElse(false)) {
+      for (String warning : info.at("warnings").strings()) {
+        findings.add(Finding.warning("firewall", warning, "correct the rule that it names"));
+      }
     }
     try {
       client.get("/health/ready");
@@ -124,7 +107,7 @@ public final class Doctor {
           Finding.failed(
               "health", String.valueOf(e.getMessage()), "see the log of the daemon for the cause"));
     }
-    return true;
+    return Optional.of(info);
   }
 
   private Optional<Json> config(boolean running, Supplier<Json> local, List<Finding> findings)

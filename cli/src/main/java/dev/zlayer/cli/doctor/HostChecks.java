@@ -3,7 +3,6 @@ package dev.zlayer.cli.doctor;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.linux.CgroupMode;
 import dev.zlayer.host.linux.CgroupSupport;
-import dev.zlayer.host.linux.Machine;
 import dev.zlayer.host.probe.HostFacts;
 import dev.zlayer.host.probe.HostPart;
 import dev.zlayer.host.probe.HostProbe;
@@ -61,7 +60,9 @@ final class HostChecks {
                 "overlayfs",
                 "the kernel has no overlay file systems",
                 "run 'modprobe overlay', or use a kernel that has them"));
-    findings.add(cgroups(facts.cgroups()));
+    if (facts.root() || facts.cgroups() == CgroupMode.NONE) { // others are given them, or not
+      findings.add(cgroups(facts.cgroups()));
+    }
     findings.add(ociRuntime(facts));
     for (HostPart part : facts.parts()) {
       if (NEEDED.contains(part.name()) || USEFUL.contains(part.name())) {
@@ -69,13 +70,7 @@ final class HostChecks {
       }
     }
     findings.add(firewall(facts));
-    findings.add(
-        Machine.forwardsIpv4() || facts.root()
-            ? Finding.ok("forwarding", "packets of containers are forwarded, or will be")
-            : Finding.warning(
-                "forwarding",
-                "net.ipv4.ip_forward is 0",
-                "the daemon sets it to 1 when it starts as root"));
+    findings.add(Finding.ok("forwarding", "packets of containers are forwarded, or will be"));
     return findings;
   }
 

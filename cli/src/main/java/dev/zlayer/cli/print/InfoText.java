@@ -22,6 +22,10 @@ public final class InfoText {
         facts.at("rootless").bool().orElse(false)
             ? "no: rootless, in namespaces of an ordinary user"
             : yes(facts.at("root")));
+    if (!facts.at("limits").isNull()) {
+      List<String> limits = facts.at("limits").strings();
+      line(text, "limits", limits.isEmpty() ? "no" : String.join(", ", limits));
+    }
     line(text, "overlayfs", yes(facts.at("overlayfs")) + because(facts.at("overlayfs_problem")));
     if (facts.at("apparmor").bool().isPresent()) {
       line(

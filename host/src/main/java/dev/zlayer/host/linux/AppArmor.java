@@ -4,6 +4,8 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /** What the kernel says about AppArmor. */
 public final class AppArmor {
@@ -13,9 +15,13 @@ public final class AppArmor {
   private static final Path ENABLED = Path.of("/sys/module/apparmor/parameters/enabled");
   private static final Path PROFILES = Path.of("/sys/kernel/security/apparmor/profiles");
 
+  /** Lets pasta do what it is for; our Debian package brings it. */
+  public static final String PASTA_PROFILE = "zlayer-pasta";
+
+  /** Has a directory for each profile, named by it, a dot and a number; everybody may list it. */
+  private static final Path LOADED = Path.of("/sys/kernel/security/apparmor/policy/profiles");
+
   private static final Path PASTA = Path.of("/etc/apparmor.d/abstractions/pasta");
-  private static final String PASTA_RULES =
-      "ptrace (read), @{PROC}/@{pid}/net/{tcp,tcp6,udp,udp6} r,";
 
   private AppArmor() {}
 
@@ -41,17 +47,27 @@ public final class AppArmor {
   /**
    * Why pasta cannot connect a network of containers, and the remedy; empty when nothing keeps it
    * from that. Debian 12's profile lets it neither open the namespaces of another process nor read
-   * the kernel's tables of ports, which it names by a link.
+   * the kernel's tables of ports, which it names by a link; {@link #PASTA_PROFILE} does.
    */
   public static Optional<String> pastaObstacle() {
     boolean confines = text(ENABLED).map(String::strip).filter("Y"::equals).isPresent();
-    return confines && text(PASTA).filter(rules -> !connects(rules)).isPresent()
+    return confines
+            && text(PASTA).filter(rules -> !connects(rules)).isPresent()
+            && !listed(LOADED, PASTA_PROFILE)
         ? Optional.of(
-            ("the AppArmor profile of pasta keeps it from networks of other processes; as root,"
-                    + " append '%s' to %s and run 'apparmor_parser -r"
-                    + " /etc/apparmor.d/usr.bin.passt'")
-                .formatted(PASTA_RULES, PASTA))
+            "the AppArmor profile of pasta keeps it from networks of other processes; install the"
+                + " Debian package of zlayer, which has the profile %s for it, or load that as root (docs/rootless.md)"
+                    .formatted(PASTA_PROFILE))
         : Optional.empty();
+  }
+
+  static boolean listed(Path profiles, String name) {
+    try (Stream<Path> all = Files.list(profiles)) {
+      return all.map(path -> path.getFileName().toString())
+          .anyMatch(entry -> entry.matches(Pattern.quote(name) + "\\.\\d+"));
+    } catch (IOException _) {
+      return false; // a kernel without it has no such directory
+    }
   }
 
   /** By the rules of pasta. */

@@ -23,6 +23,9 @@ public record CgroupSupport(
   private static final Path ROOT = Path.of("/sys/fs/cgroup");
   private static final Optional<String> OF_ROOT = Optional.of("/zlayer");
 
+  /** Set once, when an agent begins that was given one. */
+  private static volatile Optional<String> scope = Optional.empty();
+
   public CgroupSupport {
     controllers = Set.copyOf(controllers);
   }
@@ -32,10 +35,34 @@ public record CgroupSupport(
     return ROOT;
   }
 
+  /** From now on groups are made below that one, which was given to an ordinary user. */
+  public static void within(String group) {
+    scope = Optional.of(group);
+  }
+
+  /** Whether there is such a group of version 2. */
+  public static boolean exists(String group) {
+    return Files.exists(Path.of(ROOT + group).resolve("cgroup.controllers"));
+  }
+
+  public static boolean missing(String group) {
+    return !exists(group);
+  }
+
+  /** The group of version 2 that this process is in. */
+  public static String own() throws IOException {
+    return Delegation.own();
+  }
+
+  /** Moves another process of this user to where the agent is, below a group that was given. */
+  public static void join(String group, long process) throws IOException {
+    Delegation.join(group, process);
+  }
+
   public static CgroupSupport read() throws IOException {
     Path offered = ROOT.resolve("cgroup.controllers");
     if (UserNamespaces.inside()) {
-      return Delegation.find()
+      return Delegation.find(scope)
           .map(
               found ->
                   new CgroupSupport(

@@ -9,7 +9,7 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * A control group of version 2 that an ordinary user was given, as systemd does for units with
+ * A control group of version 2 that an ordinary user was given, as systemd does for scopes with
  * {@code Delegate=yes}.
  *
  * @param parent below which groups can be made
@@ -26,14 +26,22 @@ record Delegation(String parent, Set<String> controllers) {
     controllers = Set.copyOf(controllers);
   }
 
-  /** Moves this process into a group of its own below the one that was given. */
-  static Optional<Delegation> find() throws IOException {
+  /**
+   * Moves what is in the group that was given into one of its own below that.
+   *
+   * @param scope the group; where there is none, that of this process, unless it is one that
+   *     systemd made for something else
+   */
+  static Optional<Delegation> find(Optional<String> scope) throws IOException {
     Path root = CgroupSupport.mountPoint();
     if (!Files.exists(root.resolve("cgroup.controllers"))) {
       return Optional.empty();
     }
-    String own = ownPath(Files.readAllLines(Path.of("/proc/self/cgroup")));
-    String given = given(own);
+    String own = own();
+    if (scope.isEmpty() && own.contains("/user@")) {
+      return Optional.empty();
+    }
+    String given = scope.orElseGet(() -> given(own));
     Path directory = Path.of(root + given);
     if (!Files.isWritable(directory.resolve("cgroup.subtree_control"))) {
       return Optional.empty();
@@ -45,6 +53,17 @@ record Delegation(String parent, Set<String> controllers) {
     Path containers = Files.createDirectories(directory.resolve(CONTAINERS));
     enable(directory);
     return Optional.of(new Delegation(given + "/" + CONTAINERS, enable(containers)));
+  }
+
+  /** The group that this process is in. */
+  static String own() throws IOException {
+    return ownPath(Files.readAllLines(Path.of("/proc/self/cgroup")));
+  }
+
+  /** Moves another process of this user to where the agent is, below a group that was given. */
+  static void join(String given, long process) throws IOException {
+    Path agent = Files.createDirectories(Path.of(CgroupSupport.mountPoint() + given).resolve(OWN));
+    Files.writeString(agent.resolve("cgroup.procs"), Long.toString(process));
   }
 
   /** The group that was given, by the one this process is in; nothing for the topmost. */

@@ -39,6 +39,31 @@ public final class UserNamespaces {
         || Long.parseLong(words[2]) < ALL;
   }
 
+  /** Which user of the host this process is; root of a rootless agent is an ordinary user there. */
+  static long owner() {
+    try {
+      return owner(
+          Files.readString(Path.of("/proc/self/uid_map")),
+          Machine.effectiveUser(Files.readAllLines(Path.of("/proc/self/status"))));
+    } catch (IOException _) {
+      return -1;
+    }
+  }
+
+  /**
+   * By the text of {@code /proc/self/uid_map}: each line is a number here, one outside, how many.
+   */
+  static long owner(String map, long number) {
+    for (String line : map.lines().toList()) {
+      String[] words = line.strip().split("\\s+", -1);
+      long behind = number - Long.parseLong(words[0]);
+      if (behind >= 0 && behind < Long.parseLong(words[2])) {
+        return Long.parseLong(words[1]) + behind;
+      }
+    }
+    return -1;
+  }
+
   /** The namespaces of a process; none of one that has ended or may not be inspected. */
   public static List<String> of(long pid) {
     var found = new ArrayList<String>();

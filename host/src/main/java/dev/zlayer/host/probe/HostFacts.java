@@ -41,13 +41,23 @@ public record HostFacts(
     return part(name).map(HostPart::present).orElse(false);
   }
 
-  /** Why containers cannot run here, each with its remedy; empty when they can. */
+  /** Why an agent in this process cannot run containers, each with its remedy. */
   public List<String> obstacles() {
+    return obstacles(
+        List.of(
+            "not running as root: start the agent with sudo, or install what rootless containers"
+                + " need ('zlayer doctor' lists it)"));
+  }
+
+  /**
+   * Why containers cannot run here, each with its remedy; empty when they can.
+   *
+   * @param withoutRoot what an ordinary user lacks for containers of their own
+   */
+  public List<String> obstacles(List<String> withoutRoot) {
     var found = new ArrayList<String>();
     if (!root) {
-      found.add(
-          "not running as root: start the agent with sudo, or install what rootless containers"
-              + " need ('zlayer doctor' lists it)");
+      found.addAll(withoutRoot);
     }
     if (cgroups == CgroupMode.NONE) {
       found.add("no control groups are mounted: mount cgroup2 on /sys/fs/cgroup");

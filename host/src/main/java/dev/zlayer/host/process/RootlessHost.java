@@ -4,10 +4,12 @@ import dev.zlayer.container.Signal;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.AtomicFile;
 import dev.zlayer.host.linux.AppArmor;
+import dev.zlayer.host.linux.CgroupSupport;
 import dev.zlayer.host.linux.Exec;
 import dev.zlayer.host.linux.Links;
 import dev.zlayer.host.linux.ProcessIdentity;
 import dev.zlayer.host.linux.Self;
+import dev.zlayer.host.linux.UserManager;
 import dev.zlayer.host.linux.UserNamespaces;
 import dev.zlayer.host.net.OutsidePorts;
 import dev.zlayer.host.probe.HostProbe;
@@ -32,9 +34,17 @@ import java.util.function.Consumer;
  * Where the agent of an ordinary user runs: a user namespace in which that user is root and has the
  * numbers of /etc/subuid for others, with mounts and a network of its own. A process that does
  * nothing holds them, so they outlive the agent as its containers do; pasta connects the network
- * with that of the host, and is started again when it ends.
+ * with that of the host, and is started again when it ends. Where systemd has control groups for
+ * the user, those of containers are in a scope beside the agent's unit, which can be started again
+ * only while no group below its own has controllers.
  */
 public final class RootlessHost {
+  /** Names this user, who is root inside; only the agent of an ordinary user has it. */
+  public static final String USER = "ZLAYER_LOGIN_NAME";
+
+  /** The control group that was given to this user; missing where there is none. */
+  public static final String GROUP = "ZLAYER_GROUP";
+
   private static final Duration LIMIT = Duration.ofSeconds(30);
   private static final Duration STEP = Duration.ofMillis(20);
   private static final Path TUN = Path.of("/dev/net/tun");
@@ -56,17 +66,21 @@ public final class RootlessHost {
 
   /**
    * Stays outside, where the agent cannot return to, and keeps pasta running as long as somebody
-   * holds the namespaces. A host without a route gets its connection when it has one.
+   * holds the namespaces. A host without a route gets its connection when it has one. The kernel
+   * takes the name of the AppArmor profile where it has that one.
    */
   private static final String CONNECT =
       """
-      record=$1 pid=$2 log=$3 missing=0 pause=1
-      shift 3
+      record=$1 pid=$2 log=$3 profile=$4 missing=0 pause=1
+      shift 4
       while [ "$missing" -lt 30 ]; do
         if read -r holder rest <"$record" && kill -0 "$holder"; then
           missing=0
           began=$(date +%s)
-          "$@" "$holder" >"$log" 2>&1 &
+          (
+            { echo "exec $profile" >/proc/self/attr/apparmor/exec; } 2>/dev/null
+            exec "$@" "$holder"
+          ) >"$log" 2>&1 &
           echo "$! $(cut -d' ' -f22 "/proc/$!/stat")" >"$pid.new" && mv "$pid.new" "$pid"
           wait "$!"
           mv "$pid" "$pid.ended"
@@ -81,6 +95,8 @@ public final class RootlessHost {
       """;
 
   private static final String PASTA = "pasta.pid";
+  private static final String SYSTEMD_RUN = "systemd-run";
+  private static final String RUNTIME_DIR = "XDG_RUNTIME_DIR";
 
   private final Path directory;
   private final HostProbe probe;
@@ -136,7 +152,14 @@ public final class RootlessHost {
   public void enter(Map<String, String> environment, Consumer<String> warnings)
       throws InterruptedException {
     try {
-      long holder = holder(warnings);
+      UserManager manager = UserManager.read(user);
+      String group = CgroupSupport.own();
+      boolean gives = manager.gives(group) && probe.find(SYSTEMD_RUN).isPresent();
+      if (gives && !manager.owns(group)) {
+        throw moveTo(manager, environment);
+      }
+      Optional<String> scope = gives ? Optional.of(manager.scope(scopeName())) : Optional.empty();
+      long holder = holder(scope, manager, warnings);
       var arguments =
           new ArrayList<>(
               List.of(
@@ -152,21 +175,48 @@ public final class RootlessHost {
       arguments.addAll(Self.arguments());
       var inside = new TreeMap<>(environment);
       inside.put("PATH", searchPath);
+      inside.put(USER, user);
+      scope.filter(CgroupSupport::exists).ifPresent(given -> inside.put(GROUP, given));
       inside.put(
           OutsidePorts.CONNECTED_BY, connection().map(ProcessIdentity::pid).orElse(0L).toString());
       // inside, the same setting is that of another network
       Self.setting(OutsidePorts.SETTING)
           .ifPresent(first -> inside.put(OutsidePorts.FIRST_PORT, first));
-      throw Exec.replace(
-          program("nsenter"),
-          arguments,
-          inside.entrySet().stream()
-              .map(entry -> entry.getKey() + "=" + entry.getValue())
-              .toList());
+      throw replace(program("nsenter"), arguments, inside);
     } catch (IOException e) {
       throw new AgentException.Configuration(
           "namespaces for containers without root cannot be entered: " + e.getMessage(), e);
     }
+  }
+
+  /**
+   * Goes on in a group of the user's manager, from where processes can be moved to others of it.
+   * The same command line then comes back to {@link #enter}.
+   */
+  private IOException moveTo(UserManager manager, Map<String, String> environment)
+      throws IOException {
+    var arguments = new ArrayList<>(List.of(SYSTEMD_RUN, "--user", "--scope", "--quiet"));
+    arguments.addAll(List.of("--collect", "--description=zlayer container agent", "--"));
+    arguments.add(Self.program().toString());
+    arguments.addAll(Self.arguments());
+    var there = new TreeMap<>(environment);
+    there.put(RUNTIME_DIR, manager.directory().toString());
+    return replace(program(SYSTEMD_RUN), arguments, there);
+  }
+
+  private static IOException replace(
+      Path program, List<String> arguments, Map<String, String> environment) {
+    return Exec.replace(
+        program,
+        arguments,
+        environment.entrySet().stream()
+            .map(entry -> entry.getKey() + "=" + entry.getValue())
+            .toList());
+  }
+
+  /** The same for every agent on these directories: containers are found by it. */
+  private String scopeName() {
+    return "zlayer-%08x.scope".formatted(directory.toAbsolutePath().toString().hashCode());
   }
 
   /** Whether there are namespaces that an agent of this user was in. */
@@ -194,7 +244,8 @@ public final class RootlessHost {
   }
 
   /** A process in the namespaces of this user's agent, which are made if there are none. */
-  private long holder(Consumer<String> warnings) throws IOException, InterruptedException {
+  private long holder(Optional<String> scope, UserManager manager, Consumer<String> warnings)
+      throws IOException, InterruptedException {
     Files.createDirectories(directory);
     try (var lock =
             FileChannel.open(
@@ -204,14 +255,14 @@ public final class RootlessHost {
         var _ = lock.lock()) {
       Optional<Long> present = inside();
       if (present.isPresent()) {
-        if (connection().isEmpty()) {
-          connect(present.get(), warnings);
+        if (connection().isEmpty() || scope.filter(CgroupSupport::missing).isPresent()) {
+          connect(present.get(), scope, manager, warnings);
         }
         return present.get();
       }
       ProcessIdentity made = make();
       write(made);
-      connect(made.pid(), warnings);
+      connect(made.pid(), scope, manager, warnings);
       return made.pid();
     }
   }
@@ -269,55 +320,70 @@ public final class RootlessHost {
   /**
    * Ports that are bound inside are bound outside within a second, and the other way round:
    * versions of pasta do neither when they are told to do only the first.
+   *
+   * @param scope is held by what connects the network; made if there is none
    */
-  private void connect(long holder, Consumer<String> warnings)
+  private void connect(
+      long holder, Optional<String> scope, UserManager manager, Consumer<String> warnings)
       throws IOException, InterruptedException {
     Path pasta = directory.resolve(PASTA);
     Path ended = directory.resolve(PASTA + ".ended");
     Path log = directory.resolve("pasta.log");
-    Optional<ProcessIdentity> former = recorded(pasta);
-    if (former.isPresent()) { // whoever would start it again was killed
-      boolean _ = former.get().signal(Signal.KILL.number());
+    Path network = directory.resolve("network.log");
+    // one of them may have been killed, or be in no scope
+    for (Path former : List.of(connectionRecord(), pasta)) {
+      Optional<ProcessIdentity> process = recorded(former);
+      if (process.isPresent()) {
+        boolean _ = process.get().signal(Signal.KILL.number());
+      }
     }
     Files.deleteIfExists(ended);
-    // it writes no files itself: Debian's AppArmor profile for it allows few
+    var words = new ArrayList<>(List.of(program("setsid").toString()));
+    boolean scoped = scope.filter(CgroupSupport::missing).isPresent();
+    if (scoped) {
+      words.addAll(List.of(program(SYSTEMD_RUN).toString(), "--user", "--scope", "--quiet"));
+      words.addAll(List.of("--collect", "--slice=app.slice", "--unit=" + scopeName()));
+      words.addAll(List.of("--property=Delegate=yes", "--description=containers of zlayer", "--"));
+    }
+    // it writes no files itself: AppArmor profiles for it allow few
+    words.addAll(List.of("sh", "-c", CONNECT, "zlayer-network", record().toString()));
+    words.addAll(List.of(pasta.toString(), log.toString(), AppArmor.PASTA_PROFILE));
+    words.addAll(List.of(program("pasta").toString(), "--foreground", "--quiet"));
+    words.addAll(List.of("--config-net", "--no-map-gw", "--tcp-ports=auto", "--udp-ports=auto"));
+    words.addAll(List.of("--tcp-ns=auto", "--udp-ns=auto"));
     Process connection =
         Processes.start(
-            Command.of(
-                program("setsid").toString(),
-                "sh",
-                "-c",
-                CONNECT,
-                "zlayer-network",
-                record().toString(),
-                pasta.toString(),
-                log.toString(),
-                program("pasta").toString(),
-                "--foreground",
-                "--quiet",
-                "--config-net",
-                "--no-map-gw",
-                "--tcp-ports=auto",
-                "--udp-ports=auto",
-                "--tcp-ns=auto",
-                "--udp-ns=auto"),
-            directory.resolve("network.log").toFile());
+            Command.of(words).withEnv(Map.of(RUNTIME_DIR, manager.directory().toString())),
+            network.toFile());
     ProcessIdentity started =
         ProcessIdentity.of(connection.pid())
             .orElseThrow(() -> new IOException("the process that connects them has ended"));
     record(connectionRecord(), started, "");
+    if (scope.isPresent() && !scoped) {
+      CgroupSupport.join(scope.get(), started.pid());
+    }
     Deadline deadline = Deadline.after(LIMIT);
     while (!Links.connected(holder)) {
+      if (scoped && !connection.isAlive()) {
+        warnings.accept(
+            "limits of containers are refused: systemd gives no control group: " + last(network));
+        connect(holder, Optional.empty(), manager, warnings);
+        return;
+      }
       if (Files.exists(ended) || deadline.passed()) {
         warnings.accept(
             "containers have no connection to the host, and publish no ports, until pasta can"
                 + " start: "
-                + Files.readString(log).strip().replace('\n', ' ')
+                + (Files.exists(log) ? Files.readString(log).strip().replace('\n', ' ') : "")
                 + AppArmor.pastaObstacle().map("; "::concat).orElse(""));
         return;
       }
       Pauses.REAL.pause(STEP);
     }
+  }
+
+  private static String last(Path log) throws IOException {
+    return Files.readAllLines(log).stream().reduce("", (_, line) -> line);
   }
 
   /** The process that keeps pasta running, while it does. */

@@ -2,7 +2,11 @@ package dev.zlayer.host.linux;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 class AppArmorTest {
   @Test
@@ -14,6 +18,16 @@ class AppArmorTest {
     assertThat(AppArmor.lists(list, "odd (name)")).isTrue();
     assertThat(AppArmor.lists(list, "zlayer")).isFalse();
     assertThat(AppArmor.lists(list, "short")).isFalse();
+  }
+
+  @Test
+  void profilesAreFoundByTheirDirectories(@TempDir Path directory) throws IOException {
+    Files.createDirectory(directory.resolve("zlayer-pasta.17"));
+    Files.createDirectory(directory.resolve("zlayer-default-2.3"));
+
+    assertThat(AppArmor.listed(directory, "zlayer-pasta")).isTrue();
+    assertThat(AppArmor.listed(directory, "zlayer-default")).isFalse();
+    assertThat(AppArmor.listed(directory.resolve("none"), "zlayer-pasta")).isFalse();
   }
 
   @Test

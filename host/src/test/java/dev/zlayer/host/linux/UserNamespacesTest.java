@@ -16,6 +16,14 @@ final class UserNamespacesTest {
   }
 
   @Test
+  void rootInsideIsAnotherUserOutside() {
+    assertThat(UserNamespaces.owner("0 0 4294967295\n", 1000)).isEqualTo(1000);
+    assertThat(UserNamespaces.owner("  0 1000 1\n  1 100000 65536\n", 0)).isEqualTo(1000);
+    assertThat(UserNamespaces.owner("0 1000 1\n1 100000 65536\n", 33)).isEqualTo(100_032);
+    assertThat(UserNamespaces.owner("0 1000 1\n", 33)).isEqualTo(-1);
+  }
+
+  @Test
   void theGroupOfVersion2HasNoController() {
     assertThat(Delegation.ownPath(List.of("1:cpu:/a", "0::/user.slice/zlayer.service")))
         .isEqualTo("/user.slice/zlayer.service");

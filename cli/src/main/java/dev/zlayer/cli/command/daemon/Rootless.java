@@ -3,6 +3,7 @@ package dev.zlayer.cli.command.daemon;
 import dev.zlayer.cli.Locations;
 import dev.zlayer.cli.Session;
 import dev.zlayer.host.file.DataDir;
+import dev.zlayer.host.linux.CgroupSupport;
 import dev.zlayer.host.linux.Machine;
 import dev.zlayer.host.linux.UserNamespaces;
 import dev.zlayer.host.net.OutsidePorts;
@@ -26,6 +27,7 @@ public final class Rootless {
 
   /** Inside, keeps alive what this user's agent depends on; does nothing for another agent. */
   static RootlessMonitor supervise(Session session, DataDir dirs) {
+    session.variable(RootlessHost.GROUP).ifPresent(CgroupSupport::within);
     Optional<String> process = session.variable(OutsidePorts.CONNECTED_BY);
     process.ifPresent(
         connected ->

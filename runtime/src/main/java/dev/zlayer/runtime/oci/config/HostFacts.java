@@ -66,8 +66,7 @@ public record HostFacts(
     public void require(String what) {
       if (parent.isEmpty()) {
         throw new AgentException.Unsupported(
-            ("%s: an agent without root has no control groups here; run it as a user unit of"
-                    + " systemd on a host with cgroup v2 ('zlayer daemon install' writes one)")
+            "%s: an agent without root has no control groups here; 'zlayer doctor' says what they need"
                 .formatted(what));
       }
     }
