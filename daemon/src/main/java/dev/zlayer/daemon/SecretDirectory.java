@@ -48,7 +48,7 @@ final class SecretDirectory implements SecretMounts, AutoCloseable {
     return mounts().stream()
         .anyMatch(
             mount ->
-                mount instanceof Mount.Bind(Path source, var _, var _)
+                mount instanceof Mount.Bind(Path source, var _, var _, var _)
                     && source.startsWith(directory));
   }
 

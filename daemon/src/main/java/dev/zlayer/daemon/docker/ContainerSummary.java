@@ -133,7 +133,8 @@ final class ContainerSummary {
                     .put("Destination", bind.target())
                     .put("Mode", mode(facts, bind))
                     .put("RW", !bind.readOnly())
-                    .put("Propagation", "rprivate")
+                    .put(
+                        "Propagation", bind.propagation().orElse(Mount.Propagation.RPRIVATE).word())
                     .build());
         case Mount.Named named ->
             mounts.add(volume(named.name(), named.target(), !named.readOnly()));

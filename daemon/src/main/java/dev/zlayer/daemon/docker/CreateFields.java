@@ -83,7 +83,10 @@ public final class CreateFields {
               "NetworkingConfig",
               "EndpointsConfig for any number of networks, with the fields of EndpointConfig of"
                   + " POST /networks/{id}/connect"),
-          honoured(HOST, "Binds", "options ro and rw; z and Z change nothing without SELinux"),
+          honoured(
+              HOST,
+              "Binds",
+              "options ro, rw and those of propagation; z and Z change nothing without SELinux"),
           recorded(HOST, "ContainerIDFile", "clients write it"),
           honoured(
               HOST,
@@ -162,7 +165,7 @@ public final class CreateFields {
           refused(HOST, "CpuPercent", "it is for Windows"),
           refused(HOST, "IOMaximumIOps", "it is for Windows"),
           refused(HOST, "IOMaximumBandwidth", "it is for Windows"),
-          honoured(HOST, "Mounts", "bind, volume and tmpfs, propagation rprivate"),
+          honoured(HOST, "Mounts", "bind with Propagation, volume with Subpath, and tmpfs"),
           refused(HOST, "MaskedPaths", "the usual paths are masked, all of them with Privileged"),
           refused(HOST, "ReadonlyPaths", "the usual paths are read-only, unless Privileged"),
           honoured(HOST, "Init", ""));

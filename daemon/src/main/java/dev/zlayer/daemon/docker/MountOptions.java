@@ -7,19 +7,22 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /** What a request wants to be mounted. */
 final class MountOptions {
   private static final Pattern VOLUME = Pattern.compile("[a-zA-Z0-9][a-zA-Z0-9_.-]+");
   private static final Set<String> NO_EFFECT =
-      Set.of("rw", "z", "Z", "rprivate", "private", "consistent", "cached", "delegated");
+      Set.of("rw", "z", "Z", "consistent", "cached", "delegated");
   private static final Set<String> TMPFS_ALWAYS = Set.of("rw", "nosuid", "nodev", "noexec");
   private static final long SHARED_MEMORY = 64L << 20;
   private static final int STICKY = 01777;
@@ -88,9 +91,12 @@ final class MountOptions {
       throw DockerError.badRequest("invalid volume specification: '%s'".formatted(text));
     }
     boolean readOnly = false;
+    Optional<Mount.Propagation> propagation = Optional.empty();
     for (String option : parts.length == 3 ? parts[2].split(",", -1) : new String[0]) {
       if (option.equals("ro")) {
         readOnly = true;
+      } else if (parts[0].startsWith("/") && propagation(option).isPresent()) {
+        propagation = propagation(option);
       } else if (!option.isEmpty() && !NO_EFFECT.contains(option)) {
         throw DockerError.unsupportedField(
             "HostConfig.Binds", "option '%s' of '%s'".formatted(option, text));
@@ -98,10 +104,16 @@ final class MountOptions {
     }
     if (parts[0].startsWith("/")) {
       hostPath(parts[0], true);
-      add(new Mount.Bind(Path.of(parts[0]), parts[1], readOnly));
+      add(new Mount.Bind(Path.of(parts[0]), parts[1], readOnly, propagation));
     } else {
       add(new Mount.Named(volume(parts[0]), parts[1], readOnly));
     }
+  }
+
+  private static Optional<Mount.Propagation> propagation(String word) {
+    return Arrays.stream(Mount.Propagation.values())
+        .filter(each -> each.word().equals(word))
+        .findFirst();
   }
 
   private static String volume(String name) {
@@ -145,24 +157,40 @@ final class MountOptions {
     switch (type) {
       case "bind" -> {
         Json options = mount.at("BindOptions");
-        refuse(options, "Mounts.BindOptions", Set.of("CreateMountpoint"), Set.of("rprivate"));
+        refuse(
+            options,
+            "Mounts.BindOptions",
+            Set.of("CreateMountpoint"),
+            Arrays.stream(Mount.Propagation.values())
+                .map(Mount.Propagation::word)
+                .collect(Collectors.toSet()));
         if (!source.startsWith("/")) {
           throw DockerError.badRequest(
               "invalid mount config for type \"bind\": invalid mount path: '%s' mount path must be absolute"
                   .formatted(source));
         }
         hostPath(source, options.at("CreateMountpoint").bool().orElse(false));
-        add(new Mount.Bind(Path.of(source), target, readOnly));
+        Optional<Mount.Propagation> propagation =
+            options.at("Propagation").string().flatMap(MountOptions::propagation);
+        add(new Mount.Bind(Path.of(source), target, readOnly, propagation));
       }
       case "volume" -> {
         Json options = mount.at("VolumeOptions");
         Json driver = options.at("DriverConfig");
         refuse(driver, "Mounts.VolumeOptions.DriverConfig", Set.of(), Set.of("local"));
-        refuse(options, "Mounts.VolumeOptions", Set.of("Labels", "DriverConfig"), Set.of());
+        refuse(
+            options, "Mounts.VolumeOptions", Set.of("Labels", "DriverConfig", "Subpath"), Set.of());
+        Optional<String> subpath =
+            options.at("Subpath").string().filter(part -> !part.isEmpty()).map(MountOptions::part);
+        if (source.isEmpty() && subpath.isPresent()) {
+          throw DockerError.badRequest(
+              "invalid mount config for type \"volume\": must not set Subpath when using anonymous"
+                  + " volumes");
+        }
         add(
             source.isEmpty()
                 ? new Mount.Anonymous(target)
-                : new Mount.Named(volume(source), target, readOnly));
+                : new Mount.Named(volume(source), target, readOnly, subpath));
       }
       case "tmpfs" -> {
         Json options = mount.at("TmpfsOptions");
@@ -179,6 +207,18 @@ final class MountOptions {
           throw DockerError.unsupportedField(
               "HostConfig.Mounts", "type '%s', only bind, volume and tmpfs".formatted(type));
     }
+  }
+
+  private static String part(String subpath) {
+    boolean outside =
+        subpath.indexOf('\0') >= 0
+            || subpath.startsWith("/")
+            || Path.of("/", subpath).normalize().getNameCount() == 0
+            || Path.of(subpath).normalize().startsWith("..");
+    if (outside) {
+      throw DockerError.badRequest("subpath must be a relative path within the volume");
+    }
+    return subpath;
   }
 
   /** Everything but what is honoured or as good as the default. */
@@ -233,10 +273,14 @@ final class MountOptions {
       switch (mount) {
         case Mount.Bind bind -> {
           allow.requireHostMounts();
-          add(new Mount.Bind(bind.source(), bind.target(), readOnly || bind.readOnly()));
+          add(
+              new Mount.Bind(
+                  bind.source(), bind.target(), readOnly || bind.readOnly(), bind.propagation()));
         }
         case Mount.Named named ->
-            add(new Mount.Named(named.name(), named.target(), readOnly || named.readOnly()));
+            add(
+                new Mount.Named(
+                    named.name(), named.target(), readOnly || named.readOnly(), named.subpath()));
         case Mount.Anonymous _, Mount.Supplied _ ->
             throw DockerError.unsupportedField(
                 "HostConfig.VolumesFrom",

@@ -89,7 +89,8 @@ public final class VolumeUsers {
 
   private static boolean mounts(Container container, String volume) {
     return container.spec().fileSystem().mounts().stream()
-        .anyMatch(mount -> mount instanceof Mount.Named(String name, _, _) && name.equals(volume));
+        .anyMatch(
+            mount -> mount instanceof Mount.Named(String name, _, _, _) && name.equals(volume));
   }
 
   /**

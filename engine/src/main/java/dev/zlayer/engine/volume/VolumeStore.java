@@ -326,7 +326,7 @@ public final class VolumeStore implements DeploymentVolumes {
     var users = new TreeMap<String, Set<String>>();
     for (Container container : runtime.list()) {
       for (Mount mount : mounts(container)) {
-        if (mount instanceof Mount.Named(String name, _, _)) {
+        if (mount instanceof Mount.Named(String name, _, _, _)) {
           users.computeIfAbsent(name, _ -> new TreeSet<>()).add(container.id().toString());
         }
       }

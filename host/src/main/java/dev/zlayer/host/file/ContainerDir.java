@@ -74,6 +74,11 @@ public record ContainerDir(Path path, Path run) {
     return run.resolve("shm");
   }
 
+  /** Where a part of a volume is mounted that the container has mounted. */
+  public Path subpath(int number) {
+    return run.resolve("subpath-" + number);
+  }
+
   public Path monitorPid() {
     return run.resolve("monitor.pid");
   }

@@ -1,8 +1,10 @@
 package dev.zlayer.host.linux;
 
 import dev.zlayer.task.BlockingPool;
+import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
 
@@ -36,6 +38,32 @@ public final class BindMount {
   public static void attach(Path source, Path target, Optional<IdMapping> mapping)
       throws ErrnoException {
     BlockingPool.FILES.complete(() -> attachNow(source, target, mapping));
+  }
+
+  /**
+   * Mounts what a path below a root leads to at a target, which is made. Links lead nowhere outside
+   * of the root, and whoever changes them meanwhile changes nothing here.
+   *
+   * @return false when the path leads nowhere
+   */
+  public static boolean attachWithin(Path root, String path, Path target) throws IOException {
+    try (Descriptor directory = RootedFiles.openRoot(root);
+        Descriptor found = RootedFiles.openIn(directory, path, RootedFiles.O_PATH_ONLY);
+        var using = found.use()) {
+      Path source = Path.of("/proc/self/fd/" + using.number());
+      if (Files.isDirectory(source)) {
+        Files.createDirectories(target);
+      } else if (!Files.exists(target)) {
+        Files.createFile(target);
+      }
+      attach(source, target, Optional.empty());
+      return true;
+    } catch (ErrnoException e) {
+      if (e.errno() == ErrnoException.ENOENT || e.errno() == ErrnoException.ENOTDIR) {
+        return false;
+      }
+      throw e;
+    }
   }
 
   private static boolean attachNow(Path source, Path target, Optional<IdMapping> mapping)

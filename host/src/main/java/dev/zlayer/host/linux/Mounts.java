@@ -8,6 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 
@@ -36,14 +37,24 @@ public final class Mounts {
    * @param source what is mounted: a device, or a word the file system chose
    * @param options of the file system, separated by commas
    * @param shared whether mounts below it appear in other namespaces too
+   * @param slave whether mounts below its origin in another namespace appear here too
    */
   public record MountPoint(
-      Path target, String type, String source, String options, boolean shared) {}
+      Path target, String type, String source, String options, boolean shared, boolean slave) {}
 
   /** All mounts, in the order they were made. */
   public static List<MountPoint> list() throws IOException {
     // a mount point may have any bytes in its name: decode without failing
     return parse(new String(Files.readAllBytes(TABLE), StandardCharsets.UTF_8).lines().toList());
+  }
+
+  /** The mount that a file which exists is on. */
+  public static MountPoint of(Path path) throws IOException {
+    Path real = path.toRealPath();
+    return list().reversed().stream()
+        .filter(mount -> real.startsWith(mount.target()))
+        .max(Comparator.comparingInt(mount -> mount.target().getNameCount()))
+        .orElseThrow(() -> new IOException(path + " is on no mount"));
   }
 
   /** Whether something is mounted exactly there. */
@@ -142,14 +153,14 @@ public final class Mounts {
             line -> {
               List<String> words = List.of(line.split(" ", -1));
               int dash = words.indexOf("-");
-              boolean shared =
-                  words.subList(6, dash).stream().anyMatch(word -> word.startsWith("shared:"));
+              List<String> tags = words.subList(6, dash);
               return new MountPoint(
                   Path.of(unescaped(words.get(4))),
                   words.get(dash + 1),
                   unescaped(words.get(dash + 2)),
                   words.get(dash + 3),
-                  shared);
+                  tags.stream().anyMatch(tag -> tag.startsWith("shared:")),
+                  tags.stream().anyMatch(tag -> tag.startsWith("master:")));
             })
         .toList();
   }

@@ -12,6 +12,10 @@ public final class RootedFiles {
   private static final long O_NONBLOCK = 0x800;
   private static final long O_CLOEXEC = 0x80000;
   private static final long O_PATH = 0x200000;
+
+  /** To hold on to a file without opening it. */
+  static final long O_PATH_ONLY = O_PATH | O_CLOEXEC;
+
   private static final long RESOLVE_NO_MAGICLINKS = 2;
   private static final long RESOLVE_IN_ROOT = 16;
 
@@ -20,7 +24,7 @@ public final class RootedFiles {
   /** The content of a small regular file; empty when there is none. */
   public static Optional<byte[]> read(Path root, String path, int limit) throws IOException {
     try (Descriptor directory = openRoot(root);
-        Descriptor held = openIn(directory, path, O_PATH | O_CLOEXEC);
+        Descriptor held = openIn(directory, path, O_PATH_ONLY);
         Descriptor file = reopen(held, path)) {
       var content = new ByteArrayOutputStream();
       var buffer = new byte[8192];
@@ -44,7 +48,7 @@ public final class RootedFiles {
   /** Where a path inside leads on the host right now; empty when it leads nowhere. */
   public static Optional<Path> resolve(Path root, String path) throws IOException {
     try (Descriptor directory = openRoot(root);
-        Descriptor file = openIn(directory, path, O_PATH | O_CLOEXEC);
+        Descriptor file = openIn(directory, path, O_PATH_ONLY);
         var using = file.use()) {
       return Optional.of(
           java.nio.file.Files.readSymbolicLink(Path.of("/proc/self/fd/" + using.number())));

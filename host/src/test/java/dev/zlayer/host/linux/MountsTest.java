@@ -17,13 +17,14 @@ class MountsTest {
 
     assertThat(mounts)
         .containsExactly(
-            new Mounts.MountPoint(Path.of("/mnt 2"), "ext4", "/dev/root", "rw,x=y", true),
-            new Mounts.MountPoint(Path.of("/proc"), "proc", "proc", "rw", false));
+            new Mounts.MountPoint(Path.of("/mnt 2"), "ext4", "/dev/root", "rw,x=y", true, true),
+            new Mounts.MountPoint(Path.of("/proc"), "proc", "proc", "rw", false, false));
   }
 
   @Test
   void knowsWhatIsMountedHere() throws Exception {
     assertThat(Mounts.list()).extracting(Mounts.MountPoint::target).contains(Path.of("/proc"));
+    assertThat(Mounts.of(Path.of("/proc/self/status")).target()).isEqualTo(Path.of("/proc"));
     assertThat(Mounts.mounted(Path.of("/proc"))).isTrue();
     assertThat(Mounts.mounted(Path.of("/proc/self"))).isFalse();
     assertThat(Mounts.mounted(Path.of("/absent"))).isFalse();

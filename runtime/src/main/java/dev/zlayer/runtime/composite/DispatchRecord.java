@@ -13,11 +13,12 @@ public record DispatchRecord(int version, ContainerId id, String runtime, Contai
   /**
    * Since version 2 a spec can have users of its own, since version 3 logs in memory, since version
    * 4 named GPUs and limits on shared ones, since version 5 devices under other paths and rules for
-   * them.
+   * them, since version 6 parts of volumes and binds that pass mounts on.
    */
   static final StoredFormat FORMAT =
       StoredFormat.of(
           "the record of a container",
+          UnaryOperator.identity(),
           UnaryOperator.identity(),
           UnaryOperator.identity(),
           UnaryOperator.identity(),

@@ -118,19 +118,24 @@ record CreateBody(Function<ContainerId, String> containers) {
 
   private static Json mount(Mount mount) {
     return switch (mount) {
-      case Mount.Bind(var source, String target, boolean readOnly) ->
+      case Mount.Bind(var source, String target, boolean readOnly, var propagation) ->
           Json.object()
               .put("Type", "bind")
               .put("Source", source.toString())
               .put("Target", target)
               .put("ReadOnly", readOnly)
+              .putIf(
+                  "BindOptions",
+                  propagation.map(word -> Json.object().put("Propagation", word.word()).build()))
               .build();
-      case Mount.Named(String name, String target, boolean readOnly) ->
+      case Mount.Named(String name, String target, boolean readOnly, var subpath) ->
           Json.object()
               .put("Type", "volume")
               .put("Source", name)
               .put("Target", target)
               .put("ReadOnly", readOnly)
+              .putIf(
+                  "VolumeOptions", subpath.map(part -> Json.object().put("Subpath", part).build()))
               .build();
       case Mount.Anonymous(String target) ->
           Json.object().put("Type", "volume").put("Target", target).build();

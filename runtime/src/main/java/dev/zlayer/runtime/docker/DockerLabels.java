@@ -30,11 +30,13 @@ final class DockerLabels {
 
   /**
    * Since version 2 a spec can have users of its own, since version 3 logs in memory, since version
-   * 4 devices under other paths and rules for them.
+   * 4 devices under other paths and rules for them, since version 5 parts of volumes and binds that
+   * pass mounts on.
    */
   static final StoredFormat FORMAT =
       StoredFormat.unmarked(
           "the spec of a container",
+          UnaryOperator.identity(),
           UnaryOperator.identity(),
           UnaryOperator.identity(),
           UnaryOperator.identity());

@@ -16,11 +16,13 @@ public interface LifecycleRecord<R extends LifecycleRecord<R>> {
   /**
    * Version 1 was the whole record in one file, with the same members; version 3 can have ids and
    * users, version 4 logs in memory, version 5 named GPUs and limits on shared ones, version 6
-   * devices under other paths and rules for them.
+   * devices under other paths and rules for them, version 7 parts of volumes and binds that pass
+   * mounts on.
    */
   StoredFormat FORMAT =
       StoredFormat.of(
           "the record of a container",
+          UnaryOperator.identity(),
           UnaryOperator.identity(),
           UnaryOperator.identity(),
           UnaryOperator.identity(),

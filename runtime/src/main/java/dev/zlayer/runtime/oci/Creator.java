@@ -80,7 +80,12 @@ final class Creator {
     var volumes =
         context
             .volumes()
-            .prepare(state.name(), spec.fileSystem().mounts(), image.run().volumes(), root);
+            .prepare(
+                state.directory(),
+                state.name(),
+                spec.fileSystem().mounts(),
+                image.run().volumes(),
+                root);
     context.faults().reached("create.volumes");
     MemoryLogs.mount(state);
     state.logs().prepare();

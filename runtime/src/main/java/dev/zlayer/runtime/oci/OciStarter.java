@@ -123,6 +123,7 @@ final class OciStarter extends Starter {
 
   private Path root(ContainerState state, Optional<UserMounts> users)
       throws IOException, InterruptedException {
+    context.volumes().mountSubpaths(state.directory(), state.record().spec().fileSystem().mounts());
     if (users.isPresent()) {
       users.get().mount(true);
       return users.get().root();

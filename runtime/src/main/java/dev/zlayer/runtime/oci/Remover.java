@@ -40,6 +40,7 @@ final class Remover {
       UserMounts.remove(context, state.name());
       context.roots().remove(state.name());
       SharedMemory.unmount(state);
+      Volumes.unmountSubpaths(state.directory());
       MemoryLogs.unmount(state);
       context.faults().reached("remove.root");
       context.volumes().removeAnonymous(state.name());

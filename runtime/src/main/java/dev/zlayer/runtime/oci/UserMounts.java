@@ -131,6 +131,11 @@ final class UserMounts {
     var planned = new ArrayList<BundleInput.Bind>();
     entries.add(new Entry(SHARED_MEMORY, sharedMemory, false));
     for (BundleInput.Bind bind : binds) {
+      if (!bind.propagation().isPrivate()) {
+        throw new AgentException.InvalidSpec(
+            "%s cannot be mounted %s: a container with users of its own has private mounts; write userns_mode: host"
+                .formatted(bind.source(), bind.propagation().word()));
+      }
       // a file of the agent itself is meant for this container
       boolean own = bind.own() || bind.source().startsWith(context.dirs().secretFiles());
       var entry = new Entry(Integer.toString(entries.size()), bind.source(), own);

@@ -44,7 +44,7 @@ final class VolumeCopies {
   private static Set<String> writable(ContainerState state) {
     var names = new LinkedHashSet<String>();
     for (Mount mount : state.record().spec().fileSystem().mounts()) {
-      if (mount instanceof Mount.Named(var name, _, var readOnly) && !readOnly) {
+      if (mount instanceof Mount.Named(var name, _, var readOnly, _) && !readOnly) {
         names.add(name);
       }
     }

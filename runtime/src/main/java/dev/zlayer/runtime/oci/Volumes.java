@@ -2,7 +2,10 @@ package dev.zlayer.runtime.oci;
 
 import dev.zlayer.container.Mount;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.file.ContainerDir;
 import dev.zlayer.host.file.DataDir;
+import dev.zlayer.host.linux.BindMount;
+import dev.zlayer.host.linux.Mounts;
 import dev.zlayer.host.linux.RootedDirectory;
 import dev.zlayer.host.linux.RootedFiles;
 import dev.zlayer.host.process.Command;
@@ -51,17 +54,30 @@ public final class Volumes {
 
   /** Makes the volumes a container wants and tells what to mount; tmpfs is not among it. */
   List<BundleInput.Bind> prepare(
-      String container, List<Mount> mounts, List<String> imageVolumes, Path root)
+      ContainerDir place,
+      String container,
+      List<Mount> mounts,
+      List<String> imageVolumes,
+      Path root)
       throws IOException, InterruptedException {
     var binds = new ArrayList<BundleInput.Bind>();
     int anonymous = 0;
+    int parts = 0;
     for (Mount mount : withImageVolumes(mounts, imageVolumes)) {
       String target = BundleConfig.mountTarget(mount.target());
       switch (mount) {
-        case Mount.Bind(var source, _, var readOnly) ->
-            binds.add(new BundleInput.Bind(existing(source), target, readOnly));
-        case Mount.Named(var name, _, var readOnly) ->
-            binds.add(new BundleInput.Bind(named(name, root, target), target, readOnly, true));
+        case Mount.Bind(var source, _, var readOnly, var propagation) ->
+            binds.add(
+                new BundleInput.Bind(existing(source), target, readOnly)
+                    .with(propagation.orElse(Mount.Propagation.RPRIVATE)));
+        case Mount.Named(var name, _, var readOnly, var subpath) -> {
+          Path volume = named(name, root, target);
+          if (subpath.isPresent()) {
+            volume = place.subpath(parts++);
+            mount(name, subpath.get(), volume);
+          }
+          binds.add(new BundleInput.Bind(volume, target, readOnly, true));
+        }
         case Mount.Anonymous _ -> {
           Path volume = own(container, anonymous++);
           if (!Files.exists(volume)) {
@@ -82,13 +98,62 @@ public final class Volumes {
     return binds;
   }
 
+  /**
+   * Mounts the parts of volumes that a container has mounted, where they are not: by a path,
+   * another container could lead the OCI runtime elsewhere through a link in the volume.
+   */
+  void mountSubpaths(ContainerDir place, List<Mount> mounts) throws IOException {
+    int parts = 0;
+    for (Mount mount : mounts) {
+      if (mount instanceof Mount.Named(var name, _, _, var subpath) && subpath.isPresent()) {
+        mount(name, subpath.get(), place.subpath(parts++));
+      }
+    }
+  }
+
+  private void mount(String name, String subpath, Path target) throws IOException {
+    if (!Mounts.mounted(target)
+        && !BindMount.attachWithin(directory.resolve(name), subpath, target)) {
+      throw new AgentException.InvalidSpec(
+          "volume %s has no %s; create it in the volume first".formatted(name, subpath));
+    }
+  }
+
+  /** Absent is fine. */
+  static void unmountSubpaths(ContainerDir place) throws IOException {
+    for (int part = 0; Files.exists(place.subpath(part)); part++) {
+      while (Mounts.mounted(place.subpath(part))) {
+        Mounts.detach(place.subpath(part));
+      }
+    }
+  }
+
   /** Throws InvalidSpec for what is not there, and as {@link #checkNames} does. */
   static void check(List<Mount> mounts) {
     checkNames(mounts);
     for (Mount mount : mounts) {
-      if (mount instanceof Mount.Bind(var source, _, _)) {
+      if (mount instanceof Mount.Bind(var source, _, _, var propagation)) {
         existing(source);
+        propagation.ifPresent(wanted -> checkPropagation(source, wanted));
       }
+    }
+  }
+
+  /** A mount that is private on the host stays so, whatever is said about it inside. */
+  private static void checkPropagation(Path source, Mount.Propagation wanted) {
+    if (wanted.isPrivate()) {
+      return;
+    }
+    try {
+      Mounts.MountPoint mount = Mounts.of(source);
+      if (!mount.shared() && (wanted.isShared() || !mount.slave())) {
+        throw new AgentException.InvalidSpec(
+            "path %s is mounted on %s but it is not a shared%s mount"
+                .formatted(source, mount.target(), wanted.isShared() ? "" : " or slave"));
+      }
+    } catch (IOException e) {
+      throw new AgentException.InvalidSpec(
+          "%s cannot be mounted: %s".formatted(source, e.getMessage()), e);
     }
   }
 
@@ -100,7 +165,7 @@ public final class Volumes {
         throw new AgentException.InvalidSpec(
             "two mounts have the target '%s'".formatted(mount.target()));
       }
-      if (mount instanceof Mount.Named(var name, _, _)
+      if (mount instanceof Mount.Named(var name, _, _, _)
           && !name.matches("[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}")) {
         throw new AgentException.InvalidSpec(
             "'%s' is not a volume name: use up to 63 letters, digits, dots and hyphens"

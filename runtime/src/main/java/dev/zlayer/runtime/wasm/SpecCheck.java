@@ -101,8 +101,14 @@ final class SpecCheck {
         throw new AgentException.InvalidSpec("two mounts have the target '%s'".formatted(target));
       }
       switch (mount) {
-        case Mount.Bind(var source, _, _) -> bind(source);
-        case Mount.Named(var name, _, _) -> named(name);
+        case Mount.Bind(var source, _, _, var propagation) -> {
+          bind(source);
+          refuse(propagation.isPresent(), "the propagation of mounts: a module sees none");
+        }
+        case Mount.Named(var name, _, _, var subpath) -> {
+          named(name);
+          refuse(subpath.isPresent(), "a part of a volume: give a module the volume");
+        }
         case Mount.Anonymous _ -> {}
         case Mount.Supplied _ ->
             throw refused("%s from a bucket: modules are given no copies".formatted(target));

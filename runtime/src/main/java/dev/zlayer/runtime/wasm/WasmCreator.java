@@ -89,9 +89,9 @@ record WasmCreator(WasmContext context, LocalImages images) {
     var directories = new ArrayList<Guest.Directory>();
     for (Mount mount : state.record().spec().fileSystem().mounts()) {
       switch (mount) {
-        case Mount.Bind(var source, var target, var readOnly) ->
+        case Mount.Bind(var source, var target, var readOnly, _) ->
             directories.add(new Guest.Directory(source, target, readOnly));
-        case Mount.Named(var name, var target, var readOnly) ->
+        case Mount.Named(var name, var target, var readOnly, _) ->
             directories.add(
                 new Guest.Directory(context.dirs().volumes().resolve(name), target, readOnly));
         case Mount.Anonymous(var target) -> {

@@ -52,10 +52,14 @@ record WslVolumes(WslShell shell, WslDirectories places, WslPaths paths) {
     for (Mount mount : Volumes.withImageVolumes(mounts, imageVolumes)) {
       String target = BundleConfig.mountTarget(mount.target());
       switch (mount) {
-        case Mount.Bind(var source, _, var readOnly) ->
-            binds.add(bind(existing(source), target, readOnly));
-        case Mount.Named(var name, _, var readOnly) ->
-            binds.add(bind(filled(places.volume(name), place, target), target, readOnly));
+        case Mount.Bind(var source, _, var readOnly, var propagation) -> {
+          refuse(propagation.isPresent(), "the propagation of mounts below " + source);
+          binds.add(bind(existing(source), target, readOnly));
+        }
+        case Mount.Named(var name, _, var readOnly, var subpath) -> {
+          refuse(subpath.isPresent(), "a part of volume " + name);
+          binds.add(bind(filled(places.volume(name), place, target), target, readOnly));
+        }
         case Mount.Anonymous _ ->
             binds.add(bind(filled(place.volume(anonymous++), place, target), target, false));
         case Mount.Supplied _ ->
@@ -65,6 +69,12 @@ record WslVolumes(WslShell shell, WslDirectories places, WslPaths paths) {
       }
     }
     return binds;
+  }
+
+  private static void refuse(boolean wanted, String what) {
+    if (wanted) {
+      throw new AgentException.Unsupported(what + ": the wsl runtime mounts whole directories");
+    }
   }
 
   private static BundleInput.Bind bind(String source, String target, boolean readOnly) {

@@ -24,12 +24,12 @@ class StoredRecordTest {
 
   @Test
   void theRecordOfAChoiceHasTheSameShape() {
-    FrozenFormat.check("dispatch-v5.shape", FrozenFormat.shape(DispatchRecord.class));
+    FrozenFormat.check("dispatch-v6.shape", FrozenFormat.shape(DispatchRecord.class));
   }
 
   /** As labels of containers of a Docker Engine have it. */
   @Test
   void aSpecHasTheSameShape() {
-    FrozenFormat.check("spec-v5.shape", FrozenFormat.shape(ContainerSpec.class));
+    FrozenFormat.check("spec-v6.shape", FrozenFormat.shape(ContainerSpec.class));
   }
 }

@@ -2,6 +2,7 @@ package dev.zlayer.runtime.oci.config;
 
 import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.container.IdRange;
+import dev.zlayer.container.Mount;
 import dev.zlayer.port.ImageDetails;
 import java.nio.file.Path;
 import java.util.List;
@@ -43,16 +44,22 @@ public record BundleInput(
    * A file or directory of the host that appears inside.
    *
    * @param own its owners on the disk are users of the container, not of the host
+   * @param propagation of mounts that are made below it later
    * @param restrictions further options
    */
   public record Bind(
-      Path source, String target, boolean readOnly, boolean own, List<String> restrictions) {
+      Path source,
+      String target,
+      boolean readOnly,
+      boolean own,
+      Mount.Propagation propagation,
+      List<String> restrictions) {
     public Bind {
       restrictions = List.copyOf(restrictions);
     }
 
     public Bind(Path source, String target, boolean readOnly, boolean own) {
-      this(source, target, readOnly, own, List.of());
+      this(source, target, readOnly, own, Mount.Propagation.RPRIVATE, List.of());
     }
 
     public Bind(Path source, String target, boolean readOnly) {
@@ -62,7 +69,12 @@ public record BundleInput(
     /** The same from elsewhere. */
     public Bind from(Path other, List<String> restrictions) {
       boolean locked = readOnly || restrictions.contains("ro");
-      return new Bind(other, target, locked, own, restrictions);
+      return new Bind(other, target, locked, own, propagation, restrictions);
+    }
+
+    /** The same with another propagation. */
+    public Bind with(Mount.Propagation other) {
+      return new Bind(source, target, readOnly, own, other, restrictions);
     }
   }
 

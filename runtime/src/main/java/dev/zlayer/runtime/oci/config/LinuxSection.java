@@ -1,6 +1,7 @@
 package dev.zlayer.runtime.oci.config;
 
 import dev.zlayer.container.IdRange;
+import dev.zlayer.container.Mount;
 import dev.zlayer.container.SecuritySpec;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.UnixPath;
@@ -63,7 +64,10 @@ final class LinuxSection {
               section.put("uidMappings", List.of(mapping(users)));
               section.put("gidMappings", List.of(mapping(users)));
             });
-    return section.putIf("seccomp", seccomp(input)).build();
+    return section
+        .putIf("rootfsPropagation", propagation(input))
+        .putIf("seccomp", seccomp(input))
+        .build();
   }
 
   private static Json mapping(BundleInput.Users users) {
@@ -108,6 +112,18 @@ final class LinuxSection {
 
   static Json namespace(String type, Optional<String> path) {
     return Json.object().put("type", type).putIf("path", path).build();
+  }
+
+  /** Mounts inside can be those of the host only if the root does not cut the two apart. */
+  private static Optional<String> propagation(BundleInput input) {
+    List<Mount.Propagation> all =
+        input.binds().stream().map(BundleInput.Bind::propagation).distinct().toList();
+    if (all.stream().anyMatch(Mount.Propagation::isShared)) {
+      return Optional.of("shared");
+    }
+    return all.stream().allMatch(Mount.Propagation::isPrivate)
+        ? Optional.empty()
+        : Optional.of("rslave");
   }
 
   private static Optional<Json> seccomp(BundleInput input) {

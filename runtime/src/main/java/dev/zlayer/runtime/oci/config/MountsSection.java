@@ -103,7 +103,8 @@ final class MountsSection {
   }
 
   private static Entry bind(BundleInput.Bind bind, HostFacts host) {
-    var options = new ArrayList<>(List.of("rbind", "rprivate", bind.readOnly() ? "ro" : "rw"));
+    var options = new ArrayList<>(List.of("rbind", bind.propagation().word()));
+    options.add(bind.readOnly() ? "ro" : "rw");
     if (bind.readOnly() && host.mountOptions().contains("rro")) {
       options.add("rro");
     }
