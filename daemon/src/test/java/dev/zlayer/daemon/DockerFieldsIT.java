@@ -6,6 +6,8 @@ import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
+import dev.zlayer.testkit.image.TarEntry;
+import dev.zlayer.testkit.image.TarWriter;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
@@ -70,6 +72,52 @@ class DockerFieldsIT {
                 .expect(400)
                 .message())
         .contains("device rule 'x'");
+  }
+
+  @Test
+  void whatLibrariesSendIsShownAsDockerShowsIt() throws Exception {
+    String volume =
+        node.wire()
+            .post("/volumes/create", "{}")
+            .expect(201)
+            .json()
+            .at("Name")
+            .string()
+            .orElseThrow();
+    assertThat(volume).hasSize(64);
+    String request =
+        """
+        {"Image": "%s", "Cmd": ["true"], "MacAddress": "02:80:41:ae:fd:7e",
+         "Labels": {"none": null, "one": "1"}, "Volumes": {"/anonymous": {}},
+         "HostConfig": {"Annotations": {"a.b": "c"}, "Binds": ["%s:/named"]}}
+        """
+            .formatted(Node.IMAGE, volume);
+    node.wire().create("sent", request);
+    Json shown = inspect("sent");
+    assertThat(shown.at("Config").at("Labels").stringMap())
+        .isEqualTo(Map.of("none", "", "one", "1"));
+    assertThat(shown.at("Config").at("MacAddress").string()).contains("02:80:41:ae:fd:7e");
+    assertThat(shown.at("HostConfig").at("Annotations").stringMap()).isEqualTo(Map.of("a.b", "c"));
+    assertThat(shown.at("Mounts").items())
+        .extracting(mount -> mount.at("Mode").string().orElseThrow())
+        .containsExactlyInAnyOrder("", "z");
+    // of a copy without a slash, the path begins at the root
+    byte[] archive = TarWriter.archive(List.of(TarEntry.file("copied", "text")));
+    node.wire().put("/containers/sent/archive?path=.", archive).expect(200);
+    assertThat(node.wire().send("HEAD", "/containers/sent/archive?path=copied").status())
+        .isEqualTo(200);
+    assertThat(
+            node.wire()
+                .post(
+                    "/containers/create",
+                    body(
+                        Map.of(
+                            "HostConfig",
+                            Map.of("Annotations", Map.of("run.oci.keep_original_groups", "1"))),
+                        "true"))
+                .expect(400)
+                .message())
+        .contains("HostConfig.Annotations is not supported: run.oci.keep_original_groups");
   }
 
   @Test

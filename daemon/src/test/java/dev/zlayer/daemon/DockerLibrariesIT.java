@@ -171,6 +171,25 @@ class DockerLibrariesIT {
     }
   }
 
+  /** dockerode sends parameters as a body, too; they are not input. */
+  @Test
+  void aBodyOfAttachIsNoInput() throws Exception {
+    wire.create(
+        "reader",
+        "{\"Image\":\"%s\",\"Cmd\":[\"head\",\"-n\",\"1\"],\"OpenStdin\":true}"
+            .formatted(Node.IMAGE));
+    try (DockerWire.Raw raw = wire.raw()) {
+      raw.send(
+          "POST /containers/reader/attach?stream=1&stdin=1&stdout=1 HTTP/1.1\r\nHost: x\r\n"
+              + "Content-Type: application/json\r\nContent-Length: 15\r\n"
+              + "Connection: Upgrade\r\nUpgrade: tcp\r\n\r\n{\"stream\":true}");
+      assertThat(raw.head()).startsWith("HTTP/1.1 101");
+      wire.send("POST", "/containers/reader/start").expect(204);
+      raw.send("typed\n");
+      assertThat(DockerWire.frames(raw.rest())).isEqualTo("1:typed\n");
+    }
+  }
+
   @Test
   void anOldClientNeedsToNameNoHost() throws Exception {
     try (DockerWire.Raw raw = wire.raw()) {

@@ -137,6 +137,7 @@ final class ContainerJson {
             .put("AttachStdin", flag(request, "AttachStdin", false))
             .put("AttachStdout", flag(request, "AttachStdout", false))
             .put("AttachStderr", flag(request, "AttachStderr", false));
+    json.putIf("MacAddress", request.at("MacAddress").string().filter(text -> !text.isEmpty()));
     Map<String, Json> exposed = new TreeMap<>();
     ContainerSummary.exposed(facts).forEach(port -> exposed.put(port, Json.object().build()));
     if (!exposed.isEmpty()) {

@@ -137,14 +137,16 @@ final class ContainerSummary {
                         "Propagation", bind.propagation().orElse(Mount.Propagation.RPRIVATE).word())
                     .build());
         case Mount.Named named ->
-            mounts.add(volume(named.name(), named.target(), !named.readOnly()));
+            mounts.add(volume(named.name(), named.target(), "z", !named.readOnly()));
         case Mount.Anonymous anonymous ->
-            mounts.add(volume(anonymousName(facts, anonymous.target()), anonymous.target(), true));
+            mounts.add(
+                volume(anonymousName(facts, anonymous.target()), anonymous.target(), "", true));
         case Mount.Supplied supplied ->
             mounts.add(
                 volume(
                     anonymousName(facts, supplied.target()),
                     supplied.target(),
+                    "",
                     !supplied.readOnly()));
         case Mount.Tmpfs tmpfs -> {
           if (facts.request().at("HostConfig").at("Mounts").items().stream()
@@ -169,14 +171,14 @@ final class ContainerSummary {
     return DockerContainerIndex.derived(facts.id() + "\0" + target);
   }
 
-  private Json volume(String name, String target, boolean writable) {
+  private Json volume(String name, String target, String mode, boolean writable) {
     return Json.object()
         .put("Type", "volume")
         .put("Name", name)
         .put("Source", volumes.resolve(name).toString())
         .put("Destination", target)
         .put("Driver", "local")
-        .put("Mode", "z")
+        .put("Mode", mode)
         .put("RW", writable)
         .put("Propagation", "")
         .build();

@@ -104,7 +104,11 @@ public final class CreateFields {
                   + " own"),
           honoured(HOST, "VolumesFrom", "binds and named volumes"),
           honoured(HOST, "ConsoleSize", ""),
-          refused(HOST, "Annotations", "the OCI runtime gets none"),
+          honoured(
+              HOST,
+              "Annotations",
+              "but those that are settings of an OCI runtime: `run.oci.`, `org.systemd.property.`,"
+                  + " `org.criu.`"),
           honoured(HOST, "CapAdd", ""),
           honoured(HOST, "CapDrop", ""),
           refused(HOST, "CgroupnsMode", "the namespace is private", "private"),

@@ -16,6 +16,7 @@ import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.oci.Platform;
 import dev.zlayer.port.Container;
+import dev.zlayer.runtime.oci.config.BundleConfig;
 import dev.zlayer.task.Threads;
 import java.time.Duration;
 import java.util.HashMap;
@@ -254,14 +255,33 @@ final class DockerCreate {
         timeout < 0 ? StopSpec.DEFAULT.grace() : Duration.ofSeconds(timeout));
   }
 
+  private static Map<String, String> annotations(Json.Obj body) {
+    Map<String, String> annotations = body.at("HostConfig").at("Annotations").stringMap();
+    for (String name : annotations.keySet()) {
+      if (name.isEmpty()) {
+        throw DockerError.badRequest(
+            "invalid Annotations: the empty string is not permitted as a key");
+      }
+      if (BundleConfig.isRuntimeSetting(name)) {
+        throw DockerError.unsupportedField(
+            "HostConfig.Annotations", "%s is a setting of the OCI runtime".formatted(name));
+      }
+    }
+    return annotations;
+  }
+
   private static Map<String, String> labels(Json.Obj body, String id) {
-    var labels = new HashMap<>(body.at("Labels").stringMap());
+    var labels = new HashMap<String, String>();
+    body.at("Labels")
+        .members()
+        .forEach((name, value) -> labels.put(name, value.string().orElse("")));
     for (String name : labels.keySet()) {
       if (name.startsWith(OWN)) {
         throw DockerError.badRequest(
             "label '%s': names that begin with '%s' are the agent's own".formatted(name, OWN));
       }
     }
+    annotations(body).forEach((name, value) -> labels.put(BundleConfig.ANNOTATION + name, value));
     labels.put(DockerContainerIndex.ID, id);
     var kept = new LinkedHashMap<>(body.members());
     // values may be secrets, and labels are for all to read

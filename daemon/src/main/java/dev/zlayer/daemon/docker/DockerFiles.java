@@ -126,8 +126,10 @@ final class DockerFiles implements Resource {
   }
 
   private static String path(ApiRequest call) {
-    return DockerQuery.text(call, "path")
-        .orElseThrow(() -> DockerError.badRequest("bad parameter: 'path' cannot be empty"));
+    String path =
+        DockerQuery.text(call, "path")
+            .orElseThrow(() -> DockerError.badRequest("bad parameter: 'path' cannot be empty"));
+    return path.startsWith("/") ? path : "/" + path; // paths begin at the root
   }
 
   private PathStat stat(Archivable files, ApiRequest call, String path) {

@@ -18,6 +18,7 @@ import dev.zlayer.port.Attachable;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.ExecSession;
 import dev.zlayer.port.LogReader;
+import dev.zlayer.task.Pauses;
 import dev.zlayer.task.TaskScope;
 import java.io.BufferedOutputStream;
 import java.io.IOException;
@@ -25,6 +26,7 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.time.ZoneOffset;
@@ -44,6 +46,13 @@ import java.util.function.Supplier;
  */
 final class DockerStreams implements Resource {
   private static final int BUFFER = 64 << 10;
+
+  /**
+   * docker-py reads the stream past the buffer that it read the answer with: what comes together
+   * with the answer is lost there. Docker is as late with what the log has.
+   */
+  private static final Duration AFTER_ANSWER = Duration.ofMillis(100);
+
   private static final DateTimeFormatter TIME =
       DateTimeFormatter.ofPattern("yyyy-MM-dd'T'HH:mm:ss.SSSSSSSSS'Z'").withZone(ZoneOffset.UTC);
 
@@ -189,6 +198,9 @@ final class DockerStreams implements Resource {
   private ApiResponse attach(ApiRequest call) {
     Container container = index.find(call.path("name"));
     boolean terminal = container.spec().process().terminal();
+    if (call.header("Content-Length").filter(length -> !length.equals("0")).isPresent()) {
+      byte[] _ = call.wholeBody(); // parameters a second time: input begins after them
+    }
     return new ApiResponse.Hijack(
         MultiplexedStream.type(terminal), conversation(call, container, terminal));
   }
@@ -223,6 +235,9 @@ final class DockerStreams implements Resource {
         try (hold;
             next) {
           var frames = new MultiplexedStream(out, raw);
+          if (logs) {
+            Pauses.REAL.pause(AFTER_ANSWER);
+          }
           if (!stream) {
             replay(container, query, frames);
           } else if (container.status().alive() || next.await()) {

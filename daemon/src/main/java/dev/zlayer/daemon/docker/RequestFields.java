@@ -163,6 +163,7 @@ final class RequestFields {
       ?message +
       POST /images/{name*}/push
       ?tag +
+      ?repository = the path names it; some clients send it twice
       ?platform - one platform of an image is stored
       GET /images/get
       ?names +

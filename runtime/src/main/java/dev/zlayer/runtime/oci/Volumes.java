@@ -166,9 +166,9 @@ public final class Volumes {
             "two mounts have the target '%s'".formatted(mount.target()));
       }
       if (mount instanceof Mount.Named(var name, _, _, _)
-          && !name.matches("[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}")) {
+          && !name.matches("[a-zA-Z0-9][a-zA-Z0-9_.-]{0,127}")) {
         throw new AgentException.InvalidSpec(
-            "'%s' is not a volume name: use up to 63 letters, digits, dots and hyphens"
+            "'%s' is not a volume name: use up to 128 letters, digits, dots and hyphens"
                 .formatted(name));
       }
     }

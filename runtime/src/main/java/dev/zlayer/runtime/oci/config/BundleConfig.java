@@ -22,7 +22,15 @@ public final class BundleConfig {
   private static final List<String> RUNTIME_SETTINGS =
       List.of("run.oci.", "org.systemd.property.", "org.criu.");
 
+  /** Begins labels that are annotations for the OCI runtime and nothing else. */
+  public static final String ANNOTATION = "com.zlayer.annotation.";
+
   private BundleConfig() {}
+
+  /** Whether an annotation of that name is a setting of the OCI runtime. */
+  public static boolean isRuntimeSetting(String annotation) {
+    return RUNTIME_SETTINGS.stream().anyMatch(annotation::startsWith);
+  }
 
   /** A terminal's size in the words of OCI. */
   public static Json consoleSize(TerminalSize size) {
@@ -57,8 +65,12 @@ public final class BundleConfig {
    * would take for its own settings stay labels of the agent.
    */
   private static Map<String, String> annotations(Map<String, String> labels) {
-    var annotations = new TreeMap<>(labels);
-    annotations.keySet().removeIf(name -> RUNTIME_SETTINGS.stream().anyMatch(name::startsWith));
+    var annotations = new TreeMap<String, String>();
+    labels.forEach(
+        (name, value) ->
+            annotations.put(
+                name.startsWith(ANNOTATION) ? name.substring(ANNOTATION.length()) : name, value));
+    annotations.keySet().removeIf(BundleConfig::isRuntimeSetting);
     return annotations;
   }
 
