@@ -6,6 +6,7 @@ import dev.zlayer.daemon.docker.ReplicaEvents;
 import dev.zlayer.daemon.log.Log;
 import dev.zlayer.daemon.metrics.EventMetrics;
 import dev.zlayer.daemon.metrics.MeteredRuntime;
+import dev.zlayer.daemon.metrics.MetricHistory;
 import dev.zlayer.daemon.metrics.Metrics;
 import dev.zlayer.daemon.notification.Notifier;
 import dev.zlayer.daemon.standalone.StandaloneContainers;
@@ -39,6 +40,7 @@ import dev.zlayer.host.file.DataDir;
 import dev.zlayer.host.file.DirectoryLock;
 import dev.zlayer.host.file.DiskReserve;
 import dev.zlayer.host.file.PrivateDirectory;
+import dev.zlayer.host.linux.NodeUsage;
 import dev.zlayer.image.ImageStore;
 import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.port.DeploymentNames;
@@ -108,6 +110,7 @@ public final class Agent implements AutoCloseable {
   private final Deployments deployments;
   private final StandaloneContainers standalone;
   private final VolumeUsers volumeUsers;
+  private final Optional<MetricHistory> history;
   private final ReplicaEvents replicaEvents = new ReplicaEvents(InstantSource.system());
 
   private Agent(AgentConfig config, Map<String, String> env, Parts parts, Log log)
@@ -145,6 +148,8 @@ public final class Agent implements AutoCloseable {
             new LinuxParts.Needs(parts, images, dispatch, clock, supervisor),
             NodeInfo.probe(env).probeFiles(),
             log);
+    this.history =
+        linux.isPresent() ? Optional.of(startHistory(dirs, clock, log)) : Optional.empty();
     Rotation rotation = linux.<Rotation>map(LinuxParts::ingress).orElse(Rotation.NONE);
     DeploymentNetworks bridges =
         linux.<DeploymentNetworks>map(LinuxParts::bridges).orElse(DeploymentNetworks.SHARED);
@@ -276,6 +281,22 @@ public final class Agent implements AutoCloseable {
     linux.ifPresent(here -> here.networks().fillPools()); // last: it takes processors
   }
 
+  private MetricHistory startHistory(DataDir dirs, InstantSource clock, Log log)
+      throws InterruptedException {
+    return parts.start(
+        "the history of figures",
+        () -> {
+          var opened =
+              MetricHistory.open(
+                  dirs.metricHistory(),
+                  () -> NodeUsage.read(dirs.data(), clock.instant()),
+                  clock.instant(),
+                  log);
+          linux.orElseThrow().oci().stats().listen(opened);
+          return opened;
+        });
+  }
+
   /** The ways to run a container; the first is the usual one. */
   private List<ContainerRuntime> runtimes(
       AgentConfig config, DataDir dirs, InstantSource clock, Log log) throws InterruptedException {
@@ -400,6 +421,11 @@ public final class Agent implements AutoCloseable {
   /** The parts that only Linux containers have; none on a node that cannot run them. */
   public Optional<OciRuntime> oci() {
     return linux.map(LinuxParts::oci);
+  }
+
+  /** What was used over the last day; none where no Linux containers run. */
+  public Optional<MetricHistory> history() {
+    return history;
   }
 
   public Metrics metrics() {

@@ -155,6 +155,7 @@ public final class Daemon implements AutoCloseable {
                 agent.ingress(),
                 new StateBackup(agent.config().directories(), InstantSource.system()),
                 agent.store(),
+                agent.history(),
                 tokens,
                 audit,
                 dashboard,

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { del, get, part, post } from "../../lib/api.js";
 import { useResource } from "../../lib/live.js";
 import { html } from "../../lib/html.js";
+import { Charts } from "../../lib/chart.js";
 import { Action, Age, Empty, Loaded, State, Table, command, matches } from "../../lib/ui.js";
 
 export function Containers({ path }) {
@@ -77,6 +78,8 @@ function Container({ id }) {
         Restarts: container.restarts,
         Id: container.id,
       }} />
+      <h2>Figures</h2>
+      <${Charts} path="${own}/stats/history" />
       <h2>Environment</h2>
       ${process.env.length === 0 ? html`<p class="quiet">none</p>` : html`<ul class="plain" aria-label="Environment">
         ${process.env.map((variable) => html`<li><code>${variable}</code> <span class="quiet">value hidden</span></li>`)}</ul>`}

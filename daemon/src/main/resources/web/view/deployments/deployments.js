@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { del, part, post } from "../../lib/api.js";
 import { useResource } from "../../lib/live.js";
 import { html } from "../../lib/html.js";
+import { Charts } from "../../lib/chart.js";
 import { Action, Age, Empty, Lines, Loaded, State, command, matches } from "../../lib/ui.js";
 import { Editor } from "./editor.js";
 
@@ -62,6 +63,7 @@ function Service({ deployment, service }) {
   const own = `/deployments/${part(deployment)}/services/${part(service.name)}`;
   const full = `${deployment}/${service.name}`;
   const [replicas, setReplicas] = useState(service.wanted);
+  const [open, setOpen] = useState(false);
   const failure = service.last_error || service.rollout?.reason;
   return html`<section aria-label=${service.name}>
     <h2>${service.name} <${State} value=${service.state} /> <span class="quiet">${service.ready} of ${service.wanted} ready</span></h2>
@@ -83,6 +85,8 @@ function Service({ deployment, service }) {
       ${replica.health && html` <${State} value=${replica.health.state.toLowerCase()} />`}
       <span class="quiet"> ${replica.image}, ${replica.restarts} restarts</span>
       ${replica.last_error && html` <span class="problem">${replica.last_error.message}</span>`}</li>`)}</ul>
+    <details onToggle=${(event) => setOpen(event.target.open)}><summary>Figures of ${service.name}</summary>
+      ${open && html`<${Charts} path="/stats/history?deployment=${part(deployment)}&service=${part(service.name)}" />`}</details>
     ${service.endpoints.length > 0 && html`<p class="quiet">${service.endpoints.map((one) => `${one.name}: ${one.protocol} ${one.port} to ${one.target_port}`).join(", ")}</p>`}
   </section>`;
 }

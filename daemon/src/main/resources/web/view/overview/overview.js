@@ -3,6 +3,7 @@ import { Age, Empty, Lines, Loaded, State, matches } from "../../lib/ui.js";
 import { useResource } from "../../lib/live.js";
 import { html } from "../../lib/html.js";
 import { part } from "../../lib/api.js";
+import { Charts } from "../../lib/chart.js";
 
 const SOUND = ["running", "stopped", "deploying", "waiting", "removing"];
 
@@ -81,5 +82,7 @@ export function Overview() {
             ? html`<${Empty} what="There is no container." command="zlayer run IMAGE" />`
             : html`<p>${all.filter((one) => one.state === "running").length} running of <a href="#/containers">${all.length}</a></p>`}
         </section>`;
-    }}<//>`;
+    }}<//>
+    <h2>This node</h2>
+    <${Charts} path="/stats/history" />`;
 }

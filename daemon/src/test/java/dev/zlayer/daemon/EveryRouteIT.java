@@ -232,12 +232,12 @@ class EveryRouteIT {
     rest.put("/containers/one/archive?path=/tmp", tar).expect(204);
     assertThat(rest.get("/containers/one/archive?path=/tmp/in.txt").expect(200).text())
         .contains("inside");
-    assertThat(
-            rest.send(HttpRequest.of("HEAD", "/api/v1/containers/one/archive?path=/tmp/in.txt"))
-                .status())
-        .isEqualTo(200);
+    var head = HttpRequest.of("HEAD", "/api/v1/containers/one/archive?path=/tmp/in.txt");
+    assertThat(rest.send(head).status()).isEqualTo(200);
     assertThat(get("/containers/one/stats").at("pids").integer()).isPresent();
     assertThat(rest.get("/stats").expect(200).text()).contains("\"one\"");
+    assertThat(get("/containers/one/stats/history?span=6h").at("span").string()).contains("6h");
+    assertThat(get("/stats/history").at("name").string()).contains("node");
     for (String path :
         List.of("/containers/one/exec/ws?command=true", "/containers/one/attach/ws?logs=true")) {
       try (WebSocket talk = rest.socket(path)) {

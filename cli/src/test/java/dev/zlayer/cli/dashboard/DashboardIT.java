@@ -6,107 +6,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.microsoft.playwright.Download;
 import com.microsoft.playwright.Locator;
 import com.microsoft.playwright.Page;
-import com.microsoft.playwright.assertions.LocatorAssertions;
-import com.microsoft.playwright.assertions.PlaywrightAssertions;
 import com.microsoft.playwright.options.AriaRole;
-import dev.zlayer.cli.DaemonFixture;
 import dev.zlayer.task.Deadline;
-import dev.zlayer.testkit.Fact;
-import dev.zlayer.testkit.Requires;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.regex.Pattern;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
 /** The dashboard in a real browser, against a real daemon with real containers. */
-@Timeout(120)
-@Requires({
-  Fact.ROOT,
-  Fact.OVERLAYFS,
-  Fact.RUNC,
-  Fact.CONMON,
-  Fact.CNI,
-  Fact.BUSYBOX,
-  Fact.CHROMIUM
-})
-class DashboardIT {
-  /** Ends at once when it is asked to. */
-  private static final String SCRIPT = "trap 'exit 0' TERM; while :; do sleep 0.1; done";
-
-  private static final String COMMAND = "[sh, -c, \"" + SCRIPT + "\"]";
-  private static final String MARKUP = "<img src=x onerror=window.pwned=1><b>bold</b>";
-
-  @TempDir static Path directory;
-  private static DaemonFixture daemon;
-  private static BrowserFixture browser;
-
-  private DashboardPage dashboard;
-  private Page page;
-
-  @BeforeAll
-  static void start() {
-    PlaywrightAssertions.setDefaultAssertionTimeout(30_000);
-    daemon = DaemonFixture.start(directory).withBusybox("bb:1");
-    browser = new BrowserFixture();
-  }
-
-  @AfterAll
-  static void stop() {
-    if (browser != null) {
-      browser.close();
-    }
-    if (daemon != null) {
-      daemon.close();
-    }
-  }
-
-  @BeforeEach
-  void login() {
-    open(daemon.ok("dashboard").strip());
-  }
-
-  private void open(String link) {
-    page = browser.open(link);
-    dashboard = new DashboardPage(page);
-  }
-
-  @AfterEach
-  void close() {
-    if (dashboard != null) {
-      dashboard.close();
-    }
-  }
-
-  private void view(String path) {
-    dashboard.view(path);
-  }
-
-  private Locator button(String name) {
-    return dashboard.button(name);
-  }
-
-  private void act(String label, String command) {
-    dashboard.act(label, command);
-  }
-
-  private void up(String name, String body) throws IOException {
-    Path file = directory.resolve(name + ".yml");
-    Files.writeString(file, body);
-    daemon.cli().run("up", "-f", file.toString(), "--wait", "20s");
-  }
-
-  private static LocatorAssertions.ContainsTextOptions slowly() {
-    return new LocatorAssertions.ContainsTextOptions().setTimeout(30_000);
-  }
-
+class DashboardIT extends DashboardFixture {
   @Test
   void failingThingsComeFirstWithTheirReasonAndLastLines() throws IOException {
     up(

@@ -4,36 +4,16 @@ import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertTha
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.microsoft.playwright.Locator;
-import com.microsoft.playwright.assertions.PlaywrightAssertions;
 import com.microsoft.playwright.options.ColorScheme;
-import dev.zlayer.cli.DaemonFixture;
-import dev.zlayer.testkit.Fact;
-import dev.zlayer.testkit.Requires;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.regex.Pattern;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
 /** Jobs, terminals, and what containers are made from, in a real browser. */
-@Timeout(120)
-@Requires({
-  Fact.ROOT,
-  Fact.OVERLAYFS,
-  Fact.RUNC,
-  Fact.CONMON,
-  Fact.CNI,
-  Fact.BUSYBOX,
-  Fact.CHROMIUM
-})
-class DashboardViewsIT {
+class DashboardViewsIT extends DashboardFixture {
   private static final List<String> VIEWS =
       List.of(
           "overview",
@@ -47,45 +27,6 @@ class DashboardViewsIT {
           "networks",
           "secrets",
           "events");
-
-  @TempDir static Path directory;
-  private static DaemonFixture daemon;
-  private static BrowserFixture browser;
-
-  private DashboardPage dashboard;
-
-  @BeforeAll
-  static void start() {
-    PlaywrightAssertions.setDefaultAssertionTimeout(30_000);
-    daemon = DaemonFixture.start(directory).withBusybox("bb:1");
-    browser = new BrowserFixture();
-  }
-
-  @AfterAll
-  static void stop() {
-    if (browser != null) {
-      browser.close();
-    }
-    if (daemon != null) {
-      daemon.close();
-    }
-  }
-
-  @BeforeEach
-  void login() {
-    dashboard = new DashboardPage(browser.open(daemon.ok("dashboard").strip()));
-  }
-
-  @AfterEach
-  void close() {
-    if (dashboard != null) {
-      dashboard.close();
-    }
-  }
-
-  private Locator main() {
-    return dashboard.page().locator("main");
-  }
 
   @Test
   void aTerminalIsTypedInto() {

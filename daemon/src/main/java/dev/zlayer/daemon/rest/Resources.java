@@ -6,6 +6,7 @@ import dev.zlayer.daemon.access.AuditLog;
 import dev.zlayer.daemon.access.TokenStore;
 import dev.zlayer.daemon.backup.StateBackup;
 import dev.zlayer.daemon.build.ImageBuilder;
+import dev.zlayer.daemon.metrics.MetricHistory;
 import dev.zlayer.daemon.rest.view.ContainerView;
 import dev.zlayer.daemon.standalone.StandaloneContainers;
 import dev.zlayer.daemon.volume.VolumeArchives;
@@ -59,6 +60,7 @@ public record Resources(
     Optional<Ingress> ingress,
     StateBackup backup,
     StateStore store,
+    Optional<MetricHistory> history,
     TokenStore tokens,
     AuditLog audit,
     Dashboard dashboard,
@@ -78,6 +80,7 @@ public record Resources(
             name -> deployments.find(name).isPresent()));
     all.add(new ContainerInsideResource(runtime, standalone, () -> secrets.redaction(), clock));
     all.add(new StatsResource(runtime, Pauses.REAL));
+    all.add(new HistoryResource(runtime, history, clock, Pauses.REAL));
     all.add(new JobsResource(jobs, cron, () -> jobs.definitions()));
     all.add(new ExecutionsResource(jobs, () -> secrets.redaction(), clock));
     all.add(new ImagesResource(runtime, images, happened));

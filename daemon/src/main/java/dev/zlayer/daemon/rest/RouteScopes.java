@@ -53,6 +53,7 @@ public final class RouteScopes {
       GET /containers
       GET /ended
       GET /stats
+      GET /stats/history
       GET /jobs
       GET /cron
       GET /executions
@@ -90,6 +91,7 @@ public final class RouteScopes {
       HEAD /containers/{ref}/archive
       PUT /containers/{ref}/archive
       GET /containers/{ref}/stats
+      GET /containers/{ref}/stats/history
       GET /executions/{id}
       GET /executions/{id}/wait
       GET /executions/{id}/logs

@@ -50,6 +50,7 @@ class StaticFilesTest {
             "vendor/LICENSE-preact.txt",
             "vendor/LICENSE-signals.txt",
             "vendor/LICENSE-htm.txt",
+            "vendor/LICENSE-uplot.txt",
             "vendor/LICENSE-xterm.txt");
   }
 

@@ -238,6 +238,11 @@ public record DataDir(Path data, Path run) {
     return data.resolve("restore.unfinished");
   }
 
+  /** What the node and its containers used over the last day. */
+  public Path metricHistory() {
+    return data.resolve("metric-history");
+  }
+
   /** What jobs asked to be kept of their containers' files. */
   public Path artifacts() {
     return data.resolve("artifacts");

@@ -36,9 +36,15 @@ public final class StatsSampler {
   private final Map<ContainerId, Instant> asked = new ConcurrentHashMap<>();
 
   private volatile Instant askedForAll = Instant.EPOCH;
+  private volatile StatsListener listener = StatsListener.NONE;
 
   public StatsSampler(InstantSource clock) {
     this.clock = clock;
+  }
+
+  /** Whoever gets all readings from now on. */
+  public void listen(StatsListener listener) {
+    this.listener = listener;
   }
 
   /** A container started. Its first reading is taken at once, so the next one can tell a rate. */
@@ -88,6 +94,7 @@ public final class StatsSampler {
   /** Takes a reading of every container; those that ended are dropped. */
   void sampleAll() {
     watched.keySet().forEach(this::sample);
+    listener.sampledAll(clock.instant());
   }
 
   /** Takes a reading of the containers that somebody has asked for since. */
@@ -123,6 +130,7 @@ public final class StatsSampler {
       Stats now = entry.source().read(clock.instant());
       var sample = new StatsSample(now, before(entry, now));
       watched.replace(id, entry, new Watched(entry.source(), Optional.of(sample)));
+      listener.sampled(id, sample);
       return Optional.of(sample);
     } catch (NoSuchFileException _) {
       watched.remove(id, entry);
