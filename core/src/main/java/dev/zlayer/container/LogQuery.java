@@ -9,6 +9,8 @@ import java.util.OptionalInt;
  *
  * @param tail only the last n lines (of those in the time window)
  * @param follow go on with new output until the container has ended and all is read
+ * @param containing only lines with this text are of interest: a reader may leave others out, and
+ *     need not
  */
 public record LogQuery(
     OptionalInt tail,
@@ -16,24 +18,44 @@ public record LogQuery(
     Optional<Instant> until,
     boolean stdout,
     boolean stderr,
-    boolean follow) {
+    boolean follow,
+    Optional<Containing> containing) {
+  /** A text in a line of output. */
+  public record Containing(String text, boolean ignoreCase) {}
+
   public static final LogQuery ALL =
       new LogQuery(OptionalInt.empty(), Optional.empty(), Optional.empty(), true, true, false);
 
+  public LogQuery(
+      OptionalInt tail,
+      Optional<Instant> since,
+      Optional<Instant> until,
+      boolean stdout,
+      boolean stderr,
+      boolean follow) {
+    this(tail, since, until, stdout, stderr, follow, Optional.empty());
+  }
+
+  /** All lines of interest, however many are asked for. */
+  public LogQuery searching(Containing text) {
+    return new LogQuery(
+        OptionalInt.empty(), since, until, stdout, stderr, follow, Optional.of(text));
+  }
+
   public LogQuery withTail(int lines) {
-    return new LogQuery(OptionalInt.of(lines), since, until, stdout, stderr, follow);
+    return new LogQuery(OptionalInt.of(lines), since, until, stdout, stderr, follow, containing);
   }
 
   public LogQuery following() {
-    return new LogQuery(tail, since, until, stdout, stderr, true);
+    return new LogQuery(tail, since, until, stdout, stderr, true, containing);
   }
 
   public LogQuery withSince(Instant since) {
-    return new LogQuery(tail, Optional.of(since), until, stdout, stderr, follow);
+    return new LogQuery(tail, Optional.of(since), until, stdout, stderr, follow, containing);
   }
 
   public LogQuery withUntil(Instant until) {
-    return new LogQuery(tail, since, Optional.of(until), stdout, stderr, follow);
+    return new LogQuery(tail, since, Optional.of(until), stdout, stderr, follow, containing);
   }
 
   public LogQuery only(LogRecord.Stream stream) {
@@ -43,7 +65,8 @@ public record LogQuery(
         until,
         stream == LogRecord.Stream.STDOUT,
         stream == LogRecord.Stream.STDERR,
-        follow);
+        follow,
+        containing);
   }
 
   /** Whether the query asks for this record, tail aside. */

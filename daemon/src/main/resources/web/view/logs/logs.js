@@ -7,11 +7,19 @@ import { html } from "../../lib/html.js";
 import { Empty, Loaded, command, matches, search } from "../../lib/ui.js";
 
 const MOST = 5000;
+const FOUND = 1000;
+const BEFORE = 30;
+const AFTER = 100;
 const TAIL = 500;
 const COLOURS = 8;
 
 export function Logs({ path }) {
-  return path.length === 0 ? html`<${Choice} />` : html`<${Tail} key=${path.join("/")} kind=${path[0]} names=${path.slice(1)} />`;
+  if (path.length === 0) {
+    return html`<${Choice} />`;
+  }
+  const at = path.at(-1).startsWith("@") ? path.at(-1).slice(1) : null;
+  const names = path.slice(1, at === null ? undefined : -1);
+  return html`<${Tail} key=${path.join("/")} kind=${path[0]} names=${names} at=${at} />`;
 }
 
 function Choice() {
@@ -30,14 +38,15 @@ function Choice() {
 /** Every container whose output belongs to what was asked for. */
 function sources(kind, names, containers) {
   if (kind === "container") {
-    return [{ name: names[0], path: `/containers/${part(names[0])}/logs` }];
+    const known = containers.find((one) => one.id === names[0]);
+    return [{ name: known?.name ?? names[0], path: `/containers/${part(names[0])}/logs`, href: `#/logs/container/${part(names[0])}` }];
   }
   if (kind === "execution") {
-    return [{ name: names[0], path: `/executions/${part(names[0])}/logs` }];
+    return [{ name: names[0], path: `/executions/${part(names[0])}/logs`, href: `#/logs/execution/${part(names[0])}` }];
   }
   return containers
     .filter((one) => one.deployment === names[0] && (kind === "deployment" || one.service === names[1]))
-    .map((one) => ({ name: one.name, path: `/containers/${part(one.id)}/logs` }));
+    .map((one) => ({ name: one.name, path: `/containers/${part(one.id)}/logs`, href: `#/logs/container/${part(one.id)}` }));
 }
 
 /** Text of a container is data: what a terminal takes for orders is made visible. */
@@ -55,12 +64,13 @@ function level(text) {
   return found ? found[1].toLowerCase().slice(0, 4) : "";
 }
 
-function Tail({ kind, names }) {
+function Tail({ kind, names, at }) {
   const list = useResource("/containers?all=true");
   const [shown, setShown] = useState([]);
   const [paused, setPaused] = useState(false);
   const [wrap, setWrap] = useState(true);
   const [problem, setProblem] = useState("");
+  const [result, setFound] = useState(null);
   const box = useRef(null);
   const state = useRef({ open: new Map(), buffer: [], timer: 0, paused: false });
   const found = sources(kind, names, list.data || []);
@@ -83,7 +93,7 @@ function Tail({ kind, names }) {
   };
   useEffect(() => {
     const { open } = state.current;
-    for (const source of found) {
+    for (const source of at === null ? found : []) {
       if (!open.has(source.path)) {
         const abort = new AbortController();
         open.set(source.path, abort);
@@ -96,7 +106,14 @@ function Tail({ kind, names }) {
     clearTimeout(state.current.timer);
   }, []);
   useEffect(() => {
-    if (!paused && box.current) {
+    if (at !== null && list.data !== null && found.length > 0) {
+      around(found, at).then(setShown, (failed) => setProblem(failed.message));
+    }
+  }, [at, list.data !== null, found.length]);
+  useEffect(() => {
+    if (at !== null) {
+      box.current?.querySelector(".marked")?.scrollIntoView({ block: "center" });
+    } else if (!paused && box.current) {
       box.current.scrollTop = box.current.scrollHeight;
     }
   }, [shown, paused]);
@@ -105,27 +122,107 @@ function Tail({ kind, names }) {
     setPaused(!paused);
     flush();
   };
-  const visible = shown.filter((line) => !search.value || matches(line.text));
+  const visible = (result ? result.lines : shown).filter((line) => !search.value || matches(line.text));
   const target = names.join("/");
-  return html`<h1>Logs of ${target}</h1>
+  return html`<h1>Logs of ${kind === "container" ? found[0].name : target}</h1>
+    <${Search} found=${result} onFound=${setFound} sources=${found} />
     <div class="row">
-      <button type="button" aria-pressed=${paused} onClick=${pause}>${paused ? "Continue" : "Pause"}</button>
+      ${at === null && !result && html`<button type="button" aria-pressed=${paused} onClick=${pause}>${paused ? "Continue" : "Pause"}</button>`}
+      ${at !== null && html`<a class="button" href="#/logs/${[kind, ...names].map(part).join("/")}">Follow</a>`}
       <button type="button" aria-pressed=${wrap} onClick=${() => setWrap(!wrap)}>Wrap</button>
       <button type="button" onClick=${() => download(target, visible)}>Download</button>
-      <code>${kind === "execution" ? command("job", "logs", "-f", target) : command("logs", "-f", target)}</code>
+      <code>${kind === "execution" ? command("job", "logs", "-f", target) : result ? command("logs", "-i", "--grep", result.text, target) : command("logs", "-f", target)}</code>
     </div>
     ${problem && html`<p class="problem" role="alert">${problem}</p>`}
     <div class="log ${wrap ? "wrap" : ""}" ref=${box} role="log" aria-label="Output" tabindex="0">
-      ${visible.map((line) => html`<div class="line ${line.level}"><time>${line.time.slice(11, 23)}</time>
+      ${visible.map((line) => html`<div class="line ${line.level} ${line.mark === at ? "marked" : ""}"><a class="quiet" href="${line.href}/@${line.mark}" title="Link to this line"><time>${result || at ? line.time.slice(0, 23).replace("T", " ") : line.time.slice(11, 23)}</time></a>
         ${found.length > 1 && html`<span class="source c${line.index % COLOURS}">${line.name}</span>`}<span class=${line.stream}>${line.text}</span></div>`)}
-      ${visible.length === 0 && html`<p class="quiet">No output yet.</p>`}
+      ${visible.length === 0 && html`<p class="quiet">${result ? "No line has this text." : "No output yet."}</p>`}
     </div>`;
+}
+
+/** Asks for the lines with a text among all that is kept, of every source. */
+function Search({ found, onFound, sources }) {
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState("");
+  const submit = async (event) => {
+    event.preventDefault();
+    const form = new FormData(event.target);
+    const text = form.get("text");
+    if (!text) {
+      onFound(null);
+      return;
+    }
+    const query = new URLSearchParams({ grep: text, ignore_case: "true", tail: String(FOUND) });
+    for (const name of ["since", "until"]) {
+      if (form.get(name)) {
+        query.set(name, new Date(form.get(name)).toISOString());
+      }
+    }
+    setBusy(true);
+    setProblem("");
+    try {
+      const all = await Promise.all(sources.map((source, index) => collect(source, index, query)));
+      onFound({ text, lines: all.flat().sort(byTime).slice(-FOUND) });
+    } catch (failed) {
+      setProblem(failed.message);
+    }
+    setBusy(false);
+  };
+  return html`<form class="row" role="search" aria-label="Kept output" onSubmit=${submit} onReset=${() => onFound(null)}>
+    <label>Search kept output <input type="search" name="text" maxlength="200" /></label>
+    <label>from <input type="datetime-local" name="since" step="1" /></label>
+    <label>until <input type="datetime-local" name="until" step="1" /></label>
+    <button type="submit" disabled=${busy}>Search</button>
+    ${found && html`<button type="reset">Back to the present</button> <span role="status">${found.lines.length === FOUND ? `the last ${FOUND}` : found.lines.length} lines</span>`}
+    ${problem && html`<span class="problem" role="alert">${problem}</span>`}
+  </form>`;
+}
+
+const byTime = (one, other) => (one.time < other.time ? -1 : one.time > other.time ? 1 : 0);
+
+function shownLine(source, index, line) {
+  const text = inert(decode(line));
+  return { index, name: source.name, href: source.href, time: line.time, stream: line.stream, text, mark: `${line.time}~${hash(text)}`, level: level(text) };
+}
+
+/** Many lines have the same time; a few letters of a sum tell them apart in a link. */
+const hash = (text) => ([...text].reduce((sum, letter) => (Math.imul(sum, 31) + letter.codePointAt(0)) >>> 0, 7)).toString(36);
+
+/** The lines of an answer, at most so many. */
+async function collect(source, index, query, enough = () => false) {
+  const found = [];
+  const abort = new AbortController();
+  for await (const line of lines("GET", `${source.path}?${query}`, { signal: abort.signal })) {
+    found.push(shownLine(source, index, line));
+    if (enough(found)) {
+      abort.abort();
+      break;
+    }
+  }
+  return found;
+}
+
+/** What was printed before and after a line. */
+async function around(found, at) {
+  const time = at.split("~")[0];
+  const parts = await Promise.all(found.map(async (source, index) => {
+    const before = await collect(source, index, new URLSearchParams({ until: time, tail: String(BEFORE) }));
+    let place = -1;
+    const after = await collect(source, index, new URLSearchParams({ since: time }), (lines) => {
+      place = place < 0 && lines.at(-1).mark === at ? lines.length - 1 : place;
+      return lines.length > MOST || (place >= 0 && lines.length > place + AFTER);
+    });
+    const all = [...before.filter((line) => line.time < (after[0]?.time ?? "~")), ...after];
+    const marked = all.findIndex((line) => line.mark === at);
+    return all.slice(Math.max(0, marked - BEFORE), Math.max(0, marked) + AFTER);
+  }));
+  return parts.flat().sort(byTime);
 }
 
 async function read(source, index, abort, add) {
   for await (const line of lines("GET", `${source.path}?follow=true&tail=${TAIL}`, { signal: abort.signal })) {
-    const text = inert(decode(line));
-    add({ index, name: source.name, time: line.time, stream: line.stream, text, level: level(text) });
+    add(shownLine(source, index, line));
   }
 }
 

@@ -20,10 +20,12 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.time.Instant;
+import java.util.Comparator;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
+import java.util.regex.Pattern;
 
 /** Output over the wire: which part is asked for, and how lines are written. */
 final class LogLines {
@@ -37,6 +39,9 @@ final class LogLines {
       @Doc("True when no line end follows it; absent otherwise.") Optional<Boolean> partial,
       @Doc("True when output before it is missing, or may be, since the log was rotated.")
           Optional<Boolean> gap) {}
+
+  /** At both ends of {@link Redaction#MARK}. */
+  private static final Pattern BRACKETS = Pattern.compile("[\\[\\]]");
 
   private static final String GAP_HEADER = "Zlayer-Gap";
   private static final int BUFFER = 64 << 10;
@@ -53,6 +58,8 @@ final class LogLines {
         .withNumber("tail", "Number of lines from the end.")
         .with("since", "From this time, or this duration ago.")
         .with("until", "Until this time, or this duration ago.")
+        .with("grep", "Only lines with this text; not tail together with follow.")
+        .withFlag("ignore_case", "Lines with the text in upper or lower case.")
         .withFlag("stdout", "Include standard output (default: true).")
         .withFlag("stderr", "Include standard error (default: true).")
         .with(
@@ -65,19 +72,59 @@ final class LogLines {
   }
 
   static LogQuery query(ApiRequest call, Instant now) {
-    return new LogQuery(
-        call.number("tail"),
-        call.time("since", now),
-        call.time("until", now),
-        call.flag("stdout", true),
-        call.flag("stderr", true),
-        call.flag("follow", false));
+    var query =
+        new LogQuery(
+            call.number("tail"),
+            call.time("since", now),
+            call.time("until", now),
+            call.flag("stdout", true),
+            call.flag("stderr", true),
+            call.flag("follow", false));
+    return text(call)
+        .map(text -> query.searching(new LogQuery.Containing(written(text), text.ignoreCase())))
+        .orElse(query);
+  }
+
+  private static Optional<LogQuery.Containing> text(ApiRequest call) {
+    boolean ignoreCase = call.flag("ignore_case", false);
+    return call.query("grep")
+        .filter(text -> !text.isEmpty())
+        .map(text -> new LogQuery.Containing(text, ignoreCase));
+  }
+
+  /**
+   * What of a text the container itself must have written: in place of a secret callers see a mark,
+   * and a piece without brackets is within one or outside.
+   */
+  static String written(LogQuery.Containing text) {
+    return BRACKETS
+        .splitAsStream(text.text())
+        .filter(piece -> !Redaction.MARK.contains(piece.toLowerCase(Locale.ROOT)))
+        .max(Comparator.comparingInt(String::length))
+        .orElse("");
+  }
+
+  /** With only the lines that are asked for. */
+  private static LogReader matching(ApiRequest call, LogReader reader) {
+    Optional<LogQuery.Containing> text = text(call);
+    return text.isEmpty() ? reader : new MatchingLogReader(reader, text.get(), call.number("tail"));
+  }
+
+  private static void requireSearchable(ApiRequest call) {
+    Optional<LogQuery.Containing> text = text(call);
+    if (text.isPresent() && call.number("tail").isPresent() && call.flag("follow", false)) {
+      throw new AgentException.InvalidSpec("grep is possible with tail or with follow, not both");
+    }
+    if (text.filter(one -> one.text().indexOf('\n') >= 0).isPresent()) {
+      throw new AgentException.InvalidSpec("grep finds text in one line, so it has no line break");
+    }
   }
 
   /** What was printed, without secrets. */
   static ApiResponse answer(
       ApiRequest call, Supplier<Redaction> redaction, Supplier<LogReader> open) {
-    var reader = new RedactingLogReader(open.get(), redaction);
+    requireSearchable(call);
+    LogReader reader = matching(call, new RedactingLogReader(open.get(), redaction));
     if (call.query("format").filter("raw"::equals).isPresent()) {
       boolean incomplete = reader.incomplete();
       return new ApiResponse.Bytes(

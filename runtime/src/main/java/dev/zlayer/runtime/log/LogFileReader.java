@@ -9,14 +9,17 @@ import dev.zlayer.port.LogReader;
 import java.io.IOException;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Deque;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.Semaphore;
@@ -61,6 +64,10 @@ public final class LogFileReader implements LogReader {
   private boolean gapAhead;
 
   private boolean gap;
+
+  /** Ranges of the current part without the text that is asked for, the next one first. */
+  private final Deque<LogIndex.Skip> skips = new ArrayDeque<>();
+
   private boolean incomplete;
   private boolean finished;
   private volatile boolean closed;
@@ -196,13 +203,40 @@ public final class LogFileReader implements LogReader {
     if (scanner == null) {
       return null;
     }
-    while (scanner.advance()) {
+    while (skipAhead().advance()) {
       if (header.parse(scanner.bytes(), scanner.start(), scanner.end())
           && delivers(scanner.offset())) {
         return piece(scanner, !header.full());
       }
     }
     return null;
+  }
+
+  /** Passes over what the index says cannot contain the text. */
+  private LineScanner skipAhead() {
+    LineScanner here = Objects.requireNonNull(scanner);
+    while (!skips.isEmpty() && skips.getFirst().from() <= here.nextOffset()) {
+      LogIndex.Skip skip = skips.removeFirst();
+      if (here.nextOffset() < skip.to()) {
+        here = scannerOf(parts.getFirst(), skip.to());
+        scanner = here;
+      }
+    }
+    return here;
+  }
+
+  /** Begins to read a part. */
+  private void enter(LogPart part, long offset) throws IOException {
+    skips.clear();
+    Optional<Path> index = files.index(part.generation());
+    if (query.containing().isPresent() && index.isPresent()) {
+      for (LogIndex.Skip skip : LogIndex.skips(part, index.get(), query.containing().get())) {
+        if (skip.to() > offset) {
+          skips.add(skip);
+        }
+      }
+    }
+    scanner = scannerOf(part, offset);
   }
 
   private boolean delivers(long offset) {
@@ -248,7 +282,7 @@ public final class LogFileReader implements LogReader {
     leaving = false;
     parts.remove();
     part.close();
-    scanner = scannerOf(parts.getFirst(), 0);
+    enter(parts.getFirst(), 0);
     gapAhead |= parts.getFirst().afterGap();
     this.part++;
     return true;
@@ -320,14 +354,14 @@ public final class LogFileReader implements LogReader {
     begin(from);
   }
 
-  private void begin(LogPart.Position from) {
+  private void begin(LogPart.Position from) throws IOException {
     while (part < from.part() && parts.size() > 1) {
       parts.remove().close();
       part++;
     }
     LogPart first = parts.peek();
     if (first != null) {
-      scanner = scannerOf(first, from.offset());
+      enter(first, from.offset());
     }
   }
 

@@ -40,6 +40,7 @@ import java.util.stream.Stream;
  */
 public final class LogFiles {
   private static final String NAME = "output";
+  private static final String INDEX = "index";
 
   /** More than any line that is written at once. */
   private static final int LONGEST_LINE = 64 << 10;
@@ -156,7 +157,7 @@ public final class LogFiles {
       if (generation.key().equals(key.get())) {
         break;
       }
-      Files.deleteIfExists(generation.path());
+      delete(generation);
       freed += generation.size();
     }
     return freed;
@@ -269,9 +270,25 @@ public final class LogFiles {
       if (fits && oldest.size() > 0 && !expired(oldest.path())) {
         break;
       }
-      Files.deleteIfExists(oldest.path());
+      delete(oldest);
       total -= oldest.size();
     }
+  }
+
+  private void delete(Generation generation) throws IOException {
+    Files.deleteIfExists(generation.path());
+    Files.deleteIfExists(index(generation.number()));
+  }
+
+  /** Where a generation is indexed for searches; nowhere as long as it has no number. */
+  Optional<Path> index(Generation generation) {
+    return generation.number() == Long.MAX_VALUE || inMemory()
+        ? Optional.empty()
+        : Optional.of(index(generation.number()));
+  }
+
+  private Path index(long number) {
+    return directory.resolve(INDEX + "." + number);
   }
 
   /** Counted from the newest output, which is when a file is rotated. */

@@ -6,8 +6,14 @@ import java.util.Optional;
 /**
  * Which output to show and how.
  *
- * @param window the time window and the streams
+ * @param filter the streams and the text
+ * @param window the filter with the time window
  * @param prefixes whether lines of several containers say whose they are
  */
 record LogRequest(
-    Query window, Optional<Integer> tail, boolean follow, boolean json, boolean prefixes) {}
+    Query filter,
+    Query window,
+    Optional<Integer> tail,
+    boolean follow,
+    boolean json,
+    boolean prefixes) {}

@@ -150,7 +150,7 @@ final class LogView {
       throws InterruptedException {
     Query query =
         from.isPresent()
-            ? Query.of("since", from.get())
+            ? request.filter().and("since", from.get())
             : request.window().andIf("tail", request.tail());
     return client.stream(
         "/containers/" + Query.segment(Containers.id(container)) + "/logs",

@@ -31,6 +31,7 @@ import picocli.CommandLine.Parameters;
       "  zlayer logs -f shop/api shop/web     follow two services",
       "  zlayer logs --since 10m --tail 100 shop",
       "  zlayer logs --previous shop/api      what the last failed replicas printed",
+      "  zlayer logs --grep 'disk full' shop  lines with a text; an index skips most of a long log",
       "",
       "A service whose containers have printed nothing shows what its last ended replica printed.",
       "Following continues across daemon restarts and includes replicas started later.",
@@ -79,6 +80,17 @@ public final class LogsCommand extends ClientCommand {
       description = "Show what ended replicas and failed init steps of services printed last")
   private boolean previous;
 
+  @Option(
+      names = {"-g", "--grep"},
+      paramLabel = "TEXT",
+      description = "Show only lines with this text")
+  private @Nullable String grep;
+
+  @Option(
+      names = {"-i", "--ignore-case"},
+      description = "With --grep: ignore upper and lower case")
+  private boolean ignoreCase;
+
   @Option(names = "--stdout", description = "Show standard output only")
   private boolean onlyOut;
 
@@ -103,6 +115,12 @@ public final class LogsCommand extends ClientCommand {
 
   @Override
   protected int run(DaemonClient client) throws InterruptedException {
+    if (ignoreCase && grep == null) {
+      throw new AgentException.InvalidSpec("--ignore-case needs --grep TEXT");
+    }
+    if (grep != null && previous) {
+      throw new AgentException.InvalidSpec("--grep searches kept output, not that of --previous");
+    }
     if (previous) {
       for (String target : targets) {
         List<Json> all = ended(client, target);
@@ -111,9 +129,11 @@ public final class LogsCommand extends ClientCommand {
       return 0;
     }
     Instant now = Instant.now();
+    Query filter = query().andIf("grep", Optional.ofNullable(grep)).flag("ignore_case", ignoreCase);
     var request =
         new LogRequest(
-            query()
+            filter,
+            filter
                 .andIf("since", when("--since", since, now))
                 .andIf("until", when("--until", until, now)),
             Optional.ofNullable(tail),
@@ -123,11 +143,11 @@ public final class LogsCommand extends ClientCommand {
     var printer = LogPrinter.of(session, times, raw);
     var view = new LogView(client, reconnecting(client), session.out(), printer, request);
     try {
-      if (!view.show(targets)) {
+      if (!view.show(targets) && grep == null) {
         showLast(client);
       }
     } catch (AgentException.NotFound e) {
-      if (follow || !showLast(client)) {
+      if (follow || grep != null || !showLast(client)) {
         throw e;
       }
     }
