@@ -72,7 +72,8 @@ public final class Daemon implements AutoCloseable {
                     config.directories(),
                     agent.oci().map(oci -> oci.tools().runtime().path()),
                     agent.runtime().images(),
-                    agent.images().images()));
+                    agent.images().images(),
+                    agent.networks()));
     var access = new HttpListener.Access(tokens, RouteScopes::of, audit);
     this.sessions =
         parts.make(

@@ -357,6 +357,8 @@ class DockerApiIT {
                     .message())
             .contains("docker_allow");
       }
+      assertThat(client.post("/build?networkmode=host", "").expect(403).message())
+          .contains("docker_allow");
       client.create("plain", body("true"));
       assertThat(daemon.agent().runtime().list()).hasSize(1);
     }

@@ -11,6 +11,8 @@ import dev.zlayer.image.registry.Registry;
 import dev.zlayer.image.store.ImageRecord;
 import dev.zlayer.image.store.IndexState;
 import dev.zlayer.image.store.Leases;
+import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
 import dev.zlayer.oci.Digest;
 import dev.zlayer.oci.ImageRef;
 import dev.zlayer.port.Capabilities.ArtifactKind;
@@ -34,9 +36,11 @@ import java.nio.file.Path;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 
 /** The images in this node's own store. */
 public final class LocalImages implements Images, ImageArchives {
@@ -262,6 +266,31 @@ public final class LocalImages implements Images, ImageArchives {
     return image(layout.index().state(), reference).diffIds().stream()
         .map(layout.layers()::path)
         .toList();
+  }
+
+  /**
+   * The instructions that an image brings into every build that begins with it. Builders find the
+   * keys whatever the case of their letters.
+   */
+  public List<String> triggers(ImageRef reference) {
+    ImageRecord found = image(layout.index().state(), reference);
+    return Failures.local(
+        "read image " + reference,
+        store(),
+        () -> {
+          try (InputStream in = layout.content().read(found.config())) {
+            return members(JsonText.parse(in.readAllBytes()), "config")
+                .flatMap(config -> members(config, "OnBuild"))
+                .flatMap(triggers -> triggers.strings().stream())
+                .toList();
+          }
+        });
+  }
+
+  private static Stream<Json> members(Json of, String name) {
+    return of.members().entrySet().stream()
+        .filter(member -> member.getKey().equalsIgnoreCase(name))
+        .map(Map.Entry::getValue);
   }
 
   /** A layer as an archive, decompressed; whoever reads it checks the diff id. */

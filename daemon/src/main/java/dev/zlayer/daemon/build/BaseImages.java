@@ -17,8 +17,7 @@ import java.util.regex.Pattern;
 final class BaseImages {
   private static final Pattern VARIABLE =
       Pattern.compile("\\$(?:\\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?}|([A-Za-z_][A-Za-z0-9_]*))");
-  private static final Pattern COPY_FROM =
-      Pattern.compile("(?i)\\s*(?:COPY|RUN)\\s.*?--(?:from|mount=\\S*from)=([^\\s,]+).*");
+  private static final String FROM = "--from=";
 
   private BaseImages() {}
 
@@ -46,12 +45,14 @@ final class BaseImages {
             stages.add(rest.get(2).toLowerCase(Locale.ROOT));
           }
         }
-        default -> {
-          Matcher from = COPY_FROM.matcher(line);
-          if (from.matches()) {
-            add(expand(from.group(1), values), stages, images);
+        case "COPY", "ADD" -> {
+          for (int i = 1; i < words.length && words[i].startsWith("--"); i++) {
+            if (words[i].startsWith(FROM)) {
+              add(expand(words[i].substring(FROM.length()), values), stages, images);
+            }
           }
         }
+        default -> {}
       }
     }
     return List.copyOf(images);

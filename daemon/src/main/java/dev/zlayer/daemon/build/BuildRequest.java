@@ -11,7 +11,6 @@ import java.util.Optional;
  * @param dockerfile its path in the context
  * @param target the stage to stop at
  * @param limits of memory, processors and files, in words of the builder: {@code --memory=64m}
- * @param hostNetwork whether commands use the host's network; otherwise they have none
  */
 public record BuildRequest(
     List<ImageRef> tags,
@@ -22,7 +21,15 @@ public record BuildRequest(
     List<String> extraHosts,
     List<String> limits,
     boolean pull,
-    boolean hostNetwork) {
+    Network network) {
+  /** What commands of the build reach. */
+  public enum Network {
+    /** What a container on the default network reaches. */
+    DEFAULT,
+    HOST,
+    NONE
+  }
+
   public BuildRequest {
     tags = List.copyOf(tags);
     arguments = Map.copyOf(arguments);

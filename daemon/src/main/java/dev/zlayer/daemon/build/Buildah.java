@@ -6,11 +6,14 @@ import dev.zlayer.host.linux.Cgroups;
 import dev.zlayer.host.linux.RootedDirectory;
 import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.ConfinedProcess;
+import dev.zlayer.json.JsonText;
+import dev.zlayer.runtime.oci.config.DefaultSeccomp;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.TaskScope;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.io.Reader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -30,6 +33,14 @@ import java.util.stream.Stream;
 final class Buildah implements AutoCloseable {
   private static final Duration TOOL_LIMIT = Duration.ofMinutes(10);
   private static final int LAST_LINES = 5;
+
+  /** A longer one becomes several, so that commands cannot fill the memory. */
+  static final int LONGEST_LINE = 1 << 14;
+
+  private static final String ANYTHING =
+      """
+      {"default": [{"type": "insecureAcceptAnything"}]}
+      """;
 
   private final DataDir dirs;
   private final Path directory;
@@ -55,7 +66,20 @@ final class Buildah implements AutoCloseable {
       throw new AgentException.Configuration(
           "building images needs the program buildah: install the package 'buildah'");
     }
-    return new Buildah(dirs, Files.createTempDirectory(dirs.builds(), "build-"), runtime);
+    var made = new Buildah(dirs, Files.createTempDirectory(dirs.builds(), "build-"), runtime);
+    Files.writeString(made.file("policy.json"), made.ownStorageOnly());
+    Files.writeString(made.file("any.json"), ANYTHING);
+    Files.write(made.file("seccomp.json"), JsonText.bytes(DefaultSeccomp.profile()));
+    return made;
+  }
+
+  /** What the builder may read images from: a Dockerfile could name files of the host. */
+  private String ownStorageOnly() {
+    return """
+    {"default": [{"type": "reject"}],
+     "transports": {"containers-storage": {"[vfs@%s]": [{"type": "insecureAcceptAnything"}]}}}
+    """
+        .formatted(file("storage"));
   }
 
   /** Ends and removes all builds of an earlier agent. */
@@ -73,6 +97,10 @@ final class Buildah implements AutoCloseable {
     RootedDirectory.removeTree(builds);
   }
 
+  Path directory() {
+    return directory;
+  }
+
   Path file(String name) {
     return directory.resolve(name);
   }
@@ -85,35 +113,48 @@ final class Buildah implements AutoCloseable {
   /**
    * Builds.
    *
+   * @param before words that run the program elsewhere
    * @param output gets each line that is printed; when it fails, the build ends
    * @throws Failed it exited with something else than 0
    */
-  void build(List<String> options, Consumer<String> output)
+  void build(List<String> before, List<String> options, Consumer<String> output)
       throws IOException, InterruptedException {
     var words = new ArrayList<>(List.of("bud", "--isolation", "oci", "--cgroup-parent", group()));
+    words.add("--signature-policy=" + file("policy.json"));
+    words.add("--security-opt=seccomp=" + file("seccomp.json"));
     runtime.ifPresent(
         path ->
             words.addAll(
                 List.of(
                     "--runtime", path.toString(), "--runtime-flag", "root=" + file("containers"))));
     words.addAll(options);
-    run(words, Optional.empty(), output);
+    run(before, words, Optional.empty(), output);
   }
 
-  /** Any other of its commands. */
-  void run(String... words) throws IOException, InterruptedException {
+  /** Takes images out of an archive of ours. */
+  void load(Path archive) throws IOException, InterruptedException {
+    run("pull", "-q", "--signature-policy=" + file("any.json"), "docker-archive:" + archive);
+  }
+
+  /** Writes an image that was built to an archive. */
+  void save(String id, Path archive) throws IOException, InterruptedException {
+    run("push", "--signature-policy=" + file("policy.json"), id, "oci-archive:" + archive);
+  }
+
+  private void run(String... words) throws IOException, InterruptedException {
     try {
-      run(List.of(words), Optional.of(Deadline.after(TOOL_LIMIT)), _ -> {});
+      run(List.of(), List.of(words), Optional.of(Deadline.after(TOOL_LIMIT)), _ -> {});
     } catch (Failed e) {
       throw new AgentException.Internal("buildah failed: " + e.getMessage(), e);
     }
   }
 
-  private void run(List<String> words, Optional<Deadline> deadline, Consumer<String> output)
+  private void run(
+      List<String> before, List<String> words, Optional<Deadline> deadline, Consumer<String> output)
       throws IOException, InterruptedException {
     var last = new ArrayList<String>();
     try (var scope = TaskScope.ofPlatformThreads("build-output");
-        var process = ConfinedProcess.start(dirs.builds().toString(), command(words))) {
+        var process = ConfinedProcess.start(dirs.builds().toString(), command(before, words))) {
       scope.fork(() -> passOn(process, last, output));
       if (deadline.isEmpty()) {
         int _ = process.waitFor();
@@ -146,12 +187,12 @@ final class Buildah implements AutoCloseable {
       throws IOException {
     try (var lines =
         new BufferedReader(new InputStreamReader(process.output(), StandardCharsets.UTF_8))) {
-      for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-        last.add(line);
+      for (Optional<String> line = line(lines); line.isPresent(); line = line(lines)) {
+        last.add(line.get());
         if (last.size() > LAST_LINES) {
           last.removeFirst();
         }
-        output.accept(line);
+        output.accept(line.get());
       }
       return true;
     } catch (IOException | RuntimeException e) {
@@ -160,9 +201,30 @@ final class Buildah implements AutoCloseable {
     }
   }
 
-  private Command command(List<String> arguments) throws IOException {
+  /** The next one, or a part of it; empty at the end. */
+  static Optional<String> line(Reader reader) throws IOException {
+    var line = new StringBuilder();
+    int next = reader.read();
+    if (next < 0) {
+      return Optional.empty();
+    }
+    while (next >= 0 && next != '\n') {
+      line.append((char) next);
+      if (line.length() == LONGEST_LINE) {
+        return Optional.of(line.toString());
+      }
+      next = reader.read();
+    }
+    if (!line.isEmpty() && line.charAt(line.length() - 1) == '\r') {
+      line.setLength(line.length() - 1);
+    }
+    return Optional.of(line.toString());
+  }
+
+  private Command command(List<String> before, List<String> arguments) throws IOException {
     Path temporary = Files.createDirectories(file("tmp"));
-    var words = new ArrayList<>(List.of("buildah", "--cgroup-manager", "cgroupfs"));
+    var words = new ArrayList<>(before);
+    words.addAll(List.of("buildah", "--cgroup-manager", "cgroupfs"));
     words.addAll(List.of("--root", file("storage").toString()));
     words.addAll(List.of("--runroot", file("run").toString(), "--storage-driver", "vfs"));
     words.addAll(arguments);

@@ -5,12 +5,14 @@ import dev.zlayer.host.file.DataDir;
 import dev.zlayer.host.file.PrivateDirectory;
 import dev.zlayer.image.LocalImages;
 import dev.zlayer.image.layer.Decompression;
+import dev.zlayer.oci.Digest;
 import dev.zlayer.oci.ImageRef;
 import dev.zlayer.oci.PullPolicy;
 import dev.zlayer.port.ImageInfo;
 import dev.zlayer.port.Images;
 import dev.zlayer.port.PullRequest;
 import dev.zlayer.port.RegistryAuth;
+import dev.zlayer.runtime.cni.Networks;
 import dev.zlayer.runtime.observe.DirectoryArchive;
 import java.io.IOException;
 import java.io.InputStream;
@@ -34,26 +36,38 @@ import java.util.regex.Pattern;
  */
 public final class ImageBuilder {
   private static final int LONGEST_FILE = 1 << 20;
-  private static final Pattern FAILED_RUN =
-      Pattern.compile("(?s).*building at STEP \"RUN (.*?)\": .*exit status ([0-9]+).*");
+  private static final String FAILED_RUN = "building at STEP \"RUN ";
+  private static final String STATUS = "exit status ";
+  private static final Pattern LEADING_NUMBER = Pattern.compile("[0-9]{1,3}");
 
   private final DataDir dirs;
   private final Optional<Path> runtime;
   private final Images images;
   private final LocalImages store;
+  private final Optional<Networks> networks;
 
   /**
    * Ends and removes builds that an earlier agent left.
    *
    * @param runtime the OCI runtime that works on this host
    */
-  public ImageBuilder(DataDir dirs, Optional<Path> runtime, Images images, LocalImages store) {
+  public ImageBuilder(
+      DataDir dirs,
+      Optional<Path> runtime,
+      Images images,
+      LocalImages store,
+      Optional<Networks> networks)
+      throws InterruptedException {
     this.dirs = dirs;
     this.runtime = runtime;
     this.images = images;
     this.store = store;
+    this.networks = networks;
     try {
       Buildah.removeAll(dirs);
+      if (networks.isPresent()) {
+        BuildNetwork.removeAll(networks.get());
+      }
     } catch (IOException e) {
       throw new AgentException.Configuration(
           "what an earlier build left in %s cannot be removed: %s"
@@ -133,11 +147,15 @@ public final class ImageBuilder {
       Consumer<String> output)
       throws InterruptedException {
     try {
-      provide(prepared, request, auths);
+      String dockerfile = dockerfile(prepared, request.dockerfile());
+      DockerfileFlags.refuse(dockerfile);
+      provide(prepared, dockerfile, request, auths);
+      // buildah runs the preprocessor of C on names that end in .in, which includes any file
+      Path plain = Files.writeString(prepared.buildah.file("Dockerfile"), dockerfile);
       Path id = prepared.buildah.file("id");
-      build(prepared, options(prepared, request, id), output);
+      build(prepared, request.network(), options(prepared, request, plain, id), output);
       Path archive = prepared.buildah.file("image.tar");
-      prepared.buildah.run("push", Files.readString(id), "oci-archive:" + archive);
+      prepared.buildah.save(Files.readString(id), archive);
       try (InputStream in = Files.newInputStream(archive)) {
         ImageInfo made = store.load(in).getFirst();
         for (ImageRef tag : request.tags()) {
@@ -154,28 +172,50 @@ public final class ImageBuilder {
    * Brings the base images into the storage of the build, so that the builder needs no registry.
    */
   private void provide(
-      Prepared prepared, BuildRequest request, Function<String, Optional<RegistryAuth>> auths)
+      Prepared prepared,
+      String dockerfile,
+      BuildRequest request,
+      Function<String, Optional<RegistryAuth>> auths)
       throws IOException, InterruptedException {
-    Path file = inside(prepared, request.dockerfile());
-    String text = new String(read(file), StandardCharsets.UTF_8);
     PullPolicy policy = request.pull() ? PullPolicy.ALWAYS : PullPolicy.IF_NOT_PRESENT;
     int number = 0;
-    for (ImageRef base : BaseImages.of(text, request.arguments())) {
-      images.pull(
-          new PullRequest(base, policy, Optional.empty(), auths.apply(base.host())), _ -> {});
+    for (ImageRef base : BaseImages.of(dockerfile, request.arguments())) {
+      ImageInfo pulled =
+          images.pull(
+              new PullRequest(base, policy, Optional.empty(), auths.apply(base.host())), _ -> {});
       Path archive = prepared.buildah.file("base-" + number++ + ".tar");
       try (OutputStream out = Files.newOutputStream(archive)) {
         store.save(List.of(base), out);
       }
-      prepared.buildah.run("pull", "-q", "docker-archive:" + archive);
+      requireTriggers(base, pulled);
+      prepared.buildah.load(archive);
       Files.delete(archive);
     }
   }
 
-  private static byte[] read(Path file) throws IOException {
-    try (InputStream in = Files.newInputStream(file)) {
-      return in.readNBytes(LONGEST_FILE);
+  /** An image can bring instructions, which run in the build as those of the Dockerfile do. */
+  private void requireTriggers(ImageRef base, ImageInfo pulled) {
+    Optional<Digest> now = store.find(base).map(details -> details.info().digest());
+    if (!now.equals(Optional.of(pulled.digest()))) {
+      throw new AgentException.Conflict(
+          "image '%s' was replaced while it was read: build again".formatted(base));
     }
+    store.triggers(base).forEach(DockerfileFlags::refuse);
+  }
+
+  private static String read(Path file) throws IOException {
+    try (InputStream in = Files.newInputStream(file)) {
+      byte[] text = in.readNBytes(LONGEST_FILE + 1);
+      if (text.length > LONGEST_FILE) {
+        throw new AgentException.InvalidSpec(
+            "%s is longer than %d KiB".formatted(file.getFileName(), LONGEST_FILE >> 10));
+      }
+      return new String(text, StandardCharsets.UTF_8);
+    }
+  }
+
+  private static String dockerfile(Prepared prepared, String name) throws IOException {
+    return read(inside(prepared, name));
   }
 
   /** Neither dots nor links lead out of the context. */
@@ -192,14 +232,16 @@ public final class ImageBuilder {
     throw new AgentException.InvalidSpec("Cannot locate specified Dockerfile: %s".formatted(name));
   }
 
-  private static List<String> options(Prepared prepared, BuildRequest request, Path id)
-      throws IOException {
+  private static List<String> options(
+      Prepared prepared, BuildRequest request, Path dockerfile, Path id) throws IOException {
     var words = new ArrayList<>(List.of("--pull-never", "--identity-label=false"));
     words.addAll(request.limits());
-    ignored(prepared).ifPresent(file -> words.add("--ignorefile=" + file));
-    words.addAll(List.of("--network", request.hostNetwork() ? "host" : "none"));
+    words.add("--ignorefile=" + ignored(prepared));
+    // that of the host is where the builder runs
+    String network = request.network() == BuildRequest.Network.NONE ? "none" : "host";
+    words.addAll(List.of("--network", network));
     words.addAll(List.of("--iidfile", id.toString()));
-    words.addAll(List.of("-f", inside(prepared, request.dockerfile()).toString()));
+    words.addAll(List.of("-f", dockerfile.toString()));
     request.target().ifPresent(stage -> words.addAll(List.of("--target", stage)));
     request.arguments().forEach((name, value) -> words.add("--build-arg=" + name + "=" + value));
     request.labels().forEach((name, value) -> words.add("--label=" + name + "=" + value));
@@ -208,38 +250,59 @@ public final class ImageBuilder {
     return words;
   }
 
-  /** The patterns of files that are not part of the context, without the spaces around them. */
-  private static Optional<Path> ignored(Prepared prepared) throws IOException {
+  /**
+   * The patterns of files that are not part of the context, without the spaces around them. The
+   * builder would follow a link of this name, and know another name.
+   */
+  private static Path ignored(Prepared prepared) throws IOException {
     Path given = prepared.context().resolve(".dockerignore");
-    if (!Files.isRegularFile(given, LinkOption.NOFOLLOW_LINKS)) {
-      return Optional.empty();
-    }
     var lines = new ArrayList<String>();
-    for (String line : new String(read(given), StandardCharsets.UTF_8).lines().toList()) {
-      String pattern = line.strip();
-      if (!line.startsWith("#") && !pattern.isEmpty()) {
-        lines.add(pattern.startsWith("!") ? "!" + pattern.substring(1).strip() : pattern);
+    if (Files.isRegularFile(given, LinkOption.NOFOLLOW_LINKS)) {
+      for (String line : read(given).lines().toList()) {
+        String pattern = line.strip();
+        if (!line.startsWith("#") && !pattern.isEmpty()) {
+          lines.add(pattern.startsWith("!") ? "!" + pattern.substring(1).strip() : pattern);
+        }
       }
     }
-    return Optional.of(Files.write(prepared.buildah.file("ignored"), lines));
+    return Files.write(prepared.buildah.file("ignored"), lines);
   }
 
-  private static void build(Prepared prepared, List<String> options, Consumer<String> output)
+  private void build(
+      Prepared prepared,
+      BuildRequest.Network network,
+      List<String> options,
+      Consumer<String> output)
       throws IOException, InterruptedException {
     try {
-      prepared.buildah.build(options, output);
+      if (network == BuildRequest.Network.HOST) {
+        prepared.buildah.build(List.of(), options, output);
+      } else {
+        Networks all =
+            networks.orElseThrow(
+                () -> new AgentException.Configuration("this agent has no networks to build in"));
+        try (var own = BuildNetwork.open(all, prepared.buildah.directory())) {
+          prepared.buildah.build(own.words(), options, output);
+        }
+      }
     } catch (Buildah.Failed e) {
       throw failed(e.code(), String.valueOf(e.getMessage()));
     }
   }
 
-  private static StepFailed failed(int code, String said) {
-    Matcher step = FAILED_RUN.matcher(said);
-    return step.matches()
-        ? new StepFailed(
-            Integer.parseInt(step.group(2)),
+  static StepFailed failed(int code, String said) {
+    int step = said.lastIndexOf(FAILED_RUN);
+    int end = step < 0 ? -1 : said.indexOf("\": ", step);
+    int status = end < 0 ? -1 : said.lastIndexOf(STATUS);
+    if (status > end) {
+      Matcher number = LEADING_NUMBER.matcher(said.substring(status + STATUS.length()));
+      if (number.lookingAt()) {
+        return new StepFailed(
+            Integer.parseInt(number.group()),
             "The command '/bin/sh -c %s' returned a non-zero code: %s"
-                .formatted(step.group(1), step.group(2)))
-        : new StepFailed(code, said.replaceFirst("(?s).*?Error: ", ""));
+                .formatted(said.substring(step + FAILED_RUN.length(), end), number.group()));
+      }
+    }
+    return new StepFailed(code, said.replaceFirst("(?s).*?Error: ", ""));
   }
 }

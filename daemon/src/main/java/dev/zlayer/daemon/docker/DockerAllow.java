@@ -33,6 +33,12 @@ record DockerAllow(boolean privileged, boolean hostMounts, boolean hostNamespace
     }
   }
 
+  void requireHostNamespaces() {
+    if (!hostNamespaces) {
+      throw forbidden("namespaces of the host", "host_namespaces");
+    }
+  }
+
   /** Refuses a container that has more than it may have. */
   void require(ContainerSpec spec) {
     SecuritySpec security = spec.security();
@@ -51,8 +57,8 @@ record DockerAllow(boolean privileged, boolean hostMounts, boolean hostNamespace
             || security.uts().isPresent()
             || security.pid() instanceof SecuritySpec.Namespace.Host
             || security.ipc() instanceof SecuritySpec.Namespace.Host;
-    if (namespaces && !hostNamespaces) {
-      throw forbidden("namespaces of the host", "host_namespaces");
+    if (namespaces) {
+      requireHostNamespaces();
     }
   }
 }

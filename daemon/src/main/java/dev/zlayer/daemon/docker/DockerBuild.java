@@ -29,10 +29,12 @@ final class DockerBuild implements Resource {
 
   private final ImageBuilder builder;
   private final DockerImageIndex images;
+  private final DockerAllow allow;
 
-  DockerBuild(ImageBuilder builder, DockerImageIndex images) {
+  DockerBuild(ImageBuilder builder, DockerImageIndex images, DockerAllow allow) {
     this.builder = builder;
     this.images = images;
+    this.allow = allow;
   }
 
   @Override
@@ -106,13 +108,9 @@ final class DockerBuild implements Resource {
     return line.replaceFirst("^(?:\\[\\d+/\\d+] )?STEP (\\d+/\\d+): ", "Step $1 : ");
   }
 
-  private static BuildRequest request(ApiRequest call) {
+  private BuildRequest request(ApiRequest call) {
     if (DockerQuery.text(call, "version").filter("2"::equals).isPresent()) {
       throw DockerError.badRequest(CLASSIC);
-    }
-    String network = DockerQuery.text(call, "networkmode").orElse("default");
-    if (!List.of("default", "host", "none").contains(network)) {
-      throw DockerError.unsupportedField("networkmode", "write default, host or none");
     }
     return new BuildRequest(
         call.queries("t").stream()
@@ -129,7 +127,20 @@ final class DockerBuild implements Resource {
             .toList(),
         limits(call),
         DockerQuery.flag(call, "pull"),
-        !network.equals("none"));
+        network(call));
+  }
+
+  private BuildRequest.Network network(ApiRequest call) {
+    return switch (DockerQuery.text(call, "networkmode").orElse("default")) {
+      case "default", "bridge" -> BuildRequest.Network.DEFAULT;
+      case "none" -> BuildRequest.Network.NONE;
+      case "host" -> {
+        allow.requireHostNamespaces();
+        yield BuildRequest.Network.HOST;
+      }
+      default ->
+          throw DockerError.unsupportedField("networkmode", "write default, bridge, host or none");
+    };
   }
 
   /** Limits as the builder takes them. */

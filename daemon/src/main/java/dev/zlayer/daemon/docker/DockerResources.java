@@ -75,7 +75,7 @@ public record DockerResources(
         new DockerExec(index, execs, allow, recent, random),
         new DockerImages(runtime, events, clock),
         new ImageTransfer(runtime, images, events, recent),
-        new DockerBuild(builder, imageIndex),
+        new DockerBuild(builder, imageIndex, allow),
         volumeResource,
         new DockerNetworks(runtime, networks, events, clock),
         new DockerSystem(version, tools),

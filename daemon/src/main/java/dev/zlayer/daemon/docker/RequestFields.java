@@ -218,7 +218,7 @@ final class RequestFields {
       ?labels +
       ?target +
       ?pull +
-      ?networkmode + default, host, none
+      ?networkmode + default, bridge, host, none
       ?extrahosts +
       ?q +
       ?version + 1; 2 is refused with what to set

@@ -43,7 +43,7 @@ public final class BuildResource implements Resource {
             .with("label", "Label NAME=value; may be repeated.")
             .with("target", "Stage to stop at.")
             .withFlag("pull", "Pull base images even if they are present.")
-            .withFlag("network", "Let commands use the host's network (default: true).")
+            .withFlag("network", "Let commands use the default network (default: true).")
             .takes(ApiRequest.TAR, "The context, optionally compressed.")
             .streams(
                 Line.class, "What the builder prints, and at last the digest as type result."));
@@ -60,7 +60,7 @@ public final class BuildResource implements Resource {
             List.of(),
             List.of(),
             call.flag("pull", false),
-            call.flag("network", true));
+            call.flag("network", true) ? BuildRequest.Network.DEFAULT : BuildRequest.Network.NONE);
     ImageBuilder.Prepared prepared = builder.receive(call.body());
     return new ApiResponse.Lines(
         out -> {

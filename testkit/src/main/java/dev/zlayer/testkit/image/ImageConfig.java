@@ -24,6 +24,7 @@ final class ImageConfig {
   Optional<String> stopSignal = Optional.empty();
   Optional<Json> healthcheck = Optional.empty();
   Optional<String> createdBy = Optional.empty();
+  List<String> triggers = List.of();
 
   Json json(Platform platform, List<Digest> diffIds) {
     var history = new ArrayList<Json>();
@@ -58,6 +59,7 @@ final class ImageConfig {
         .putIf("Labels", labels.isEmpty() ? Optional.empty() : Optional.of(labels))
         .putIf("StopSignal", stopSignal)
         .putIf("Healthcheck", healthcheck)
+        .putIf("onbuild", nonEmpty(triggers)) // builders do not mind the case of letters
         .build();
   }
 

@@ -171,6 +171,12 @@ public final class ImageMaker {
     return this;
   }
 
+  /** Instructions that run in builds that begin with the image. */
+  public ImageMaker onBuild(String... instructions) {
+    config.triggers = List.of(instructions);
+    return this;
+  }
+
   /** What the history says made each layer. */
   public ImageMaker createdBy(String command) {
     config.createdBy = Optional.of(command);

@@ -15,7 +15,7 @@ import java.util.Objects;
  * system-calls.txt}, which explains its form; here it becomes a profile as {@link SeccompFilter}
  * takes it.
  */
-final class DefaultSeccomp {
+public final class DefaultSeccomp {
   private static final String RESOURCE = "system-calls.txt";
   private static final long EPERM = 1;
 
@@ -30,7 +30,8 @@ final class DefaultSeccomp {
 
   private DefaultSeccomp() {}
 
-  static Json profile() {
+  /** In the form that Docker's profiles have. */
+  public static Json profile() {
     return PROFILE;
   }
 
