@@ -17,6 +17,8 @@ import dev.zlayer.daemon.http.Router;
 import dev.zlayer.daemon.http.TcpListener;
 import dev.zlayer.daemon.log.Log;
 import dev.zlayer.daemon.metrics.AgentGauges;
+import dev.zlayer.daemon.metrics.IngressGauges;
+import dev.zlayer.daemon.metrics.Metrics;
 import dev.zlayer.daemon.rest.Resource;
 import dev.zlayer.daemon.rest.Resources;
 import dev.zlayer.daemon.rest.RouteScopes;
@@ -32,6 +34,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /** An agent with its listeners open. */
 public final class Daemon implements AutoCloseable {
@@ -129,12 +132,15 @@ public final class Daemon implements AutoCloseable {
   private List<Resource> resources(Configured configured, Map<String, String> env) {
     var resources = new ArrayList<Resource>();
     var gauges = new AgentGauges(agent.runtime(), agent.jobs(), agent.certificates());
+    var ingress = new IngressGauges(agent.ingress());
+    Metrics.Gauges all =
+        () -> Stream.concat(gauges.read().stream(), ingress.read().stream()).toList();
     var system =
         new SystemResource(
             configured,
             () -> NodeInfo.look(agent, env),
             agent::health,
-            () -> agent.metrics().text(gauges),
+            () -> agent.metrics().text(all),
             () -> OpenApi.of(resources, Version.CURRENT.version()));
     resources.addAll(
         new Resources(

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.zlayer.cli.CliFixture;
 import dev.zlayer.cli.DaemonFixture;
 import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
 import java.io.IOException;
@@ -16,6 +17,9 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.Executors;
@@ -164,6 +168,44 @@ class IngressOperationIT {
     } finally {
       daemon.ok("ingress", "resume", "shop/web", "shop/other");
     }
+  }
+
+  @Test
+  void requestsAreLoggedAsJsonAlsoWhileNoAgentRuns() throws Exception {
+    await(() -> status("other.test", "/hostname?first") == 200);
+    String hostile = "/x?\"}\\{\"status\":1";
+    assertThat(status("other.test", hostile)).isEqualTo(404);
+    daemon.kill();
+    assertThat(status("other.test", "/hostname?without")).isEqualTo(200);
+    daemon.restart();
+
+    await(() -> logged("--tail", "1").contains("without"));
+    String log = logged();
+    List<Json> lines = log.lines().map(JsonText::parse).toList();
+    assertThat(lines)
+        .extracting(line -> line.at("uri").string().orElseThrow())
+        .contains("/hostname?first", hostile, "/hostname?without");
+    Json odd =
+        lines.stream()
+            .filter(line -> line.at("uri").string().orElse("").equals(hostile))
+            .findFirst()
+            .orElseThrow();
+    assertThat(odd.at("status").integer()).contains(404L);
+    assertThat(odd.at("host").string()).contains("other.test");
+    assertThat(Instant.parse(odd.at("time").string().orElseThrow()))
+        .isBetween(Instant.now().minusSeconds(120), Instant.now());
+    assertThat(odd.at("id").string().orElseThrow()).hasSize(36);
+    assertThat(logged("--since", "2100-01-01T00:00:00Z")).isEmpty();
+    assertThat(daemon.ok("ingress", "logs", "shop/web")).doesNotContain("other.test");
+    assertThat(daemon.ok("ingress", "show", "shop/other"))
+        .containsPattern("last 5 minutes: [1-9][0-9]* requests, p50 [0-9]+ ms");
+  }
+
+  private static String logged(String... options) {
+    var words = new ArrayList<>(List.of("ingress", "logs"));
+    words.addAll(List.of(options));
+    words.add("shop/other");
+    return daemon.ok(words.toArray(String[]::new));
   }
 
   private static int status(String host, String path) throws IOException {

@@ -23,7 +23,7 @@ public final class Metrics implements HttpObserver {
     List<Gauge> read();
   }
 
-  /** A figure as it is now. */
+  /** A figure as it is now; counted elsewhere when its name ends with {@code _total}. */
   public record Gauge(String name, String help, Map<String, String> labels, double value) {}
 
   private record Key(String name, String labels) implements Comparable<Key> {
@@ -84,7 +84,8 @@ public final class Metrics implements HttpObserver {
     String last = "";
     for (Gauge gauge : gauges.read()) {
       if (!gauge.name().equals(last)) {
-        out.family(gauge.name(), "gauge", gauge.help());
+        String type = gauge.name().endsWith("_total") ? "counter" : "gauge";
+        out.family(gauge.name(), type, gauge.help());
         last = gauge.name();
       }
       out.sample(gauge.name(), Exposition.labels(gauge.labels()), gauge.value());

@@ -5,28 +5,40 @@ import dev.zlayer.daemon.http.ApiRequest;
 import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.daemon.http.Route;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
+import dev.zlayer.proxy.ingress.AccessLogReader;
 import dev.zlayer.proxy.ingress.Ingress;
 import dev.zlayer.proxy.ingress.RouteMode;
 import dev.zlayer.proxy.ingress.Traffic;
 import dev.zlayer.proxy.tls.CertificateStatus;
 import dev.zlayer.proxy.tls.Certificates;
 import dev.zlayer.spec.form.Doc;
+import dev.zlayer.task.Pauses;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.function.Function;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Endpoints with a host or a path: who serves them, and whether they are set aside. */
 public final class IngressResource implements Resource {
   private static final Duration USUAL_HOLD = Duration.ofSeconds(30);
+  private static final Duration RECENT = Duration.ofMinutes(5);
+  private static final Duration POLL = Duration.ofMillis(200);
   private static final Duration LONGEST_HOLD = Duration.ofMinutes(10);
 
   private final Optional<Ingress> ingress;
   private final Certificates certificates;
+  private final InstantSource clock;
 
   /** Whether requests reach a service. */
   public enum State {
@@ -116,10 +128,37 @@ public final class IngressResource implements Resource {
       String service,
       State state,
       @Doc("How long requests wait while it is paused.") Optional<Duration> hold,
+      LatencyView recent,
       List<EndpointView> endpoints) {}
 
+  /** A request of the access log. */
+  @Doc("A request that was answered or broken off.")
+  record AccessView(
+      @Doc("When it began.") Instant time,
+      String client,
+      String method,
+      @Doc("The first 100 bytes.") String host,
+      @Doc("Path and query, the first 600 bytes.") String uri,
+      String protocol,
+      @Doc("-1 when nothing was answered.") int status,
+      @Doc("Sent to the client.") long bytes,
+      long requestBytes,
+      @Doc("Until the whole response was sent.") long ms,
+      @Doc("Until the replica began to respond; -1 when it did not.") long responseMs,
+      String replica,
+      @Doc("Why it ended, as HAProxy's two letters; -- when all was well.") String end,
+      String agent,
+      String referer,
+      @Doc("What was sent as X-Request-Id.") String id) {}
+
+  /** How long responses took in the last minutes. */
+  @Doc("How long responses took in the last 5 minutes, as far as the access log reaches.")
+  record LatencyView(long requests, long p50Millis, long p95Millis, long p99Millis) {}
+
   /** Without an ingress where no Linux containers run. */
-  public IngressResource(Optional<Ingress> ingress, Certificates certificates) {
+  public IngressResource(
+      Optional<Ingress> ingress, Certificates certificates, InstantSource clock) {
+    this.clock = clock;
     this.ingress = ingress;
     this.certificates = certificates;
   }
@@ -145,7 +184,15 @@ public final class IngressResource implements Resource {
                 "Pause a service, put it into maintenance, or resume it; idempotent.",
                 this::mode)
             .takes(Mode.class)
-            .givesNothing());
+            .givesNothing(),
+        Route.get(
+                "/ingress/services/{deployment}/{service}/logs",
+                "Show the access log of a service, oldest requests first.",
+                this::logs)
+            .withFlag("follow", "Follow new requests.")
+            .withNumber("tail", "Number of lines from the end.")
+            .with("since", "From this time, or this duration ago.")
+            .streams(AccessView.class, "Requests."));
   }
 
   private ApiResponse list(ApiRequest call) {
@@ -201,7 +248,71 @@ public final class IngressResource implements Resource {
                     .mode()
                     .filter(mode -> mode.kind() == RouteMode.Kind.PAUSED)
                     .map(RouteMode::hold),
+                latency(service),
                 routes.stream().map(EndpointView::of).toList())));
+  }
+
+  private LatencyView latency(ServiceKey service) {
+    Ingress.Latency latency = served(service).latency(service, clock.instant().minus(RECENT));
+    return new LatencyView(latency.requests(), latency.p50(), latency.p95(), latency.p99());
+  }
+
+  private ApiResponse logs(ApiRequest call) {
+    ServiceKey service = service(call);
+    Ingress serving = served(service);
+    Optional<Instant> since = call.time("since", clock.instant());
+    OptionalInt tail = call.number("tail");
+    boolean follow = call.flag("follow", false);
+    return new ApiResponse.Lines(
+        out -> {
+          try (AccessLogReader reader = serving.accessLog(service, since)) {
+            for (AccessLogReader.Line line : last(reader, tail)) {
+              out.add(json(line));
+            }
+            out.flush();
+            while (follow) {
+              Optional<AccessLogReader.Line> line = reader.next();
+              if (line.isPresent()) {
+                out.add(json(line.get()));
+              } else {
+                out.flush();
+                Pauses.REAL.pause(POLL);
+              }
+            }
+          }
+        });
+  }
+
+  /** Those that were written so far, or the last of them. */
+  private static Iterable<AccessLogReader.Line> last(AccessLogReader reader, OptionalInt tail) {
+    if (tail.isEmpty()) {
+      return () ->
+          Stream.generate(reader::next)
+              .takeWhile(Optional::isPresent)
+              .map(Optional::orElseThrow)
+              .iterator();
+    }
+    var kept = new ArrayDeque<AccessLogReader.Line>();
+    for (var line = reader.next(); line.isPresent(); line = reader.next()) {
+      kept.add(line.get());
+      if (kept.size() > tail.getAsInt()) {
+        kept.remove();
+      }
+    }
+    return kept;
+  }
+
+  private static Json json(AccessLogReader.Line line) {
+    Json.Builder json = Json.object().put("time", line.time());
+    JsonText.parse(line.json().getBytes(StandardCharsets.UTF_8)).members().forEach(json::put);
+    return json.build();
+  }
+
+  private Ingress served(ServiceKey service) {
+    return ingress.orElseThrow(
+        () ->
+            new AgentException.NotFound(
+                "route of " + service, "no Linux containers run on this node"));
   }
 
   private ApiResponse mode(ApiRequest call) {
@@ -214,11 +325,7 @@ public final class IngressResource implements Resource {
       throw new AgentException.InvalidSpec("hold is more than nothing and at most 10m");
     }
     ServiceKey service = service(call);
-    ingress
-        .orElseThrow(
-            () ->
-                new AgentException.NotFound(
-                    "route of " + service, "no Linux containers run on this node"))
+    served(service)
         .mode(
             service,
             switch (wanted.state()) {

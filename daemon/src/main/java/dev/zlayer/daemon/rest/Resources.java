@@ -88,7 +88,7 @@ public record Resources(
     all.add(new SecretsResource(secrets, this::secretsChanged));
     all.add(new StorageResource(volumes, networks, runtime, happened, clock));
     all.add(new GpusResource(gpus));
-    all.add(new IngressResource(ingress, certificates));
+    all.add(new IngressResource(ingress, certificates, clock));
     all.add(new CertificatesResource(certificates));
     all.add(new VolumeArchivesResource(new VolumeArchives(volumes, volumeUsers)));
     all.add(new BackupResource(backup));

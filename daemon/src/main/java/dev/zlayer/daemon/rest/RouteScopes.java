@@ -45,6 +45,7 @@ public final class RouteScopes {
       POST /cron/{deployment}/{job}/disable
       GET /ingress/services/{deployment}/{service}
       PUT /ingress/services/{deployment}/{service}/mode
+      GET /ingress/services/{deployment}/{service}/logs
       """;
 
   private static final String PARAMETER =

@@ -84,7 +84,7 @@ record FrontendConfig(
 
     frontend %1$s
       bind %2$s
-      http-request set-var(txn.host) req.hdr(host),host_only,lower,regsub([.]$,)
+    %9$s  http-request set-var(txn.host) req.hdr(host),host_only,lower,regsub([.]$,)
     %3$s  http-request set-var(txn.path) path,url_dec,regsub(;[^/]*,,g),regsub(//+,/,g)
       http-request deny deny_status 400 if { var(txn.path) -m reg (^|/)[.][.]?(/|$) }
       http-request set-var(txn.site) var(txn.host),map_str(%4$s)
@@ -113,7 +113,8 @@ record FrontendConfig(
             map("wildcards"),
             map("strict"),
             map("routes"),
-            ModeRules.frontend(config.directory()));
+            ModeRules.frontend(config.directory()),
+            AccessLogRules.frontend());
   }
 
   private Path map(String name) {

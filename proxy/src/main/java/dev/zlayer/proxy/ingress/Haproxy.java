@@ -40,6 +40,11 @@ final class Haproxy {
   private static final String SUPERVISE =
       "while :; do \"$@\"; case $? in 0|1|143) exit;; *) sleep 0.1;; esac; done";
 
+  /** It has both ends of the pipe, so that writing never fails while nobody reads. */
+  private static final String START =
+      "log=$1; pipe=$2; shift 2; [ -p \"$pipe\" ] || mkfifo -m 600 \"$pipe\" || exit;"
+          + " exec >>\"$log\" 2>&1 0<>\"$pipe\"; exec setsid --fork \"$@\"";
+
   private final IngressConfig config;
   private final Pauses pauses;
   private final HaproxySocket master;
@@ -190,9 +195,10 @@ final class Haproxy {
             List.of(
                 "/bin/sh",
                 "-c",
-                "log=$1; shift; exec >>\"$log\" 2>&1 </dev/null; exec setsid --fork \"$@\"",
+                START,
                 "sh",
                 directory.resolve(LOG).toString(),
+                AccessLog.pipe(config).toString(),
                 "flock",
                 "-n",
                 "-o",

@@ -10,6 +10,7 @@ import dev.zlayer.task.Owner;
 import dev.zlayer.task.Pauses;
 import dev.zlayer.task.Supervisor;
 import dev.zlayer.task.TimeSource;
+import java.time.Instant;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -23,14 +24,17 @@ import java.util.concurrent.atomic.AtomicReference;
 public final class Ingress implements Rotation, AutoCloseable {
   private final Owner<IngressState> owner;
   private final Haproxy haproxy;
+  private final AccessLog accessLog;
   private final Rotation kernel;
   private final AtomicReference<Optional<Certificates>> certificates;
 
   private Ingress(
       Owner<IngressState> owner,
       Haproxy haproxy,
+      AccessLog accessLog,
       Rotation kernel,
       AtomicReference<Optional<Certificates>> certificates) {
+    this.accessLog = accessLog;
     this.owner = owner;
     this.haproxy = haproxy;
     this.kernel = kernel;
@@ -49,7 +53,7 @@ public final class Ingress implements Rotation, AutoCloseable {
             time,
             supervisor,
             (_, _) -> new IngressState(config, haproxy, certificates::get));
-    return new Ingress(owner.start(), haproxy, kernel, certificates);
+    return new Ingress(owner.start(), haproxy, new AccessLog(config), kernel, certificates);
   }
 
   /**
@@ -108,13 +112,28 @@ public final class Ingress implements Rotation, AutoCloseable {
 
   /** What it serves. */
   public List<Route> routes() {
-    Map<String, Traffic> traffic = haproxy.traffic();
+    Map<String, Traffic> now = haproxy.traffic();
     return owner.ask(
-        state ->
-            state.endpoints().stream()
-                .map(one -> Route.of(one, state.mode(one.service()), traffic))
-                .toList());
+        state -> {
+          Map<String, Traffic> traffic = Traffic.sum(state.counted(), now);
+          return state.endpoints().stream()
+              .map(one -> Route.of(one, state.mode(one.service()), traffic))
+              .toList();
+        });
   }
+
+  /** The access log of a service, from a time on. */
+  public AccessLogReader accessLog(ServiceKey service, Optional<Instant> since) {
+    return accessLog.read(service, since);
+  }
+
+  /** How long the responses of a service took since a time, as far as the access log reaches. */
+  public Latency latency(ServiceKey service, Instant since) {
+    return accessLog.latency(service, since);
+  }
+
+  /** Percentiles in milliseconds. */
+  public record Latency(long requests, long p50, long p95, long p99) {}
 
   /**
    * An endpoint as it is served, for people.

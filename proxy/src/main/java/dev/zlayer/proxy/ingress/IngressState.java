@@ -31,15 +31,20 @@ final class IngressState implements Owner.State {
   private final Haproxy haproxy;
   private final IngressStore store;
   private final Map<ServiceKey, List<IngressEndpoint>> services;
+  private final AccessLog accessLog;
   private final ModeStore modeStore;
   private final Map<ServiceKey, RouteMode> modes;
 
   /** The commands that gave backends the servers they have; empty when that is unknown. */
   private Map<String, List<String>> applied = Map.of();
 
+  /** What workers before the current one counted. */
+  private Map<String, Traffic> counted = Map.of();
+
   private final IngressCertificates certificates;
   private boolean settled;
   private boolean certified;
+  private boolean logging;
 
   /** Why the last round failed: it is logged once, not with each further one. */
   private Optional<String> failure = Optional.empty();
@@ -51,6 +56,7 @@ final class IngressState implements Owner.State {
     this.certificates = new IngressCertificates(config, haproxy, certificates);
     this.store = new IngressStore(config.directory());
     this.services = new TreeMap<>(store.load());
+    this.accessLog = new AccessLog(config);
     this.modeStore = new ModeStore(config.state());
     this.modes = new TreeMap<>(modeStore.load());
   }
@@ -180,6 +186,11 @@ final class IngressState implements Owner.State {
     apply();
   }
 
+  /** What earlier workers counted, by backend and server. */
+  Map<String, Traffic> counted() {
+    return counted;
+  }
+
   /** All that is served. */
   List<IngressEndpoint> endpoints() {
     return services.values().stream().flatMap(List::stream).toList();
@@ -193,6 +204,8 @@ final class IngressState implements Owner.State {
     if (endpoints.isEmpty()) {
       haproxy.stop();
       applied = Map.of();
+      counted = Map.of();
+      logging = false; // it ends with HAProxy
       settled = true;
       return;
     }
@@ -208,9 +221,15 @@ final class IngressState implements Owner.State {
       certificates.forget();
       haproxy.check(wanted);
       haproxy.write(wanted);
+      counted = Traffic.sum(counted, haproxy.traffic()); // the next worker begins at zero
+      logging = logging && haproxy.serving().isPresent();
       haproxy.serve(wanted);
       remember(endpoints);
       certificates.read();
+    }
+    if (!logging) {
+      accessLog.start();
+      logging = true;
     }
     settled = true;
   }

@@ -6,7 +6,7 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * What HAProxy counted for a backend or one of its servers since its configuration was loaded.
+ * What HAProxy counted for a backend or one of its servers since it or the agent started.
  *
  * @param perSecond requests of the last second
  * @param statuses responses by the first digit of their status, {@code 1xx} to {@code 5xx}
@@ -32,6 +32,25 @@ public record Traffic(
   /** Responses with a status from 500 on. */
   public long errors() {
     return statuses.getOrDefault("5xx", 0L);
+  }
+
+  /** Counts add up; what is of the moment is that of {@code now}. */
+  static Map<String, Traffic> sum(Map<String, Traffic> before, Map<String, Traffic> now) {
+    var all = new HashMap<>(before);
+    now.forEach((name, one) -> all.merge(name, one, Traffic::plus));
+    return all;
+  }
+
+  private Traffic plus(Traffic now) {
+    var sums = new TreeMap<>(statuses);
+    now.statuses.forEach((status, count) -> sums.merge(status, count, Long::sum));
+    return new Traffic(
+        now.perSecond,
+        requests + now.requests,
+        sums,
+        failures + now.failures,
+        now.open,
+        now.averageMillis);
   }
 
   /** By backend, and by backend, a slash and server. */

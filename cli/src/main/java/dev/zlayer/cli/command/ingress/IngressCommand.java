@@ -11,6 +11,7 @@ public final class IngressCommand {
             "ingress", "Show and control hosts that endpoints serve, and their certificates")
         .with("ls", IngressListCommand::new)
         .with("show", IngressShowCommand::new)
+        .with("logs", IngressLogsCommand::new)
         .with("pause", IngressModeCommand.Pause::new)
         .with("resume", IngressModeCommand.Resume::new)
         .with("maintenance", IngressModeCommand.Maintenance::new)

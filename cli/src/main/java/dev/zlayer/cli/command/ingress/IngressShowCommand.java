@@ -29,6 +29,14 @@ public final class IngressShowCommand extends AnswerCommand {
     text.append(
         "%s/%s: %s\n"
             .formatted(text(answer, "deployment"), text(answer, "service"), text(answer, "state")));
+    Json latency = answer.at("recent");
+    text.append(
+        "last 5 minutes: %s requests, p50 %s ms, p95 %s ms, p99 %s ms\n"
+            .formatted(
+                number(latency, "requests"),
+                number(latency, "p50_millis"),
+                number(latency, "p95_millis"),
+                number(latency, "p99_millis")));
     for (Json endpoint : answer.at("endpoints").items()) {
       String hosts =
           String.join(

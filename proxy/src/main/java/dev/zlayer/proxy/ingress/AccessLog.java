@@ -1,0 +1,140 @@
+package dev.zlayer.proxy.ingress;
+
+import dev.zlayer.container.ServiceKey;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.process.Command;
+import dev.zlayer.host.process.CommandResult;
+import dev.zlayer.host.process.Processes;
+import dev.zlayer.task.Deadline;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * The access log. HAProxy writes each line into a pipe, without waiting when it is full; a small
+ * process of its own, which outlives the agent as HAProxy does, moves them into numbered files of
+ * limited size and removes the oldest.
+ */
+final class AccessLog {
+  /** Its standard input is the pipe, since that needs no number that may be in use. */
+  static final String DESCRIPTOR = "fd@0";
+
+  private static final String PIPE = "access";
+  private static final String LOCK = "access.lock";
+  private static final long FILE_BYTES = 8 << 20;
+  private static final int FILES = 8;
+  private static final long RECENT_BYTES = 4 << 20;
+  private static final Duration LIMIT = Duration.ofSeconds(10);
+
+  /**
+   * It ends when neither HAProxy nor its supervisor has the pipe any more. Opening the pipe for
+   * both first keeps it from waiting for a HAProxy that has ended.
+   */
+  private static final String MOVE =
+      """
+      [ -p "$1" ] || exit
+      umask 077
+      mkdir -p "$2"
+      exec 4<>"$1"
+      exec 3<"$1" 4>&-
+      i=$(ls "$2" | sort -n | tail -n 1)
+      i=${i:-0}
+      while :; do
+        i=$((i + 1))
+        stdbuf -o0 head -c "$3" <&3 >"$2/$i"
+        [ -s "$2/$i" ] || { rm -f "$2/$i"; exit; }
+        rm -f "$2/$((i - $4))"
+      done
+      """;
+
+  private final Path pipe;
+  private final Path lock;
+  private final Path directory;
+  private final long fileBytes;
+
+  AccessLog(IngressConfig config, long fileBytes) {
+    this.pipe = pipe(config);
+    this.lock = config.directory().resolve(LOCK);
+    this.directory = config.state().resolve("access");
+    this.fileBytes = fileBytes;
+  }
+
+  AccessLog(IngressConfig config) {
+    this(config, FILE_BYTES);
+  }
+
+  static Path pipe(IngressConfig config) {
+    return config.directory().resolve(PIPE);
+  }
+
+  /** Lets lines be moved to files, unless that is already done. */
+  void start() throws InterruptedException {
+    CommandResult result =
+        Processes.run(
+            Command.of(
+                "/bin/sh",
+                "-c",
+                "exec >/dev/null 2>&1 </dev/null; exec setsid --fork \"$@\"",
+                "sh",
+                "flock",
+                "-w",
+                "2",
+                "-o",
+                lock.toString(),
+                "/bin/sh",
+                "-c",
+                MOVE,
+                "sh",
+                pipe.toString(),
+                directory.toString(),
+                Long.toString(fileBytes),
+                Integer.toString(FILES)),
+            Deadline.after(LIMIT));
+    if (!result.success()) {
+      throw new AgentException.Configuration("cannot write the access log: " + result.lastLine());
+    }
+  }
+
+  /** Reads the lines of a service from a time on. */
+  AccessLogReader read(ServiceKey service, Optional<Instant> since) {
+    return new AccessLogReader(directory, service, since, 0);
+  }
+
+  /** How long responses took since then, among the newest lines of all services. */
+  Ingress.Latency latency(ServiceKey service, Instant since) {
+    var millis = new ArrayList<Long>();
+    try (var reader =
+        new AccessLogReader(
+            directory, service, Optional.of(since), Math.max(0, size() - RECENT_BYTES))) {
+      for (var line = reader.next(); line.isPresent(); line = reader.next()) {
+        line.get().millis().ifPresent(millis::add);
+      }
+    }
+    Collections.sort(millis);
+    return new Ingress.Latency(
+        millis.size(), percentile(millis, 50), percentile(millis, 95), percentile(millis, 99));
+  }
+
+  private long size() {
+    long size = 0;
+    try {
+      for (Path file : AccessLogReader.files(directory)) {
+        size += Files.size(file);
+      }
+    } catch (IOException _) {
+      return 0; // a file was removed meanwhile: the reader begins earlier
+    }
+    return size;
+  }
+
+  private static long percentile(List<Long> sorted, int percent) {
+    int rank = (sorted.size() * percent + 99) / 100;
+    return sorted.isEmpty() ? 0 : sorted.get(Math.max(1, rank) - 1);
+  }
+}

@@ -1,0 +1,167 @@
+package dev.zlayer.proxy.ingress;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.sun.net.httpserver.HttpServer;
+import dev.zlayer.container.ContainerId;
+import dev.zlayer.container.ServiceKey;
+import dev.zlayer.port.Rotation;
+import dev.zlayer.port.Rotation.Member;
+import dev.zlayer.port.Rotation.Members;
+import dev.zlayer.spec.network.NetworkingSpec.Reachability;
+import dev.zlayer.task.Pauses;
+import dev.zlayer.task.Supervisor;
+import dev.zlayer.task.TimeSource;
+import dev.zlayer.testkit.Fact;
+import dev.zlayer.testkit.Requires;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** How requests get from HAProxy to the files of the access log. */
+@Requires({Fact.ROOT, Fact.HAPROXY})
+class AccessLogIT {
+  private static final ServiceKey WEB = new ServiceKey("shop", "web");
+  private static final int FILE_BYTES = 1000;
+
+  @TempDir private Path directory;
+  private HttpServer server;
+  private int port;
+  private IngressConfig config;
+  private Ingress ingress;
+
+  @BeforeEach
+  void open() throws Exception {
+    server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    server.createContext(
+        "/",
+        exchange -> {
+          exchange.sendResponseHeaders(204, -1);
+          exchange.close();
+        });
+    server.start();
+    try (var one = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      port = one.getLocalPort();
+    }
+    config =
+        IngressConfig.of(directory.resolve("i"), "127.0.0.1:" + port, "127.0.0.1:0", false)
+            .withState(directory.resolve("state"));
+    ingress = Ingress.open(config, Rotation.NONE, TimeSource.monotonic(), new Supervisor());
+  }
+
+  @AfterEach
+  void close() throws Exception {
+    ingress.close();
+    new Haproxy(config, Pauses.REAL).stop();
+    server.stop(0);
+    await(
+        () ->
+            new ProcessBuilder(
+                        "flock", "-n", config.directory().resolve("access.lock").toString(), "true")
+                    .start()
+                    .waitFor()
+                == 0);
+  }
+
+  @Test
+  void linesContinueOverFilesAndTheOldestFilesAreRemoved() throws Exception {
+    // the first who moves lines keeps the lock, so that of the ingress ends
+    Files.createDirectories(config.directory());
+    Path pipe = AccessLog.pipe(config);
+    assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor()).isZero();
+    try (var _ = new RandomAccessFile(pipe.toFile(), "rw")) {
+      new AccessLog(config, FILE_BYTES).start();
+      await(() -> Files.exists(config.state().resolve("access/1")));
+      ingress.update(members("a.test"));
+    }
+    for (int i = 1; i <= 50; i++) {
+      get("/" + i);
+    }
+
+    Path files = config.state().resolve("access");
+    await(() -> lines().stream().anyMatch(line -> line.json().contains("\"\\/50\"")));
+    List<AccessLogReader.Line> lines = lines();
+    assertThat(AccessLogReader.files(files)).hasSizeLessThanOrEqualTo(9);
+    for (Path file : AccessLogReader.files(files)) {
+      assertThat(Files.size(file)).isLessThanOrEqualTo(FILE_BYTES);
+    }
+    assertThat(lines).hasSizeBetween(10, 40);
+    for (int i = 0; i < lines.size(); i++) {
+      assertThat(lines.get(i).json()).contains("\"uri\":\"\\/" + (51 - lines.size() + i) + "\"");
+    }
+    assertThat(ingress.latency(WEB, Instant.now().minusSeconds(60)).requests())
+        .isEqualTo(lines.size());
+    assertThat(ingress.accessLog(new ServiceKey("shop", "we"), Optional.empty()).next()).isEmpty();
+  }
+
+  @Test
+  void aReloadLosesNeitherLinesNorCounts() throws Exception {
+    ingress.update(members("a.test"));
+    get("/first");
+    ingress.update(members("*.test"));
+    get("/second");
+
+    await(() -> lines().size() == 2);
+    assertThat(lines().getFirst().json()).contains("first");
+    assertThat(lines().getLast().json()).contains("second");
+    assertThat(ingress.routes().getFirst().traffic().statuses()).containsEntry("2xx", 2L);
+  }
+
+  private List<AccessLogReader.Line> lines() {
+    var lines = new ArrayList<AccessLogReader.Line>();
+    try (AccessLogReader reader = ingress.accessLog(WEB, Optional.empty())) {
+      for (var line = reader.next(); line.isPresent(); line = reader.next()) {
+        lines.add(line.get());
+      }
+    }
+    return lines;
+  }
+
+  private Members members(String host) {
+    return new Members(
+        WEB,
+        List.of(Routes.endpoint("web", server.getAddress().getPort(), Routes.host(host))),
+        Reachability.NEVER,
+        List.of(
+            new Member(ContainerId.of("shop", "web", 1), InetAddress.getLoopbackAddress(), true)));
+  }
+
+  private void get(String path) throws IOException {
+    try (var socket = new Socket()) {
+      socket.setSoTimeout(20_000);
+      socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 5_000);
+      socket
+          .getOutputStream()
+          .write(
+              "GET %s HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n"
+                  .formatted(path)
+                  .getBytes(StandardCharsets.US_ASCII));
+      assertThat(new String(socket.getInputStream().readAllBytes(), StandardCharsets.US_ASCII))
+          .startsWith("HTTP/1.1 204");
+    }
+  }
+
+  private static void await(Callable<Boolean> holds) {
+    Awaitility.await()
+        .pollInterval(Duration.ofMillis(20))
+        .atMost(Duration.ofSeconds(30))
+        .until(holds);
+  }
+}
