@@ -154,6 +154,7 @@ class TokensIT {
               .replace("{deployment}", "neighbour")
               .replace("{service}", "web")
               .replace("{job}", "report")
+              .replace("{host}", "neighbour.test")
               .replace("{ref}", neighbour)
               .replace("{id}", execution)
               .replace("{path}", "tmp/result");
