@@ -39,6 +39,7 @@ public final class Checks {
           DependsCheck::check,
           PortCheck::check,
           RouteCheck::collisions,
+          StreamCheck::collisions,
           TlsCheck::oneCertificate,
           VolumeCheck::check,
           SecretCheck::check);

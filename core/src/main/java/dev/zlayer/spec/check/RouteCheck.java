@@ -42,10 +42,18 @@ final class RouteCheck {
 
   static void check(EndpointSpec endpoint, SpecPath here, Findings findings) {
     RouteSpec route = endpoint.route();
+    if (StreamCheck.meant(endpoint)) {
+      StreamCheck.check(endpoint, here, findings);
+      return;
+    }
     if (!endpoint.protocol().http()) {
       refuse(MATCH, "is only for protocol http, https or websocket, remove it", here, findings);
       refuse(SETTINGS, "is only for protocol http, https or websocket, remove it", here, findings);
-      refuse(TlsCheck.KEYS, "is only for protocol https or websocket, remove it", here, findings);
+      String tls =
+          endpoint.protocol() == EndpointSpec.Protocol.TCP
+              ? "is only for connections that are routed, write host"
+              : "is only for protocol https, websocket or tcp, remove it";
+      refuse(TlsCheck.KEYS, tls, here, findings);
       return;
     }
     if (!route.routed()) {
@@ -54,10 +62,7 @@ final class RouteCheck {
       return;
     }
     TlsCheck.check(endpoint, here, findings);
-    if (endpoint.expose() == Exposure.INTERNAL && findings.written(here.key("expose"))) {
-      findings.problem(
-          here.key("expose"), "contradicts host and path, which are public, remove one of the two");
-    }
+    exposed(endpoint, here, findings);
     String path = route.path().orElse("/");
     if (path.contains("//") || path.matches("(.*/)?\\.\\.?(/.*)?")) {
       findings.problem(here.key("path"), "has an empty segment, . or .., write the plain path");
@@ -75,13 +80,20 @@ final class RouteCheck {
             });
   }
 
-  private static void refuse(List<String> keys, String reason, SpecPath here, Findings findings) {
+  static void exposed(EndpointSpec endpoint, SpecPath here, Findings findings) {
+    if (endpoint.expose() == Exposure.INTERNAL && findings.written(here.key("expose"))) {
+      findings.problem(
+          here.key("expose"), "contradicts host and path, which are public, remove one of the two");
+    }
+  }
+
+  static void refuse(List<String> keys, String reason, SpecPath here, Findings findings) {
     keys.stream()
         .filter(key -> findings.written(here.key(key)))
         .forEach(key -> findings.problem(here.key(key), reason));
   }
 
-  private static void durations(RouteSpec route, SpecPath here, Findings findings) {
+  static void durations(RouteSpec route, SpecPath here, Findings findings) {
     positive(route.hold(), here.key("hold"), findings);
     route
         .timeouts()
@@ -94,7 +106,7 @@ final class RouteCheck {
             });
   }
 
-  private static void positive(Optional<Duration> value, SpecPath path, Findings findings) {
+  static void positive(Optional<Duration> value, SpecPath path, Findings findings) {
     value.ifPresent(duration -> findings.positive(path, duration));
     if (value.filter(duration -> duration.compareTo(Duration.ofDays(1)) > 0).isPresent()) {
       findings.problem(path, "is longer than a day, write at most 24h");
@@ -127,7 +139,9 @@ final class RouteCheck {
               List<EndpointSpec> endpoints = service.networking().endpoints();
               for (int i = 0; i < endpoints.size(); i++) {
                 SpecPath here = Checks.service(name).key("endpoints").index(i);
-                if (endpoints.get(i).route().routed() && findings.clean(here)) {
+                if (endpoints.get(i).route().routed()
+                    && !StreamCheck.meant(endpoints.get(i))
+                    && findings.clean(here)) {
                   claim(endpoints.get(i).route(), here, routes, findings);
                 }
               }

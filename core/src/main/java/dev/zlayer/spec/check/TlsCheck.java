@@ -44,6 +44,11 @@ final class TlsCheck {
     if (endpoint.route().hosts().contains(HostNames.ANY)) {
       findings.problem(here.key(TLS), "no certificate is for every host, write the names in host");
     }
+    if (encryption.tls().get().passedThrough()) {
+      findings.problem(
+          here.key(TLS),
+          "passthrough leaves nothing to route but connections, write protocol: tcp without path");
+    }
     if (encryption.tls().get().sources() != 1) {
       findings.problem(here.key(TLS), "needs exactly one of acme, secret and self_signed");
     }

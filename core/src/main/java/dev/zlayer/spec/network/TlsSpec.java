@@ -7,9 +7,13 @@ import java.util.Optional;
 
 /** Where the certificate of a host comes from: exactly one of these. */
 @Doc("Where the certificate of a host comes from: exactly one of these.")
-@Shorthand(value = "issuer", as = "acme or self_signed")
+@Shorthand(value = "issuer", as = "acme, self_signed or passthrough")
 public record TlsSpec(
-    @Doc("acme or self_signed; the same as one of these keys with true.") Optional<Issuer> issuer,
+    @Doc(
+            "acme or self_signed, the same as one of these keys with true; or passthrough, with"
+                + " protocol tcp: the container has the certificate, and the ingress decrypts"
+                + " nothing.")
+        Optional<Issuer> issuer,
     @Doc("Order it from an ACME server, as the agent's configuration names it.") @Default("false")
         boolean acme,
     @Doc("The secret that holds certificate, issuers and key, as PEM.") Optional<String> secret,
@@ -18,7 +22,14 @@ public record TlsSpec(
   /** Who issues a certificate that is in no secret. */
   public enum Issuer {
     ACME,
-    SELF_SIGNED
+    SELF_SIGNED,
+    /** Nobody for us: the container has it. */
+    PASSTHROUGH
+  }
+
+  /** Whether the container decrypts, not the ingress. */
+  public boolean passedThrough() {
+    return issuer.filter(Issuer.PASSTHROUGH::equals).isPresent();
   }
 
   /** Whether an ACME server issues it. */
@@ -41,6 +52,8 @@ public record TlsSpec(
 
   /** For people. */
   public String source() {
-    return secret.map(name -> "secret '" + name + "'").orElse(fromAcme() ? "acme" : "self_signed");
+    return secret
+        .map(name -> "secret '" + name + "'")
+        .orElse(passedThrough() ? "the container" : fromAcme() ? "acme" : "self_signed");
   }
 }

@@ -30,4 +30,20 @@ final class AccessLogRules {
                 .replace("\"", "\\\"")
                 .replace(" ", "\\ "));
   }
+
+  /** The same for connections, of which only the name in the handshake is known. */
+  static String stream() {
+    return """
+      log %s len 4090 format raw local1 info
+      log-format %s
+    """
+        .formatted(
+            AccessLog.DESCRIPTOR,
+            """
+            \\x1e%b %Ts.%ms {"client":"%ci","host":"%[var(sess.log_host)]","protocol":"TLS",\
+            "bytes":%B,"request_bytes":%U,"ms":%Tt,"replica":"%si:%sp","end":"%ts"}\
+            """
+                .replace("\"", "\\\"")
+                .replace(" ", "\\ "));
+  }
 }

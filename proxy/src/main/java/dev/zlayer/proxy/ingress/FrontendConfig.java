@@ -15,10 +15,15 @@ import java.util.stream.Collectors;
  * Pure.
  *
  * @param endpoints those that it serves
+ * @param bind where it listens
  * @param rules further ones, for requests whose host is known
  */
 record FrontendConfig(
-    IngressConfig config, Protocol protocol, List<IngressEndpoint> endpoints, String rules) {
+    IngressConfig config,
+    Protocol protocol,
+    List<IngressEndpoint> endpoints,
+    String bind,
+    String rules) {
   private static final String REDIRECT = "redirect";
   private static final int HTTPS_PORT = 443;
 
@@ -43,20 +48,31 @@ record FrontendConfig(
     }
   }
 
-  /** Every endpoint, those with TLS to answer challenges and to redirect. */
+  /** Every endpoint with requests, those with TLS to answer challenges and to redirect. */
   static FrontendConfig http(IngressConfig config, List<IngressEndpoint> endpoints) {
     boolean encrypted = endpoints.stream().anyMatch(IngressEndpoint::encrypted);
     return new FrontendConfig(
-        config, Protocol.HTTP, endpoints, encrypted ? challenges(config.directory()) : "");
+        config,
+        Protocol.HTTP,
+        endpoints.stream().filter(one -> !one.stream()).toList(),
+        address(config, config.http()),
+        encrypted ? challenges(config.directory()) : "");
   }
 
-  /** Those with TLS; there is none while no endpoint has it. */
-  static List<FrontendConfig> https(IngressConfig config, List<IngressEndpoint> endpoints) {
-    List<IngressEndpoint> encrypted =
-        endpoints.stream().filter(IngressEndpoint::encrypted).toList();
+  /** Those with TLS, at an address; there is none while no endpoint has it. */
+  static List<FrontendConfig> https(
+      IngressConfig config, List<IngressEndpoint> endpoints, String address) {
+    List<IngressEndpoint> encrypted = endpoints.stream().filter(IngressEndpoint::https).toList();
+    String bind = "%s %s alpn h2,http/1.1".formatted(address, tls(config.directory()));
     return encrypted.isEmpty()
         ? List.of()
-        : List.of(new FrontendConfig(config, Protocol.HTTPS, encrypted, MISDIRECTED));
+        : List.of(new FrontendConfig(config, Protocol.HTTPS, encrypted, bind, MISDIRECTED));
+  }
+
+  /** How clients are decrypted. */
+  static String tls(Path directory) {
+    return "ssl crt-list %s strict-sni ssl-min-ver TLSv1.2 ciphers %s curves %s"
+        .formatted(directory.resolve(IngressCertificates.LIST), CIPHERS, CURVES);
   }
 
   /** A host is only served to those who were shown its certificate. */
@@ -107,7 +123,7 @@ record FrontendConfig(
     """
         .formatted(
             protocol.word,
-            bind(),
+            bind,
             rules,
             map("hosts"),
             map("wildcards"),
@@ -121,21 +137,7 @@ record FrontendConfig(
     return config.directory().resolve(name + protocol.suffix + ".map");
   }
 
-  private String bind() {
-    Path directory = config.directory();
-    return switch (protocol) {
-      case HTTP -> address(config.http());
-      case HTTPS ->
-          "%s ssl crt-list %s strict-sni alpn h2,http/1.1 ssl-min-ver TLSv1.2 ciphers %s curves %s"
-              .formatted(
-                  address(config.https()),
-                  directory.resolve(IngressCertificates.LIST),
-                  CIPHERS,
-                  CURVES);
-    };
-  }
-
-  private String address(String address) {
+  static String address(IngressConfig config, String address) {
     return address.startsWith(":") && config.ipv6() ? "::" + address + " v4v6" : address;
   }
 

@@ -35,7 +35,7 @@ record HaproxyConfig(String text, Map<String, String> files, String fingerprint)
   /** HAProxy has no queue for a backend without servers: the request waits before it is placed. */
   private static final String HOLD =
       """
-      core.register_action("hold", {"http-req"}, function(txn, milliseconds)
+      core.register_action("hold", {"http-req", "tcp-req"}, function(txn, milliseconds)
         local left = tonumber(milliseconds)
         while left > 0 and txn.f:nbsrv() < 1 do
           core.msleep(20)
@@ -57,21 +57,23 @@ record HaproxyConfig(String text, Map<String, String> files, String fingerprint)
     List<IngressEndpoint> sorted =
         endpoints.stream().sorted(Comparator.comparing(IngressEndpoint::backend)).toList();
     var frontends = new ArrayList<FrontendConfig>();
+    var streams = new StreamConfig(config, user, sorted);
     frontends.add(FrontendConfig.http(config, sorted));
-    frontends.addAll(FrontendConfig.https(config, sorted));
-    var files = new LinkedHashMap<String, String>();
+    frontends.addAll(FrontendConfig.https(config, sorted, streams.https()));
+    var files = new LinkedHashMap<>(streams.files());
     frontends.forEach(frontend -> files.putAll(frontend.files()));
     files.put(LUA, HOLD);
     files.put(ModeRules.LUA, ModeRules.lua(config.directory()));
     String accepting =
         frontends.stream().map(FrontendConfig::text).collect(Collectors.joining())
-            + FrontendConfig.others(config);
+            + FrontendConfig.others(config)
+            + streams.text();
     var fixed = new StringBuilder(accepting);
-    sorted.forEach(endpoint -> fixed.append(backend(endpoint)).append(slots(endpoint)));
+    sorted.forEach(endpoint -> fixed.append(backend(config, endpoint)).append(slots(endpoint)));
     String fingerprint = hash(global(config, user, "") + fixed + new TreeMap<>(files));
     files.put(ModeRules.MAP, ModeRules.text(modes)); // changed without a reload
     var text = new StringBuilder(global(config, user, fingerprint)).append(accepting);
-    sorted.forEach(endpoint -> text.append(backend(endpoint)).append(servers(endpoint)));
+    sorted.forEach(endpoint -> text.append(backend(config, endpoint)).append(servers(endpoint)));
     return new HaproxyConfig(text.toString(), files, fingerprint);
   }
 
@@ -120,17 +122,15 @@ record HaproxyConfig(String text, Map<String, String> files, String fingerprint)
             directory.resolve(ModeRules.LUA));
   }
 
-  private static String backend(IngressEndpoint endpoint) {
+  private static String backend(IngressConfig config, IngressEndpoint endpoint) {
+    if (endpoint.stream()) {
+      return StreamConfig.backend(config, endpoint);
+    }
     RouteSpec route = endpoint.route();
     var lines = new ArrayList<String>();
     lines.add("");
     lines.add("backend " + endpoint.backend());
-    lines.add(
-        switch (route.balance()) {
-          case ROUND_ROBIN -> "  balance roundrobin";
-          case LEAST_CONNECTIONS -> "  balance leastconn";
-          case CLIENT_ADDRESS -> "  balance source\n  hash-type consistent";
-        });
+    lines.add(balance(route));
     if (route.sticky()) {
       boolean secure = endpoint.encrypted() && route.encryption().redirectHttp();
       lines.add("  cookie ZLAYER insert indirect nocache httponly" + (secure ? " secure" : ""));
@@ -200,16 +200,24 @@ record HaproxyConfig(String text, Map<String, String> files, String fingerprint)
     return String.join("\n", lines) + "\n";
   }
 
+  static String balance(RouteSpec route) {
+    return switch (route.balance()) {
+      case ROUND_ROBIN -> "  balance roundrobin";
+      case LEAST_CONNECTIONS -> "  balance leastconn";
+      case CLIENT_ADDRESS -> "  balance source\n  hash-type consistent";
+    };
+  }
+
   /** The value is a format of HAProxy within quotes; what would end those was refused before. */
   private static String header(String of, String name, String value) {
     return "  http-%s set-header %s '%s'".formatted(of, name, value.replace("%", "%%"));
   }
 
-  private static String timeout(String of, Duration limit) {
+  static String timeout(String of, Duration limit) {
     return "  timeout %s %dms".formatted(of, limit.toMillis());
   }
 
-  private static String ranges(List<AddressRange> ranges) {
+  static String ranges(List<AddressRange> ranges) {
     return ranges.stream().map(AddressRange::toString).collect(Collectors.joining(" "));
   }
 

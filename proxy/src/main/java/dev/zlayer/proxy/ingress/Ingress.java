@@ -138,7 +138,7 @@ public final class Ingress implements Rotation, AutoCloseable {
   /**
    * An endpoint as it is served, for people.
    *
-   * @param path empty for all
+   * @param path empty for all, {@code -} for connections that have none
    * @param port in the containers
    */
   public record Route(
@@ -156,7 +156,7 @@ public final class Ingress implements Rotation, AutoCloseable {
           endpoint.service(),
           endpoint.name(),
           endpoint.route().hosts(),
-          endpoint.route().prefix(),
+          endpoint.stream() ? "-" : endpoint.route().prefix(),
           endpoint.port(),
           mode,
           traffic.getOrDefault(endpoint.backend(), Traffic.NONE),

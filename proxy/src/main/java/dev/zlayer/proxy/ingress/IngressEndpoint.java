@@ -20,9 +20,16 @@ import java.util.zip.CRC32C;
  * An endpoint that the ingress serves. Pure.
  *
  * @param port the port in the containers
+ * @param stream whether it is given connections with TLS, whatever is spoken in them, instead of
+ *     requests
  */
 record IngressEndpoint(
-    ServiceKey service, String name, int port, RouteSpec route, List<Server> servers) {
+    ServiceKey service,
+    String name,
+    int port,
+    boolean stream,
+    RouteSpec route,
+    List<Server> servers) {
   private static final int FEWEST_SLOTS = 8;
 
   IngressEndpoint {
@@ -57,6 +64,7 @@ record IngressEndpoint(
                 service.service(),
                 spec.name(),
                 spec.containerPort(),
+                spec.protocol() == EndpointSpec.Protocol.TCP,
                 spec.route(),
                 placed(members, known)));
       }
@@ -113,12 +121,23 @@ record IngressEndpoint(
 
   /** Whether clients speak TLS with the ingress. */
   boolean encrypted() {
-    return route.encryption().tls().isPresent();
+    return route.encryption().tls().filter(tls -> !tls.passedThrough()).isPresent();
+  }
+
+  /** Whether it is given requests, with TLS. */
+  boolean https() {
+    return encrypted() && !stream;
+  }
+
+  /** The hosts whose connections with TLS are all its own, or for which it shares HTTPS. */
+  List<String> tlsHosts() {
+    return stream || encrypted() ? route.hosts() : List.of();
   }
 
   /** The certificates that its hosts need. */
   List<HostTls> certificates() {
     return route.encryption().tls().stream()
+        .filter(tls -> !tls.passedThrough())
         .flatMap(tls -> route.hosts().stream().map(host -> certificate(host, tls)))
         .toList();
   }
@@ -133,6 +152,8 @@ record IngressEndpoint(
 
   /** What it is given requests for: host and path, with a slash at the end. */
   List<String> routes() {
-    return route.hosts().stream().map(host -> host + route.prefix() + "/").toList();
+    return stream
+        ? List.of()
+        : route.hosts().stream().map(host -> host + route.prefix() + "/").toList();
   }
 }

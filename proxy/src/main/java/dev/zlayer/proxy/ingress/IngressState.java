@@ -92,7 +92,8 @@ final class IngressState implements Owner.State {
                 "%s is already served by endpoint '%s' of %s; write another host or path"
                     .formatted(same.iterator().next(), other.name(), other.service()));
           }
-          Optional<String> differs = otherCertificate(endpoint, other);
+          Optional<String> differs =
+              sameName(endpoint, other).or(() -> otherCertificate(endpoint, other));
           if (differs.isPresent()) {
             return differs;
           }
@@ -100,6 +101,20 @@ final class IngressState implements Owner.State {
       }
     }
     return Optional.empty();
+  }
+
+  /** Connections with TLS for a host either have requests, or are all for one endpoint. */
+  private static Optional<String> sameName(IngressEndpoint endpoint, IngressEndpoint other) {
+    if (!endpoint.stream() && !other.stream()) {
+      return Optional.empty();
+    }
+    return endpoint.tlsHosts().stream()
+        .filter(other.tlsHosts()::contains)
+        .findFirst()
+        .map(
+            host ->
+                "connections with TLS for %s already go to endpoint '%s' of %s; write another host"
+                    .formatted(host, other.name(), other.service()));
   }
 
   /** A host has one certificate, whoever serves its paths. */

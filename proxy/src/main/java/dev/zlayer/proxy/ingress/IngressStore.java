@@ -24,7 +24,8 @@ final class IngressStore {
   private static final String ENDPOINTS = "endpoints";
 
   static final StoredFormat FORMAT =
-      StoredFormat.of("the record of a route", IngressStore::withoutTls);
+      StoredFormat.of(
+          "the record of a route", IngressStore::withoutTls, IngressStore::withoutStreams);
 
   private final Path directory;
 
@@ -71,6 +72,15 @@ final class IngressStore {
         record.at(ENDPOINTS).items().stream()
             .<Json>map(
                 endpoint -> with(endpoint, "route", with(endpoint.at("route"), "encryption", none)))
+            .toList();
+    return with(record, ENDPOINTS, new Json.Arr(endpoints));
+  }
+
+  /** Version 2 knew requests only. */
+  private static Json.Obj withoutStreams(Json.Obj record) {
+    List<Json> endpoints =
+        record.at(ENDPOINTS).items().stream()
+            .<Json>map(endpoint -> with(endpoint, "stream", Json.of(false)))
             .toList();
     return with(record, ENDPOINTS, new Json.Arr(endpoints));
   }

@@ -42,7 +42,7 @@ final class ModeRules {
   static String lua(Path directory) {
     return """
     local modes = Map.new("%s", Map._str)
-    core.register_action("pause", {"http-req"}, function(txn)
+    core.register_action("pause", {"http-req", "tcp-req"}, function(txn)
       local backend = txn:get_var("txn.backend")
       local left = tonumber(modes:lookup(backend) or 0)
       while left > 0 and modes:lookup(backend) do
@@ -69,6 +69,16 @@ final class ModeRules {
         "  http-request return status 503 content-type text/plain string"
             + " \"this service is not available at the moment\\n\" hdr Retry-After 10"
             + " hdr Cache-Control no-store if { var(txn.mode) -m found }");
+  }
+
+  /** In the backend of an endpoint that is given connections; they end instead of getting 503. */
+  static List<String> streamBackend(Path directory, String backend) {
+    return List.of(
+        "  tcp-request content set-var(txn.backend) str(%s)".formatted(backend),
+        "  tcp-request content set-var(txn.mode) var(txn.backend),map_str(%s)"
+            .formatted(directory.resolve(MAP)),
+        "  tcp-request content lua.pause if { var(txn.mode) -m found }",
+        "  tcp-request content reject if { var(txn.mode) -m found }");
   }
 
   /** The commands that make a map of a worker, as it shows it, hold these entries. */

@@ -64,9 +64,9 @@ class IngressEndpointTest {
 
   @Test
   void namesOfEndpointsBecomeNamesThatHaproxyAccepts() {
-    var plain = new IngressEndpoint(WEB, "http-1", 80, Routes.host("a.test"), List.of());
-    var odd = new IngressEndpoint(WEB, "a b", 80, Routes.host("a.test"), List.of());
-    var other = new IngressEndpoint(WEB, "a-b", 80, Routes.host("a.test"), List.of());
+    var plain = new IngressEndpoint(WEB, "http-1", 80, false, Routes.host("a.test"), List.of());
+    var odd = new IngressEndpoint(WEB, "a b", 80, false, Routes.host("a.test"), List.of());
+    var other = new IngressEndpoint(WEB, "a-b", 80, false, Routes.host("a.test"), List.of());
 
     assertThat(plain.backend()).isEqualTo("shop:web:http-1");
     assertThat(odd.backend()).matches("shop:web:a-b\\.[0-9a-f]{8}").isNotEqualTo(other.backend());
@@ -76,9 +76,9 @@ class IngressEndpointTest {
   void moreSpecificHostsComeFirst() {
     List<IngressEndpoint> endpoints =
         List.of(
-            new IngressEndpoint(WEB, "a", 80, Routes.host("*.test"), List.of()),
-            new IngressEndpoint(WEB, "b", 80, Routes.host("*.shop.test"), List.of()),
-            new IngressEndpoint(WEB, "c", 80, Routes.host("shop.test"), List.of()));
+            new IngressEndpoint(WEB, "a", 80, false, Routes.host("*.test"), List.of()),
+            new IngressEndpoint(WEB, "b", 80, false, Routes.host("*.shop.test"), List.of()),
+            new IngressEndpoint(WEB, "c", 80, false, Routes.host("shop.test"), List.of()));
 
     assertThat(config(endpoints).files())
         .containsEntry("wildcards.map", ".shop.test *.shop.test\n.test *.test\n")
@@ -105,9 +105,10 @@ class IngressEndpointTest {
     }
     String old =
         Files.readString(file)
-            .replace("\"version\":2", "\"version\":1")
+            .replace("\"version\":3", "\"version\":1")
+            .replace(",\"stream\":false", "")
             .replace(",\"encryption\":{\"redirectHttp\":true}", "");
-    assertThat(old).doesNotContain("encryption", "\"version\":2");
+    assertThat(old).doesNotContain("encryption", "\"stream\"", "\"version\":3");
     Files.writeString(file, old);
 
     assertThat(store.load()).containsEntry(WEB, List.of(endpoint));
@@ -119,19 +120,41 @@ class IngressEndpointTest {
     RouteSpec secure = Routes.withTls(Routes.host("b.test"), true);
     RouteSpec both = Routes.withTls(Routes.host("c.test"), false);
 
-    HaproxyConfig without = config(List.of(new IngressEndpoint(WEB, "a", 80, plain, List.of())));
+    HaproxyConfig without =
+        config(List.of(new IngressEndpoint(WEB, "a", 80, false, plain, List.of())));
     HaproxyConfig with =
         config(
             List.of(
-                new IngressEndpoint(WEB, "a", 80, plain, List.of()),
-                new IngressEndpoint(WEB, "b", 80, secure, List.of()),
-                new IngressEndpoint(WEB, "c", 80, both, List.of())));
+                new IngressEndpoint(WEB, "a", 80, false, plain, List.of()),
+                new IngressEndpoint(WEB, "b", 80, false, secure, List.of()),
+                new IngressEndpoint(WEB, "c", 80, false, both, List.of())));
 
     assertThat(without.text()).doesNotContain("crt-list", "challenge");
     assertThat(with.text()).contains("bind :::443 v4v6 ssl crt-list /i/certificates.list");
     assertThat(with.files())
         .containsEntry("routes.map", "a.test/ shop:web:a\nb.test/ redirect\nc.test/ shop:web:c\n")
         .containsEntry("routes-https.map", "b.test/ shop:web:b\nc.test/ shop:web:c\n");
+  }
+
+  @Test
+  void httpsHasThePortForItselfUnlessThereAreStreams() {
+    RouteSpec secure = Routes.withTls(Routes.host("b.test"), true);
+    var https = new IngressEndpoint(WEB, "b", 80, false, secure, List.of());
+    var stream =
+        new IngressEndpoint(
+            WEB, "s", 90, true, Routes.withTls(Routes.host("*.s.test"), true), List.of());
+
+    assertThat(config(List.of(https)).text()).doesNotContain("frontend tls", "accept-proxy");
+    HaproxyConfig with = config(List.of(https, stream));
+    assertThat(with.text())
+        .contains("frontend tls", "  bind :::443 v4v6\n")
+        .contains("bind unix@/i/empty/h mode 600 user haproxy accept-proxy ssl crt-list")
+        .contains("bind unix@/i/empty/s mode 600 user haproxy accept-proxy ssl crt-list");
+    assertThat(with.files())
+        .containsEntry("names.map", "b.test to-https\n")
+        .containsEntry("names-wildcards.map", ".s.test to-streams\n")
+        .containsEntry("streams-wildcards.map", ".s.test shop:web:s\n")
+        .containsEntry("routes.map", "b.test/ redirect\n");
   }
 
   private static HaproxyConfig config(List<IngressEndpoint> endpoints) {
