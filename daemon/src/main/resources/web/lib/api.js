@@ -11,6 +11,7 @@ export class Problem extends Error {
   constructor(status, document) {
     super(document.detail || `the agent answered ${status}`);
     this.status = status;
+    this.document = document;
     this.lastLines = document.last_lines || [];
   }
 }

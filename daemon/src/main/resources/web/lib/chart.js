@@ -36,7 +36,7 @@ function merge(old, added) {
 }
 
 /** The figures of a path, as they come. */
-function useHistory(path) {
+function useHistory(path, onReading) {
   const [state, setState] = useState({ data: null, problem: "" });
   useEffect(() => {
     let abort = null;
@@ -49,6 +49,7 @@ function useHistory(path) {
             const begin = first;
             first = false;
             setState((old) => ({ data: begin ? view : merge(old.data, view), problem: "" }));
+            onReading?.();
           }
         } catch (problem) {
           if (signal.aborted) {
@@ -142,11 +143,14 @@ function useTheme() {
   return dark;
 }
 
-/** The charts of a resource: the path of its history, without parameters or with. */
-export function Charts({ path }) {
+/**
+ * The charts of a resource: the path of its history, without parameters or with. Every reading is passed on: what no event
+ * reports, such as a disk that others fill, is read again then.
+ */
+export function Charts({ path, onReading }) {
   const [span, setSpan] = useState("1h");
   const theme = useTheme();
-  const { data, problem } = useHistory(`${path}${path.includes("?") ? "&" : "?"}follow=true&span=${span}`);
+  const { data, problem } = useHistory(`${path}${path.includes("?") ? "&" : "?"}follow=true&span=${span}`, onReading);
   const shown = data && data.time.length > 0;
   return html`<section aria-label="Charts">
     <div class="row" role="group" aria-label="Time span">${Object.keys(SPANS).map((word) => html`

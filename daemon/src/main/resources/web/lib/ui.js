@@ -59,8 +59,11 @@ export function Empty({ what, command }) {
   return html`<div class="empty"><p>${what}</p><code>${command}</code></div>`;
 }
 
+/** Output of containers is not trusted: what controls a terminal or turns the direction of text is replaced. */
+export const inert = (text) => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "\u{FFFD}");
+
 export function Lines({ lines }) {
-  return lines && lines.length > 0 ? html`<pre class="lines">${lines.join("\n")}</pre>` : null;
+  return lines && lines.length > 0 ? html`<pre class="lines">${inert(lines.join("\n"))}</pre>` : null;
 }
 
 /** A word as a shell reads it. */

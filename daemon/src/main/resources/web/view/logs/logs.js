@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { lines, part } from "../../lib/api.js";
 import { useResource } from "../../lib/live.js";
 import { html } from "../../lib/html.js";
-import { Empty, Loaded, command, matches, search } from "../../lib/ui.js";
+import { Empty, Loaded, command, inert, matches, search } from "../../lib/ui.js";
 
 const MOST = 5000;
 const FOUND = 1000;
@@ -48,9 +48,6 @@ function sources(kind, names, containers) {
     .filter((one) => one.deployment === names[0] && (kind === "deployment" || one.service === names[1]))
     .map((one) => ({ name: one.name, path: `/containers/${part(one.id)}/logs`, href: `#/logs/container/${part(one.id)}` }));
 }
-
-/** Text of a container is data: what a terminal takes for orders is made visible. */
-export const inert = (text) => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "\u{FFFD}");
 
 function decode(line) {
   if (line.text !== undefined) {
