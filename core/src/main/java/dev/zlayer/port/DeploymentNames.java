@@ -36,6 +36,14 @@ public interface DeploymentNames {
      * @param client who asks; one that is on several networks finds the names of all of them
      */
     List<InetAddress> find(String network, Optional<InetAddress> client, String name);
+
+    /**
+     * Whether whoever has this address is on internal networks alone: then a question that others
+     * would answer is a way out, too, and is not passed on.
+     */
+    default boolean enclosed(InetAddress client) {
+      return false;
+    }
   }
 
   /**

@@ -4,6 +4,7 @@ import dev.zlayer.container.ContainerId;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.ContainerRuntime;
+import dev.zlayer.port.DeploymentNames;
 import dev.zlayer.runtime.cni.ContainerNetworks;
 import java.net.InetAddress;
 import java.util.LinkedHashSet;
@@ -15,10 +16,12 @@ import java.util.Set;
  * The names of containers without a deployment: on each network that a container is on, its name
  * and the aliases that it has there.
  */
-record ContainerNames(ContainerNetworks networks, ContainerRuntime runtime) {
+record ContainerNames(ContainerNetworks networks, ContainerRuntime runtime)
+    implements DeploymentNames.Containers {
   private static final int SHORT_ID = 12;
 
-  List<InetAddress> find(String network, Optional<InetAddress> client, String name) {
+  @Override
+  public List<InetAddress> find(String network, Optional<InetAddress> client, String name) {
     List<InetAddress> linked =
         client.stream()
             .flatMap(address -> networks.linked(address, name).stream())
@@ -37,6 +40,11 @@ record ContainerNames(ContainerNetworks networks, ContainerRuntime runtime) {
       }
     }
     return List.of();
+  }
+
+  @Override
+  public boolean enclosed(InetAddress client) {
+    return networks.enclosed(client);
   }
 
   /** Of a whole id as much as containers have as a name. */

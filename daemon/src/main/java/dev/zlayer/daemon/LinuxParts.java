@@ -8,6 +8,7 @@ import dev.zlayer.engine.deployment.Deployments;
 import dev.zlayer.engine.service.ServiceStatus;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.DataDir;
+import dev.zlayer.host.net.RuleSetLoop;
 import dev.zlayer.host.probe.HostFacts;
 import dev.zlayer.image.ImageStore;
 import dev.zlayer.proxy.Proxy;
@@ -92,6 +93,12 @@ record LinuxParts(
         parts.start(
             "the ingress",
             () -> Ingress.open(Settings.ingress(config), proxy, needs.clock(), needs.supervisor()));
+    RuleSetLoop _ =
+        parts.start(
+            "the watch over the rules of the firewall",
+            () ->
+                RuleSetLoop.start(
+                    List.of(networks::restoreRules, proxy::restoreRules), Pauses.REAL));
     networks.serveNames(proxy);
     OciRuntime oci =
         parts.start(
@@ -107,8 +114,7 @@ record LinuxParts(
                         InstantSource.system(),
                         Faults.NONE,
                         needs.identities())));
-    var names = new ContainerNames(networks.members(), oci);
-    proxy.containers(names::find);
+    proxy.containers(new ContainerNames(networks.members(), oci));
     return new LinuxParts(networks, proxy, ingress, new DeploymentBridges(networks, proxy), oci);
   }
 

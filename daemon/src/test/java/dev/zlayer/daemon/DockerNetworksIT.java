@@ -19,6 +19,10 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 @Requires({Fact.ROOT, Fact.OVERLAYFS, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX, Fact.DOCKERD})
 class DockerNetworksIT {
   private static final String IMAGE = Node.IMAGE;
+
+  /** An answer of an authority, that the name does not exist. */
+  private static final String NO_SUCH_NAME = "85 83";
+
   @RegisterExtension static final DockerNode node = new DockerNode();
   private static final DockerCli docker = node.docker();
 
@@ -115,7 +119,34 @@ class DockerNetworksIT {
       assertThat(asked("on-closed", gateway("closed"), port)).isEmpty();
       assertThat(docker.out("exec", "on-closed", "ping", "-c", "1", "-W", "5", "beside"))
           .contains("1 packets received");
+      assertThat(docker.out("exec", "on-closed", "nslookup", "beside")).contains("Name:");
+      assertThat(nameElsewhere("on-closed")).isEqualTo(NO_SUCH_NAME);
+      docker.out("network", "connect", "open", "on-closed");
+      assertThat(nameElsewhere("on-closed"))
+          .as("on another network, too, which has a way out")
+          .isEqualTo(nameElsewhere("on-open"))
+          .isNotEqualTo(NO_SUCH_NAME);
     }
+  }
+
+  /**
+   * The flags of the answer to a question for a name of the world, by TCP. Servers that are asked
+   * for us answer otherwise: they are not the authority for it.
+   */
+  private static String nameElsewhere(String container) throws Exception {
+    String question =
+        "\\0\\042\\0\\1\\1\\0\\0\\1\\0\\0\\0\\0\\0\\0" + "\\4data\\7example\\3com\\0\\0\\1\\0\\1";
+    return docker
+        .out(
+            "exec",
+            container,
+            "sh",
+            "-c",
+            "server=$(awk '/^nameserver/ {print $2}' /etc/resolv.conf); "
+                + "printf '"
+                + question
+                + "' | nc -w 5 $server 53 | head -c 6 | tail -c 2 | od -An -tx1")
+        .strip();
   }
 
   private static String gateway(String network) throws Exception {

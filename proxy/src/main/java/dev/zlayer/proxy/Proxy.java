@@ -7,6 +7,7 @@ import dev.zlayer.host.linux.Conntrack;
 import dev.zlayer.host.linux.PortOwner;
 import dev.zlayer.host.net.ConntrackFlush;
 import dev.zlayer.host.net.Relay;
+import dev.zlayer.host.net.RuleCount;
 import dev.zlayer.port.DeploymentNames;
 import dev.zlayer.port.Rotation;
 import dev.zlayer.proxy.dns.NameServer;
@@ -203,6 +204,20 @@ public final class Proxy implements Rotation, DeploymentNames, AutoCloseable {
         }
         ranges.remove(deployment);
         names.forget(deployment);
+      }
+    }
+  }
+
+  /** Writes the rules anew when somebody removed some of them. */
+  public void restoreRules() throws InterruptedException {
+    try (var _ = filterLock.lock(FILTER)) {
+      String wanted = table.whole(endpoints(applied.values()), ranges.values(), names.port(), ipv6);
+      if (!RuleCount.of(wanted).present(config.nft(), Deadline.after(config.toolLimit()))) {
+        filter.run(wanted);
+        LOG.log(
+            System.Logger.Level.WARNING,
+            "somebody removed rules of table {0} of nftables; they are written anew",
+            config.table());
       }
     }
   }

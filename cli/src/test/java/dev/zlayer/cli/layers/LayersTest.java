@@ -44,6 +44,7 @@ class LayersTest {
           "dev.zlayer.host.linux.ReadyLoop",
           "dev.zlayer.host.net.DatagramRelay",
           "dev.zlayer.host.net.Relay",
+          "dev.zlayer.host.net.RuleSetLoop",
           "dev.zlayer.host.process.OutputDrain",
           "dev.zlayer.host.process.RootlessMonitor",
           "dev.zlayer.proxy.dns.NameServer",

@@ -108,7 +108,14 @@ final class Directory {
   private Finding inNetwork(String key, Optional<InetAddress> client, String name) {
     List<InetAddress> found =
         containers.find(key.substring(DeploymentNames.NETWORK.length()), client, name);
-    return found.isEmpty() ? reverse(key, name).orElse(FOREIGN) : new Finding.Found(found);
+    return found.isEmpty()
+        ? reverse(key, name).orElseGet(() -> elsewhere(client))
+        : new Finding.Found(found);
+  }
+
+  /** Names carry data to whoever serves their domain, so from internal networks none is asked. */
+  private Finding elsewhere(Optional<InetAddress> client) {
+    return client.filter(containers::enclosed).isPresent() ? UNKNOWN : FOREIGN;
   }
 
   /** {@code service}, {@code role.service}, {@code number.service}, {@code number.role.service}. */

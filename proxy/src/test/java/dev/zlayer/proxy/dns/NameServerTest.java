@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ServiceKey;
+import dev.zlayer.port.DeploymentNames;
 import dev.zlayer.port.DeploymentNames.Range;
 import dev.zlayer.port.Rotation.Member;
 import dev.zlayer.port.Rotation.Members;
@@ -21,8 +22,10 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
@@ -119,6 +122,40 @@ class NameServerTest {
 
     assertThat(addresses(ask("far"))).containsExactly("10.0.0.9");
     assertThat(addresses(askByStream("far"))).containsExactly("10.0.0.9");
+  }
+
+  /** A question is data, too: whoever serves the domain reads it. */
+  @Test
+  void whoIsOnInternalNetworksAloneGetsNoAnswersFromElsewhere() throws IOException {
+    upstream.service(
+        new Members(
+            new ServiceKey("outside", "far"),
+            List.of(),
+            Reachability.NEVER,
+            List.of(member("far", 9, true))));
+    Files.writeString(resolvConf, "nameserver 127.0.0.1#%d\n".formatted(upstream.port()));
+    server.forget("shop");
+    server.range(DeploymentNames.NETWORK + "closed", HERE);
+    var enclosed = new AtomicBoolean();
+    server.containers(
+        new DeploymentNames.Containers() {
+          @Override
+          public List<InetAddress> find(String network, Optional<InetAddress> client, String name) {
+            return name.equals("near") ? List.of(LOOPBACK) : List.of();
+          }
+
+          @Override
+          public boolean enclosed(InetAddress client) {
+            return enclosed.get();
+          }
+        });
+
+    assertThat(addresses(ask("far"))).containsExactly("10.0.0.9");
+    enclosed.set(true);
+    assertThat(addresses(ask("near"))).containsExactly("127.0.0.1");
+    assertThat(ask("far").getRcode()).isEqualTo(Rcode.NXDOMAIN);
+    assertThat(askByStream("far").getRcode()).isEqualTo(Rcode.NXDOMAIN);
+    assertThat(ask("secret.far", Type.TXT).getRcode()).isEqualTo(Rcode.NXDOMAIN);
   }
 
   @Test

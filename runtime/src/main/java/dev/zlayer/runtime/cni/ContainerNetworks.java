@@ -290,6 +290,16 @@ public final class ContainerNetworks {
   /** A container of a network that another one links to, by its name or id. */
   public record Linked(String network, String container) {}
 
+  /** Whether an address is in an internal network, and its container, if any, on no other one. */
+  public boolean enclosed(InetAddress address) {
+    return networks.all().stream()
+            .anyMatch(network -> network.options().internal() && network.contains(address))
+        && networksOf(address).stream()
+            .allMatch(
+                name ->
+                    networks.find(name).filter(found -> found.options().internal()).isPresent());
+  }
+
   /** The networks of the container that has an address, that of the address first. */
   public List<String> networksOf(InetAddress address) {
     return held.keySet().stream()

@@ -34,6 +34,7 @@ import java.util.stream.Stream;
  * what they left half made, and writes the rules anew. Only one agent may be open on a directory.
  */
 public final class Networks implements AutoCloseable {
+  private static final System.Logger LOG = System.getLogger(Networks.class.getName());
   private static final Pattern NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9_.-]{0,199}");
   private static final Duration CLOSE_LIMIT = Duration.ofSeconds(20);
 
@@ -227,6 +228,17 @@ public final class Networks implements AutoCloseable {
     if (!network.ofDeployment()) {
       serving.open(DeploymentNames.NETWORK + network.name(), network.range());
     }
+  }
+
+  /** Puts back what somebody removed from the rules of containers, ours and those in iptables. */
+  public void restoreRules() throws InterruptedException {
+    if (rules.restore()) {
+      LOG.log(
+          System.Logger.Level.WARNING,
+          "somebody removed rules of table {0} of nftables; they are written anew",
+          config.prefix());
+    }
+    firewall.admit(dualStack());
   }
 
   /** What the firewall of this host does to containers, each with what to do about it. */

@@ -4,6 +4,7 @@ import dev.zlayer.container.ContainerDetails.PortBinding;
 import dev.zlayer.container.NetworkSpec.Protocol;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.net.ConntrackFlush;
+import dev.zlayer.host.net.RuleCount;
 import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.CommandResult;
 import dev.zlayer.host.process.Processes;
@@ -156,6 +157,20 @@ final class Rules {
       if (station != null) {
         released.put(port, station);
       }
+    }
+  }
+
+  /** Writes everything anew when somebody removed some of it; true when that was so. */
+  boolean restore() throws InterruptedException {
+    try (var _ = lock.lock(table)) {
+      String wanted =
+          tables.routed(networks, hostHasIpv6, forwarding.outside())
+              + (unguarded.isEmpty() ? tables.bridged(networks) : "");
+      if (RuleCount.of(wanted).present(nft, Deadline.after(NFT_LIMIT))) {
+        return false;
+      }
+      rewrite(networks, published);
+      return true;
     }
   }
 
