@@ -12,7 +12,7 @@ const asked = signal(null);
 /** The result of the last action. */
 const done = signal(null);
 
-const GOOD = ["running", "ready", "healthy", "completed"];
+const GOOD = ["running", "idle", "ready", "healthy", "completed"];
 const BAD = ["failed", "crash_loop", "degraded", "unhealthy", "unknown"];
 
 export const matches = (...texts) =>

@@ -7,6 +7,7 @@ import dev.zlayer.spec.network.NetworkingSpec;
 import dev.zlayer.task.Deadline;
 import java.net.InetAddress;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Stream;
 
@@ -83,6 +84,40 @@ public interface Rotation {
    * passed; unknown members have none.
    */
   void drain(ContainerId member, Deadline deadline) throws InterruptedException;
+
+  /**
+   * The requests of a service so far, where they are counted; counts may begin again at zero. May
+   * block.
+   */
+  default Optional<Requests> requests(ServiceKey service) throws InterruptedException {
+    return Optional.empty();
+  }
+
+  /**
+   * Calls once, on any thread, when a request for a service without a ready member waits or has
+   * come; replaces what was said before. Never where requests are not counted.
+   */
+  default void onRequest(ServiceKey service, Runnable listener) {}
+
+  /**
+   * Requests of a service.
+   *
+   * @param total that came
+   * @param open that are under way or wait
+   * @param members by the name of their container ({@link ContainerId#runtimeName})
+   */
+  record Requests(long total, long open, Map<String, Served> members) {
+    public Requests {
+      members = Map.copyOf(members);
+    }
+  }
+
+  /**
+   * Requests that were sent to a member.
+   *
+   * @param errors responses with a status from 500 on, and connections that failed
+   */
+  record Served(long requests, long errors) {}
 
   /** The service was removed; its endpoints are closed. */
   void remove(ServiceKey service) throws InterruptedException;

@@ -1,7 +1,7 @@
 // What fails on this node, with its reason. Pure: a function of what the agent answered.
 import { part } from "../../lib/api.js";
 
-const SOUND = ["running", "stopped", "deploying", "waiting", "removing"];
+const SOUND = ["running", "idle", "stopped", "deploying", "waiting", "removing"];
 const EXPIRY_WARNING_MS = 14 * 86400 * 1000;
 
 const lower = (word) => String(word ?? "").toLowerCase();

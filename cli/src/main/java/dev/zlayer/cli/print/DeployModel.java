@@ -86,7 +86,7 @@ public final class DeployModel {
   /** An error of the past is no news of one that runs, or that was stopped. */
   static boolean settled(Json service) {
     return switch (service.at("state").string().orElse("")) {
-      case "running", "stopped" -> true;
+      case "running", "idle", "stopped" -> true;
       default -> false;
     };
   }

@@ -27,7 +27,7 @@ public final class Style {
   /** A word for a state, in the colour of its meaning. */
   public String state(String word) {
     return switch (word.replaceAll("[ (].*", "")) {
-      case "running", "healthy", "completed", "ready", "enabled", "stable", "ok" ->
+      case "running", "idle", "healthy", "completed", "ready", "enabled", "stable", "ok" ->
           paint(GREEN, word);
       case "failed", "unhealthy", "crash_loop", "dead", "isolated", "unknown" -> paint(RED, word);
       case "exited", "stopped", "created", "disabled", "cancelled", "removed", "skipped" ->

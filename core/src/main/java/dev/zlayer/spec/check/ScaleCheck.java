@@ -1,7 +1,9 @@
 package dev.zlayer.spec.check;
 
 import dev.zlayer.oci.PullPolicy;
+import dev.zlayer.spec.RunType;
 import dev.zlayer.spec.ServiceSpec;
+import dev.zlayer.spec.network.EndpointSpec;
 import dev.zlayer.spec.problem.SpecPath;
 import dev.zlayer.spec.service.ReplicaGroup;
 import dev.zlayer.spec.service.ScaleSpec;
@@ -26,6 +28,11 @@ final class ScaleCheck {
           "%d is more than max, which is %d, write a smaller number"
               .formatted(adaptive.min(), adaptive.max()));
     }
+    if (service.lifecycle().scale() instanceof ScaleSpec.Adaptive adaptive
+        && service.rtype() == RunType.SERVICE
+        && findings.clean(scale)) {
+      checkRequests(adaptive, service, path, findings);
+    }
     checkGroups(service, path, findings);
     checkUpdate(service, path.key("update"), findings);
     SpecPath auto = path.key("update").key("auto_update");
@@ -36,6 +43,46 @@ final class ScaleCheck {
         && findings.clean(path.key("image").key("pull_policy"))) {
       findings.problem(
           auto, "needs image.pull_policy: newer, else the image never changes; write that too");
+    }
+  }
+
+  /** What follows requests needs an endpoint where they are counted, and wait. */
+  private static void checkRequests(
+      ScaleSpec.Adaptive adaptive, ServiceSpec service, SpecPath path, Findings findings) {
+    SpecPath scale = path.key("scale");
+    List<EndpointSpec> endpoints = service.networking().endpoints();
+    if (adaptive.targets().rps().isPresent()
+        && endpoints.stream().noneMatch(one -> one.route().routed())) {
+      findings.problem(
+          scale.key("targets").key("rps"),
+          "requests are counted by the ingress, write host or path at an endpoint");
+    }
+    if (!adaptive.toZero()) {
+      if (findings.written(scale.key("idle"))) {
+        findings.problem(scale.key("idle"), "is only for min: 0, write that or remove it");
+      }
+      return;
+    }
+    findings.positive(scale.key("idle"), adaptive.idle());
+    if (!service.lifecycle().replicaGroups().isEmpty()) {
+      findings.problem(scale.key("min"), "replica groups have fixed counts, remove 'scale'");
+    } else if (endpoints.isEmpty()) {
+      findings.problem(
+          scale.key("min"),
+          "nothing starts a replica again, write an endpoint with host and hold, or 1");
+    }
+    for (int i = 0; i < endpoints.size(); i++) {
+      if (!endpoints.get(i).route().routed() || endpoints.get(i).route().hold().isEmpty()) {
+        findings.problem(
+            path.key("endpoints").index(i),
+            "cannot wait for the first replica of scale.min: 0, write host or path and hold, or"
+                + " scale.min: 1");
+      }
+    }
+    if (!service.networking().portMappings().isEmpty()) {
+      findings.problem(
+          path.key("port_mappings"),
+          "cannot wait for the first replica of scale.min: 0, remove it or write scale.min: 1");
     }
   }
 

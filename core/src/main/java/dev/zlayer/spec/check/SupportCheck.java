@@ -101,10 +101,6 @@ public final class SupportCheck {
       return;
     }
     refusals.addIf(
-        adaptive.min() == 0,
-        path.key("scale").key("min"),
-        "without a replica there is no load to scale by, write 1 or mode: manual");
-    refusals.addIf(
         adaptive.targets().memory().isPresent() && service.resources().memory().isEmpty(),
         path.key("scale").key("targets").key("memory"),
         "it is a part of the memory limit, write resources.memory too");

@@ -48,7 +48,6 @@ public final class UnsupportedKeys {
           new Key("services.*.overlay", "there is no network over several nodes yet"),
           new Key("services.*.endpoints.*.stream", "the proxy has no stream settings yet"),
           new Key("services.*.endpoints.*.tunnel", NO_TUNNELS),
-          new Key("services.*.scale.targets.rps", "requests are not counted per service yet"),
           new Key("services.*.node_mode", ONE_NODE),
           new Key("services.*.node_selector", ONE_NODE),
           new Key("services.*.affinity", ONE_NODE),

@@ -17,14 +17,27 @@ public sealed interface ScaleSpec {
   /** As many as the load asks for. */
   @Doc("Between min and max, depending on load.")
   record Adaptive(
-      @Doc("Minimum number of replicas.") @Default("1") @Range(min = 0, max = 1000) int min,
-      @Doc("Maximum number of replicas.") @Default("10") @Range(min = 0, max = 1000) int max,
+      @Doc(
+              "Minimum number of replicas; 0 stops the last one after idle and starts one for the"
+                  + " next request.")
+          @Default("1")
+          @Range(min = 0, max = 1000)
+          int min,
+      @Doc("Maximum number of replicas.") @Default("10") @Range(min = 1, max = 1000) int max,
       @Doc("Minimum time between changes.") @Default("30s") Duration cooldown,
-      @Doc("Target load; without one the service stays at min.") @Default("{}") Targets targets)
+      @Doc("Target load; without one the service stays at min.") @Default("{}") Targets targets,
+      @Doc("With min 0: time without requests until the service has no replica.") @Default("5m")
+          Duration idle)
       implements ScaleSpec {
+    /** Also one that may have none begins with one, so that what is wrong with it is seen. */
     @Override
     public int initial() {
-      return min;
+      return Math.max(1, min);
+    }
+
+    /** Whether it has no replica while nobody asks for it. */
+    public boolean toZero() {
+      return min == 0;
     }
   }
 
@@ -54,5 +67,5 @@ public sealed interface ScaleSpec {
   record Targets(
       @Doc("Percent of the cpu limit.") Optional<Double> cpu,
       @Doc("Percent of the memory limit.") Optional<Double> memory,
-      @Doc("Requests per second.") Optional<Double> rps) {}
+      @Doc("Requests per second, counted by the ingress.") Optional<Double> rps) {}
 }

@@ -83,7 +83,6 @@ class UnsupportedKeysTest {
         "ipc_mode: none | ipc_mode",
         "security_opt: ['label=type:strict'] | security_opt[0]",
         "'rtype: job, logs: {destination: memory}' | logs.destination",
-        "scale: {mode: adaptive, min: 0} | scale.min",
         "scale: {mode: adaptive, targets: {memory: 80}} | scale.targets.memory",
         "isolation: hyperv | isolation",
         "'resources: {gpu: {vendor: apple, mode: native}}' | resources.gpu.mode",

@@ -212,6 +212,7 @@ final class LiveDeployment implements ServiceParts.Listener, AutoCloseable {
       ServiceState state = loop.status().state();
       boolean fine =
           (state == ServiceState.RUNNING && loop.status().rollout().isEmpty())
+              || state == ServiceState.IDLE
               || state == ServiceState.STOPPED;
       boolean ask = !there || (again && !fine);
       if (!ask) {

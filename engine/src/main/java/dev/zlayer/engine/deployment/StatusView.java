@@ -111,7 +111,7 @@ final class StatusView {
                     service ->
                         switch (service.state()) {
                           case WAITING, DEPLOYING, REMOVING -> true;
-                          case RUNNING, DEGRADED, CRASH_LOOP, FAILED, STOPPED -> false;
+                          case RUNNING, DEGRADED, CRASH_LOOP, FAILED, IDLE, STOPPED -> false;
                         });
     if (moving) {
       return State.DEPLOYING;

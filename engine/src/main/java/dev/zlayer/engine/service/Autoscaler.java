@@ -17,17 +17,34 @@ final class Autoscaler {
   /** Share of the target that the load after removing a replica must stay below. */
   private static final double SLACK = 0.8;
 
-  /** Load of all replicas on average, in percent of their limits; absent when nobody can tell. */
-  record Load(OptionalDouble cpu, OptionalDouble memory) {}
+  /**
+   * Load of all replicas on average; absent when it is unknown.
+   *
+   * @param cpu in percent of the limit, as {@code memory}
+   * @param requests per second
+   */
+  record Load(OptionalDouble cpu, OptionalDouble memory, OptionalDouble requests) {}
 
   /**
    * What is remembered from reading to reading.
    *
    * @param changedAt when the number was last changed
    */
-  record Memory(OptionalDouble cpu, OptionalDouble memory, Optional<Instant> changedAt) {
+  record Memory(
+      OptionalDouble cpu,
+      OptionalDouble memory,
+      OptionalDouble requests,
+      Optional<Instant> changedAt) {
     static final Memory NONE =
-        new Memory(OptionalDouble.empty(), OptionalDouble.empty(), Optional.empty());
+        new Memory(
+            OptionalDouble.empty(),
+            OptionalDouble.empty(),
+            OptionalDouble.empty(),
+            Optional.empty());
+
+    Memory changed(Optional<Instant> at) {
+      return new Memory(cpu, memory, requests, at);
+    }
   }
 
   /** The number of replicas from now on, and what to remember. */
@@ -41,23 +58,28 @@ final class Autoscaler {
         new Memory(
             smoothed(before.cpu(), load.cpu()),
             smoothed(before.memory(), load.memory()),
+            smoothed(before.requests(), load.requests()),
             before.changedAt());
-    int wanted = Math.clamp(wanted(spec.targets(), replicas, memory), spec.min(), spec.max());
+    int least = spec.initial(); // having none is not a matter of load
+    int most = Math.max(least, spec.max());
+    int wanted = Math.clamp(wanted(spec.targets(), replicas, memory), least, most);
     boolean cooling =
         memory
             .changedAt()
             .map(at -> now.isBefore(dev.zlayer.task.Saturating.plus(at, spec.cooldown())))
             .orElse(false);
-    boolean outside = replicas < spec.min() || replicas > spec.max();
+    boolean outside = replicas < least || replicas > most;
     if (wanted == replicas || (cooling && !outside)) {
       return new Decision(replicas, memory);
     }
-    return new Decision(wanted, new Memory(memory.cpu(), memory.memory(), Optional.of(now)));
+    return new Decision(wanted, memory.changed(Optional.of(now)));
   }
 
   private static int wanted(ScaleSpec.Targets targets, int replicas, Memory memory) {
     double use =
-        Math.max(share(targets.cpu(), memory.cpu()), share(targets.memory(), memory.memory()));
+        Math.max(
+            Math.max(share(targets.cpu(), memory.cpu()), share(targets.memory(), memory.memory())),
+            share(targets.rps(), memory.requests()));
     if (use < 0) {
       return replicas;
     }

@@ -18,6 +18,7 @@ import java.util.TreeMap;
  * @param surge containers that may be there in excess meanwhile
  * @param settling how long a new one must have been healthy to count
  * @param mayStart what the service depends on is there
+ * @param besideStopping a replica may start while its last container still stops
  * @param notBefore replicas that must not be started yet
  * @param halted replicas that must not be started at all
  */
@@ -28,12 +29,25 @@ record DesiredReplicas(
     int surge,
     Duration settling,
     boolean mayStart,
+    boolean besideStopping,
     Map<ReplicaId, Instant> notBefore,
     Set<ReplicaId> halted) {
   DesiredReplicas {
     slots = Collections.unmodifiableNavigableMap(new TreeMap<>(slots));
     notBefore = Map.copyOf(notBefore);
     halted = Set.copyOf(halted);
+  }
+
+  DesiredReplicas(
+      NavigableMap<ReplicaId, String> slots,
+      boolean maySurge,
+      int unavailable,
+      int surge,
+      Duration settling,
+      boolean mayStart,
+      Map<ReplicaId, Instant> notBefore,
+      Set<ReplicaId> halted) {
+    this(slots, maySurge, unavailable, surge, settling, mayStart, false, notBefore, halted);
   }
 
   /** Start first where there is room for one more, else stop first. */

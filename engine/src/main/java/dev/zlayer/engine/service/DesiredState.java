@@ -267,6 +267,7 @@ final class DesiredState {
             update.surge(),
             settling(),
             open,
+            !exclusive() && idleAfter().isPresent(),
             notBefore,
             halted));
   }
@@ -344,8 +345,27 @@ final class DesiredState {
       case ScaleSpec.Fixed(int replicas) -> replicas;
       case ScaleSpec.Manual(int replicas) -> asked.orElse(replicas);
       case ScaleSpec.Adaptive adaptive ->
-          Math.clamp(asked.orElse(adaptive.min()), adaptive.min(), adaptive.max());
+          idle()
+              ? 0
+              : Math.clamp(
+                  asked.orElse(adaptive.initial()),
+                  adaptive.initial(),
+                  Math.max(adaptive.initial(), adaptive.max()));
     };
+  }
+
+  /** Whether it has no replica because nobody asks for it. */
+  boolean idle() {
+    return record().idle() && idleAfter().isPresent() && !record().stopped();
+  }
+
+  /** How long it is kept without requests, if it may have no replica. */
+  Optional<Duration> idleAfter() {
+    return lifecycle().scale() instanceof ScaleSpec.Adaptive adaptive
+            && adaptive.toZero()
+            && lifecycle().replicaGroups().isEmpty()
+        ? Optional.of(adaptive.idle())
+        : Optional.empty();
   }
 
   Optional<String> wantedHash(ReplicaId slot) {

@@ -28,6 +28,12 @@ sealed interface Effect {
   record Check(ContainerId id, Container container, Probe probe, Duration timeout)
       implements Effect {}
 
-  /** Read the load of replicas. */
-  record Measure(List<Container> containers) implements Effect {}
+  /** Read the load of replicas; {@code requests}: also how many requests came. */
+  record Measure(List<Container> containers, boolean requests) implements Effect {}
+
+  /** Read how many requests came, to see whether there are any. */
+  record CountRequests() implements Effect {}
+
+  /** Report the next request. */
+  record AwaitRequest() implements Effect {}
 }

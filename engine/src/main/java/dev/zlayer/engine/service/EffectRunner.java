@@ -8,6 +8,7 @@ import dev.zlayer.engine.health.Prober;
 import dev.zlayer.engine.init.StartPhase;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Container;
+import dev.zlayer.port.Rotation;
 import dev.zlayer.task.Backoff;
 import dev.zlayer.task.Owner;
 import dev.zlayer.task.Pauses;
@@ -121,12 +122,28 @@ final class EffectRunner {
                 () -> checked(check.id(), check(check)),
                 e -> checked(check.id(), ProbeResult.bad(String.valueOf(e.getMessage()))));
       }
-      case Effect.Measure(var containers) ->
+      case Effect.Measure(var containers, var requests) ->
           spawn(
               "measure " + key,
-              () -> meter.read(containers, parts.cores())::accept,
+              () ->
+                  meter.read(containers, parts.cores(), requests ? counted() : Optional::empty)
+                      ::accept,
               _ -> (_, _) -> {});
+      case Effect.CountRequests() ->
+          spawn(
+              "count requests of " + key,
+              () -> {
+                Optional<Rotation.Requests> found = counted().read();
+                return (reconciler, now) -> reconciler.idle.counted(reconciler, found, now);
+              },
+              _ -> (reconciler, now) -> reconciler.idle.counted(reconciler, Optional.empty(), now));
+      case Effect.AwaitRequest() ->
+          parts.rotation().onRequest(key, () -> owner.tell(told(ServiceReconciler::requested)));
     }
+  }
+
+  private LoadMeter.RequestCount counted() {
+    return () -> parts.rotation().requests(key);
   }
 
   private Thread spawn(String name, Step step, Function<AgentException, News> failed) {

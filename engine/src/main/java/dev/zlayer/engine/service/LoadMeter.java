@@ -4,6 +4,7 @@ import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.Stats;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Container;
+import dev.zlayer.port.Rotation;
 import dev.zlayer.spec.service.ScaleSpec;
 import dev.zlayer.task.Saturating;
 import java.time.Duration;
@@ -21,10 +22,21 @@ import java.util.stream.DoubleStream;
 final class LoadMeter {
   private static final Duration INTERVAL = Duration.ofSeconds(10);
   private static final double PERCENT = 100;
+  private static final double MILLIS = 1000;
+  private static final ScaleSpec.Targets NO_TARGETS =
+      new ScaleSpec.Targets(Optional.empty(), Optional.empty(), Optional.empty());
 
   /** What a container has used, and how many cores it may use. */
   private record Reading(ContainerId id, Stats stats, double cores) {}
 
+  /** Whoever counts requests. */
+  @FunctionalInterface
+  interface RequestCount {
+    Optional<Rotation.Requests> read() throws InterruptedException;
+  }
+
+  private Optional<Rotation.Requests> requests = Optional.empty();
+  private Instant requestsAt = Instant.EPOCH;
   private Autoscaler.Memory memory = Autoscaler.Memory.NONE;
   private Map<ContainerId, Reading> before = Map.of();
   private Instant next = Instant.MIN;
@@ -45,17 +57,19 @@ final class LoadMeter {
             .filter(TrackedContainer::ready)
             .flatMap(live -> Optional.ofNullable(live.handle).stream())
             .toList();
-    return ready.isEmpty() ? Optional.empty() : Optional.of(new Effect.Measure(ready));
+    if (ready.isEmpty()) {
+      memory = Autoscaler.Memory.NONE.changed(memory.changedAt()); // what was measured has ended
+      requests = Optional.empty();
+    }
+    boolean counted = scale(reconciler).flatMap(one -> one.targets().rps()).isPresent();
+    return ready.isEmpty() ? Optional.empty() : Optional.of(new Effect.Measure(ready, counted));
   }
 
   /** The wall clock was set: the next reading is as far away as before. */
   void clockMoved(Duration by) {
     next = next.equals(Instant.MIN) ? next : Saturating.plus(next, by);
-    memory =
-        new Autoscaler.Memory(
-            memory.cpu(),
-            memory.memory(),
-            memory.changedAt().map(time -> Saturating.plus(time, by)));
+    requestsAt = Saturating.plus(requestsAt, by);
+    memory = memory.changed(memory.changedAt().map(time -> Saturating.plus(time, by)));
   }
 
   /** Only a number that the file leaves to the load, and tells what to aim at. */
@@ -63,14 +77,14 @@ final class LoadMeter {
     boolean grouped = !reconciler.desired.lifecycle().replicaGroups().isEmpty();
     return reconciler.desired.lifecycle().scale() instanceof ScaleSpec.Adaptive adaptive
             && !grouped
-            && (adaptive.targets().cpu().isPresent() || adaptive.targets().memory().isPresent())
+            && !adaptive.targets().equals(NO_TARGETS)
         ? Optional.of(adaptive)
         : Optional.empty();
   }
 
   /** Blocks while it reads; what it returns belongs to the loop. */
-  BiConsumer<ServiceReconciler, Instant> read(List<Container> containers, int cores)
-      throws InterruptedException {
+  BiConsumer<ServiceReconciler, Instant> read(
+      List<Container> containers, int cores, RequestCount counted) throws InterruptedException {
     var fresh = new ArrayList<Reading>();
     for (Container container : containers) {
       try {
@@ -80,11 +94,30 @@ final class LoadMeter {
         // one that has just ended has no load
       }
     }
-    return (reconciler, now) -> apply(reconciler, fresh, now);
+    Optional<Rotation.Requests> requests = counted.read();
+    return (reconciler, now) -> apply(reconciler, fresh, rate(requests, fresh.size(), now), now);
   }
 
-  private void apply(ServiceReconciler reconciler, List<Reading> fresh, Instant now) {
-    var load = new Autoscaler.Load(cpu(fresh), memory(fresh));
+  /** Requests per second of a replica since the last reading. */
+  private OptionalDouble rate(Optional<Rotation.Requests> fresh, int replicas, Instant now) {
+    Optional<Rotation.Requests> old = requests;
+    double seconds = Duration.between(requestsAt, now).toMillis() / MILLIS;
+    requests = fresh;
+    requestsAt = now;
+    boolean comparable =
+        old.isPresent()
+            && fresh.isPresent()
+            && seconds > 0
+            && replicas > 0
+            && fresh.get().total() >= old.get().total();
+    return comparable
+        ? OptionalDouble.of((fresh.get().total() - old.get().total()) / seconds / replicas)
+        : OptionalDouble.empty();
+  }
+
+  private void apply(
+      ServiceReconciler reconciler, List<Reading> fresh, OptionalDouble rate, Instant now) {
+    var load = new Autoscaler.Load(cpu(fresh), memory(fresh), rate);
     before = fresh.stream().collect(Collectors.toMap(Reading::id, one -> one, (one, _) -> one));
     Optional<ScaleSpec.Adaptive> scale = scale(reconciler);
     if (scale.isEmpty()) {

@@ -27,8 +27,12 @@ final class ManualScale {
                   .formatted(fixed.replicas()));
         }
       }
-      case ScaleSpec.Adaptive adaptive ->
-          requireWithin(record, replicas, adaptive.min(), adaptive.max());
+      case ScaleSpec.Adaptive adaptive -> {
+        requireWithin(record, replicas, adaptive.min(), adaptive.max());
+        if (replicas == 0) {
+          return record.becomeIdle();
+        }
+      }
       case ScaleSpec.Manual _ -> requireWithin(record, replicas, 0, MOST);
     }
     return record.replicas(Optional.of(replicas));

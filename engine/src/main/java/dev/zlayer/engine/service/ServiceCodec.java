@@ -6,6 +6,7 @@ import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.json.StoredFormat;
 import java.time.Instant;
+import java.util.LinkedHashMap;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.TreeMap;
@@ -13,9 +14,16 @@ import java.util.TreeMap;
 /** Services as JSON, for the store. */
 final class ServiceCodec {
   static final String KIND = "service";
-  static final StoredFormat FORMAT = StoredFormat.of("the service");
+  static final StoredFormat FORMAT = StoredFormat.of("the service", ServiceCodec::neverIdle);
 
   private ServiceCodec() {}
+
+  /** In version 1 a service always had the replicas that were asked for. */
+  private static Json.Obj neverIdle(Json.Obj service) {
+    var members = new LinkedHashMap<>(service.members());
+    members.put("idle", Json.of(false));
+    return new Json.Obj(members);
+  }
 
   static byte[] write(ServiceRecord record) {
     var slots = Json.object();
@@ -31,6 +39,7 @@ final class ServiceCodec {
             .put("stopped", record.stopped())
             .putIf("shutdown", record.shutdown().map(ServiceCodec::json))
             .putIf("replicas", record.replicas())
+            .put("idle", record.idle())
             .put("restarts", record.restarts())
             .put("generation", record.generation())
             .put("images", record.images())
@@ -58,6 +67,7 @@ final class ServiceCodec {
         json.at("stopped").bool().orElse(false),
         failure(json.at("shutdown")),
         json.at("replicas").integer().map(Math::toIntExact),
+        json.at("idle").bool().orElse(false),
         Math.toIntExact(json.at("restarts").integer().orElse(0L)),
         json.at("generation").integer().orElse(0L),
         images,

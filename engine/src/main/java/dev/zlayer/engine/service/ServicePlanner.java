@@ -84,7 +84,10 @@ final class ServicePlanner {
     if (current.isPresent()) {
       keep(current.get(), others);
     } else if (others.isEmpty()) {
-      boolean vacant = all.stream().noneMatch(ObservedReplica::live);
+      boolean vacant =
+          all.stream()
+              .filter(ObservedReplica::live)
+              .allMatch(one -> wanted.besideStopping() && one.phase() == Phase.STOPPING);
       if (vacant) {
         start(slot, hash);
       }

@@ -36,6 +36,8 @@ final class ServiceReconciler {
   private final FailureHandler failureHandler;
   final DesiredState desired;
   final PendingChanges changes;
+  final IdleTimer idle = new IdleTimer();
+  private boolean awaiting;
   final Map<ContainerId, TrackedContainer> lives = new HashMap<>();
 
   ServiceReconciler(ServiceRecord record, ServiceRevision.Lookup lookup, RandomGenerator random) {
@@ -193,8 +195,17 @@ final class ServiceReconciler {
     return true;
   }
 
+  /** Somebody asks for a service that has no replica. */
+  void requested(Instant now) {
+    if (desired.idle()) {
+      changes.replace(record().requested());
+      changes.event(now, "service.requested", Optional.empty());
+    }
+  }
+
   /** The wall clock was set: what waits for a time waits as long as before. */
   void clockMoved(Duration by) {
+    idle.clockMoved(by);
     changes.clockMoved(by);
     desired.clockMoved(by);
     lives.values().forEach(live -> live.clockMoved(by));
@@ -224,6 +235,11 @@ final class ServiceReconciler {
     if (judged) {
       prove(now);
     }
+    idle.due(this, judged, now).ifPresent(effects::add);
+    if (desired.idle() && !awaiting) {
+      effects.add(new Effect.AwaitRequest());
+    }
+    awaiting = desired.idle();
     return effects;
   }
 

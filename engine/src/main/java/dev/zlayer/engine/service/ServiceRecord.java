@@ -19,6 +19,7 @@ import java.util.function.UnaryOperator;
  * @param stopped somebody stopped it
  * @param shutdown it stopped itself because a replica panicked
  * @param replicas how many somebody or the load asked for, when the file leaves that open
+ * @param idle it has no replica until the next request
  * @param restarts how often somebody asked for a restart; part of what replicas are made from
  * @param generation the last one that was given to a container; none is given twice
  * @param images what the images of a revision were when it was deployed, where the file asks for
@@ -32,6 +33,7 @@ record ServiceRecord(
     boolean stopped,
     Optional<Failure> shutdown,
     Optional<Integer> replicas,
+    boolean idle,
     int restarts,
     long generation,
     NavigableMap<Long, String> images,
@@ -50,6 +52,7 @@ record ServiceRecord(
         false,
         Optional.empty(),
         Optional.empty(),
+        false,
         0,
         0,
         new TreeMap<>(),
@@ -70,6 +73,7 @@ record ServiceRecord(
     return with(
         next -> {
           next.revision = revision;
+          next.idle = false;
           next.takenBack = Optional.empty();
           next.shutdown = Optional.empty();
           next.slots = all(slot -> slot.again().withoutError());
@@ -99,6 +103,7 @@ record ServiceRecord(
     return with(
         next -> {
           next.stopped = stopped;
+          next.idle = false;
           next.shutdown = Optional.empty();
           next.slots = all(ReplicaRecord::again);
         });
@@ -109,13 +114,31 @@ record ServiceRecord(
   }
 
   ServiceRecord replicas(Optional<Integer> replicas) {
-    return with(next -> next.replicas = replicas);
+    return with(
+        next -> {
+          next.replicas = replicas;
+          next.idle = false;
+        });
+  }
+
+  /** No replica until the next request; then it begins with as few as it may have. */
+  ServiceRecord becomeIdle() {
+    return with(
+        next -> {
+          next.replicas = Optional.empty();
+          next.idle = true;
+        });
+  }
+
+  ServiceRecord requested() {
+    return with(next -> next.idle = false);
   }
 
   ServiceRecord restarted() {
     return with(
         next -> {
           next.stopped = false;
+          next.idle = false;
           next.shutdown = Optional.empty();
           next.restarts = restarts + 1;
           next.slots = all(ReplicaRecord::again);
@@ -192,6 +215,7 @@ record ServiceRecord(
         next.stopped,
         next.shutdown,
         next.replicas,
+        next.idle,
         next.restarts,
         next.generation,
         next.images,
@@ -206,6 +230,7 @@ record ServiceRecord(
     boolean stopped = stopped();
     Optional<Failure> shutdown = shutdown();
     Optional<Integer> replicas = replicas();
+    boolean idle = idle();
     int restarts = restarts();
     long generation = generation();
     NavigableMap<Long, String> images = images();

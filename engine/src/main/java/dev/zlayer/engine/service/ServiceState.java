@@ -14,6 +14,8 @@ public enum ServiceState {
   CRASH_LOOP,
   /** It cannot be made true without a person; the last error says why. */
   FAILED,
+  /** It has no replica because there are no requests; the next one starts it. */
+  IDLE,
   /** Somebody stopped it, or it is told to have no replica. */
   STOPPED,
   /** It is being taken away. */
@@ -22,7 +24,7 @@ public enum ServiceState {
   /** Nothing more will happen by itself soon. */
   public boolean settled() {
     return switch (this) {
-      case RUNNING, CRASH_LOOP, FAILED, STOPPED -> true;
+      case RUNNING, CRASH_LOOP, FAILED, IDLE, STOPPED -> true;
       case WAITING, DEPLOYING, DEGRADED, REMOVING -> false;
     };
   }

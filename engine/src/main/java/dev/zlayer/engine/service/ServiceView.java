@@ -93,9 +93,13 @@ final class ServiceView {
     return desired
         .obstacle()
         .or(record::shutdown)
-        .or(() -> state == ServiceState.RUNNING ? Optional.empty() : record.lastError())
+        .or(() -> sound() ? Optional.empty() : record.lastError())
         .or(() -> trouble)
         .or(record::lastError);
+  }
+
+  private boolean sound() {
+    return state == ServiceState.RUNNING || state == ServiceState.IDLE;
   }
 
   private ServiceState state() {
@@ -107,6 +111,9 @@ final class ServiceView {
     }
     if (!desired.known() && !record.stopped()) {
       return ServiceState.DEPLOYING; // nobody has looked yet
+    }
+    if (desired.idle()) {
+      return ServiceState.IDLE;
     }
     if (wanted.isEmpty()) {
       return reconciler.lives.isEmpty() ? ServiceState.STOPPED : ServiceState.DEPLOYING;
@@ -246,17 +253,18 @@ final class ServiceView {
   DependencyStatus signal(boolean led) {
     long started = count(running);
     int needed = Math.max(1, wanted.size() - desired.lifecycle().update().unavailable());
-    boolean healthy = right() >= needed && !wanted.isEmpty();
+    boolean idle = state == ServiceState.IDLE; // whoever sends it a request is served
+    boolean healthy = idle || (right() >= needed && !wanted.isEmpty());
     Optional<String> failed =
         switch (state) {
           case FAILED, CRASH_LOOP ->
               Optional.of(lastError(Optional.empty()).map(Failure::message).orElse("it failed"));
           case STOPPED -> Optional.of("it is stopped");
-          case WAITING, DEPLOYING, RUNNING, DEGRADED, REMOVING -> Optional.empty();
+          case WAITING, DEPLOYING, RUNNING, DEGRADED, IDLE, REMOVING -> Optional.empty();
         };
     return new DependencyStatus(
         record.desired(),
-        !wanted.isEmpty() && started == wanted.size(),
+        idle || (!wanted.isEmpty() && started == wanted.size()),
         healthy,
         healthy && led,
         false,

@@ -51,6 +51,8 @@ final class EngineFixture implements AutoCloseable {
   final FakeWorld world = new FakeWorld(clock);
   final FakeRuntime runtime = new FakeRuntime(world);
   final MemoryStateStore store = new MemoryStateStore();
+  final ConcurrentHashMap<ServiceKey, Rotation.Requests> requests = new ConcurrentHashMap<>();
+  final ConcurrentHashMap<ServiceKey, Runnable> listeners = new ConcurrentHashMap<>();
   final ConcurrentHashMap<ServiceKey, Rotation.Members> rotation = new ConcurrentHashMap<>();
   final ConcurrentHashMap<String, String> secrets = new ConcurrentHashMap<>();
   final List<String> networks = new ArrayList<>();
@@ -257,6 +259,16 @@ final class EngineFixture implements AutoCloseable {
 
     @Override
     public void drain(ContainerId member, Deadline deadline) {}
+
+    @Override
+    public Optional<Requests> requests(ServiceKey service) {
+      return Optional.ofNullable(requests.get(service));
+    }
+
+    @Override
+    public void onRequest(ServiceKey service, Runnable listener) {
+      listeners.put(service, listener);
+    }
 
     @Override
     public void remove(ServiceKey service) {

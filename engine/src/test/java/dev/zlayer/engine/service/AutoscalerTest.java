@@ -17,10 +17,12 @@ class AutoscalerTest {
           1,
           5,
           Duration.ofSeconds(30),
-          new ScaleSpec.Targets(Optional.of(50.0), Optional.empty(), Optional.empty()));
+          new ScaleSpec.Targets(Optional.of(50.0), Optional.empty(), Optional.empty()),
+          Duration.ofMinutes(5));
 
   private static Autoscaler.Load cpu(double percent) {
-    return new Autoscaler.Load(OptionalDouble.of(percent), OptionalDouble.empty());
+    return new Autoscaler.Load(
+        OptionalDouble.of(percent), OptionalDouble.empty(), OptionalDouble.empty());
   }
 
   @Test
@@ -31,6 +33,36 @@ class AutoscalerTest {
     assertThat(soon.replicas()).as("it cools down").isEqualTo(3);
     var later = Autoscaler.decide(SPEC, 3, soon.memory(), cpu(90), NOW.plusSeconds(30));
     assertThat(later.replicas()).isEqualTo(4);
+  }
+
+  @Test
+  void followsRequestsPerSecondOfAReplica() {
+    var spec =
+        new ScaleSpec.Adaptive(
+            0,
+            3,
+            Duration.ofSeconds(30),
+            new ScaleSpec.Targets(Optional.empty(), Optional.empty(), Optional.of(100.0)),
+            Duration.ofMinutes(5));
+
+    assertThat(Autoscaler.decide(spec, 1, Autoscaler.Memory.NONE, requests(100), NOW).replicas())
+        .isEqualTo(2);
+    assertThat(Autoscaler.decide(spec, 3, Autoscaler.Memory.NONE, requests(500), NOW).replicas())
+        .as("max")
+        .isEqualTo(3);
+    assertThat(Autoscaler.decide(spec, 2, Autoscaler.Memory.NONE, requests(45), NOW).replicas())
+        .as("one would have 90")
+        .isEqualTo(2);
+    assertThat(Autoscaler.decide(spec, 2, Autoscaler.Memory.NONE, requests(10), NOW).replicas())
+        .isEqualTo(1);
+    assertThat(Autoscaler.decide(spec, 1, Autoscaler.Memory.NONE, requests(0), NOW).replicas())
+        .as("having none is a matter of time without requests")
+        .isEqualTo(1);
+  }
+
+  private static Autoscaler.Load requests(double rate) {
+    return new Autoscaler.Load(
+        OptionalDouble.empty(), OptionalDouble.empty(), OptionalDouble.of(rate));
   }
 
   @Test

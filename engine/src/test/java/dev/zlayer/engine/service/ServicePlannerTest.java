@@ -49,6 +49,19 @@ class ServicePlannerTest {
   }
 
   @Test
+  void startsBesideTheOneThatStopsOnlyWhereRequestsWait() {
+    DesiredReplicas usual = wanted(1, "a", true, 0);
+    var waiting =
+        new DesiredReplicas(usual.slots(), true, 0, 1, SETTLING, true, true, Map.of(), Set.of());
+
+    assertThat(plan(usual, seen(1, 1, "a", Phase.STOPPING))).isEmpty();
+    assertThat(plan(waiting, seen(1, 1, "a", Phase.STOPPING)))
+        .containsExactly(new Action.Start(slot(1), "a"));
+    assertThat(plan(waiting, seen(1, 1, "a", Phase.STOPPING), seen(1, 2, "a", Phase.STARTING)))
+        .isEmpty();
+  }
+
+  @Test
   void startsTheNewOneBesideTheOldOneAndStopsTheOldOneWhenTheNewOneHasSettled() {
     DesiredReplicas wanted = wanted(2, "b", true, 0);
     ObservedReplica one = seen(1, 1, "a", Phase.HEALTHY);

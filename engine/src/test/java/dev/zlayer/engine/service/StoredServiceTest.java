@@ -45,6 +45,7 @@ class StoredServiceTest {
             true,
             Optional.of(FAILURE),
             Optional.of(2),
+            true,
             5,
             6,
             new TreeMap<>(Map.of(4L, "sha256:abc")),
@@ -52,6 +53,9 @@ class StoredServiceTest {
     String name = "service-v%d.json".formatted(ServiceCodec.FORMAT.version());
     FrozenFormat.check(name, JsonText.parse(ServiceCodec.write(record)));
     assertThat(ServiceCodec.read(FrozenFormat.read(name))).isEqualTo(record);
+    assertThat(ServiceCodec.read(FrozenFormat.read("service-v1.json")))
+        .as("version 1 was never idle")
+        .isEqualTo(record.requested());
   }
 
   @Test

@@ -17,9 +17,11 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
 
 /**
  * HAProxy in master-worker mode, as a process of its own that outlives the agent. A shell starts it
@@ -34,6 +36,10 @@ final class Haproxy {
   private static final String LOG = "haproxy.log";
   private static final String LOCK = "lock";
   private static final long MOST_LOG = 1 << 20;
+
+  /** A line has to fit into HAProxy's buffer. */
+  private static final int MOST_COMMANDS = 30;
+
   private static final Duration STEP = Duration.ofMillis(10);
 
   /** It ends when HAProxy was asked to end, or cannot start: 1. */
@@ -317,6 +323,27 @@ final class Haproxy {
     } catch (IOException _) {
       return Map.of();
     }
+  }
+
+  /**
+   * The same of these backends, with their servers if asked for: the answer about a thousand hosts
+   * has megabytes.
+   */
+  Map<String, Traffic> traffic(List<String> backends, boolean withServers) {
+    var all = new HashMap<String, Traffic>();
+    try {
+      for (int from = 0; from < backends.size(); from += MOST_COMMANDS) {
+        List<String> some = backends.subList(from, Math.min(backends.size(), from + MOST_COMMANDS));
+        String line =
+            some.stream()
+                .map(one -> "show stat %s %d -1".formatted(one, withServers ? 6 : 2))
+                .collect(Collectors.joining(";"));
+        all.putAll(Traffic.parse(worker.ask(line)));
+      }
+    } catch (IOException _) {
+      return Map.of();
+    }
+    return all;
   }
 
   /** The entries of a map as the current worker has them. */

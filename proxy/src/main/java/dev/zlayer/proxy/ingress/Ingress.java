@@ -27,13 +27,16 @@ public final class Ingress implements Rotation, AutoCloseable {
   private final AccessLog accessLog;
   private final Rotation kernel;
   private final AtomicReference<Optional<Certificates>> certificates;
+  private final RequestWatch watch;
 
   private Ingress(
       Owner<IngressState> owner,
       Haproxy haproxy,
       AccessLog accessLog,
       Rotation kernel,
-      AtomicReference<Optional<Certificates>> certificates) {
+      AtomicReference<Optional<Certificates>> certificates,
+      RequestWatch watch) {
+    this.watch = watch;
     this.accessLog = accessLog;
     this.owner = owner;
     this.haproxy = haproxy;
@@ -47,13 +50,14 @@ public final class Ingress implements Rotation, AutoCloseable {
       throws InterruptedException {
     var haproxy = new Haproxy(config, Pauses.REAL);
     var certificates = new AtomicReference<Optional<Certificates>>(Optional.empty());
+    var watch = new RequestWatch();
     Owner<IngressState> owner =
         Owner.ofNative(
             "ingress",
             time,
             supervisor,
-            (_, _) -> new IngressState(config, haproxy, certificates::get));
-    return new Ingress(owner.start(), haproxy, new AccessLog(config), kernel, certificates);
+            (_, _) -> new IngressState(config, haproxy, certificates::get, watch));
+    return new Ingress(owner.start(), haproxy, new AccessLog(config), kernel, certificates, watch);
   }
 
   /**
@@ -91,7 +95,19 @@ public final class Ingress implements Rotation, AutoCloseable {
   }
 
   @Override
+  public Optional<Requests> requests(ServiceKey service) {
+    return owner.ask(state -> state.requests(service));
+  }
+
+  @Override
+  public void onRequest(ServiceKey service, Runnable listener) {
+    watch.add(service, listener);
+    owner.wake();
+  }
+
+  @Override
   public void remove(ServiceKey service) throws InterruptedException {
+    watch.remove(service);
     boolean _ = owner.ask(state -> state.remove(service));
     kernel.remove(service);
   }

@@ -3,6 +3,8 @@ package dev.zlayer.proxy.ingress;
 import dev.zlayer.container.ServiceKey;
 import dev.zlayer.port.Rotation.Member;
 import dev.zlayer.port.Rotation.Members;
+import dev.zlayer.port.Rotation.Requests;
+import dev.zlayer.port.Rotation.Served;
 import dev.zlayer.proxy.tls.HostTls;
 import dev.zlayer.spec.network.EndpointSpec;
 import dev.zlayer.spec.network.RouteSpec;
@@ -117,6 +119,27 @@ record IngressEndpoint(
   /** Who is in a place. */
   Optional<Server> server(int slot) {
     return servers.stream().filter(server -> server.slot() == slot).findFirst();
+  }
+
+  /** What HAProxy counted about the endpoints of a service. */
+  static Requests requests(List<IngressEndpoint> endpoints, Map<String, Traffic> traffic) {
+    long total = 0;
+    long open = 0;
+    var members = new HashMap<String, Served>();
+    for (IngressEndpoint endpoint : endpoints) {
+      Traffic all = traffic.getOrDefault(endpoint.backend(), Traffic.NONE);
+      total += all.requests();
+      open += all.open();
+      for (Server server : endpoint.servers()) {
+        Traffic own = traffic.getOrDefault(endpoint.backend() + "/s" + server.slot(), Traffic.NONE);
+        members.merge(
+            server.container(),
+            new Served(own.requests(), own.errors() + own.failures()),
+            (one, other) ->
+                new Served(one.requests() + other.requests(), one.errors() + other.errors()));
+      }
+    }
+    return new Requests(total, open, members);
   }
 
   /** Whether clients speak TLS with the ingress. */

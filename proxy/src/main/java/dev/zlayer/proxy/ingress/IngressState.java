@@ -3,8 +3,10 @@ package dev.zlayer.proxy.ingress;
 import dev.zlayer.container.ServiceKey;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Rotation.Members;
+import dev.zlayer.port.Rotation.Requests;
 import dev.zlayer.proxy.tls.Certificates;
 import dev.zlayer.proxy.tls.HostTls;
+import dev.zlayer.task.Deadline;
 import dev.zlayer.task.Owner;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -24,6 +26,7 @@ import java.util.function.Supplier;
  */
 final class IngressState implements Owner.State {
   private static final Duration WATCH = Duration.ofSeconds(2);
+  private static final Duration LISTEN = Duration.ofMillis(100);
   private static final Duration IDLE = Duration.ofHours(1);
   private static final System.Logger LOG = System.getLogger(IngressState.class.getName());
 
@@ -42,6 +45,8 @@ final class IngressState implements Owner.State {
   private Map<String, Traffic> counted = Map.of();
 
   private final IngressCertificates certificates;
+  private final RequestWatch watch;
+  private Deadline nextLook = Deadline.after(Duration.ZERO);
   private boolean settled;
   private boolean certified;
   private boolean logging;
@@ -50,9 +55,13 @@ final class IngressState implements Owner.State {
   private Optional<String> failure = Optional.empty();
 
   IngressState(
-      IngressConfig config, Haproxy haproxy, Supplier<Optional<Certificates>> certificates) {
+      IngressConfig config,
+      Haproxy haproxy,
+      Supplier<Optional<Certificates>> certificates,
+      RequestWatch watch) {
     this.config = config;
     this.haproxy = haproxy;
+    this.watch = watch;
     this.certificates = new IngressCertificates(config, haproxy, certificates);
     this.store = new IngressStore(config.directory());
     this.services = new TreeMap<>(store.load());
@@ -335,6 +344,14 @@ final class IngressState implements Owner.State {
     if (services.isEmpty() && settled && certified) {
       return IDLE;
     }
+    if (!watch.isEmpty()) {
+      List<IngressEndpoint> endpoints = endpoints();
+      watch.check(endpoints, haproxy.traffic(watch.backends(endpoints), false));
+    }
+    if (settled && certified && !nextLook.passed()) {
+      return untilNextLook();
+    }
+    nextLook = Deadline.after(Duration.ZERO); // unless it ends well
     if (!settled || haproxy.serving().isEmpty()) {
       settled = false;
       applied = Map.of();
@@ -345,7 +362,23 @@ final class IngressState implements Owner.State {
       applyAgain();
     }
     haproxy.trimLog();
-    return WATCH;
+    nextLook = Deadline.after(WATCH);
+    return untilNextLook();
+  }
+
+  private Duration untilNextLook() {
+    boolean listens = !watch.isEmpty() && nextLook.left().compareTo(LISTEN) > 0;
+    return listens ? LISTEN : nextLook.left();
+  }
+
+  /** The requests of a service, if it has a route. */
+  Optional<Requests> requests(ServiceKey service) {
+    List<IngressEndpoint> own = services.getOrDefault(service, List.of());
+    Map<String, Traffic> now =
+        haproxy.traffic(own.stream().map(IngressEndpoint::backend).toList(), true);
+    return own.isEmpty() || now.isEmpty()
+        ? Optional.empty()
+        : Optional.of(IngressEndpoint.requests(own, Traffic.sum(counted, now)));
   }
 
   private void applyAgain() throws InterruptedException {

@@ -62,6 +62,9 @@ public record Traffic(
     }
     List<String> columns = List.of(lines.getFirst().substring(2).split(",", -1));
     for (String line : lines.subList(1, lines.size())) {
+      if (line.startsWith("# ")) {
+        continue; // the answer to a further command of the same line
+      }
       String[] cells = line.split(",", -1);
       if (cells.length >= columns.size() - 1) {
         String server = cells[1];

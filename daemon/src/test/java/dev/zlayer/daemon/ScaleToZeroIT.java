@@ -1,0 +1,129 @@
+package dev.zlayer.daemon;
+
+import static dev.zlayer.daemon.IngressNode.await;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.zlayer.json.Json;
+import dev.zlayer.testkit.Fact;
+import dev.zlayer.testkit.Requires;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** Services without a replica while nobody asks for them, with a real HAProxy and containers. */
+@Requires({Fact.ROOT, Fact.OVERLAYFS, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX, Fact.HAPROXY})
+class ScaleToZeroIT {
+  /** It does not heed SIGTERM: a stop takes all its time. */
+  private static final String SERVICE =
+      """
+      image: IMAGE
+      command: [httpd, -f, -p, "8080", -h, /etc]
+      health: {check: {type: tcp, port: 8080}, interval: 200ms, timeout: 5s}
+      update: {min_healthy_time: 0s}
+      """;
+
+  private static IngressNode node;
+
+  @BeforeAll
+  static void open() throws Exception {
+    node = new IngressNode();
+  }
+
+  @AfterAll
+  static void close() throws Exception {
+    if (node != null) {
+      node.close();
+    }
+  }
+
+  private static void up(String deployment, String idle, String grace) throws Exception {
+    node.up(
+        deployment,
+        """
+        web:
+        %s
+          stop_grace_period: %s
+          scale: {mode: adaptive, min: 0, max: 2, idle: %s}
+          endpoints: [{name: http, protocol: http, port: 8080, host: %s.test, hold: 25s}]
+        """
+            .formatted(SERVICE.indent(2), grace, idle, deployment));
+    node.running(deployment, "web");
+  }
+
+  private static boolean idle(String deployment) throws InterruptedException {
+    Json service = node.service(deployment, "web");
+    return service.at("state").string().orElse("").equals("idle")
+        && service.at("replicas").items().isEmpty();
+  }
+
+  private static int request(String deployment) throws Exception {
+    return IngressNode.status(node.get(deployment + ".test", "/passwd"));
+  }
+
+  @Test
+  void theFirstRequestWaitsForAReplicaAlsoWhileNoAgentRuns() throws Exception {
+    up("sleepy", "1s", "0s");
+    assertThat(request("sleepy")).isEqualTo(200);
+    await("no replica", () -> idle("sleepy"));
+    assertThat(node.service("sleepy", "web").at("wanted").integer()).contains(0L);
+    assertThat(node.rest().get("/deployments/sleepy").expect(200).json().at("state").string())
+        .contains("running");
+
+    assertThat(request("sleepy")).isEqualTo(200);
+
+    await("no replica again", () -> idle("sleepy"));
+    node.kill();
+    try (var pool = Executors.newVirtualThreadPerTaskExecutor()) {
+      Future<Integer> waiting = pool.submit(() -> request("sleepy"));
+      node.start();
+      assertThat(waiting.get(30, TimeUnit.SECONDS)).isEqualTo(200);
+    }
+    node.down("sleepy");
+  }
+
+  @Test
+  void aRequestDoesNotWaitForTheEndOfTheLastReplica() throws Exception {
+    up("slow", "1s", "60s");
+    await(
+        "it stops",
+        () -> node.service("slow", "web").at("state").string().orElse("").equals("idle"));
+
+    assertThat(request("slow")).isEqualTo(200); // and its removal is not waited for
+  }
+
+  @Test
+  void noRequestIsLostWhenReplicasComeAndLeaveAllTheTime() throws Exception {
+    up("busy", "200ms", "0s");
+    try (var pool = Executors.newVirtualThreadPerTaskExecutor()) {
+      var clients = new ArrayList<Future<Integer>>();
+      for (int client = 0; client < 2; client++) {
+        var random = new Random(client);
+        clients.add(
+            pool.submit(
+                () -> {
+                  int served = 0;
+                  for (int i = 0; i < 4; i++) {
+                    assertThat(request("busy")).isEqualTo(200);
+                    served++;
+                    TimeUnit.MILLISECONDS.sleep(200 + random.nextInt(800));
+                  }
+                  return served;
+                }));
+      }
+      for (Future<Integer> client : clients) {
+        assertThat(client.get(60, TimeUnit.SECONDS)).isEqualTo(4);
+      }
+    }
+    List<String> events =
+        node.rest().get("/events?follow=false").expect(200).text().lines().toList();
+    assertThat(events.stream().filter(line -> line.contains("service.requested")).count())
+        .isPositive();
+    node.down("busy");
+  }
+}
