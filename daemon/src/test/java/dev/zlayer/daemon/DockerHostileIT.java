@@ -221,6 +221,17 @@ class DockerHostileIT {
     return out.toByteArray();
   }
 
+  /** More than a stack is deep, before the archive. */
+  private static byte[] manyMembers(byte[] archive) throws Exception {
+    byte[] empty = gzip(new byte[0]);
+    var out = new ByteArrayOutputStream();
+    for (int i = 0; i < 300_000; i++) {
+      out.write(empty);
+    }
+    out.write(gzip(archive));
+    return out.toByteArray();
+  }
+
   /** Archives that are no archives, or reach for {@code host}. */
   private static Map<String, byte[]> archives(Path host) throws Exception {
     var archives = new LinkedHashMap<String, byte[]>();
@@ -229,6 +240,7 @@ class DockerHostileIT {
     byte[] good = TarWriter.archive(List.of(TarEntry.file("file", new byte[5000])));
     archives.put("half", Arrays.copyOf(good, 3000));
     archives.put("half of gzip", Arrays.copyOf(gzip(good), 40));
+    archives.put("very many empty members of gzip", manyMembers(good));
     archives.put(
         "checksum", TarWriter.archive(List.of(TarEntry.file("file", "x").withBadChecksum())));
     archives.put(
@@ -281,6 +293,10 @@ class DockerHostileIT {
         }
         assertUntouched(archive.getKey(), host);
       }
+      wire.put(
+              "/containers/target/archive?path=/tmp",
+              manyMembers(TarWriter.archive(List.of(TarEntry.file("file", "whole")))))
+          .expect(200);
       for (String path :
           List.of(
               "/proc/self/root" + host,

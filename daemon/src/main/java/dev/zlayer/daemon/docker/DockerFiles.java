@@ -7,6 +7,7 @@ import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.daemon.http.Route;
 import dev.zlayer.daemon.rest.Resource;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.image.layer.Decompression;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.port.Archivable;
@@ -15,7 +16,6 @@ import dev.zlayer.port.Exportable;
 import dev.zlayer.port.ProcessListing;
 import dev.zlayer.tar.TarRenamer;
 import dev.zlayer.task.TaskScope;
-import java.io.BufferedInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -25,7 +25,6 @@ import java.util.Base64;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.zip.GZIPInputStream;
 
 /** What is inside containers: files, changes, processes. */
 final class DockerFiles implements Resource {
@@ -35,7 +34,6 @@ final class DockerFiles implements Resource {
   private static final Set<String> OWN_FILES =
       Set.of("/etc/hostname", "/etc/hosts", "/etc/resolv.conf");
 
-  private static final int GZIP_MAGIC = 0x1f8b;
   private static final int PIPE = 64 << 10;
 
   private final DockerContainerIndex index;
@@ -224,21 +222,13 @@ final class DockerFiles implements Resource {
     if (!directory && !link) {
       throw DockerError.badRequest("extraction point is not a directory");
     }
-    try {
-      files.copyIn(path, uncompressed(call.body()));
+    // clients may send it compressed without saying so
+    try (InputStream plain = Decompression.open(call.body())) {
+      files.copyIn(path, plain);
     } catch (IOException e) {
       throw DockerError.badRequest("the archive cannot be read: " + e.getMessage());
     }
     events.record(container, "extract-to-dir", Map.of());
     return new ApiResponse.Whole(200, "", new byte[0], Map.of());
-  }
-
-  /** Clients may send it compressed without saying so. */
-  static InputStream uncompressed(InputStream body) throws IOException {
-    var in = new BufferedInputStream(body);
-    in.mark(2);
-    int magic = in.read() << 8 | in.read();
-    in.reset();
-    return magic == GZIP_MAGIC ? new GZIPInputStream(in) : in;
   }
 }

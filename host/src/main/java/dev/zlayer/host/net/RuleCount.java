@@ -1,16 +1,15 @@
 package dev.zlayer.host.net;
 
-import dev.zlayer.error.AgentException;
 import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.CommandResult;
 import dev.zlayer.host.process.Processes;
 import dev.zlayer.task.Deadline;
-import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
 
 /**
  * How many rules each chain of some tables has, counted in a script of nft or in what nft lists: by
@@ -59,19 +58,20 @@ public record RuleCount(Map<String, Map<String, Integer>> tables) {
             - line.chars().filter(sign -> sign == '}').count());
   }
 
-  /** Whether the kernel has as many rules in these tables; without the elements of sets. */
+  /**
+   * Whether the kernel has as many rules in these tables; without the elements of sets. Each is
+   * listed for itself: nft remembers the last one only when one call lists several.
+   */
   public boolean present(String nft, Deadline deadline) throws InterruptedException {
-    String script =
-        tables.keySet().stream().map("list table %s\n"::formatted).collect(Collectors.joining());
-    try {
-      CommandResult listed =
-          Processes.run(
-              Command.of(nft, "-t", "-f", "-").withInput(script.getBytes(StandardCharsets.UTF_8)),
-              deadline);
-      return listed.success() && equals(of(listed.stdout()));
-    } catch (AgentException.Configuration e) {
-      throw new AgentException.Configuration(
-          "cannot run %s: install nftables".formatted(nft), e.getCause());
+    for (var table : tables.entrySet()) {
+      var command = new ArrayList<>(List.of(nft, "-t", "list", "table"));
+      command.addAll(List.of(table.getKey().split(" ")));
+      CommandResult listed = Processes.run(Command.of(command), deadline);
+      if (!listed.success()
+          || !Map.of(table.getKey(), table.getValue()).equals(of(listed.stdout()).tables())) {
+        return false;
+      }
     }
+    return true;
   }
 }

@@ -28,6 +28,12 @@ final class GzipInput extends InputStream {
     void close();
   }
 
+  /**
+   * What an engine is first given of a member. It may copy its input, so the whole buffer for each
+   * of very many short members would be read a thousand times as often as it is long.
+   */
+  private static final int FIRST_INPUT = 512;
+
   private static final int HEADER_CRC = 2;
   private static final int EXTRA = 4;
   private static final int NAME = 8;
@@ -87,16 +93,20 @@ final class GzipInput extends InputStream {
     try {
       int got = engine.inflate(out, from, wanted);
       if (got == 0 && !engine.finished()) {
-        if (!fill()) {
+        if (position == limit && !fill()) {
           throw new EOFException("the gzip stream is cut short");
         }
-        engine.input(input, position, limit - position);
-        position = limit;
+        give(limit - position);
       }
       return got;
     } catch (DataFormatException e) {
       throw new IOException("the gzip stream is broken: " + e.getMessage(), e);
     }
+  }
+
+  private void give(int count) {
+    engine.input(input, position, count);
+    position += count;
   }
 
   /** False at the end; zero bytes may pad it. */
@@ -128,13 +138,12 @@ final class GzipInput extends InputStream {
     begun = true;
     inMember = true;
     engine.reset();
-    engine.input(input, position, limit - position);
-    position = limit;
+    give(Math.min(FIRST_INPUT, limit - position));
     return true;
   }
 
   private void endMember() throws IOException {
-    position = limit - engine.remaining();
+    position -= engine.remaining();
     inMember = false;
     if (number() != crc.getValue() || number() != (length & 0xFFFF_FFFFL)) {
       throw new IOException("the gzip stream is broken: checksum or length does not fit");

@@ -1,5 +1,6 @@
 package dev.zlayer.image.registry;
 
+import dev.zlayer.error.AgentException;
 import dev.zlayer.image.store.Ingest;
 import dev.zlayer.task.TaskScope;
 import java.io.IOException;
@@ -89,6 +90,9 @@ final class RangesAhead implements AutoCloseable {
   private long next;
   private boolean failed;
 
+  /** What ended the fetching of a part that no server is to blame for. */
+  private volatile @Nullable Throwable fault;
+
   /** Begins to fetch what follows the position of {@code into}. */
   RangesAhead(Ingest into, Division division, Source source) throws IOException {
     this.into = into;
@@ -130,8 +134,10 @@ final class RangesAhead implements AutoCloseable {
         part.add(count);
         bytes = answer.body().next();
       }
-    } catch (IOException _) {
+    } catch (IOException | AgentException _) {
       // whoever delivers finds the gap, asks for it and learns the reason
+    } catch (RuntimeException | Error e) {
+      fault = e; // no registry is to blame: to ask again would hide it
     } finally {
       part.end();
     }
@@ -142,8 +148,17 @@ final class RangesAhead implements AutoCloseable {
     while (!parts.isEmpty() && parts.getFirst().from == into.position()) {
       Part part = parts.removeFirst();
       copy(part, listener);
+      requireNoFault();
       failed |= into.position() < part.until;
       begin(part.place);
+    }
+  }
+
+  private void requireNoFault() {
+    switch (fault) {
+      case Error e -> throw e;
+      case RuntimeException e -> throw e;
+      case null, default -> {} // nothing else is caught
     }
   }
 

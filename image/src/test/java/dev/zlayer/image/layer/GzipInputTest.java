@@ -12,6 +12,7 @@ import java.util.Arrays;
 import java.util.Random;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
+import java.util.zip.DataFormatException;
 import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -67,6 +68,66 @@ class GzipInputTest {
               })
           .isInstanceOf(IOException.class)
           .hasMessageContaining("gzip");
+    }
+  }
+
+  /** Each member of twenty bytes is one for the engine, and not one and all that follows it. */
+  @ParameterizedTest
+  @MethodSource("engines")
+  void veryManyEmptyMembersAreReadOnceAndWithoutRecursion(Supplier<GzipInput.Engine> engine)
+      throws Exception {
+    byte[] empty = gzip(new byte[0]);
+    byte[] last = gzip(new byte[] {'e', 'n', 'd'});
+    int members = 500_000;
+    byte[] packed = new byte[members * empty.length + last.length];
+    for (int i = 0; i < members; i++) {
+      System.arraycopy(empty, 0, packed, i * empty.length, empty.length);
+    }
+    System.arraycopy(last, 0, packed, members * empty.length, last.length);
+    var counting = new CountingEngine(engine.get());
+    try (var in = new GzipInput(new ByteArrayInputStream(packed), counting)) {
+      assertThat(in.readAllBytes()).asString().isEqualTo("end");
+    }
+    assertThat(counting.given).isLessThan(packed.length * 60L);
+  }
+
+  private static final class CountingEngine implements GzipInput.Engine {
+    private final GzipInput.Engine engine;
+    private long given;
+
+    CountingEngine(GzipInput.Engine engine) {
+      this.engine = engine;
+    }
+
+    @Override
+    public void input(byte[] data, int from, int length) {
+      given += length;
+      engine.input(data, from, length);
+    }
+
+    @Override
+    public int inflate(byte[] out, int from, int length) throws DataFormatException {
+      return engine.inflate(out, from, length);
+    }
+
+    @Override
+    public boolean finished() {
+      return engine.finished();
+    }
+
+    @Override
+    public int remaining() {
+      return engine.remaining();
+    }
+
+    @Override
+    public void reset() {
+      engine.reset();
+    }
+
+    @Override
+    public void close() {
+      engine.close();
     }
   }
 

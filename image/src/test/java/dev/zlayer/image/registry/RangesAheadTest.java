@@ -1,6 +1,7 @@
 package dev.zlayer.image.registry;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.sun.net.httpserver.HttpExchange;
 import dev.zlayer.image.registry.RegistryException.Problem;
@@ -73,6 +74,25 @@ class RangesAheadTest extends RegistryFixture {
                 && FakeRegistry.send(exchange, layer, "bytes=0-99"));
     fetchAndCheck();
     assertThat(ranges()).containsExactly("bytes=0-" + (PART - 1), "null");
+  }
+
+  /** To ask for the gap would hide it. */
+  @Test
+  void whatNoRegistryIsToBlameForEndsTheDownload() throws Exception {
+    for (Throwable fault :
+        List.of(new IllegalStateException("a fault of ours"), new StackOverflowError())) {
+      RangesAhead.Source source =
+          (_, _) -> {
+            if (fault instanceof Error error) {
+              throw error;
+            }
+            throw (RuntimeException) fault;
+          };
+      try (Ingest ingest = content.ingest(layer.digest(), layer.size());
+          var ahead = new RangesAhead(ingest, division(), source)) {
+        assertThatThrownBy(() -> ahead.deliver(SILENT)).isSameAs(fault);
+      }
+    }
   }
 
   @Test

@@ -8,6 +8,9 @@ import dev.zlayer.cli.HostNamespace;
 import dev.zlayer.host.process.CommandResult;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -70,6 +73,16 @@ class FlushedRulesIT {
                     .contains("ip " + table(), "bridge " + table(), "ip " + table() + "_endpoints");
                 assertClosedAndOpen();
               });
+    }
+    // all of ours, the rules of networks, those of endpoints; and nothing that was there
+    soon().untilAsserted(() -> assertThat(restored()).isEqualTo(4));
+  }
+
+  private long restored() {
+    try (var lines = Files.lines(daemon.dataDirectory().resolve("daemon.log"))) {
+      return lines.filter(line -> line.contains("they are written anew")).count();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
     }
   }
 
