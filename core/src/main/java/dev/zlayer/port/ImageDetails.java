@@ -7,12 +7,17 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** An image with what its configuration says. */
+/**
+ * An image with what its configuration says.
+ *
+ * @param author empty when it names none
+ */
 public record ImageDetails(
     ImageInfo info,
     Digest config,
     List<Layer> layers,
     Map<String, String> annotations,
+    String author,
     RunConfig run,
     List<HistoryEntry> history) {
   public ImageDetails {

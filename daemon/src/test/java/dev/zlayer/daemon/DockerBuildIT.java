@@ -89,6 +89,30 @@ class DockerBuildIT {
     }
   }
 
+  /** Formats of images differ in what they can say; none of it may be lost. */
+  @Test
+  void anImageSaysWhoMadeItHowItIsCheckedAndWhatOthersRun() throws Exception {
+    CommandResult built =
+        build(
+            """
+            FROM %s
+            MAINTAINER Ann "ann@example.org"
+            HEALTHCHECK --interval=7s CMD test -e /ready
+            ONBUILD RUN echo triggered
+            """
+                .formatted(Node.IMAGE),
+            "-t",
+            "localhost/parent:1");
+    assertThat(built.code()).as(built.stdout() + built.stderr()).isZero();
+    Json parent =
+        JsonText.parse(docker.out("image", "inspect", "localhost/parent:1")).items().getFirst();
+    assertThat(parent.at("Author").string()).contains("Ann \"ann@example.org\"");
+    assertThat(parent.at("Config").at("Healthcheck").at("Test").strings())
+        .containsExactly("CMD-SHELL", "test -e /ready");
+    assertThat(build("FROM localhost/parent:1\n", "-t", "localhost/child:1").stdout())
+        .contains("triggered");
+  }
+
   /** Docker's command line reads the file of ignored names, too; other clients do not. */
   @Test
   void optionsReachTheBuilder() throws Exception {

@@ -445,8 +445,13 @@ class DockerEventsIT {
     Awaitility.await()
         .atMost(Duration.ofSeconds(20))
         .until(() -> health("sick").equals("unhealthy"));
-    assertThat(docker.out("inspect", "-f", "{{json .State.Health.Log}}", "sick"))
-        .contains("reason");
+    assertThat(
+            JsonText.parse(docker.out("inspect", "-f", "{{json .State.Health.Log}}", "sick"))
+                .items())
+        .hasSizeGreaterThan(1)
+        .allSatisfy(made -> assertThat(made.at("Output").string().orElse("")).contains("reason"))
+        .extracting(made -> made.at("Start"))
+        .doesNotHaveDuplicates();
     assertThat(docker.out("ps", "--filter", "health=unhealthy", "--format", "{{.Names}}"))
         .isEqualTo("sick");
     assertThat(docker.out("inspect", "-f", "{{.Config.Healthcheck.Interval}}", "healthy"))

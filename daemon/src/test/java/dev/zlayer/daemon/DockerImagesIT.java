@@ -136,14 +136,37 @@ class DockerImagesIT {
     docker.out("rmi", "localhost/saved:1", "localhost/root:1");
   }
 
+  /** Plain HTTP is allowed on this machine, so a certificate need not be trusted either. */
+  @Test
+  void aRegistryOfThisMachineMaySpeakTlsWithAnyCertificate() throws Exception {
+    try (var secure = LocalRegistry.start(Options.DEFAULT.withTls("other.test"))) {
+      String image = secure.host() + "/team/app:1";
+      docker.out("tag", Node.IMAGE, image);
+      assertThat(docker.out("push", image)).contains("1: digest: sha256:");
+      docker.out("rmi", image);
+      assertThat(docker.out("pull", image)).contains("Status: Downloaded newer image");
+      docker.out("rmi", image);
+    }
+  }
+
+  @Test
+  void anImageThatIsAbsentIsAFailureOfThePushThatHasBegun() throws Exception {
+    assertThat(node.wire().post("/images/localhost/absent/push", "").expect(200).text())
+        .contains("The push refers to repository [localhost/absent]")
+        .contains("\"error\":\"An image does not exist locally with the tag: localhost/absent\"");
+    assertThat(docker.run("push", "localhost/absent").code()).isEqualTo(1);
+  }
+
   @Test
   void containersBecomeImages() throws Exception {
     docker.out("run", "--name", "donor", Node.IMAGE, "sh", "-c", "echo made > /made");
     String id = docker.out("commit", "-m", "note", "-c", "ENV B=c", "donor", "localhost/made:1");
     assertThat(id).startsWith("sha256:");
+    assertThat(inspect(id).at("Parent")).isEqualTo(inspect(Node.IMAGE).at("Id"));
     assertThat(docker.out("run", "--rm", "localhost/made:1", "sh", "-c", "cat /made; echo $B"))
         .isEqualTo("made\nc");
-    String unnamed = docker.out("commit", "donor");
+    String unnamed = docker.out("commit", "-a", "Ann", "donor");
+    assertThat(inspect(unnamed).at("Author").string()).contains("Ann");
     assertThat(docker.out("images", "-q", "--no-trunc", "--filter", "dangling=true"))
         .contains(unnamed);
     assertThat(docker.out("image", "prune", "-f")).contains(unnamed);

@@ -5,41 +5,25 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.zlayer.json.Json;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
+import dev.zlayer.testkit.image.TarEntry;
+import dev.zlayer.testkit.image.TarWriter;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** What libraries rely on that Docker's command line does not: found by their own test suites. */
 @Timeout(120)
 @Requires({Fact.ROOT, Fact.OVERLAYFS, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX})
 class DockerLibrariesIT {
-  private static OpenNode node;
+  @RegisterExtension static final DockerNode node = new DockerNode();
   private static DockerWire wire;
 
   @BeforeAll
-  static void open() throws Exception {
-    node = OpenNode.open();
-    wire = new DockerWire(node.dockerSocket());
-  }
-
-  @AfterAll
-  static void close() throws Exception {
-    if (node != null) {
-      wire.close();
-      node.close();
-    }
-  }
-
-  @AfterEach
-  void removeAll() throws Exception {
-    for (Json container : wire.send("GET", "/containers/json?all=1").json().items()) {
-      wire.send(
-          "DELETE", "/containers/%s?force=1".formatted(container.at("Id").string().orElseThrow()));
-    }
+  static void open() {
+    wire = node.wire();
   }
 
   private static String sleeper(String name) throws Exception {
@@ -200,7 +184,61 @@ class DockerLibrariesIT {
 
   @Test
   void theVersionComparesAsThatOfDocker() throws Exception {
-    assertThat(wire.send("GET", "/version").json().at("Version").string().orElse(""))
-        .matches("28\\.5\\.2\\+zlayer\\..+");
+    Json version = wire.send("GET", "/version").json();
+    assertThat(version.at("Version").string()).contains("28.5.2+zlayer");
+    assertThat(version.at("GoVersion").string().orElse("")).startsWith("java");
+    assertThat(version.at("Components").items())
+        .anySatisfy(part -> assertThat(part.at("Name").string()).contains("zlayer"));
+  }
+
+  /** Its files remain when its process is no longer there to look through. */
+  @Test
+  void filesAreCopiedIntoAContainerThatIsJustExiting() throws Exception {
+    byte[] archive = TarWriter.archive(List.of(TarEntry.file("copied", "copied")));
+    for (int round = 0; round < 20; round++) {
+      String name = "brief-" + round;
+      wire.create(name, "{\"Image\":\"%s\",\"Cmd\":[\"true\"]}".formatted(Node.IMAGE));
+      wire.send("POST", "/containers/" + name + "/start").expect(204);
+      wire.put("/containers/" + name + "/archive?path=.", archive).expect(200);
+      wire.send("GET", "/containers/" + name + "/archive?path=/copied").expect(200);
+      wire.send("DELETE", "/containers/" + name + "?force=1").expect(204);
+    }
+  }
+
+  /** Images need not have the directories that every container has. */
+  @Test
+  void onlyWhatAContainerWroteIsAChange() throws Exception {
+    wire.create("writer", "{\"Image\":\"%s\",\"Cmd\":[\"touch\",\"/made\"]}".formatted(Node.IMAGE));
+    wire.send("POST", "/containers/writer/start").expect(204);
+    wire.send("POST", "/containers/writer/wait").expect(200);
+
+    assertThat(wire.send("GET", "/containers/writer/changes").json().items())
+        .extracting(change -> change.at("Path").string().orElse(""))
+        .containsExactly("/made");
+  }
+
+  @Test
+  void anImageWithoutNamesHasNoneUnlessTheClientIsOld() throws Exception {
+    wire.create("donor", "{\"Image\":\"%s\"}".formatted(Node.IMAGE));
+    String unnamed =
+        wire.post("/commit?container=donor", "{\"repository\":\"x\"}")
+            .expect(201)
+            .json()
+            .at("Id")
+            .string()
+            .orElseThrow();
+    String dangling = "/images/json?filters=%7B%22dangling%22%3A%5B%22true%22%5D%7D";
+
+    assertThat(wire.send("GET", "/v1.44" + dangling).json().items().getFirst().at("RepoTags"))
+        .isEqualTo(Json.of(List.of()));
+    assertThat(
+            wire.send("GET", "/v1.41" + dangling)
+                .json()
+                .items()
+                .getFirst()
+                .at("RepoTags")
+                .strings())
+        .containsExactly("<none>:<none>");
+    wire.send("DELETE", "/images/" + unnamed).expect(200);
   }
 }

@@ -49,8 +49,10 @@ class DockerMountsIT {
 
   private static Path volume() throws Exception {
     node.wire().post("/volumes/create", "{\"Name\": \"whole\"}").expect(201);
-    return Path.of(
-        node.wire().send("GET", "/volumes/whole").json().at("Mountpoint").string().orElseThrow());
+    Json volume = node.wire().send("GET", "/volumes/whole").json();
+    String mountpoint = volume.at("Mountpoint").string().orElseThrow();
+    assertThat(mountpoint).contains("/whole/");
+    return Path.of(mountpoint);
   }
 
   private static String run(String name) throws Exception {

@@ -46,6 +46,7 @@ final class ImageViews {
   /** What manifest and configuration say. */
   private record Content(
       Map<String, String> annotations,
+      String author,
       ImageDetails.RunConfig run,
       List<ImageDetails.HistoryEntry> history) {}
 
@@ -84,6 +85,7 @@ final class ImageViews {
         image.config(),
         image.layers(),
         content.annotations(),
+        content.author(),
         content.run(),
         content.history());
   }
@@ -111,6 +113,7 @@ final class ImageViews {
     Optional<ImageConfig> config = layout.config(manifest);
     return new Content(
         manifest.annotations(),
+        config.map(ImageConfig::author).orElse(""),
         config.map(ImageConfig::run).orElse(NOTHING),
         config.map(ImageConfig::history).orElse(List.of()));
   }

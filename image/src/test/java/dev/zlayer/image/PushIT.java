@@ -112,6 +112,20 @@ class PushIT {
     }
   }
 
+  /** Where nothing is set for it; elsewhere its certificate has to be trusted. */
+  @Test
+  void aRegistryOfThisMachineMaySpeakTls() throws Exception {
+    var auth = Optional.<RegistryAuth>of(new RegistryAuth.Basic("ann", "secret"));
+    try (var target =
+        LocalRegistry.start(
+            LocalRegistry.Options.DEFAULT.withTls("other.test").withLogin("ann", "secret"))) {
+      ImageRef ref = target.ref("other/name:v2");
+      assertThatThrownBy(() -> push(ref)).hasMessageContaining("wants credentials");
+      assertThat(push(ref, auth).digest()).isEqualTo(made.digest());
+      assertPullable(ref, auth);
+    }
+  }
+
   private List<Long> progress(Digest blob) {
     return events.stream()
         .filter(PushEvent.BlobProgress.class::isInstance)

@@ -6,13 +6,16 @@ import dev.zlayer.host.linux.Cgroups;
 import dev.zlayer.host.linux.RootedDirectory;
 import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.ConfinedProcess;
+import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
+import dev.zlayer.runtime.observe.DirectoryArchive;
 import dev.zlayer.runtime.oci.config.DefaultSeccomp;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.TaskScope;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.io.OutputStream;
 import java.io.Reader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -120,6 +123,7 @@ final class Buildah implements AutoCloseable {
   void build(List<String> before, List<String> options, Consumer<String> output)
       throws IOException, InterruptedException {
     var words = new ArrayList<>(List.of("bud", "--isolation", "oci", "--cgroup-parent", group()));
+    words.add("--format=docker"); // the other one has no health checks and triggers
     words.add("--signature-policy=" + file("policy.json"));
     words.add("--security-opt=seccomp=" + file("seccomp.json"));
     runtime.ifPresent(
@@ -136,9 +140,30 @@ final class Buildah implements AutoCloseable {
     run("pull", "-q", "--signature-policy=" + file("any.json"), "docker-archive:" + archive);
   }
 
-  /** Writes an image that was built to an archive. */
+  /**
+   * Writes an image that was built to an archive. Archives that the builder writes have either no
+   * compression or not all of the configuration, so it writes its files.
+   */
   void save(String id, Path archive) throws IOException, InterruptedException {
-    run("push", "--signature-policy=" + file("policy.json"), id, "oci-archive:" + archive);
+    Path files = file("image");
+    run("push", "--format=v2s2", "--signature-policy=" + file("policy.json"), id, "dir:" + files);
+    Path list = files.resolve("manifest.json");
+    Json manifest = JsonText.parse(Files.readAllBytes(list));
+    Json entry =
+        Json.object()
+            .put("Config", name(manifest.at("config")))
+            .put("Layers", manifest.at("layers").items().stream().map(Buildah::name).toList())
+            .build();
+    Files.write(list, JsonText.bytes(Json.of(List.of(entry))));
+    try (OutputStream out = Files.newOutputStream(archive)) {
+      DirectoryArchive.write(files, out);
+    }
+    RootedDirectory.removeTree(files);
+  }
+
+  /** The file of a blob. */
+  private static String name(Json descriptor) {
+    return descriptor.at("digest").string().orElse("").replaceFirst("^sha256:", "");
   }
 
   private void run(String... words) throws IOException, InterruptedException {

@@ -6,6 +6,7 @@ import dev.zlayer.container.ContainerStatus;
 import dev.zlayer.container.ExitStatus;
 import dev.zlayer.container.NetworkSpec;
 import dev.zlayer.container.Outcome;
+import dev.zlayer.daemon.standalone.HealthResult;
 import dev.zlayer.daemon.standalone.StandaloneContainers;
 import dev.zlayer.engine.health.HealthStatus;
 import dev.zlayer.json.Json;
@@ -15,6 +16,7 @@ import dev.zlayer.port.ImageDetails;
 import dev.zlayer.runtime.oci.exec.ExecExit;
 import java.time.Instant;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
@@ -31,6 +33,7 @@ record ContainerFacts(
     Json request,
     Optional<ImageDetails> image,
     Optional<HealthStatus> health,
+    List<HealthResult> checks,
     Map<String, String> rules) {
   static final String NEVER = "0001-01-01T00:00:00Z";
   private static final int UNKNOWN = 255;
@@ -47,6 +50,7 @@ record ContainerFacts(
         request == null ? Json.Null.INSTANCE : JsonText.parse(request),
         images.find(details.spec().image().toString()).map(DockerImageIndex.Found::details),
         standalone.health(details.id()),
+        standalone.healthResults(details.id()),
         standalone.labels(details));
   }
 

@@ -7,6 +7,7 @@ import dev.zlayer.container.ExitStatus;
 import dev.zlayer.container.IpText;
 import dev.zlayer.container.ProcessSpec;
 import dev.zlayer.container.Signal;
+import dev.zlayer.daemon.standalone.HealthResult;
 import dev.zlayer.json.Json;
 import dev.zlayer.port.ImageDetails;
 import java.time.Instant;
@@ -99,21 +100,18 @@ final class ContainerJson {
                     Json.object()
                         .put("Status", health.state().name().toLowerCase(Locale.ROOT))
                         .put("FailingStreak", health.failures())
-                        .put("Log", log(health))
+                        .put("Log", facts.checks().stream().map(ContainerJson::check).toList())
                         .build()));
     return json.build();
   }
 
-  private static List<Json> log(dev.zlayer.engine.health.HealthStatus health) {
-    return health.checked()
-        ? List.of(
-            Json.object()
-                .put("Start", health.since().toString())
-                .put("End", health.since().toString())
-                .put("ExitCode", health.succeeding() ? 0 : 1)
-                .put("Output", health.output())
-                .build())
-        : List.of();
+  private static Json check(HealthResult check) {
+    return Json.object()
+        .put("Start", check.startedAt())
+        .put("End", check.finishedAt())
+        .put("ExitCode", check.result().success() ? 0 : 1)
+        .put("Output", check.result().output())
+        .build();
   }
 
   private static String error(ExitStatus status) {

@@ -175,7 +175,7 @@ final class ContainerSummary {
     return Json.object()
         .put("Type", "volume")
         .put("Name", name)
-        .put("Source", volumes.resolve(name).toString())
+        .put("Source", DockerVolumes.mountpoint(volumes.resolve(name)))
         .put("Destination", target)
         .put("Driver", "local")
         .put("Mode", mode)

@@ -12,6 +12,7 @@ import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.runtime.oci.exec.ExecExit;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Matcher;
@@ -24,11 +25,14 @@ public final class DockerEngineApi implements HttpApi {
   static final String OLDEST = "1.24";
 
   /** The engine whose API this is; clients compare it with the one that they need. */
-  private static final String ENGINE = "28.5.2";
+  static final String ENGINE = "28.5.2+zlayer";
 
   /** What the agent says before the reason of the OCI runtime. */
   private static final Pattern FAILED_START =
       Pattern.compile("^failed to start container '[^']*': ");
+
+  /** The variable of every route that holds the version in the path, or the newest. */
+  private static final String ASKED = "API version";
 
   private static final Pattern PREFIX = Pattern.compile("v([0-9]{1,3})\\.([0-9]{1,3})");
 
@@ -58,22 +62,31 @@ public final class DockerEngineApi implements HttpApi {
         segments.add(segment);
       }
     }
+    String asked = VERSION;
     if (!segments.isEmpty()) {
       Matcher version = PREFIX.matcher(segments.getFirst());
       if (version.matches()) {
-        requireServed(version.group(1), version.group(2));
+        asked = version.group(1) + "." + version.group(2);
+        requireServed(asked);
         segments.removeFirst();
       }
     }
     try {
-      return router.find(method, segments);
+      Router.Match match = router.find(method, segments);
+      var variables = new HashMap<>(match.variables());
+      variables.put(ASKED, asked);
+      return new Router.Match(match.route(), variables);
     } catch (AccessDenied e) {
       throw e.status() == 404 ? DockerError.notFound("page not found") : e;
     }
   }
 
-  private static void requireServed(String major, String minor) {
-    String asked = major + "." + minor;
+  /** Whether a client speaks an older version of the API. */
+  static boolean before(ApiRequest call, String version) {
+    return compare(call.path(ASKED), version) < 0;
+  }
+
+  private static void requireServed(String asked) {
     if (compare(asked, OLDEST) < 0) {
       throw DockerError.badRequest(
           ("client version %s is too old. Minimum supported API version is %s, please upgrade your"
@@ -92,11 +105,6 @@ public final class DockerEngineApi implements HttpApi {
     String[] b = other.split("\\.", 2);
     int major = Integer.compare(Integer.parseInt(a[0]), Integer.parseInt(b[0]));
     return major != 0 ? major : Integer.compare(Integer.parseInt(a[1]), Integer.parseInt(b[1]));
-  }
-
-  /** What an agent of that version calls itself: its own is the part that comparisons skip. */
-  static String engine(String version) {
-    return "%s+zlayer.%s".formatted(ENGINE, version);
   }
 
   @Override

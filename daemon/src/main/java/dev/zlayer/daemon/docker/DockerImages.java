@@ -84,8 +84,13 @@ final class DockerImages implements Resource {
     images.sort(
         Comparator.comparing((ImageDetails image) -> image.info().createdAt().orElse(Instant.EPOCH))
             .reversed());
+    boolean older = DockerEngineApi.before(call, "1.43");
     return ApiResponse.json(
-        Json.of(images.stream().map(image -> ImageWire.summary(image, -1)).toList()));
+        Json.of(
+            images.stream()
+                .map(image -> ImageWire.summary(image, -1))
+                .map(image -> older ? ImageWire.older(image) : image)
+                .toList()));
   }
 
   private Instant created(String reference) {
@@ -110,6 +115,7 @@ final class DockerImages implements Resource {
         image.config(),
         image.layers(),
         image.annotations(),
+        image.author(),
         image.run(),
         image.history());
   }
@@ -151,10 +157,12 @@ final class DockerImages implements Resource {
     if (!committed) {
       return "";
     }
-    var below = image.layers().subList(0, image.layers().size() - 1);
+    var layers = image.layers().subList(0, image.layers().size() - 1);
+    var history = image.history().subList(0, image.history().size() - 1);
     return runtime.images().list().stream()
         .flatMap(info -> index.of(info).stream())
-        .filter(found -> found.details().layers().equals(below))
+        .filter(found -> found.details().layers().equals(layers))
+        .filter(found -> found.details().history().equals(history))
         .map(DockerImageIndex.Found::id)
         .findFirst()
         .orElse("");

@@ -31,7 +31,6 @@ import java.util.Optional;
 
 /** What this node is, what it holds, and whether credentials are right. */
 final class DockerInfo implements Resource {
-  private final String version;
   private final AgentConfig config;
   private final ContainerRuntime runtime;
   private final ImageStore store;
@@ -43,7 +42,6 @@ final class DockerInfo implements Resource {
   private final InstantSource clock;
 
   DockerInfo(
-      String version,
       AgentConfig config,
       ContainerRuntime runtime,
       ImageStore store,
@@ -52,7 +50,6 @@ final class DockerInfo implements Resource {
       Optional<OciTools> tools,
       RecentEvents recent,
       InstantSource clock) {
-    this.version = version;
     this.config = config;
     this.runtime = runtime;
     this.store = store;
@@ -128,7 +125,7 @@ final class DockerInfo implements Resource {
             .put("Name", Machine.hostname())
             .put("Labels", List.of())
             .put("ExperimentalBuild", false)
-            .put("ServerVersion", DockerEngineApi.engine(version))
+            .put("ServerVersion", DockerEngineApi.ENGINE)
             .put("Runtimes", host.runtimes())
             .put("DefaultRuntime", host.runtime())
             .put("Swarm", swarm())

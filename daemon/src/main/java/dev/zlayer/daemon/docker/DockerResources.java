@@ -79,8 +79,7 @@ public record DockerResources(
         volumeResource,
         new DockerNetworks(runtime, networks, events, clock),
         new DockerSystem(version, tools),
-        new DockerInfo(
-            version, config, runtime, images, volumes, volumeResource, tools, recent, clock),
+        new DockerInfo(config, runtime, images, volumes, volumeResource, tools, recent, clock),
         new DockerEvents(store, recent, clock),
         new SwarmRefusals());
   }

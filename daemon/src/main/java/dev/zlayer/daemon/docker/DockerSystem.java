@@ -15,6 +15,9 @@ import java.util.Optional;
 
 /** Whether somebody is here, and who. */
 final class DockerSystem implements Resource {
+  /** Clients want to know the language of the engine and its version. */
+  private static final String LANGUAGE = "java" + Runtime.version().feature();
+
   private final String version;
   private final Optional<OciTools> tools;
 
@@ -58,7 +61,7 @@ final class DockerSystem implements Resource {
             .put("BuildTime", "")
             .put("Experimental", "false")
             .put("GitCommit", "")
-            .put("GoVersion", "")
+            .put("GoVersion", LANGUAGE)
             .put("KernelVersion", os)
             .put("MinAPIVersion", DockerEngineApi.OLDEST)
             .put("Os", "linux")
@@ -67,11 +70,11 @@ final class DockerSystem implements Resource {
         Json.object()
             .put("Platform", Map.of("Name", "zlayer"))
             .put("Components", components(details))
-            .put("Version", DockerEngineApi.engine(version))
+            .put("Version", DockerEngineApi.ENGINE)
             .put("ApiVersion", DockerEngineApi.VERSION)
             .put("MinAPIVersion", DockerEngineApi.OLDEST)
             .put("GitCommit", "")
-            .put("GoVersion", "")
+            .put("GoVersion", LANGUAGE)
             .put("Os", "linux")
             .put("Arch", arch())
             .put("KernelVersion", os)
@@ -82,7 +85,7 @@ final class DockerSystem implements Resource {
   /** The agent, and the OCI runtime that it uses. */
   private List<Json> components(Json details) {
     var components = new ArrayList<Json>();
-    components.add(component("Engine", DockerEngineApi.engine(version), details));
+    components.add(component("Engine", DockerEngineApi.ENGINE, details));
     tools
         .map(OciTools::runtime)
         .ifPresent(
@@ -92,6 +95,7 @@ final class DockerSystem implements Resource {
                         tool.name(),
                         tool.version().lines().findFirst().orElse("").replaceFirst("^.* ", ""),
                         Json.object().put("Path", tool.path().toString()).build())));
+    components.add(component("zlayer", version, Json.object().build()));
     return components;
   }
 

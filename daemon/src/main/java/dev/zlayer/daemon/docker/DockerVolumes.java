@@ -12,6 +12,7 @@ import dev.zlayer.engine.volume.VolumeStore;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
+import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.List;
@@ -87,11 +88,16 @@ final class DockerVolumes implements Resource {
         .put("CreatedAt", volume.createdAt())
         .put("Driver", volume.driver())
         .put("Labels", labels(volume).isEmpty() ? Json.Null.INSTANCE : Json.of(labels(volume)))
-        .put("Mountpoint", volume.path().toString())
+        .put("Mountpoint", mountpoint(volume.path()))
         .put("Name", volume.name())
         .put("Options", Json.Null.INSTANCE)
         .put("Scope", "local")
         .build();
+  }
+
+  /** Its directory; clients expect the name to be followed by a slash. */
+  static String mountpoint(Path directory) {
+    return directory + "/";
   }
 
   /** Those of an earlier volume of that name do not count. */

@@ -173,16 +173,16 @@ final class ImageTransfer implements Resource {
 
   private ApiResponse push(ApiRequest call) {
     ImageRef image = DockerImages.reference(call.path("name"), DockerQuery.text(call, "tag"));
-    if (runtime.images().find(image).isEmpty()) {
-      throw DockerError.notFound(
-          "An image does not exist locally with the tag: " + ImageWire.bare(image));
-    }
     var request = new PushRequest(image, RegistryHeader.of(call));
     return JsonProgress.of(
         call.id(),
         progress -> {
           progress.status(
               "The push refers to repository [%s/%s]".formatted(image.host(), image.path()));
+          if (runtime.images().find(image).isEmpty()) {
+            throw DockerError.notFound(
+                "An image does not exist locally with the tag: " + ImageWire.bare(image));
+          }
           PushResult result =
               store.images().push(request, event -> progress.push(event, image.host()));
           runtime.images().find(image).ifPresent(details -> events.image("push", details, image));

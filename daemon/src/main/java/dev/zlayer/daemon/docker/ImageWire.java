@@ -19,14 +19,24 @@ final class ImageWire {
 
   private ImageWire() {}
 
+  /** In the listing of {@link #summary} for clients that do not expect an image without names. */
+  static Json older(Json summary) {
+    var members = new LinkedHashMap<>(summary.members());
+    if (summary.at("RepoTags").items().isEmpty() && summary.at("RepoDigests").items().isEmpty()) {
+      members.put("RepoTags", Json.of(List.of("<none>:<none>")));
+      members.put("RepoDigests", Json.of(List.of("<none>@<none>")));
+    }
+    return new Json.Obj(members);
+  }
+
   static Json summary(ImageDetails image, long containers) {
     ImageInfo info = image.info();
     List<String> tags = tags(info);
     return Json.object()
         .put("Id", image.config())
         .put("ParentId", "")
-        .put("RepoTags", tags.isEmpty() ? List.of("<none>:<none>") : tags)
-        .put("RepoDigests", tags.isEmpty() ? List.of("<none>@<none>") : digests(info))
+        .put("RepoTags", tags)
+        .put("RepoDigests", digests(info))
         .put("Created", info.createdAt().map(Instant::getEpochSecond).orElse(0L))
         .put("Size", info.contentBytes())
         .put("VirtualSize", info.contentBytes())
@@ -71,7 +81,7 @@ final class ImageWire {
         .put("Comment", image.history().isEmpty() ? "" : image.history().getLast().comment())
         .put("Created", info.createdAt().map(Instant::toString).orElse(NEVER))
         .put("DockerVersion", "")
-        .put("Author", "")
+        .put("Author", image.author())
         .put("Config", config(image))
         .put("Architecture", platform.architecture())
         .putIf("Variant", platform.variant())

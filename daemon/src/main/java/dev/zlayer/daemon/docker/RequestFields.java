@@ -184,6 +184,7 @@ final class RequestFields {
       container = the query says it; some clients send it twice
       containerId = the query says it; some clients send it twice
       repo = the query says it; some clients send it twice
+      repository = the query says it; some clients send it twice
       tag = the query says it; some clients send it twice
       comment = the query says it; some clients send it twice
       author = the query says it; some clients send it twice

@@ -8,6 +8,7 @@ import dev.zlayer.task.Supervisor;
 import dev.zlayer.task.TimeSource;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -59,6 +60,12 @@ final class HealthChecks implements AutoCloseable {
 
   Optional<HealthStatus> find(ContainerId id) {
     return Optional.ofNullable(monitors.get(id)).map(monitor -> monitor.status().get());
+  }
+
+  /** Those of the last few checks, oldest first. */
+  List<HealthResult> results(ContainerId id) {
+    HealthMonitor.Handle monitor = monitors.get(id);
+    return monitor == null ? List.of() : Objects.requireNonNull(monitor.results().get());
   }
 
   /** Its run is ended because it is unhealthy, and another one is wanted. */

@@ -454,6 +454,11 @@ public final class StandaloneContainers implements AutoCloseable {
     return checks.find(id);
   }
 
+  /** What its last few checks found, oldest first. */
+  public List<HealthResult> healthResults(ContainerId id) {
+    return checks.results(id);
+  }
+
   /** It is called by the checks, so it takes no lock: whoever has one may wait for them. */
   private void healthChanged(Container container, ContainerHealth rules, HealthStatus now)
       throws InterruptedException {

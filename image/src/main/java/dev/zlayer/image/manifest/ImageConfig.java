@@ -12,11 +12,16 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** The configuration blob of an image: its platform, its layers as unpacked, how to run it. */
+/**
+ * The configuration blob of an image: its platform, its layers as unpacked, how to run it.
+ *
+ * @param author empty when it names none
+ */
 public record ImageConfig(
     Optional<Platform> platform,
     Optional<Instant> createdAt,
     List<Digest> diffIds,
+    String author,
     ImageDetails.RunConfig run,
     List<ImageDetails.HistoryEntry> history) {
   public static final int MAX_BYTES = 8 << 20;
@@ -43,6 +48,7 @@ public record ImageConfig(
         ManifestReader.platform(json.value()),
         instant(json.at("created")),
         diffIds(json.at("rootfs").at("diff_ids")),
+        json.at("author").text().orElse(""),
         run(json.at("config")),
         history);
   }

@@ -104,6 +104,12 @@ record Endpoint(String host, URI origin, String repository, String query, boolea
     return Hosts.plain(origin);
   }
 
+  /** The same place with TLS. */
+  Endpoint secured() {
+    URI secure = URI.create("https://" + origin.getRawAuthority());
+    return new Endpoint(host, secure, repository, query, mirror);
+  }
+
   /** For people. */
   String name() {
     return mirror ? "mirror " + host : "registry " + host;

@@ -16,11 +16,14 @@ final class Fallback {
 
   private final ImageRef image;
   private final List<Endpoint> endpoints;
+  private final LoopbackTls loopback;
   private final Consumer<String> notices;
 
-  Fallback(ImageRef image, List<Endpoint> endpoints, Consumer<String> notices) {
+  Fallback(
+      ImageRef image, List<Endpoint> endpoints, LoopbackTls loopback, Consumer<String> notices) {
     this.image = image;
     this.endpoints = List.copyOf(endpoints);
+    this.loopback = loopback;
     this.notices = notices;
   }
 
@@ -32,7 +35,7 @@ final class Fallback {
         notices.accept("%s; asking %s".formatted(failure.getMessage(), endpoint.name()));
       }
       try {
-        return question.ask(endpoint);
+        return loopback.ask(endpoint, question);
       } catch (RegistryException e) {
         if (failure != null) {
           e.addSuppressed(failure);

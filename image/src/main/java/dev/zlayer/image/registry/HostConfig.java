@@ -25,4 +25,9 @@ public record HostConfig(
   public HostConfig {
     mirrors = List.copyOf(mirrors);
   }
+
+  /** Nothing says whether it speaks TLS, and whose certificates count. */
+  boolean uncertain() {
+    return plainHttp.isEmpty() && caFile.isEmpty();
+  }
 }

@@ -20,7 +20,8 @@ public final class PushRepository {
     UPLOADED
   }
 
-  private final Endpoint endpoint;
+  private final Endpoint place;
+  private final LoopbackTls loopback;
   private final Optional<RegistryAuth> auth;
   private final Authorizer authorizer;
   private final Retries retries;
@@ -34,7 +35,8 @@ public final class PushRepository {
           RegistryException.Problem.OFFLINE,
           "registry %s is set to offline".formatted(image.host()));
     }
-    this.endpoint = Endpoint.itself(image, registry.config());
+    this.loopback = registry.loopback();
+    this.place = Endpoint.itself(image, registry.config());
     this.auth = auth;
     this.authorizer = registry.authorizer();
     this.retries = registry.retries();
@@ -48,6 +50,16 @@ public final class PushRepository {
    */
   public Outcome blob(
       Descriptor blob, DiskContentStore content, Optional<String> from, LongConsumer progress)
+      throws IOException, InterruptedException {
+    return loopback.ask(place, endpoint -> blob(endpoint, blob, content, from, progress));
+  }
+
+  private Outcome blob(
+      Endpoint endpoint,
+      Descriptor blob,
+      DiskContentStore content,
+      Optional<String> from,
+      LongConsumer progress)
       throws IOException, InterruptedException {
     var upload = new UploadBlob(authorizer, auth, endpoint, blob, content, progress);
     if (retries.call(notices, upload::exists)) {
@@ -69,15 +81,11 @@ public final class PushRepository {
   /** Makes a tag or digest point to a manifest whose blobs are there. */
   public void manifest(String selector, Descriptor manifest, byte[] bytes)
       throws IOException, InterruptedException {
-    retries.call(
-        notices,
-        () -> {
-          put(selector, manifest, bytes);
-          return true;
-        });
+    loopback.ask(
+        place, endpoint -> retries.call(notices, () -> put(endpoint, selector, manifest, bytes)));
   }
 
-  private void put(String selector, Descriptor manifest, byte[] bytes)
+  private boolean put(Endpoint endpoint, String selector, Descriptor manifest, byte[] bytes)
       throws IOException, InterruptedException {
     var ask =
         Transport.Ask.of(
@@ -98,6 +106,7 @@ public final class PushRepository {
             RegistryException.Problem.UNSOUND,
             "%s stored %s as %s".formatted(endpoint.name(), manifest.digest(), stored.get()));
       }
+      return true;
     }
   }
 }

@@ -19,6 +19,7 @@ public final class Registry implements AutoCloseable {
 
   private final RegistriesConfig config;
   private final Transport transport;
+  private final LoopbackTls loopback;
   private final Authorizer authorizer;
   private final Retries retries;
   private final RangesAhead.Division division;
@@ -44,6 +45,7 @@ public final class Registry implements AutoCloseable {
     this.config = config;
     this.division = division;
     this.transport = new Transport(config, proxies, timeouts);
+    this.loopback = new LoopbackTls(config, transport);
     Credentials configured = host -> config.of(host).credentials();
     this.authorizer = new Authorizer(transport, configured.or(credentials), clock);
     this.retries =
@@ -75,20 +77,25 @@ public final class Registry implements AutoCloseable {
 
   /** Asks a registry whether it accepts the credentials; throws when it does not. */
   public void login(String host, RegistryAuth auth) throws IOException, InterruptedException {
-    Endpoint endpoint = Endpoint.of(host, config);
+    loopback.ask(
+        Endpoint.of(host, config),
+        endpoint -> retries.call(_ -> {}, () -> login(endpoint, Optional.of(auth))));
+  }
+
+  private boolean login(Endpoint endpoint, Optional<RegistryAuth> auth)
+      throws IOException, InterruptedException {
     Transport.Ask ask = Transport.Ask.of("GET", endpoint.base(), Map.of());
-    retries.call(
-        _ -> {},
-        () -> {
-          try (RegistryResponse answer =
-              authorizer.send(endpoint, Optional.of(auth), Scope.LOGIN, ask)) {
-            if (!answer.ok()) {
-              throw answer.failure(endpoint.name(), "its API", authorizer.now());
-            }
-            answer.body().drain();
-            return true;
-          }
-        });
+    try (RegistryResponse answer = authorizer.send(endpoint, auth, Scope.LOGIN, ask)) {
+      if (!answer.ok()) {
+        throw answer.failure(endpoint.name(), "its API", authorizer.now());
+      }
+      answer.body().drain();
+      return true;
+    }
+  }
+
+  LoopbackTls loopback() {
+    return loopback;
   }
 
   RegistriesConfig config() {

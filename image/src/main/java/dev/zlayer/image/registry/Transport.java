@@ -51,7 +51,15 @@ final class Transport implements AutoCloseable {
   private final RegistriesConfig config;
   private final ForwardProxies proxies;
   private final Timeouts timeouts;
-  private final Map<Optional<Path>, HttpClient> clients = new ConcurrentHashMap<>();
+
+  /**
+   * Whom to trust besides those that the system trusts.
+   *
+   * @param anyone whatever certificate is shown
+   */
+  private record Trust(Optional<Path> caFile, boolean anyone) {}
+
+  private final Map<Trust, HttpClient> clients = new ConcurrentHashMap<>();
 
   Transport(RegistriesConfig config, ForwardProxies proxies, Timeouts timeouts) {
     this.config = config;
@@ -147,7 +155,7 @@ final class Transport implements AutoCloseable {
         .flatMap(ForwardProxies.Server::authorization)
         .ifPresent(value -> request.header("Proxy-Authorization", value));
     try {
-      HttpResponse<Body> response = exchange(request, host, ask.payload());
+      HttpResponse<Body> response = exchange(request, client(host, ask.uri()), ask.payload());
       if (proxy.isPresent() && response.statusCode() == PROXY_DENIES) {
         discard(response.body());
         throw new RegistryException(
@@ -170,14 +178,15 @@ final class Transport implements AutoCloseable {
   }
 
   /** An upload may take as long as it gets further. */
-  private HttpResponse<Body> exchange(HttpRequest.Builder request, String host, Payload payload)
+  private HttpResponse<Body> exchange(
+      HttpRequest.Builder request, HttpClient client, Payload payload)
       throws IOException, InterruptedException {
     if (payload.small()) {
-      return client(host)
-          .send(request.timeout(timeouts.answer()).build(), _ -> new Body(timeouts.stall()));
+      return client.send(
+          request.timeout(timeouts.answer()).build(), _ -> new Body(timeouts.stall()));
     }
     CompletableFuture<HttpResponse<Body>> answer =
-        client(host).sendAsync(request.build(), _ -> new Body(timeouts.stall()));
+        client.sendAsync(request.build(), _ -> new Body(timeouts.stall()));
     long before = -1;
     try {
       while (true) {
@@ -272,18 +281,24 @@ final class Transport implements AutoCloseable {
     return text;
   }
 
-  private HttpClient client(String host) {
-    return clients.computeIfAbsent(config.of(host).caFile(), this::newClient);
+  private HttpClient client(String host, URI target) {
+    HostConfig settings = config.of(host);
+    boolean ownMachine = Hosts.loopback(host) && Hosts.loopback(target.getRawAuthority());
+    return clients.computeIfAbsent(
+        new Trust(settings.caFile(), ownMachine && settings.uncertain()), this::newClient);
   }
 
-  private HttpClient newClient(Optional<Path> caFile) {
+  private HttpClient newClient(Trust trust) {
     HttpClient.Builder builder =
         HttpClient.newBuilder()
             .version(HttpClient.Version.HTTP_1_1)
             .followRedirects(HttpClient.Redirect.NEVER)
             .connectTimeout(timeouts.connect())
             .proxy(new Selector(proxies));
-    caFile.ifPresent(file -> builder.sslContext(CaFile.context(file)));
+    trust.caFile().ifPresent(file -> builder.sslContext(CaFile.context(file)));
+    if (trust.anyone()) {
+      builder.sslContext(LoopbackTls.unchecked());
+    }
     try {
       return builder.build();
     } catch (java.io.UncheckedIOException e) {

@@ -54,7 +54,13 @@ final class ImageJson {
             text(config.at("StopSignal")),
             config.at("Healthcheck"));
     return new ImageDetails(
-        info(image), id(image), layers, java.util.Map.of(), run, history(history));
+        info(image),
+        id(image),
+        layers,
+        java.util.Map.of(),
+        image.at("Author").string().orElse(""),
+        run,
+        history(history));
   }
 
   /** The engine lists the newest first. */

@@ -41,13 +41,25 @@ public final class RootFiles {
    */
   public record Bind(String destination, Path source, boolean readOnly) {}
 
+  /** The container has exited before anything was read or written. */
+  public static final class Ended extends RuntimeException {
+    private static final long serialVersionUID = 1;
+
+    Ended(ErrnoException cause) {
+      super(cause);
+    }
+  }
+
   private final Path root;
+  private final boolean ofProcess;
   private final boolean readOnly;
   private final List<Bind> binds;
   private final Optional<IdRange> ids;
 
-  private RootFiles(Path root, boolean readOnly, List<Bind> binds, Optional<IdRange> ids) {
+  private RootFiles(
+      Path root, boolean ofProcess, boolean readOnly, List<Bind> binds, Optional<IdRange> ids) {
     this.root = root;
+    this.ofProcess = ofProcess;
     this.readOnly = readOnly;
     this.ids = ids;
     this.binds =
@@ -57,19 +69,20 @@ public final class RootFiles {
   }
 
   /**
-   * Of a container that runs: everything mounted in it is seen, memory file systems included.
+   * Of a container that runs: everything mounted in it is seen, memory file systems included. Every
+   * method throws {@link Ended} when it does not run any more.
    *
    * @param ids its users, if it has any of its own: archives have them as the container does
    */
   public static RootFiles running(long pid, Optional<IdRange> ids) {
     // where it is mounted read-only, the kernel refuses to write
-    return new RootFiles(ContainerRoot.of(pid), false, List.of(), ids);
+    return new RootFiles(ContainerRoot.of(pid), true, false, List.of(), ids);
   }
 
   /** Of one that does not run; {@code root} has to be mounted. */
   public static RootFiles stopped(
       Path root, boolean readOnly, List<Bind> binds, Optional<IdRange> ids) {
-    return new RootFiles(root, readOnly, binds, ids);
+    return new RootFiles(root, false, readOnly, binds, ids);
   }
 
   /** What is at a path; a link as last name is told, not followed. */
@@ -203,7 +216,7 @@ public final class RootFiles {
       if (bind.isPresent()) {
         return below(bind.get(), destination(bind.get()), path, work);
       }
-      try (var rooted = RootedDirectory.openWithMounts(root)) {
+      try (var rooted = open()) {
         return work.with(rooted, path);
       }
     } catch (ErrnoException e) {
@@ -211,6 +224,17 @@ public final class RootFiles {
     } catch (IOException e) {
       throw new AgentException.Internal(
           "cannot copy '/%s': %s".formatted(InnerPath.readable(whole), e.getMessage()), e);
+    }
+  }
+
+  private RootedDirectory open() throws ErrnoException {
+    try {
+      return RootedDirectory.openWithMounts(root);
+    } catch (ErrnoException e) {
+      if (ofProcess && (e.errno() == ErrnoException.ENOENT || e.errno() == ErrnoException.ESRCH)) {
+        throw new Ended(e);
+      }
+      throw e;
     }
   }
 

@@ -280,22 +280,22 @@ final class OciContainer extends MonitoredContainer
 
   @Override
   public PathStat stat(String path) {
-    return new ContainerFiles(context, state).files().stat(path);
+    return new ContainerFiles(context, state).stat(path);
   }
 
   @Override
   public void copyOut(String path, OutputStream tar) throws InterruptedException {
-    new ContainerFiles(context, state).files().copyOut(path, tar);
+    new ContainerFiles(context, state).copyOut(path, tar);
   }
 
   @Override
   public void copyIn(String directory, InputStream tar) throws InterruptedException {
-    new ContainerFiles(context, state).files().copyIn(directory, tar);
+    new ContainerFiles(context, state).copyIn(directory, tar);
   }
 
   @Override
   public void fill(String directory, InputStream tar) throws InterruptedException {
-    new ContainerFiles(context, state).files().fill(directory, tar);
+    new ContainerFiles(context, state).fill(directory, tar);
   }
 
   @Override

@@ -223,6 +223,6 @@ public final class FakeImages implements Images {
             Map.of(),
             Optional.empty(),
             Json.Null.INSTANCE);
-    return new ImageDetails(info(stored), stored.digest(), List.of(), Map.of(), run, List.of());
+    return new ImageDetails(info(stored), stored.digest(), List.of(), Map.of(), "", run, List.of());
   }
 }
