@@ -21,6 +21,7 @@ import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.port.LogReader;
 import dev.zlayer.port.Renamable;
 import dev.zlayer.port.Updatable;
+import dev.zlayer.spec.service.HealthSpec;
 import dev.zlayer.spec.service.RestartPolicySpec;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.KeyedLock;
@@ -466,18 +467,13 @@ public final class StandaloneContainers implements AutoCloseable {
         "container." + now.state().name().toLowerCase(Locale.ROOT),
         container,
         Json.object().put("check", now.output()).build());
-    if (now.state() == HealthState.UNHEALTHY) {
-      switch (rules.action()) {
-        case RESTART -> {
-          checks.noteUnhealthy(container.id()); // its supervisor starts it again
-          Optional<Outcome> _ = container.stop(container.spec().stop().grace());
-        }
-        case STOP -> {
-          stops.record(container.id());
-          Optional<Outcome> _ = container.stop(container.spec().stop().grace());
-        }
-        case NONE -> {}
+    if (now.state() == HealthState.UNHEALTHY && rules.action() != HealthSpec.OnUnhealthy.NONE) {
+      if (rules.action() == HealthSpec.OnUnhealthy.RESTART) {
+        checks.noteUnhealthy(container.id()); // its supervisor starts it again
+      } else {
+        stops.record(container.id());
       }
+      Optional<Outcome> _ = container.stop(container.spec().stop().grace());
     }
   }
 
