@@ -12,6 +12,8 @@ import { Logs } from "./view/logs/logs.js";
 import { Terminal } from "./view/terminal/terminal.js";
 import { Jobs } from "./view/jobs/jobs.js";
 import { Images, Networks, Secrets, Volumes } from "./view/storage/storage.js";
+import { Disk } from "./view/disk/disk.js";
+import { Ingress } from "./view/ingress/ingress.js";
 import { Events } from "./view/events/events.js";
 
 // the key after g, the title, the view
@@ -26,7 +28,15 @@ const VIEWS = {
   volumes: ["v", "Volumes", Volumes],
   networks: ["n", "Networks", Networks],
   secrets: ["x", "Secrets", Secrets],
+  ingress: ["h", "Ingress", Ingress],
+  disk: ["d", "Disk use", Disk],
   events: ["e", "Events", Events],
+};
+
+const GROUPS = {
+  Run: ["overview", "deployments", "containers", "jobs"],
+  Watch: ["logs", "terminal", "events"],
+  Use: ["images", "volumes", "networks", "secrets", "ingress", "disk"],
 };
 
 const place = signal(read());
@@ -77,18 +87,19 @@ function App() {
   }
   const { view, rest } = place.value;
   const View = VIEWS[view][2];
+  document.title = `${VIEWS[view][1]} - zlayer`;
   return html`
     <header>
       <a class="brand" href="#/overview">zlayer</a>
-      <nav aria-label="Views">
-        ${Object.entries(VIEWS).map(([name, [key, title]]) => html`
-          <a href="#/${name}" title="g ${key}" aria-current=${name === view ? "page" : undefined}>${title}</a>`)}
-      </nav>
-      <input id="search" type="search" placeholder="Search  /" aria-label="Search" value=${search.value}
+      <input id="search" type="search" placeholder="Search this view  /" aria-label="Search" value=${search.value}
         onInput=${(event) => (search.value = event.target.value)} />
       <span class="who">${session.value.user}${session.value.read_only ? ", read-only" : ""}</span>
       <button type="button" onClick=${() => logout().catch(() => {})}>Log out</button>
     </header>
+    <nav aria-label="Views"><div class="inside">
+      ${Object.entries(GROUPS).map(([group, names]) => html`<div role="group" aria-label=${group}><span class="group" aria-hidden="true">${group}</span>
+        ${names.map((name) => html`<a key=${name} href="#/${name}" title="g ${VIEWS[name][0]}" aria-current=${name === view ? "page" : undefined}>${VIEWS[name][1]}</a>`)}</div>`)}
+    </div></nav>
     <div role="status" id="connection" class=${connection.value}>
       ${connection.value === "lost" ? "The connection to the agent is lost; trying again." : notice.value}
     </div>

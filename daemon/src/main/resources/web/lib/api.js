@@ -67,6 +67,7 @@ async function send(method, path, body, options = {}) {
 export const get = async (path) => (await send("GET", API + path)).json();
 export const getText = async (path) => (await send("GET", API + path)).text();
 export const post = (path, body) => send("POST", API + path, body);
+export const put = (path, body) => send("PUT", API + path, body);
 export const del = (path) => send("DELETE", API + path);
 
 /** The objects of a stream, one per line, as they come. */
@@ -127,6 +128,9 @@ async function* textLines(answer) {
     reader.cancel().catch(() => {});
   }
 }
+
+/** Where a browser fetches a file itself. */
+export const address = (path) => API + path;
 
 /** One name as a part of a path. */
 export const part = encodeURIComponent;

@@ -12,15 +12,17 @@ const asked = signal(null);
 /** The result of the last action. */
 const done = signal(null);
 
-const GOOD = ["running", "idle", "ready", "healthy", "completed"];
+const GOOD = ["running", "idle", "ready", "healthy", "completed", "serving"];
 const BAD = ["failed", "crash_loop", "degraded", "unhealthy", "unknown"];
 
 export const matches = (...texts) =>
   texts.some((text) => String(text).toLowerCase().includes(search.value.toLowerCase()));
 
+const lower = (word) => String(word).toLowerCase();
+export const stateKind = (value) => (GOOD.includes(lower(value)) ? "good" : BAD.includes(lower(value)) ? "bad" : "other");
+
 export function State({ value }) {
-  const kind = GOOD.includes(value) ? "good" : BAD.includes(value) ? "bad" : "plain";
-  return html`<span class="state ${kind}">${String(value).replace("_", " ")}</span>`;
+  return html`<span class="state ${stateKind(value)}">${lower(value).replace("_", " ")}</span>`;
 }
 
 export function Age({ time }) {
@@ -52,6 +54,13 @@ export function Loaded({ of, children }) {
   return html`
     ${of.problem && html`<p class="problem" role="alert">${of.problem.message}</p>`}
     ${of.data === null ? !of.problem && html`<p class="quiet">Loading</p>` : children(of.data)}`;
+}
+
+/** What the last health checks found, the newest first. */
+export function Checks({ history }) {
+  return html`<ul class="plain checks" aria-label="Health checks">${[...history].reverse().map((run) => html`<li key=${run.first}>
+    <${State} value=${run.success ? "healthy" : "failed"} /> ${run.checks} ${run.checks === 1 ? "check" : "checks"}, the last <${Age} time=${run.last} /> ago
+    ${run.output && html`<span class="quiet"> ${inert(run.output)}</span>`}</li>`)}</ul>`;
 }
 
 /** A list without entries shows how to get one. */

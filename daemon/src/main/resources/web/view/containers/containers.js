@@ -4,7 +4,7 @@ import { del, get, part, post } from "../../lib/api.js";
 import { useResource } from "../../lib/live.js";
 import { html } from "../../lib/html.js";
 import { Charts } from "../../lib/chart.js";
-import { Action, Age, Empty, Loaded, State, Table, command, matches } from "../../lib/ui.js";
+import { Action, Age, Checks, Empty, Loaded, State, Table, command, inert, matches } from "../../lib/ui.js";
 
 export function Containers({ path }) {
   return path.length === 0 ? html`<${List} />` : html`<${Container} id=${path[0]} />`;
@@ -73,11 +73,12 @@ function Container({ id }) {
         Address: [container.ip, container.ipv6].filter(Boolean).join(", "),
         Ports: ports(container),
         User: process.user,
-        Directory: process.workdir,
+        "Working directory": process.workdir,
         Runtime: container.runtime,
         Restarts: container.restarts,
         Id: container.id,
       }} />
+      <${Probes} container=${container} own=${health_check?.history} />
       <h2>Figures</h2>
       <${Charts} path="${own}/stats/history" />
       <h2>Environment</h2>
@@ -88,20 +89,47 @@ function Container({ id }) {
       <h2>Mounts</h2>
       ${(file_system?.mounts ?? []).length === 0 ? html`<p class="quiet">none</p>` : html`<ul class="plain">
         ${file_system.mounts.map((mount) => html`<li><code>${text(mount)}</code></li>`)}</ul>`}
-      <${Processes} own=${own} live=${live} />`;
+      <${Processes} own=${own} live=${live} name=${name} />
+      <${ChangedFiles} own=${own} name=${name} />`;
   }}<//>`;
 }
 
-/** Asked for when a person wants to see them: reading them costs the agent something. */
-function Processes({ own, live }) {
-  const [table, setTable] = useState(null);
+/** Of a replica its service knows them. */
+function Probes({ container, own }) {
+  const replica = container.name.includes("/") && container.role !== "job";
+  const service = useResource(replica ? `/deployments/${part(container.deployment)}/services/${part(container.service)}` : null);
+  const history = own ?? service.data?.replicas.find((one) => one.container === container.id)?.health?.history ?? [];
+  return history.length === 0 ? null : html`<h2>Health checks</h2><${Checks} history=${history} />`;
+}
+
+/** Asked for when a person wants to see it: reading it costs the agent something. */
+function useAsked(path) {
+  const [data, setData] = useState(null);
   const [problem, setProblem] = useState("");
-  const load = () => get(`${own}/top`).then((answer) => {
-    setTable(answer);
+  const load = () => get(path).then((answer) => {
+    setData(answer);
     setProblem("");
   }, (failed) => setProblem(failed.message));
+  return { data, problem: problem && html`<p class="problem" role="alert">${problem}</p>`, load };
+}
+
+function Processes({ own, live, name }) {
+  const { data, problem, load } = useAsked(`${own}/top`);
   return html`<h2>Processes</h2>
-    ${problem && html`<p class="problem" role="alert">${problem}</p>`}
-    ${live ? html`<button type="button" onClick=${load}>Show processes</button>` : html`<p class="quiet">It does not run.</p>`}
-    ${table && html`<pre class="lines" aria-label="Processes">${JSON.stringify(table, null, 1)}</pre>`}`;
+    ${problem}
+    ${live ? html`<div class="row"><button type="button" onClick=${load}>Show processes</button> <code>${command("top", name)}</code></div>` : html`<p class="quiet">It does not run.</p>`}
+    ${data && html`<div class="table" role="region" tabindex="0" aria-label="Processes"><table>
+      <thead><tr>${data.titles.map((title) => html`<th scope="col">${title}</th>`)}</tr></thead>
+      <tbody>${data.rows.map((row) => html`<tr>${row.map((cell) => html`<td>${inert(cell)}</td>`)}</tr>`)}</tbody></table></div>`}`;
+}
+
+/** Against the image: what was added, modified and deleted. */
+function ChangedFiles({ own, name }) {
+  const { data, problem, load } = useAsked(`${own}/changes`);
+  const shown = (data ?? []).filter((one) => matches(one.path));
+  return html`<h2>Changed files</h2>
+    ${problem}
+    <div class="row"><button type="button" onClick=${load}>Show changed files</button> <code>${command("container", "diff", name)}</code></div>
+    ${data && (data.length === 0 ? html`<p class="quiet">It has the files of its image.</p>`
+      : html`<${Table} label="Changed files" heads=${["CHANGE", "PATH"]} rows=${shown.map((one) => ({ key: one.path, cells: [String(one.kind).toLowerCase(), inert(one.path)] }))} />`)}`;
 }

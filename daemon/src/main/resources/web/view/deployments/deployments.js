@@ -4,8 +4,9 @@ import { del, part, post } from "../../lib/api.js";
 import { useResource } from "../../lib/live.js";
 import { html } from "../../lib/html.js";
 import { Charts } from "../../lib/chart.js";
-import { Action, Age, Empty, Lines, Loaded, State, command, matches } from "../../lib/ui.js";
+import { Action, Age, Checks, Empty, Lines, Loaded, State, command, matches } from "../../lib/ui.js";
 import { Editor } from "./editor.js";
+import { Graph } from "./graph.js";
 
 export function Deployments({ path }) {
   if (path.length === 0) {
@@ -47,6 +48,7 @@ function Deployment({ name }) {
           : html`<${Action} label="Stop ${name}" cli=${command("stop", name)} run=${() => post(`${own}/stop`)} />`}
         <${Action} label="Remove ${name}" danger cli=${command("down", name)} run=${() => del(own)} />
       </div>
+      <${Graph} deployment=${one} />
       ${one.services.map((service) => html`<${Service} key=${service.name} deployment=${name} service=${service} />`)}
       ${one.jobs.length > 0 && html`<h2>Jobs</h2><ul class="plain">${one.jobs.map((job) => html`<li>${job.name}
         ${job.last && html` <${State} value=${job.last.status} />`} ${job.last_error?.message}</li>`)}</ul>`}
@@ -84,7 +86,8 @@ function Service({ deployment, service }) {
       <a href="#/containers/${part(replica.container)}">${replica.id}</a> <${State} value=${replica.state} />
       ${replica.health && html` <${State} value=${replica.health.state.toLowerCase()} />`}
       <span class="quiet"> ${replica.image}, ${replica.restarts} restarts</span>
-      ${replica.last_error && html` <span class="problem">${replica.last_error.message}</span>`}</li>`)}</ul>
+      ${replica.last_error && html` <span class="problem">${replica.last_error.message}</span>`}
+      ${replica.health?.history?.length > 0 && html`<details><summary>Health checks of ${replica.id}</summary><${Checks} history=${replica.health.history} /></details>`}</li>`)}</ul>
     <details onToggle=${(event) => setOpen(event.target.open)}><summary>Figures of ${service.name}</summary>
       ${open && html`<${Charts} path="/stats/history?deployment=${part(deployment)}&service=${part(service.name)}" />`}</details>
     ${service.endpoints.length > 0 && html`<p class="quiet">${service.endpoints.map((one) => `${one.name}: ${one.protocol} ${one.port} to ${one.target_port}`).join(", ")}</p>`}

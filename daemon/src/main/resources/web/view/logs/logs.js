@@ -2,9 +2,9 @@
 // shown as text; control characters other than tabs are replaced.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { lines, part } from "../../lib/api.js";
-import { useResource } from "../../lib/live.js";
+import { connection, useResource } from "../../lib/live.js";
 import { html } from "../../lib/html.js";
-import { Empty, Loaded, command, inert, matches, search } from "../../lib/ui.js";
+import { Empty, Lines, Loaded, command, inert, matches, search } from "../../lib/ui.js";
 
 const MOST = 5000;
 const FOUND = 1000;
@@ -88,18 +88,25 @@ function Tail({ kind, names, at }) {
     }
     own.timer ||= setTimeout(flush, 100);
   };
+  // a hidden tab, and an agent that is away, have no streams; later they continue where they were
+  const online = connection.value === "open";
   useEffect(() => {
     const { open } = state.current;
+    if (!online) {
+      open.forEach(leave);
+      return;
+    }
     for (const source of at === null ? found : []) {
-      if (!open.has(source.path)) {
-        const abort = new AbortController();
-        open.set(source.path, abort);
-        read(source, open.size - 1, abort, add).catch((failed) => abort.signal.aborted || setProblem(failed.message));
+      const own = open.get(source.path) ?? { index: open.size, abort: null, time: "", count: 0 };
+      open.set(source.path, own);
+      if (own.abort === null) {
+        own.abort = new AbortController();
+        read(source, own, add).catch((failed) => failed.status && setProblem(failed.message));
       }
     }
-  }, [found.map((one) => one.path).join(" ")]);
+  }, [found.map((one) => one.path).join(" "), online]);
   useEffect(() => () => {
-    state.current.open.forEach((abort) => abort.abort());
+    state.current.open.forEach(leave);
     clearTimeout(state.current.timer);
   }, []);
   useEffect(() => {
@@ -131,11 +138,19 @@ function Tail({ kind, names, at }) {
       <code>${kind === "execution" ? command("job", "logs", "-f", target) : result ? command("logs", "-i", "--grep", result.text, target) : command("logs", "-f", target)}</code>
     </div>
     ${problem && html`<p class="problem" role="alert">${problem}</p>`}
+    ${kind === "service" && html`<${Ended} names=${names} />`}
     <div class="log ${wrap ? "wrap" : ""}" ref=${box} role="log" aria-label="Output" tabindex="0">
       ${visible.map((line) => html`<div class="line ${line.level} ${line.mark === at ? "marked" : ""}"><a class="quiet" href="${line.href}/@${line.mark}" title="Link to this line"><time>${result || at ? line.time.slice(0, 23).replace("T", " ") : line.time.slice(11, 23)}</time></a>
         ${found.length > 1 && html`<span class="source c${line.index % COLOURS}">${line.name}</span>`}<span class=${line.stream}>${line.text}</span></div>`)}
       ${visible.length === 0 && html`<p class="quiet">${result ? "No line has this text." : "No output yet."}</p>`}
     </div>`;
+}
+
+/** What replicas printed last whose containers are removed: one that fails again and again has none most of the time. */
+function Ended({ names: [deployment, service] }) {
+  const ended = useResource(`/deployments/${part(deployment)}/services/${part(service)}/ended`);
+  const last = (ended.data ?? []).at(-1);
+  return last ? html`<details open><summary>Last output of ${last.container}, which ended: ${last.status}</summary><${Lines} lines=${last.lines.slice(-20)} /></details>` : null;
 }
 
 /** Asks for the lines with a text among all that is kept, of every source. */
@@ -217,9 +232,29 @@ async function around(found, at) {
   return parts.flat().sort(byTime);
 }
 
-async function read(source, index, abort, add) {
-  for await (const line of lines("GET", `${source.path}?follow=true&tail=${TAIL}`, { signal: abort.signal })) {
-    add(shownLine(source, index, line));
+function leave(own) {
+  own.abort?.abort();
+  own.abort = null;
+}
+
+/** From the end of what was read, or the last lines at first. Several lines may have the time of the last one. */
+async function read(source, own, add) {
+  const { signal } = own.abort;
+  const from = own.time ? `since=${part(own.time)}` : `tail=${TAIL}`;
+  let known = own.count;
+  for await (const line of lines("GET", `${source.path}?follow=true&${from}`, { signal })) {
+    const shown = shownLine(source, own.index, line);
+    if (signal.aborted) {
+      return;
+    }
+    if (known > 0 && shown.time <= own.time) {
+      known -= shown.time === own.time ? 1 : 0;
+      continue;
+    }
+    known = 0;
+    own.count = shown.time === own.time ? own.count + 1 : 1;
+    own.time = shown.time;
+    add(shown);
   }
 }
 

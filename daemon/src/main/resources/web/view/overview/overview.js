@@ -74,7 +74,7 @@ function Summary({ services, containers, jobs, failing, known }) {
 function Failure({ one, output }) {
   return html`<article class="failure">
     <h3><a href=${one.href}>${one.name}</a> <${State} value=${one.state} />
-      ${one.at && html`<span class="quiet"><${Age} time=${one.at} /> ago</span>`}
+      ${one.at && html`<span class="quiet ago"> <${Age} time=${one.at} /> ago</span>`}
       ${one.logs && html`<a class="aside" href=${one.logs} aria-label="Logs of ${one.name}">Logs</a>`}</h3>
     <p class="reason">${one.message}</p>
     ${one.command && html`<p class="quiet">more: <code>${one.command}</code></p>`}

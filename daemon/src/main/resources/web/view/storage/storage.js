@@ -1,5 +1,5 @@
 // What containers are made from and use: images, volumes, networks, secrets.
-import { del, part, post } from "../../lib/api.js";
+import { del, part } from "../../lib/api.js";
 import { useResource } from "../../lib/live.js";
 import { html } from "../../lib/html.js";
 import { Action, Age, Empty, Loaded, Table, bytes, command, matches } from "../../lib/ui.js";
@@ -7,7 +7,7 @@ import { Action, Age, Empty, Loaded, Table, bytes, command, matches } from "../.
 export function Images() {
   const images = useResource("/images");
   return html`<h1>Images</h1>
-    <div class="row"><${Action} label="Remove unused images" danger cli=${command("image", "prune")} run=${() => post("/images/prune", {})} /></div>
+    <div class="row"><a class="button" href="#/disk">Remove unused ones</a></div>
     <${Loaded} of=${images}>${(list) => list.length === 0
       ? html`<${Empty} what="There is no image." command="zlayer pull IMAGE" />`
       : html`<${Table} label="Images" heads=${["NAME", "DIGEST", "SIZE", "CREATED", ""]}
@@ -45,12 +45,15 @@ export function Networks() {
   return html`<h1>Networks</h1>
     <${Loaded} of=${networks}>${(list) => list.length === 0
       ? html`<${Empty} what="There is no network." command="zlayer network create NAME" />`
-      : html`<${Table} label="Networks" heads=${["NAME", "SUBNET", "GATEWAY", "CONTAINERS"]}
-          rows=${list.filter((one) => matches(one.name, one.subnet)).map((one) => ({
+      : html`<${Table} label="Networks" heads=${["NAME", "SUBNET", "GATEWAY", "CONTAINERS", ""]}
+          rows=${list.filter((one) => matches(one.name, one.subnet, ...one.containers)).map((one) => ({
             key: one.name,
-            cells: [one.name, [one.subnet, one.subnet_ipv6].filter(Boolean).join(", "), one.gateway, one.containers.length],
+            cells: [one.name, [one.subnet, one.subnet_ipv6].filter(Boolean).join(", "), one.gateway, one.containers.join(", ") || "-",
+              one.containers.length === 0 ? html`<${Action} label="Remove ${one.name}" danger cli=${command("network", "rm", one.name)} run=${() => del(`/networks/${part(one.name)}`)} />` : ""],
           }))} />`}<//>`;
 }
+
+const scope = (secret) => new URLSearchParams(Object.entries({ deployment: secret.deployment, service: secret.service }).filter(([, value]) => value));
 
 export function Secrets() {
   const secrets = useResource("/secrets");
@@ -58,9 +61,11 @@ export function Secrets() {
     <p class="quiet">Names only: values can be set and removed, never read.</p>
     <${Loaded} of=${secrets}>${(list) => list.length === 0
       ? html`<${Empty} what="There is no secret." command="zlayer secret set NAME" />`
-      : html`<${Table} label="Secrets" heads=${["NAME", "OF", "CHANGED"]}
-          rows=${list.filter((one) => matches(one.name)).map((one) => ({
+      : html`<${Table} label="Secrets" heads=${["NAME", "OF", "CHANGED", ""]}
+          rows=${list.filter((one) => matches(one.name, one.deployment, one.service)).map((one) => ({
             key: `${one.deployment}/${one.service}/${one.name}`,
-            cells: [one.name, [one.deployment, one.service].filter(Boolean).join("/") || "all deployments", html`<${Age} time=${one.changed} />`],
+            cells: [one.name, [one.deployment, one.service].filter(Boolean).join("/") || "all deployments", html`<${Age} time=${one.changed} />`,
+              html`<${Action} label="Remove ${one.name}" danger cli=${command("secret", "rm", one.service ? `@${one.service}/${one.name}` : one.name, ...(one.deployment ? ["--deployment", one.deployment] : []))}
+                run=${() => del(`/secrets/${part(one.name)}?${scope(one)}`)} />`],
           }))} />`}<//>`;
 }

@@ -205,6 +205,10 @@ class EveryRouteIT {
     rest.post("/cron/shop/nightly/disable").expect(204);
     assertThat(get("/cron").items().getFirst().at("enabled").bool()).contains(false);
     rest.post("/cron/shop/nightly/enable").expect(204);
+    assertThat(get("/cron/upcoming?within=2d").items())
+        .isNotEmpty()
+        .allSatisfy(run -> assertThat(run.at("local").string()).isPresent());
+    rest.get("/cron/upcoming?within=1000d").expect(422);
     rest.post("/cron/shop/nightly/run").expect(201);
   }
 
@@ -380,6 +384,7 @@ class EveryRouteIT {
     rest.delete("/networks/own").expect(204);
     assertThat(rest.get("/networks").expect(200).text()).doesNotContain("\"own\"");
     assertThat(rest.get("/events").expect(200).text()).contains("deployment.revised");
+    assertThat(get("/events?last=3").at("events").items()).hasSize(3);
   }
 
   @Test

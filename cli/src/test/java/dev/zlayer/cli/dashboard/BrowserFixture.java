@@ -74,7 +74,7 @@ final class BrowserFixture implements AutoCloseable {
   private static Page open(Page page, String link) {
     page.navigate(link);
     try {
-      page.waitForSelector("header nav");
+      page.waitForSelector("nav a");
     } catch (TimeoutError e) {
       throw new AssertionError("the page is not logged in: " + page.textContent("body"), e);
     }

@@ -15,7 +15,6 @@ import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
 import java.io.IOException;
 import java.io.OutputStream;
-import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -69,8 +68,8 @@ class DashboardFailuresIT {
         DaemonFixture.start(
                 disk,
                 Map.of(
-                    "ZLAYER_INGRESS_HTTP", "127.0.0.1:" + freePort(),
-                    "ZLAYER_INGRESS_HTTPS", "127.0.0.1:" + freePort(),
+                    "ZLAYER_INGRESS_HTTP", "127.0.0.1:" + DashboardFixture.freePort(),
+                    "ZLAYER_INGRESS_HTTPS", "127.0.0.1:" + DashboardFixture.freePort(),
                     "ZLAYER_IMAGE_GC_HIGH", "0"))
             .withBusybox("bb:1");
     CliFixture.Result secret =
@@ -175,12 +174,6 @@ class DashboardFailuresIT {
 
   private static CommandResult run(String... command) throws InterruptedException {
     return Processes.check(Command.of(List.of(command)), Deadline.after(LIMIT));
-  }
-
-  private static int freePort() throws IOException {
-    try (var free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return free.getLocalPort();
-    }
   }
 
   /** What the first screen says of one of the failing things. */

@@ -9,8 +9,11 @@ import dev.zlayer.cli.DaemonFixture;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Map;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -44,10 +47,22 @@ abstract class DashboardFixture {
   Page page;
 
   @BeforeAll
-  static void start() {
+  static void start() throws IOException {
     PlaywrightAssertions.setDefaultAssertionTimeout(30_000);
-    daemon = DaemonFixture.start(directory).withBusybox("bb:1");
+    daemon =
+        DaemonFixture.start(
+                directory,
+                Map.of(
+                    "ZLAYER_INGRESS_HTTP", "127.0.0.1:" + freePort(),
+                    "ZLAYER_INGRESS_HTTPS", "127.0.0.1:" + freePort()))
+            .withBusybox("bb:1");
     browser = new BrowserFixture();
+  }
+
+  static int freePort() throws IOException {
+    try (var free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      return free.getLocalPort();
+    }
   }
 
   @AfterAll

@@ -124,7 +124,7 @@ class DashboardIT extends DashboardFixture {
     assertThat(page.getByLabel("Environment")).containsText("PASSWORD");
     assertThat(page.content()).doesNotContain("hunter2");
     button("Show processes").click();
-    assertThat(page.locator("pre[aria-label=Processes]")).containsText("sh");
+    assertThat(page.locator("[aria-label=Processes]")).containsText("sh");
     act("Kill", "zlayer kill one");
     assertThat(page.locator("main dl").first()).containsText("exited", slowly());
     act("Start", "zlayer start one");

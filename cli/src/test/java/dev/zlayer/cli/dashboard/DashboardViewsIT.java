@@ -4,30 +4,14 @@ import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertTha
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.microsoft.playwright.Locator;
-import com.microsoft.playwright.options.ColorScheme;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
 /** Jobs, terminals, and what containers are made from, in a real browser. */
 class DashboardViewsIT extends DashboardFixture {
-  private static final List<String> VIEWS =
-      List.of(
-          "overview",
-          "deployments",
-          "containers",
-          "logs",
-          "terminal",
-          "jobs",
-          "images",
-          "volumes",
-          "networks",
-          "secrets",
-          "events");
-
   @Test
   void aTerminalIsTypedInto() {
     daemon.ok("run", "-d", "--name", "box", "bb:1", "sleep", "1000");
@@ -113,33 +97,5 @@ class DashboardViewsIT extends DashboardFixture {
     assertThat(main()).containsText("later");
     daemon.ok("volume", "rm", "later");
     daemon.ok("secret", "rm", "key");
-  }
-
-  @Test
-  void everyViewIsShownInBothThemes() throws IOException {
-    Path pictures = Files.createDirectories(Path.of("target/dashboard"));
-    for (ColorScheme colours : List.of(ColorScheme.LIGHT, ColorScheme.DARK)) {
-      dashboard
-          .page()
-          .emulateMedia(
-              new com.microsoft.playwright.Page.EmulateMediaOptions().setColorScheme(colours));
-      for (String view : VIEWS) {
-        dashboard.view(view);
-        assertThat(dashboard.page().locator("nav a[aria-current]"))
-            .hasAttribute("href", "#/" + view);
-        assertThat(main().locator("h1")).isVisible();
-        assertThat(main().locator(".problem")).hasCount(0);
-        dashboard
-            .page()
-            .screenshot(
-                new com.microsoft.playwright.Page.ScreenshotOptions()
-                    .setPath(
-                        pictures.resolve(
-                            view
-                                + "-"
-                                + colours.name().toLowerCase(java.util.Locale.ROOT)
-                                + ".png")));
-      }
-    }
   }
 }

@@ -61,6 +61,7 @@ public final class EventsResource implements Resource {
                 "since",
                 "Events after this number (default: 0); missed and oldest report events that are no"
                     + " longer kept.")
+            .withNumber("last", "Only among the newest so many, instead of since.")
             .withFlag("follow", "Wait for an event if there is none yet.")
             .with("deployment", "Only this deployment.")
             .with("kind", "Only kinds with this prefix, e.g. job or job.completed.")
@@ -78,13 +79,18 @@ public final class EventsResource implements Resource {
         call.header("Last-Event-ID")
             .or(() -> call.query("since"))
             .map(EventsResource::number)
-            .orElse(0L);
+            .orElseGet(() -> call.number("last").stream().mapToLong(this::before).sum());
     if (call.accepts(ApiRequest.EVENTS)) {
       return new ApiResponse.Events(out -> stream(since, filter, out));
     }
     int limit = Math.clamp(call.number("limit").orElse(PAGE), 1, 10 * PAGE);
     boolean follow = call.flag("follow", false);
     return new ApiResponse.Later(() -> page(since, filter, limit, follow));
+  }
+
+  /** The number before the newest so many. */
+  private long before(int count) {
+    return Math.max(0, store.events(0, 1).newest() - Math.max(0, count));
   }
 
   private ApiResponse page(long since, Filter filter, int limit, boolean follow)

@@ -6,6 +6,7 @@ import dev.zlayer.daemon.http.Route;
 import dev.zlayer.daemon.rest.view.ExecutionView;
 import dev.zlayer.engine.cron.CronScheduler;
 import dev.zlayer.engine.cron.CronStatus;
+import dev.zlayer.engine.cron.UpcomingRuns;
 import dev.zlayer.engine.job.Execution;
 import dev.zlayer.engine.job.ExecutionId;
 import dev.zlayer.engine.job.JobDefinition;
@@ -15,11 +16,15 @@ import dev.zlayer.engine.job.Overrides;
 import dev.zlayer.engine.job.Trigger;
 import dev.zlayer.engine.job.TriggerRequest;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.error.Durations;
 import dev.zlayer.schedule.CronExpression;
 import dev.zlayer.spec.form.Doc;
 import dev.zlayer.spec.form.Range;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.time.ZoneId;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
@@ -32,6 +37,11 @@ public final class JobsResource implements Resource {
   private static final String YAML = "application/yaml";
   private static final String COMMAND_LINE = "zlayer-cli";
 
+  private static final Duration USUAL_AHEAD = Duration.ofDays(7);
+  private static final Duration FURTHEST_AHEAD = Duration.ofDays(366);
+  private static final int MOST_AHEAD = 100;
+
+  private final InstantSource clock;
   private final JobExecutor jobs;
   private final CronScheduler cron;
   private final Supplier<List<JobDefinition>> definitions;
@@ -68,8 +78,25 @@ public final class JobsResource implements Resource {
       Optional<CronStatus> cron,
       Optional<ExecutionView> last) {}
 
+  /** A run that is due. */
+  record UpcomingView(
+      JobKey job,
+      Instant due,
+      @Doc("The same time as clocks of its zone show it.") String local,
+      ZoneId zone,
+      @Doc("Why it is at this time, where clocks are changed.") Optional<String> note) {
+    static UpcomingView of(UpcomingRuns.Run run) {
+      return new UpcomingView(
+          run.job(), run.due(), run.local().toLocalDateTime().toString(), run.zone(), run.note());
+    }
+  }
+
   public JobsResource(
-      JobExecutor jobs, CronScheduler cron, Supplier<List<JobDefinition>> definitions) {
+      JobExecutor jobs,
+      CronScheduler cron,
+      Supplier<List<JobDefinition>> definitions,
+      InstantSource clock) {
+    this.clock = clock;
     this.jobs = jobs;
     this.cron = cron;
     this.definitions = definitions;
@@ -112,6 +139,13 @@ public final class JobsResource implements Resource {
         Route.view("/cron", "List schedules.", this::schedules)
             .with("deployment", "Only this deployment.")
             .givesMany(CronStatus.class),
+        Route.view(
+                "/cron/upcoming",
+                "List the next runs of schedules, earliest first, at most 100 of each.",
+                this::upcoming)
+            .with("deployment", "Only this deployment.")
+            .with("within", "How far ahead, at most 366d (default: 7d).")
+            .givesMany(UpcomingView.class),
         Route.post(
                 "/cron/{deployment}/{job}/run",
                 "Trigger a run now, independent of the schedule.",
@@ -207,6 +241,23 @@ public final class JobsResource implements Resource {
         ViewJson.of(
             cron.list().stream()
                 .filter(entry -> deployment.map(entry.job().deployment()::equals).orElse(true))
+                .toList()));
+  }
+
+  private ApiResponse upcoming(ApiRequest call) {
+    Duration within = call.query("within").map(Durations::parse).orElse(USUAL_AHEAD);
+    if (!within.isPositive() || within.compareTo(FURTHEST_AHEAD) > 0) {
+      throw new AgentException.InvalidSpec("within is more than nothing and at most 366d");
+    }
+    Optional<String> deployment = call.query("deployment");
+    List<CronStatus> schedules =
+        cron.list().stream()
+            .filter(entry -> deployment.map(entry.job().deployment()::equals).orElse(true))
+            .toList();
+    return ApiResponse.json(
+        ViewJson.of(
+            UpcomingRuns.of(schedules, clock.instant().plus(within), MOST_AHEAD).stream()
+                .map(UpcomingView::of)
                 .toList()));
   }
 

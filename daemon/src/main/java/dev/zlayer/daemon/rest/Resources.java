@@ -81,7 +81,7 @@ public record Resources(
     all.add(new ContainerInsideResource(runtime, standalone, () -> secrets.redaction(), clock));
     all.add(new StatsResource(runtime, Pauses.REAL));
     all.add(new HistoryResource(runtime, history, clock, Pauses.REAL));
-    all.add(new JobsResource(jobs, cron, () -> jobs.definitions()));
+    all.add(new JobsResource(jobs, cron, () -> jobs.definitions(), clock));
     all.add(new ExecutionsResource(jobs, () -> secrets.redaction(), clock));
     all.add(new ImagesResource(runtime, images, happened));
     all.add(new BuildResource(builder));

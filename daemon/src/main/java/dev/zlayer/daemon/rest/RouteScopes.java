@@ -57,6 +57,7 @@ public final class RouteScopes {
       GET /stats/history
       GET /jobs
       GET /cron
+      GET /cron/upcoming
       GET /executions
       GET /queue
       GET /secrets

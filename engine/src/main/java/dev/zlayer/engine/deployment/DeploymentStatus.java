@@ -5,6 +5,7 @@ import dev.zlayer.engine.job.Execution;
 import dev.zlayer.engine.job.JobKey;
 import dev.zlayer.engine.service.Failure;
 import dev.zlayer.engine.service.ServiceStatus;
+import dev.zlayer.spec.service.DependsSpec;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.List;
@@ -18,6 +19,7 @@ import java.util.Optional;
  * @param problem why the whole of it cannot go on: the file cannot be read any more, the network
  *     cannot be made; or why its removal has not ended
  * @param autoUpdates by service
+ * @param dependencies what its services and jobs wait for
  */
 public record DeploymentStatus(
     String name,
@@ -29,12 +31,17 @@ public record DeploymentStatus(
     List<ServiceStatus> services,
     List<JobStatus> jobs,
     Optional<Failure> problem,
-    Map<String, AutoUpdateStatus> autoUpdates) {
+    Map<String, AutoUpdateStatus> autoUpdates,
+    List<Dependency> dependencies) {
   public DeploymentStatus {
     services = List.copyOf(services);
     jobs = List.copyOf(jobs);
     autoUpdates = Map.copyOf(autoUpdates);
+    dependencies = List.copyOf(dependencies);
   }
+
+  /** One service or job waits for another one. */
+  public record Dependency(String from, String to, DependsSpec.Condition condition) {}
 
   /** Where it stands as a whole; the worst of its services decides. */
   public enum State {

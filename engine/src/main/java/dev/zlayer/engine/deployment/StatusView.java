@@ -1,6 +1,7 @@
 package dev.zlayer.engine.deployment;
 
 import dev.zlayer.container.ServiceKey;
+import dev.zlayer.engine.deployment.DeploymentStatus.Dependency;
 import dev.zlayer.engine.deployment.DeploymentStatus.JobStatus;
 import dev.zlayer.engine.deployment.DeploymentStatus.State;
 import dev.zlayer.engine.deployment.WaitResult.Blocker;
@@ -11,12 +12,16 @@ import dev.zlayer.engine.service.Failure;
 import dev.zlayer.engine.service.ServiceRunner;
 import dev.zlayer.engine.service.ServiceState;
 import dev.zlayer.engine.service.ServiceStatus;
+import dev.zlayer.spec.DeploymentSpec;
 import dev.zlayer.spec.RunType;
+import dev.zlayer.spec.service.DependsSpec;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -59,7 +64,30 @@ final class StatusView {
         problem,
         updates.entrySet().stream()
             .filter(entry -> entry.getKey().deployment().equals(record.name()))
-            .collect(Collectors.toMap(entry -> entry.getKey().service(), Map.Entry::getValue)));
+            .collect(Collectors.toMap(entry -> entry.getKey().service(), Map.Entry::getValue)),
+        live.spec().map(StatusView::dependencies).orElse(List.of()));
+  }
+
+  /** In the order of the names; a job that needs another one waits for its end. */
+  private static List<Dependency> dependencies(DeploymentSpec spec) {
+    var found = new ArrayList<Dependency>();
+    new TreeMap<>(spec.services())
+        .forEach(
+            (name, service) ->
+                service
+                    .lifecycle()
+                    .depends()
+                    .forEach(
+                        one -> found.add(new Dependency(name, one.service(), one.condition()))));
+    for (JobDefinition job : DeploymentStore.jobs(spec)) {
+      job.job()
+          .needs()
+          .forEach(
+              other ->
+                  found.add(
+                      new Dependency(job.key().name(), other, DependsSpec.Condition.COMPLETED)));
+    }
+    return found;
   }
 
   /** Whether the file names a service that has no loop at the moment. */

@@ -46,7 +46,8 @@ public final class HealthPolicy {
         failures,
         result.output(),
         since,
-        Saturating.plus(now, pause));
+        Saturating.plus(now, pause),
+        before.historyWith(result, now));
   }
 
   private static boolean graceful(HealthSpec spec, Instant startedAt, Instant now) {

@@ -47,6 +47,25 @@ class HealthPolicyTest {
   }
 
   @Test
+  void theLastChecksAreKeptThoseInARowWithTheSameResultAsOne() {
+    HealthStatus status = HealthStatus.starting(START);
+    for (int second = 0; second < 5; second++) {
+      status = after(status, false, START.plusSeconds(second));
+    }
+    status = after(status, true, START.plusSeconds(5));
+
+    assertThat(status.history())
+        .containsExactly(
+            new HealthStatus.Run(false, "said", 5, START, START.plusSeconds(4)),
+            new HealthStatus.Run(true, "said", 1, START.plusSeconds(5), START.plusSeconds(5)));
+    for (int second = 6; second < 60; second++) {
+      status = after(status, second % 2 == 0, START.plusSeconds(second));
+    }
+    assertThat(status.history()).hasSize(10);
+    assertThat(status.history().getLast().last()).isEqualTo(START.plusSeconds(59));
+  }
+
+  @Test
   void onlyARowOfFailuresMakesItUnhealthy() {
     Instant now = START.plusSeconds(60);
     HealthStatus status = after(HealthStatus.starting(START), true, now);

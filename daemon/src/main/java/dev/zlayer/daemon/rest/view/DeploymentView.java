@@ -30,8 +30,10 @@ public record DeploymentView(
     Path directory,
     List<ServiceView> services,
     List<JobView> jobs,
+    List<DependencyView> dependencies,
     Optional<Failure> problem) {
   public DeploymentView {
+    dependencies = List.copyOf(dependencies);
     services = List.copyOf(services);
     jobs = List.copyOf(jobs);
   }
@@ -48,7 +50,19 @@ public record DeploymentView(
             .map(service -> ServiceView.of(service, status.autoUpdates()))
             .toList(),
         status.jobs().stream().map(JobView::of).toList(),
+        status.dependencies().stream().map(DependencyView::of).toList(),
         status.problem());
+  }
+
+  /**
+   * One service or job waits for another one.
+   *
+   * @param condition started, healthy, ready or completed
+   */
+  public record DependencyView(String from, String to, String condition) {
+    static DependencyView of(DeploymentStatus.Dependency dependency) {
+      return new DependencyView(dependency.from(), dependency.to(), lower(dependency.condition()));
+    }
   }
 
   /** One whose services were all stopped by somebody does not run. */

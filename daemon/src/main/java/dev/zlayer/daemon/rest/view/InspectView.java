@@ -40,10 +40,20 @@ public record InspectView(
    * @param since when its state changed
    */
   public record HealthView(
-      HealthState state, int failures, String output, Instant since, Instant next) {
+      HealthState state,
+      int failures,
+      String output,
+      Instant since,
+      Instant next,
+      List<HealthStatus.Run> history) {
     static HealthView of(HealthStatus status) {
       return new HealthView(
-          status.state(), status.failures(), status.output(), status.since(), status.next());
+          status.state(),
+          status.failures(),
+          status.output(),
+          status.since(),
+          status.next(),
+          status.history());
     }
   }
 
