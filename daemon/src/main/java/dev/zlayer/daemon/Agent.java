@@ -57,6 +57,7 @@ import dev.zlayer.runtime.docker.DockerRuntime;
 import dev.zlayer.runtime.oci.OciRuntime;
 import dev.zlayer.runtime.wasm.WasmRuntime;
 import dev.zlayer.runtime.wasm.WasmSettings;
+import dev.zlayer.spec.value.SecretRef;
 import dev.zlayer.task.Owner;
 import dev.zlayer.task.Pauses;
 import dev.zlayer.task.Supervisor;
@@ -178,7 +179,14 @@ public final class Agent implements AutoCloseable {
         parts.start(
             "the certificates",
             () -> certificateLog.open(key, secrets, Settings.acme(config), supervisor));
-    linux.ifPresent(one -> one.ingress().use(certificates));
+    linux.ifPresent(
+        one -> {
+          one.ingress().use(certificates);
+          one.ingress()
+              .use(
+                  (deployment, name) ->
+                      secrets.find(deployment, new SecretRef.OfDeployment(), name));
+        });
     // whoever may not mount memory runs no Linux containers, and nothing else mounts files
     SecretMounts secretFiles =
         linux.isEmpty()

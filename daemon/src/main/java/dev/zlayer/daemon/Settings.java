@@ -112,6 +112,7 @@ final class Settings {
             config.ingressHttp(),
             config.ingressHttps(),
             Ipv6.obstacle().isEmpty())
+        .withProxies(config.ingressProxyProtocolFrom())
         .withState(config.directories().ingressState());
   }
 

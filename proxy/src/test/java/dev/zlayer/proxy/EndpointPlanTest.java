@@ -11,6 +11,7 @@ import dev.zlayer.spec.network.EndpointSpec;
 import dev.zlayer.spec.network.EndpointSpec.Protocol;
 import dev.zlayer.spec.network.Exposure;
 import dev.zlayer.spec.network.NetworkingSpec.Reachability;
+import dev.zlayer.spec.network.RoutePolicy;
 import dev.zlayer.spec.network.RouteSpec;
 import dev.zlayer.spec.value.HostNames;
 import dev.zlayer.spec.value.Transport;
@@ -114,7 +115,8 @@ class EndpointPlanTest {
             List.of(),
             0,
             false,
-            EncryptionSpec.NONE);
+            EncryptionSpec.NONE,
+            RoutePolicy.NONE);
     var routed =
         new EndpointSpec(
             "routed",

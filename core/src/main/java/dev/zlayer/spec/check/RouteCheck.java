@@ -30,7 +30,11 @@ final class RouteCheck {
           "allow",
           "deny",
           "rate_limit",
-          "compress");
+          "compress",
+          PolicyCheck.BASIC_AUTH,
+          PolicyCheck.MAX_BODY,
+          PolicyCheck.MAINTENANCE_PAGE,
+          PolicyCheck.SEND_PROXY);
 
   private static final Pattern HEADER_NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9-]{0,99}");
   private static final Pattern HEADER_VALUE = Pattern.compile("[ -~&&[^'\\\\]]{0,2000}");
@@ -71,6 +75,7 @@ final class RouteCheck {
       findings.problem(here.key("strip_prefix"), "needs a path other than /, write one");
     }
     durations(route, here, findings);
+    PolicyCheck.check(endpoint, here, findings);
     route
         .headers()
         .ifPresent(

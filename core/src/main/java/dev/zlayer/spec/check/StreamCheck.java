@@ -27,6 +27,9 @@ final class StreamCheck {
           "headers",
           "rate_limit",
           "compress",
+          PolicyCheck.BASIC_AUTH,
+          PolicyCheck.MAX_BODY,
+          PolicyCheck.MAINTENANCE_PAGE,
           "redirect_http",
           "hsts");
 

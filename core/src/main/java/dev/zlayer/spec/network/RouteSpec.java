@@ -49,7 +49,8 @@ public record RouteSpec(
         @Range(min = 0, max = 1_000_000)
         int rateLimit,
     @Doc("Compress texts with gzip for clients that accept it.") @Default("false") boolean compress,
-    @Inline EncryptionSpec encryption) {
+    @Inline EncryptionSpec encryption,
+    @Inline RoutePolicy policy) {
 
   /** An endpoint that the ingress does not serve. */
   public static final RouteSpec NONE =
@@ -67,7 +68,8 @@ public record RouteSpec(
           List.of(),
           0,
           false,
-          EncryptionSpec.NONE);
+          EncryptionSpec.NONE,
+          RoutePolicy.NONE);
 
   public RouteSpec {
     allow = List.copyOf(allow);

@@ -6,6 +6,7 @@ import dev.zlayer.spec.form.Default;
 import dev.zlayer.spec.form.Doc;
 import dev.zlayer.spec.form.Range;
 import dev.zlayer.spec.form.Text;
+import dev.zlayer.spec.value.AddressRange;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -120,6 +121,10 @@ public record AgentConfig(
         @Default(":443")
         @Text(pattern = "[0-9.]*:[0-9]{1,5}", write = ":PORT or ADDRESS:PORT, 127.0.0.1:8443")
         String ingressHttps,
+    @Doc(
+            "Addresses and ranges of load balancers in front of the ingress, whose connections"
+                + " begin with the PROXY protocol; nobody else is believed.")
+        List<AddressRange> ingressProxyProtocolFrom,
     @Doc("Executions of jobs at the same time.") @Default("64") @Range(min = 1, max = 10000)
         int jobConcurrency,
     @Doc("Executions of jobs that may wait.") @Default("10000") @Range(min = 1, max = 1000000)
@@ -188,6 +193,7 @@ public record AgentConfig(
         List<NotificationConfig> notifications) {
   public AgentConfig {
     hosts = List.copyOf(hosts);
+    ingressProxyProtocolFrom = List.copyOf(ingressProxyProtocolFrom);
     notifications = List.copyOf(notifications);
   }
 

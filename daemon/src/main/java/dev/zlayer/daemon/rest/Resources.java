@@ -102,6 +102,7 @@ public record Resources(
   private void secretsChanged() {
     deployments.secretsChanged();
     certificates.refresh();
+    ingress.ifPresent(Ingress::secretsChanged);
   }
 
   private Map<ContainerId, ContainerView.Replica> replicas() {

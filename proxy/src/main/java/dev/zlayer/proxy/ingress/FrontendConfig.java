@@ -6,6 +6,7 @@ import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
@@ -55,15 +56,20 @@ record FrontendConfig(
         config,
         Protocol.HTTP,
         endpoints.stream().filter(one -> !one.stream()).toList(),
-        address(config, config.http()),
+        address(config, config.http()) + proxies(config),
         encrypted ? challenges(config.directory()) : "");
   }
 
-  /** Those with TLS, at an address; there is none while no endpoint has it. */
+  /** Those with TLS, on a port or behind one; there is none while no endpoint has it. */
   static List<FrontendConfig> https(
-      IngressConfig config, List<IngressEndpoint> endpoints, String address) {
+      IngressConfig config, List<IngressEndpoint> endpoints, Optional<String> behind) {
     List<IngressEndpoint> encrypted = endpoints.stream().filter(IngressEndpoint::https).toList();
-    String bind = "%s %s alpn h2,http/1.1".formatted(address, tls(config.directory()));
+    String bind =
+        "%s %s alpn h2,http/1.1%s"
+            .formatted(
+                behind.orElseGet(() -> address(config, config.https())),
+                tls(config.directory()),
+                behind.isPresent() ? "" : proxies(config));
     return encrypted.isEmpty()
         ? List.of()
         : List.of(new FrontendConfig(config, Protocol.HTTPS, encrypted, bind, MISDIRECTED));
@@ -139,6 +145,16 @@ record FrontendConfig(
 
   static String address(IngressConfig config, String address) {
     return address.startsWith(":") && config.ipv6() ? "::" + address + " v4v6" : address;
+  }
+
+  /**
+   * Load balancers say who their client is; others who try it send something that is no request.
+   */
+  static String proxies(IngressConfig config) {
+    return config.proxies().isEmpty()
+        ? ""
+        : "\n  tcp-request connection expect-proxy layer4 if { src %s }"
+            .formatted(HaproxyConfig.ranges(config.proxies()));
   }
 
   /** Where requests without a fitting endpoint go, and those that have to come back with TLS. */

@@ -40,6 +40,7 @@ final class Haproxy {
   /** A line has to fit into HAProxy's buffer. */
   private static final int MOST_COMMANDS = 30;
 
+  private static final int LONGEST_LINE = 8_000;
   private static final Duration STEP = Duration.ofMillis(10);
 
   /** It ends when HAProxy was asked to end, or cannot start: 1. */
@@ -285,10 +286,9 @@ final class Haproxy {
     while (true) {
       try {
         for (long pid : processes("worker")) {
-          String line =
-              String.join(
-                  ";", commands.stream().map(one -> "@!%d %s".formatted(pid, one)).toList());
-          String _ = master.ask(line);
+          for (String line : lines(commands, pid)) {
+            String _ = master.ask(line);
+          }
         }
         return;
       } catch (IOException e) {
@@ -299,6 +299,21 @@ final class Haproxy {
         pauses.pause(STEP);
       }
     }
+  }
+
+  /** As many commands in a line as HAProxy reads at once. */
+  private static List<String> lines(List<String> commands, long pid) {
+    var lines = new ArrayList<String>();
+    var line = new StringBuilder();
+    for (String command : commands) {
+      if (line.length() + command.length() > LONGEST_LINE) {
+        lines.add(line.toString());
+        line.setLength(0);
+      }
+      line.append(line.isEmpty() ? "" : ";").append("@!%d %s".formatted(pid, command));
+    }
+    lines.add(line.toString());
+    return lines;
   }
 
   /** The servers of a backend as the current worker has them. */

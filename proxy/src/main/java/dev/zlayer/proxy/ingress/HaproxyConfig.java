@@ -48,12 +48,15 @@ record HaproxyConfig(String text, Map<String, String> files, String fingerprint)
     files = Map.copyOf(files);
   }
 
-  /** {@code user} is the account that serves requests, when this one may change it. */
+  /**
+   * {@code user} is the account that serves requests, when this one may change it; {@code maps} are
+   * changed without a reload.
+   */
   static HaproxyConfig of(
       IngressConfig config,
       Optional<String> user,
       Collection<IngressEndpoint> endpoints,
-      Map<String, String> modes) {
+      Map<String, Map<String, String>> maps) {
     List<IngressEndpoint> sorted =
         endpoints.stream().sorted(Comparator.comparing(IngressEndpoint::backend)).toList();
     var frontends = new ArrayList<FrontendConfig>();
@@ -64,6 +67,7 @@ record HaproxyConfig(String text, Map<String, String> files, String fingerprint)
     frontends.forEach(frontend -> files.putAll(frontend.files()));
     files.put(LUA, HOLD);
     files.put(ModeRules.LUA, ModeRules.lua(config.directory()));
+    files.putAll(PolicyRules.files(sorted));
     String accepting =
         frontends.stream().map(FrontendConfig::text).collect(Collectors.joining())
             + FrontendConfig.others(config)
@@ -71,7 +75,7 @@ record HaproxyConfig(String text, Map<String, String> files, String fingerprint)
     var fixed = new StringBuilder(accepting);
     sorted.forEach(endpoint -> fixed.append(backend(config, endpoint)).append(slots(endpoint)));
     String fingerprint = hash(global(config, user, "") + fixed + new TreeMap<>(files));
-    files.put(ModeRules.MAP, ModeRules.text(modes)); // changed without a reload
+    maps.forEach((name, entries) -> files.put(name, ModeRules.text(entries)));
     var text = new StringBuilder(global(config, user, fingerprint)).append(accepting);
     sorted.forEach(endpoint -> text.append(backend(config, endpoint)).append(servers(endpoint)));
     return new HaproxyConfig(text.toString(), files, fingerprint);
@@ -156,6 +160,8 @@ record HaproxyConfig(String text, Map<String, String> files, String fingerprint)
           "  http-request deny deny_status 429 if { sc_http_req_rate(1) gt %d }"
               .formatted(route.rateLimit()));
     }
+    lines.addAll(PolicyRules.all(config.directory(), endpoint));
+    lines.addAll(PolicyRules.page(config.directory(), endpoint));
     if (route.stripPrefix()) {
       String prefix = route.prefix().replace(".", "[.]").replace("+", "[+]");
       lines.add(
@@ -163,7 +169,7 @@ record HaproxyConfig(String text, Map<String, String> files, String fingerprint)
       lines.add("  http-request set-header X-Forwarded-Prefix " + route.prefix());
       lines.add("  http-request replace-path ^%s/?(.*)$ /\\1".formatted(prefix));
     }
-    lines.addAll(ModeRules.backend());
+    lines.addAll(ModeRules.backend(PolicyRules.content(config.directory(), endpoint)));
     route
         .hold()
         .ifPresent(
@@ -222,7 +228,8 @@ record HaproxyConfig(String text, Map<String, String> files, String fingerprint)
   }
 
   private static String slots(IngressEndpoint endpoint) {
-    return "%d servers".formatted(endpoint.slots());
+    return "%d servers%s"
+        .formatted(endpoint.slots(), PolicyRules.server(endpoint.route().policy()));
   }
 
   private static String servers(IngressEndpoint endpoint) {
@@ -230,12 +237,13 @@ record HaproxyConfig(String text, Map<String, String> files, String fingerprint)
     for (int slot = 1; slot <= endpoint.slots(); slot++) {
       Optional<IngressEndpoint.Server> server = endpoint.server(slot);
       lines.append(
-          "  server s%d %s:%d%s%s\n"
+          "  server s%d %s:%d%s%s%s\n"
               .formatted(
                   slot,
                   server.map(one -> one.address().getHostAddress()).orElse("127.0.0.1"),
                   server.isPresent() ? endpoint.port() : 1,
                   endpoint.route().sticky() ? " cookie s" + slot : "",
+                  PolicyRules.server(endpoint.route().policy()),
                   server.map(IngressEndpoint.Server::ready).orElse(false) ? "" : " disabled"));
     }
     return lines.toString();

@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BiFunction;
 
 /**
  * Endpoints with a host or a path, which HAProxy serves on two ports for all deployments; all other
@@ -28,6 +29,7 @@ public final class Ingress implements Rotation, AutoCloseable {
   private final Rotation kernel;
   private final AtomicReference<Optional<Certificates>> certificates;
   private final RequestWatch watch;
+  private final AtomicReference<Optional<IngressUsers>> users;
 
   private Ingress(
       Owner<IngressState> owner,
@@ -35,8 +37,10 @@ public final class Ingress implements Rotation, AutoCloseable {
       AccessLog accessLog,
       Rotation kernel,
       AtomicReference<Optional<Certificates>> certificates,
+      AtomicReference<Optional<IngressUsers>> users,
       RequestWatch watch) {
     this.watch = watch;
+    this.users = users;
     this.accessLog = accessLog;
     this.owner = owner;
     this.haproxy = haproxy;
@@ -51,13 +55,15 @@ public final class Ingress implements Rotation, AutoCloseable {
     var haproxy = new Haproxy(config, Pauses.REAL);
     var certificates = new AtomicReference<Optional<Certificates>>(Optional.empty());
     var watch = new RequestWatch();
+    var users = new AtomicReference<Optional<IngressUsers>>(Optional.empty());
     Owner<IngressState> owner =
         Owner.ofNative(
             "ingress",
             time,
             supervisor,
-            (_, _) -> new IngressState(config, haproxy, certificates::get, watch));
-    return new Ingress(owner.start(), haproxy, new AccessLog(config), kernel, certificates, watch);
+            (_, _) -> new IngressState(config, haproxy, certificates::get, users::get, watch));
+    return new Ingress(
+        owner.start(), haproxy, new AccessLog(config), kernel, certificates, users, watch);
   }
 
   /**
@@ -72,6 +78,17 @@ public final class Ingress implements Rotation, AutoCloseable {
           boolean _ = owner.ask(state -> state.answer(challenges));
         });
     owner.tell(IngressState::certificatesChanged);
+  }
+
+  /** Finds who may use endpoints in these secrets, by deployment and name. */
+  public void use(BiFunction<String, String, Optional<String>> secrets) {
+    users.set(Optional.of(new IngressUsers(secrets)));
+    secretsChanged();
+  }
+
+  /** Reads secrets anew; for those who changed one. */
+  public void secretsChanged() {
+    owner.tell(IngressState::secretsChanged);
   }
 
   /** Both are told; what one refuses does not keep the other from it. */

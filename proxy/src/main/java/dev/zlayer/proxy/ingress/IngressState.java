@@ -8,6 +8,7 @@ import dev.zlayer.proxy.tls.Certificates;
 import dev.zlayer.proxy.tls.HostTls;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.Owner;
+import java.nio.file.Files;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -47,6 +48,7 @@ final class IngressState implements Owner.State {
   private final IngressCertificates certificates;
   private final RequestWatch watch;
   private Deadline nextLook = Deadline.after(Duration.ZERO);
+  private final Supplier<Optional<IngressUsers>> users;
   private boolean settled;
   private boolean certified;
   private boolean logging;
@@ -58,7 +60,9 @@ final class IngressState implements Owner.State {
       IngressConfig config,
       Haproxy haproxy,
       Supplier<Optional<Certificates>> certificates,
+      Supplier<Optional<IngressUsers>> users,
       RequestWatch watch) {
+    this.users = users;
     this.config = config;
     this.haproxy = haproxy;
     this.watch = watch;
@@ -79,7 +83,14 @@ final class IngressState implements Owner.State {
       Optional<String> problem = haproxy.obstacle().or(() -> collision(endpoint));
       problem.ifPresentOrElse(
           reason -> problems.add("endpoint '%s': %s".formatted(endpoint.name(), reason)),
-          () -> endpoints.add(endpoint));
+          () -> {
+            endpoints.add(endpoint);
+            users
+                .get()
+                .flatMap(source -> source.problem(endpoint))
+                .ifPresent(
+                    reason -> problems.add("endpoint '%s': %s".formatted(endpoint.name(), reason)));
+          });
     }
     set(service.service(), endpoints);
     if (!problems.isEmpty()) {
@@ -233,12 +244,12 @@ final class IngressState implements Owner.State {
       settled = true;
       return;
     }
-    Map<String, String> aside = ModeRules.entries(endpoints, modes);
-    HaproxyConfig wanted = HaproxyConfig.of(config, Haproxy.account(), endpoints, aside);
+    Map<String, Map<String, String>> maps = maps(endpoints);
+    HaproxyConfig wanted = HaproxyConfig.of(config, Haproxy.account(), endpoints, maps);
     if (haproxy.serving().equals(Optional.of(wanted.fingerprint()))) {
       haproxy.write(wanted);
       servers(endpoints);
-      applyModes(aside);
+      applyMaps(maps);
       certificates.apply();
     } else {
       applied = Map.of();
@@ -258,15 +269,31 @@ final class IngressState implements Owner.State {
     settled = true;
   }
 
-  private void applyModes(Map<String, String> wanted) throws InterruptedException {
-    List<String> commands =
-        ModeRules.commands(config.directory(), haproxy.map(ModeRules.MAP), wanted);
-    if (!commands.isEmpty()) {
-      haproxy.command(commands);
-      if (!ModeRules.commands(config.directory(), haproxy.map(ModeRules.MAP), wanted).isEmpty()) {
-        throw new AgentException.Configuration("HAProxy did not change which services are paused");
+  /** Before there are secrets, users are those that were written last. */
+  private Map<String, Map<String, String>> maps(List<IngressEndpoint> endpoints) {
+    var maps = new TreeMap<String, Map<String, String>>();
+    maps.put(ModeRules.MAP, ModeRules.entries(endpoints, modes));
+    if (users.get().isPresent() || !Files.exists(config.directory().resolve(IngressUsers.MAP))) {
+      maps.put(
+          IngressUsers.MAP, users.get().map(source -> source.entries(endpoints)).orElse(Map.of()));
+    }
+    return maps;
+  }
+
+  private void applyMaps(Map<String, Map<String, String>> wanted) throws InterruptedException {
+    for (Map.Entry<String, Map<String, String>> map : wanted.entrySet()) {
+      List<String> commands = mapCommands(map.getKey(), map.getValue());
+      if (!commands.isEmpty()) {
+        haproxy.command(commands);
+        if (!mapCommands(map.getKey(), map.getValue()).isEmpty()) {
+          throw new AgentException.Configuration("HAProxy did not change " + map.getKey());
+        }
       }
     }
+  }
+
+  private List<String> mapCommands(String name, Map<String, String> wanted) {
+    return ModeRules.commands(config.directory().resolve(name), haproxy.map(name), wanted);
   }
 
   private void servers(List<IngressEndpoint> endpoints) throws InterruptedException {
@@ -330,6 +357,13 @@ final class IngressState implements Owner.State {
   /** Some are others than before; the next round serves them. */
   void certificatesChanged() {
     certified = false;
+  }
+
+  /** Users may be others than before. */
+  void secretsChanged() {
+    if (endpoints().stream().anyMatch(one -> one.route().policy().basicAuth().isPresent())) {
+      certified = false;
+    }
   }
 
   /** Answers challenges of authorities, from now on. */

@@ -9,6 +9,7 @@ import dev.zlayer.json.JsonText;
 import dev.zlayer.json.RecordJson;
 import dev.zlayer.json.StoredFormat;
 import dev.zlayer.spec.network.EncryptionSpec;
+import dev.zlayer.spec.network.RoutePolicy;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -25,7 +26,10 @@ final class IngressStore {
 
   static final StoredFormat FORMAT =
       StoredFormat.of(
-          "the record of a route", IngressStore::withoutTls, IngressStore::withoutStreams);
+          "the record of a route",
+          IngressStore::withoutTls,
+          IngressStore::withoutStreams,
+          IngressStore::withoutPolicy);
 
   private final Path directory;
 
@@ -67,11 +71,18 @@ final class IngressStore {
 
   /** Version 1 had no TLS. */
   private static Json.Obj withoutTls(Json.Obj record) {
-    Json none = RecordJson.write(EncryptionSpec.NONE);
+    return withInRoute(record, "encryption", RecordJson.write(EncryptionSpec.NONE));
+  }
+
+  /** Version 3 let everything through. */
+  private static Json.Obj withoutPolicy(Json.Obj record) {
+    return withInRoute(record, "policy", RecordJson.write(RoutePolicy.NONE));
+  }
+
+  private static Json.Obj withInRoute(Json.Obj record, String name, Json value) {
     List<Json> endpoints =
         record.at(ENDPOINTS).items().stream()
-            .<Json>map(
-                endpoint -> with(endpoint, "route", with(endpoint.at("route"), "encryption", none)))
+            .<Json>map(endpoint -> with(endpoint, "route", with(endpoint.at("route"), name, value)))
             .toList();
     return with(record, ENDPOINTS, new Json.Arr(endpoints));
   }

@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
@@ -63,12 +64,15 @@ final class ModeRules {
         .formatted(directory.resolve(MAP));
   }
 
-  static List<String> backend() {
+  /** With the content of responses, if there is one. */
+  static List<String> backend(Optional<String> page) {
+    String content =
+        page.orElse(
+            "content-type text/plain string \"this service is not available at the moment\\n\"");
     return List.of(
         "  http-request lua.pause if { var(txn.mode) -m found }",
-        "  http-request return status 503 content-type text/plain string"
-            + " \"this service is not available at the moment\\n\" hdr Retry-After 10"
-            + " hdr Cache-Control no-store if { var(txn.mode) -m found }");
+        "  http-request return status 503 %s hdr Retry-After 10 hdr Cache-Control no-store if { var(txn.mode) -m found }"
+            .formatted(content));
   }
 
   /** In the backend of an endpoint that is given connections; they end instead of getting 503. */
@@ -82,7 +86,7 @@ final class ModeRules {
   }
 
   /** The commands that make a map of a worker, as it shows it, hold these entries. */
-  static List<String> commands(Path directory, String shown, Map<String, String> wanted) {
+  static List<String> commands(Path map, String shown, Map<String, String> wanted) {
     var present = new TreeMap<String, String>();
     for (String line : shown.lines().toList()) {
       String[] fields = line.split(" ", -1);
@@ -90,7 +94,6 @@ final class ModeRules {
         present.put(fields[1], fields[2]);
       }
     }
-    Path map = directory.resolve(MAP);
     var commands = new ArrayList<String>();
     wanted.forEach(
         (backend, value) -> {

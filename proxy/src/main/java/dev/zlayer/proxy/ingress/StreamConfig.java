@@ -46,9 +46,9 @@ record StreamConfig(
     return endpoints.stream().anyMatch(IngressEndpoint::stream);
   }
 
-  /** Where the frontend for HTTPS listens. */
-  String https() {
-    return present() ? internal(HTTPS_SOCKET) : FrontendConfig.address(config, config.https());
+  /** Where the frontend for HTTPS listens, unless it has the port. */
+  Optional<String> https() {
+    return present() ? Optional.of(internal(HTTPS_SOCKET)) : Optional.empty();
   }
 
   /** A listener of HAProxy for itself, which says who the client is. */
@@ -85,7 +85,7 @@ record StreamConfig(
       default_backend %4$s
     """
             .formatted(
-                FrontendConfig.address(config, config.https()),
+                FrontendConfig.address(config, config.https()) + FrontendConfig.proxies(config),
                 AccessLogRules.stream(),
                 lookup(NAMES, WILDCARDS),
                 https || decrypted().isEmpty() ? TO_HTTPS : TO_STREAMS)

@@ -3,9 +3,11 @@ package dev.zlayer.proxy.ingress;
 import dev.zlayer.spec.network.EncryptionSpec;
 import dev.zlayer.spec.network.EndpointSpec;
 import dev.zlayer.spec.network.Exposure;
+import dev.zlayer.spec.network.RoutePolicy;
 import dev.zlayer.spec.network.RouteSpec;
 import dev.zlayer.spec.network.TlsSpec;
 import dev.zlayer.spec.value.AddressRange;
+import dev.zlayer.spec.value.ByteSize;
 import dev.zlayer.spec.value.HostNames;
 import java.time.Duration;
 import java.util.List;
@@ -32,7 +34,8 @@ final class Routes {
         List.of(),
         0,
         false,
-        EncryptionSpec.NONE);
+        EncryptionSpec.NONE,
+        RoutePolicy.NONE);
   }
 
   /** With every setting there is. */
@@ -57,7 +60,12 @@ final class Routes {
         List.of(AddressRange.parse("127.6.6.6")),
         3,
         true,
-        EncryptionSpec.NONE);
+        EncryptionSpec.NONE,
+        new RoutePolicy(
+            Optional.empty(),
+            Optional.of(new ByteSize(1_000_000)),
+            Optional.of("<p>\"later\" 'or' %[src]\n"),
+            Optional.empty()));
   }
 
   /** The same hosts with certificates of the local authority, and nothing else. */
@@ -80,7 +88,8 @@ final class Routes {
         new EncryptionSpec(
             Optional.of(new TlsSpec(Optional.empty(), false, Optional.empty(), true)),
             redirect,
-            Optional.empty()));
+            Optional.empty()),
+        RoutePolicy.NONE);
   }
 
   static EndpointSpec endpoint(String name, int port, RouteSpec route) {
