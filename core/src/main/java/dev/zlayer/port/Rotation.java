@@ -58,9 +58,16 @@ public interface Rotation {
    * @param id carries role and number
    * @param address where its ports are; 127.0.0.1 when it uses the machine's network
    * @param ipv6 the same over IPv6, when its network has two stacks
+   * @param weight how many requests it gets in relation to others, from 1 to 256, where requests
+   *     are routed; elsewhere all get the same
    * @param ready healthy and to be given new connections; one that is not keeps those it has
    */
-  record Member(ContainerId id, InetAddress address, Optional<InetAddress> ipv6, boolean ready) {
+  record Member(
+      ContainerId id, InetAddress address, Optional<InetAddress> ipv6, boolean ready, int weight) {
+    public Member(ContainerId id, InetAddress address, Optional<InetAddress> ipv6, boolean ready) {
+      this(id, address, ipv6, ready, 1);
+    }
+
     public Member(ContainerId id, InetAddress address, boolean ready) {
       this(id, address, Optional.empty(), ready);
     }

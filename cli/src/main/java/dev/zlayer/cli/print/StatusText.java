@@ -111,6 +111,14 @@ public final class StatusText {
     for (Json service : services) {
       Json rollout = service.at("rollout");
       Json back = rollout.at("rolled_back_to");
+      rollout
+          .at("step")
+          .string()
+          .ifPresent(
+              step ->
+                  remarks.add(
+                      "%s: revision %s: %s"
+                          .formatted(name(service), number(rollout, "revision"), step)));
       if (!back.isNull()) {
         remark(
                 "%s: revision %s was rolled back to %s: "

@@ -33,6 +33,9 @@ final class DefaultLifecycle {
               Optional.empty(),
               false,
               Duration.ZERO,
+              Optional.empty(),
+              List.of(),
+              Optional.empty(),
               Optional.empty()),
           new ExitSpec(false));
 

@@ -18,6 +18,7 @@ import java.util.TreeMap;
  * @param surge containers that may be there in excess meanwhile
  * @param settling how long a new one must have been healthy to count
  * @param mayStart what the service depends on is there
+ * @param keepOld old containers stay beside new ones that work
  * @param besideStopping a replica may start while its last container still stops
  * @param notBefore replicas that must not be started yet
  * @param halted replicas that must not be started at all
@@ -29,6 +30,7 @@ record DesiredReplicas(
     int surge,
     Duration settling,
     boolean mayStart,
+    boolean keepOld,
     boolean besideStopping,
     Map<ReplicaId, Instant> notBefore,
     Set<ReplicaId> halted) {
@@ -47,12 +49,18 @@ record DesiredReplicas(
       boolean mayStart,
       Map<ReplicaId, Instant> notBefore,
       Set<ReplicaId> halted) {
-    this(slots, maySurge, unavailable, surge, settling, mayStart, false, notBefore, halted);
+    this(slots, maySurge, unavailable, surge, settling, mayStart, false, false, notBefore, halted);
+  }
+
+  /** The same with old containers that stay, and so many new ones beside them. */
+  DesiredReplicas keepingOld(int fresh) {
+    return new DesiredReplicas(
+        slots, true, 0, fresh, settling, mayStart, true, besideStopping, notBefore, halted);
   }
 
   /** Start first where there is room for one more, else stop first. */
   static boolean surges(UpdateSpec update, boolean possible) {
-    boolean asked = update.strategy() == UpdateSpec.Strategy.START_FIRST;
+    boolean asked = update.strategy() != UpdateSpec.Strategy.STOP_FIRST;
     return possible && update.surge() > 0 && (asked || update.unavailable() == 0);
   }
 }

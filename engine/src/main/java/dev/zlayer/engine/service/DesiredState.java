@@ -267,6 +267,7 @@ final class DesiredState {
             update.surge(),
             settling(),
             open,
+            false,
             !exclusive() && idleAfter().isPresent(),
             notBefore,
             halted));
@@ -275,6 +276,11 @@ final class DesiredState {
   /** Nobody can say yet what the replicas that are wanted are made from. */
   private boolean unknown() {
     return resolved.isEmpty() || blueprint.isEmpty() || (outlined() && !slots().isEmpty());
+  }
+
+  /** Whether it is known what every replica is made from. */
+  boolean resolvedAll() {
+    return !unknown() && !slots().isEmpty();
   }
 
   /** What is known was looked up while no replica was wanted. */

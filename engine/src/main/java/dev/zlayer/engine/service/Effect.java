@@ -31,8 +31,8 @@ sealed interface Effect {
   /** Read the load of replicas; {@code requests}: also how many requests came. */
   record Measure(List<Container> containers, boolean requests) implements Effect {}
 
-  /** Read how many requests came, to see whether there are any. */
-  record CountRequests() implements Effect {}
+  /** Read how many requests came: for a roll-out, or to see whether there are any. */
+  record CountRequests(boolean rollout) implements Effect {}
 
   /** Report the next request. */
   record AwaitRequest() implements Effect {}

@@ -129,14 +129,14 @@ final class EffectRunner {
                   meter.read(containers, parts.cores(), requests ? counted() : Optional::empty)
                       ::accept,
               _ -> (_, _) -> {});
-      case Effect.CountRequests() ->
+      case Effect.CountRequests(boolean rollout) ->
           spawn(
               "count requests of " + key,
               () -> {
                 Optional<Rotation.Requests> found = counted().read();
-                return (reconciler, now) -> reconciler.idle.counted(reconciler, found, now);
+                return (reconciler, now) -> reconciler.counted(rollout, found, now);
               },
-              _ -> (reconciler, now) -> reconciler.idle.counted(reconciler, Optional.empty(), now));
+              _ -> (reconciler, now) -> reconciler.counted(rollout, Optional.empty(), now));
       case Effect.AwaitRequest() ->
           parts.rotation().onRequest(key, () -> owner.tell(told(ServiceReconciler::requested)));
     }

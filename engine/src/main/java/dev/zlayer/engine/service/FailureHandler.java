@@ -107,6 +107,13 @@ final class FailureHandler {
     }
   }
 
+  /** Too many requests to new replicas fail. */
+  void failing(Failure failure, Instant now) {
+    if (mayTakeBack()) {
+      takeBack(failure, now);
+    }
+  }
+
   /** The image or a value of a revision could not be had. */
   void unresolved(
       ServiceRevision blueprint, AgentException error, Optional<String> phase, Instant now) {

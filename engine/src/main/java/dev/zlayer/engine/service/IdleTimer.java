@@ -39,7 +39,7 @@ final class IdleTimer {
     counting = true;
     next = Saturating.plus(now, pause(after.get()));
     reconciler.changes.lookAt(next);
-    return Optional.of(new Effect.CountRequests());
+    return Optional.of(new Effect.CountRequests(false));
   }
 
   private static Duration pause(Duration idle) {

@@ -55,12 +55,13 @@ final class PendingChanges {
   }
 
   void warn(Instant now, String warning) {
+    event(now, "service.warning", warning);
+  }
+
+  void event(Instant now, String kind, String message) {
     events.add(
         new Event(
-            now,
-            "service.warning",
-            record.key().toString(),
-            Json.object().put("message", warning).build()));
+            now, kind, record.key().toString(), Json.object().put("message", message).build()));
   }
 
   private Json detail(Optional<Failure> failure) {

@@ -14,7 +14,8 @@ import java.util.TreeMap;
 /** Services as JSON, for the store. */
 final class ServiceCodec {
   static final String KIND = "service";
-  static final StoredFormat FORMAT = StoredFormat.of("the service", ServiceCodec::neverIdle);
+  static final StoredFormat FORMAT =
+      StoredFormat.of("the service", ServiceCodec::neverIdle, ServiceCodec::withoutSteps);
 
   private ServiceCodec() {}
 
@@ -23,6 +24,11 @@ final class ServiceCodec {
     var members = new LinkedHashMap<>(service.members());
     members.put("idle", Json.of(false));
     return new Json.Obj(members);
+  }
+
+  /** In version 2 no roll-out had steps; outside of one nothing is written. */
+  private static Json.Obj withoutSteps(Json.Obj service) {
+    return service;
   }
 
   static byte[] write(ServiceRecord record) {
@@ -40,6 +46,7 @@ final class ServiceCodec {
             .putIf("shutdown", record.shutdown().map(ServiceCodec::json))
             .putIf("replicas", record.replicas())
             .put("idle", record.idle())
+            .putIf("step", record.step())
             .put("restarts", record.restarts())
             .put("generation", record.generation())
             .put("images", record.images())
@@ -68,6 +75,7 @@ final class ServiceCodec {
         failure(json.at("shutdown")),
         json.at("replicas").integer().map(Math::toIntExact),
         json.at("idle").bool().orElse(false),
+        json.at("step").integer().map(Math::toIntExact),
         Math.toIntExact(json.at("restarts").integer().orElse(0L)),
         json.at("generation").integer().orElse(0L),
         images,

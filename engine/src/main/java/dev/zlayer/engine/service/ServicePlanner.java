@@ -110,7 +110,7 @@ final class ServicePlanner {
     for (ObservedReplica other : others) {
       if (!other.live()) {
         remove(other);
-      } else if (settled(current)) {
+      } else if (settled(current) && !returnable(other)) {
         away(other, "it was replaced");
       } else if (!other.healthy() && other.phase() != Phase.STARTING && current.live()) {
         // it serves nobody, and the new one is on its way
@@ -119,6 +119,11 @@ final class ServicePlanner {
         away(other, "another one is wanted by now");
       }
     }
+  }
+
+  /** Whether requests may have to go back to it. */
+  private boolean returnable(ObservedReplica old) {
+    return wanted.keepOld() && old.healthy();
   }
 
   /** All containers of the slot are outdated: at most one of them, which serves, has to stay. */

@@ -14,6 +14,7 @@ import dev.zlayer.engine.health.ProbeResult;
 import dev.zlayer.engine.init.Initializer;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Container;
+import dev.zlayer.port.Rotation;
 import dev.zlayer.spec.service.HealthSpec;
 import java.time.Duration;
 import java.time.Instant;
@@ -37,6 +38,7 @@ final class ServiceReconciler {
   final DesiredState desired;
   final PendingChanges changes;
   final IdleTimer idle = new IdleTimer();
+  final StagedRollout rollout;
   private boolean awaiting;
   final Map<ContainerId, TrackedContainer> lives = new HashMap<>();
 
@@ -44,6 +46,7 @@ final class ServiceReconciler {
     this.random = random;
     this.changes = new PendingChanges(record);
     this.desired = new DesiredState(changes, lookup);
+    this.rollout = new StagedRollout(desired, changes);
     this.failureHandler = new FailureHandler(changes, desired, lookup, random);
   }
 
@@ -195,6 +198,17 @@ final class ServiceReconciler {
     return true;
   }
 
+  /** How many requests there were, where that is known. */
+  void counted(boolean forRollout, Optional<Rotation.Requests> requests, Instant now) {
+    if (forRollout) {
+      rollout
+          .counted(lives.values(), requests, now)
+          .ifPresent(failure -> failureHandler.failing(failure, now));
+    } else {
+      idle.counted(this, requests, now);
+    }
+  }
+
   /** Somebody asks for a service that has no replica. */
   void requested(Instant now) {
     if (desired.idle()) {
@@ -206,6 +220,7 @@ final class ServiceReconciler {
   /** The wall clock was set: what waits for a time waits as long as before. */
   void clockMoved(Duration by) {
     idle.clockMoved(by);
+    rollout.clockMoved(by);
     changes.clockMoved(by);
     desired.clockMoved(by);
     lives.values().forEach(live -> live.clockMoved(by));
@@ -236,6 +251,9 @@ final class ServiceReconciler {
       prove(now);
     }
     idle.due(this, judged, now).ifPresent(effects::add);
+    if (judged) {
+      rollout.due(lives.values(), now).ifPresent(effects::add);
+    }
     if (desired.idle() && !awaiting) {
       effects.add(new Effect.AwaitRequest());
     }
@@ -265,7 +283,8 @@ final class ServiceReconciler {
     changes.replace(record().only(desired.slots()));
     List<ObservedReplica> seen =
         lives.values().stream().map(live -> live.seen(kept(live))).toList();
-    ServicePlanner.Plan plan = ServicePlanner.plan(wanted.get(), seen, now);
+    DesiredReplicas limited = rollout.limit(wanted.get(), lives.values());
+    ServicePlanner.Plan plan = ServicePlanner.plan(limited, seen, now);
     plan.lookAgain().ifPresent(changes::lookAt);
     var effects = new ArrayList<Effect>();
     for (Action action : plan.actions()) {

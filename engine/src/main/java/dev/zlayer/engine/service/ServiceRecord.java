@@ -20,6 +20,7 @@ import java.util.function.UnaryOperator;
  * @param shutdown it stopped itself because a replica panicked
  * @param replicas how many somebody or the load asked for, when the file leaves that open
  * @param idle it has no replica until the next request
+ * @param step of a roll-out in steps that was reached; nothing outside of one
  * @param restarts how often somebody asked for a restart; part of what replicas are made from
  * @param generation the last one that was given to a container; none is given twice
  * @param images what the images of a revision were when it was deployed, where the file asks for
@@ -34,6 +35,7 @@ record ServiceRecord(
     Optional<Failure> shutdown,
     Optional<Integer> replicas,
     boolean idle,
+    Optional<Integer> step,
     int restarts,
     long generation,
     NavigableMap<Long, String> images,
@@ -53,6 +55,7 @@ record ServiceRecord(
         Optional.empty(),
         Optional.empty(),
         false,
+        Optional.empty(),
         0,
         0,
         new TreeMap<>(),
@@ -74,6 +77,7 @@ record ServiceRecord(
         next -> {
           next.revision = revision;
           next.idle = false;
+          next.step = Optional.empty();
           next.takenBack = Optional.empty();
           next.shutdown = Optional.empty();
           next.slots = all(slot -> slot.again().withoutError());
@@ -87,6 +91,7 @@ record ServiceRecord(
     return with(
         next -> {
           next.good = Optional.of(revision);
+          next.step = Optional.empty();
           next.images = kept;
         });
   }
@@ -95,6 +100,7 @@ record ServiceRecord(
     return with(
         next -> {
           next.takenBack = Optional.of(reason);
+          next.step = Optional.empty();
           next.slots = all(ReplicaRecord::again);
         });
   }
@@ -128,6 +134,10 @@ record ServiceRecord(
           next.replicas = Optional.empty();
           next.idle = true;
         });
+  }
+
+  ServiceRecord atStep(int step) {
+    return with(next -> next.step = Optional.of(step));
   }
 
   ServiceRecord requested() {
@@ -216,6 +226,7 @@ record ServiceRecord(
         next.shutdown,
         next.replicas,
         next.idle,
+        next.step,
         next.restarts,
         next.generation,
         next.images,
@@ -231,6 +242,7 @@ record ServiceRecord(
     Optional<Failure> shutdown = shutdown();
     Optional<Integer> replicas = replicas();
     boolean idle = idle();
+    Optional<Integer> step = step();
     int restarts = restarts();
     long generation = generation();
     NavigableMap<Long, String> images = images();

@@ -11,6 +11,7 @@ import dev.zlayer.port.Container;
 import dev.zlayer.port.Rotation;
 import dev.zlayer.spec.ServiceSpec;
 import dev.zlayer.spec.network.NetworkingSpec;
+import java.net.InetAddress;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -18,6 +19,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.NavigableMap;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.TreeSet;
 
@@ -164,6 +166,7 @@ final class ServiceView {
             record.revision(),
             (int) right(),
             wanted.size(),
+            reconciler.rollout.text(reconciler.lives.values()),
             record.takenBack().map(_ -> record.desired()),
             record.takenBack()));
   }
@@ -274,6 +277,29 @@ final class ServiceView {
         false);
   }
 
+  /** Of two sets of replicas, the new and the old ones, one may have to get fewer requests. */
+  private RolloutPlanner.Weights weights() {
+    StagedRollout rollout = reconciler.rollout;
+    OptionalDouble share = rollout.share();
+    if (share.isEmpty()) {
+      return RolloutPlanner.Weights.EQUAL;
+    }
+    List<TrackedContainer> ready =
+        reconciler.lives.values().stream().filter(TrackedContainer::ready).toList();
+    int fresh = (int) ready.stream().filter(rollout::isNew).count();
+    return RolloutPlanner.weights(share.getAsDouble(), fresh, ready.size() - fresh);
+  }
+
+  private Rotation.Member member(
+      TrackedContainer live,
+      InetAddress address,
+      Optional<InetAddress> ipv6,
+      RolloutPlanner.Weights weights) {
+    int weight = reconciler.rollout.isNew(live) ? weights.fresh() : weights.old();
+    return new Rotation.Member(
+        live.id, address, ipv6, live.ready() && weight > 0, Math.max(1, weight));
+  }
+
   /** Empty while it is not known of every replica whether it works: the last truth stays. */
   Optional<Rotation.Members> members() {
     if (reconciler.lives.values().stream().anyMatch(TrackedContainer::unjudged)
@@ -282,6 +308,7 @@ final class ServiceView {
     }
     NetworkingSpec networking = desired.spec().map(ServiceSpec::networking).orElseThrow();
     var members = new ArrayList<Rotation.Member>();
+    RolloutPlanner.Weights weights = weights();
     for (TrackedContainer live : reconciler.lives.values()) {
       Container handle = live.handle;
       if (handle == null || !live.status().alive()) {
@@ -289,10 +316,7 @@ final class ServiceView {
       }
       try {
         Prober.address(handle)
-            .ifPresent(
-                address ->
-                    members.add(
-                        new Rotation.Member(live.id, address, handle.ipv6(), live.ready())));
+            .ifPresent(address -> members.add(member(live, address, handle.ipv6(), weights)));
       } catch (AgentException.NotFound _) {
         // removed meanwhile
       }

@@ -49,10 +49,23 @@ class ServicePlannerTest {
   }
 
   @Test
+  void keepsTheOldOnesWhileARollOutIsWatched() {
+    DesiredReplicas one = wanted(2, "b", true, 0).keepingOld(1);
+    ObservedReplica first = seen(1, 1, "a", Phase.HEALTHY);
+    ObservedReplica second = seen(2, 2, "a", Phase.HEALTHY);
+
+    assertThat(plan(one, first, second)).containsExactly(new Action.Start(slot(1), "b"));
+    assertThat(plan(one, first, second, seen(1, 3, "b", Phase.HEALTHY))).isEmpty();
+    assertThat(plan(one.keepingOld(2), first, second, seen(1, 3, "b", Phase.HEALTHY)))
+        .containsExactly(new Action.Start(slot(2), "b"));
+  }
+
+  @Test
   void startsBesideTheOneThatStopsOnlyWhereRequestsWait() {
     DesiredReplicas usual = wanted(1, "a", true, 0);
     var waiting =
-        new DesiredReplicas(usual.slots(), true, 0, 1, SETTLING, true, true, Map.of(), Set.of());
+        new DesiredReplicas(
+            usual.slots(), true, 0, 1, SETTLING, true, false, true, Map.of(), Set.of());
 
     assertThat(plan(usual, seen(1, 1, "a", Phase.STOPPING))).isEmpty();
     assertThat(plan(waiting, seen(1, 1, "a", Phase.STOPPING)))

@@ -46,6 +46,7 @@ class StoredServiceTest {
             Optional.of(FAILURE),
             Optional.of(2),
             true,
+            Optional.of(1),
             5,
             6,
             new TreeMap<>(Map.of(4L, "sha256:abc")),
@@ -55,7 +56,10 @@ class StoredServiceTest {
     assertThat(ServiceCodec.read(FrozenFormat.read(name))).isEqualTo(record);
     assertThat(ServiceCodec.read(FrozenFormat.read("service-v1.json")))
         .as("version 1 was never idle")
-        .isEqualTo(record.requested());
+        .isEqualTo(record.requested().proved(3));
+    assertThat(ServiceCodec.read(FrozenFormat.read("service-v2.json")))
+        .as("version 2 had no steps")
+        .isEqualTo(record.proved(3));
   }
 
   @Test

@@ -324,7 +324,10 @@ final class Haproxy {
           .lines()
           .map(line -> line.split(" ", -1))
           .filter(fields -> fields.length > 18 && fields[1].equals(backend))
-          .map(fields -> new ServerLine(fields[3], fields[4], fields[18], !fields[5].equals("0")))
+          .map(
+              fields ->
+                  new ServerLine(
+                      fields[3], fields[4], fields[18], !fields[5].equals("0"), fields[7]))
           .toList();
     } catch (IOException e) {
       throw new AgentException.Configuration("HAProxy does not answer: " + e.getMessage(), e);
@@ -371,7 +374,7 @@ final class Haproxy {
   }
 
   /** A server as a worker has it. */
-  record ServerLine(String name, String address, String port, boolean ready) {}
+  record ServerLine(String name, String address, String port, boolean ready, String weight) {}
 
   private List<Long> processes(String type) throws IOException {
     return master

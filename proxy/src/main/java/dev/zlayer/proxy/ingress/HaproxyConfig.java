@@ -237,11 +237,12 @@ record HaproxyConfig(String text, Map<String, String> files, String fingerprint)
     for (int slot = 1; slot <= endpoint.slots(); slot++) {
       Optional<IngressEndpoint.Server> server = endpoint.server(slot);
       lines.append(
-          "  server s%d %s:%d%s%s%s\n"
+          "  server s%d %s:%d weight %d%s%s%s\n"
               .formatted(
                   slot,
                   server.map(one -> one.address().getHostAddress()).orElse("127.0.0.1"),
                   server.isPresent() ? endpoint.port() : 1,
+                  server.map(IngressEndpoint.Server::weight).orElse(1),
                   endpoint.route().sticky() ? " cookie s" + slot : "",
                   PolicyRules.server(endpoint.route().policy()),
                   server.map(IngressEndpoint.Server::ready).orElse(false) ? "" : " disabled"));

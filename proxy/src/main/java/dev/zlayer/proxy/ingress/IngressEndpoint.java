@@ -42,7 +42,7 @@ record IngressEndpoint(
    * A replica in one of the numbered places of a backend, which it keeps as long as it runs: so
    * another replica changes nothing about it.
    */
-  record Server(int slot, String container, InetAddress address, boolean ready) {}
+  record Server(int slot, String container, InetAddress address, boolean ready, int weight) {}
 
   /** The endpoints of a service that have a host or a path; {@code before} has their places. */
   static List<IngressEndpoint> of(Members service, List<IngressEndpoint> before) {
@@ -89,7 +89,9 @@ record IngressEndpoint(
         }
         slots.put(names.get(i), slot);
       }
-      servers.add(new Server(slot, names.get(i), members.get(i).address(), members.get(i).ready()));
+      Member member = members.get(i);
+      servers.add(
+          new Server(slot, names.get(i), member.address(), member.ready(), member.weight()));
     }
     return servers;
   }

@@ -326,6 +326,7 @@ final class IngressState implements Owner.State {
             server
                 + "addr %s port %d"
                     .formatted(ready.get().address().getHostAddress(), endpoint.port()));
+        first.add(server + "weight " + ready.get().weight());
         first.add(server + "state ready");
       } else {
         then.add(server + "state maint");
@@ -346,6 +347,7 @@ final class IngressState implements Owner.State {
               ? line.ready()
                   && line.address().equals(ready.get().address().getHostAddress())
                   && line.port().equals(String.valueOf(endpoint.port()))
+                  && line.weight().equals(String.valueOf(ready.get().weight()))
               : !line.ready();
       if (!same) {
         throw new AgentException.Configuration(

@@ -29,7 +29,8 @@ final class IngressStore {
           "the record of a route",
           IngressStore::withoutTls,
           IngressStore::withoutStreams,
-          IngressStore::withoutPolicy);
+          IngressStore::withoutPolicy,
+          IngressStore::withoutWeights);
 
   private final Path directory;
 
@@ -92,6 +93,23 @@ final class IngressStore {
     List<Json> endpoints =
         record.at(ENDPOINTS).items().stream()
             .<Json>map(endpoint -> with(endpoint, "stream", Json.of(false)))
+            .toList();
+    return with(record, ENDPOINTS, new Json.Arr(endpoints));
+  }
+
+  /** In version 4 all servers got the same. */
+  private static Json.Obj withoutWeights(Json.Obj record) {
+    List<Json> endpoints =
+        record.at(ENDPOINTS).items().stream()
+            .<Json>map(
+                endpoint ->
+                    with(
+                        endpoint,
+                        "servers",
+                        new Json.Arr(
+                            endpoint.at("servers").items().stream()
+                                .<Json>map(server -> with(server, "weight", Json.of(1)))
+                                .toList())))
             .toList();
     return with(record, ENDPOINTS, new Json.Arr(endpoints));
   }

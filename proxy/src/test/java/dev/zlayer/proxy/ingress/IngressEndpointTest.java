@@ -42,9 +42,10 @@ class IngressEndpointTest {
     assertThat(IngressState.commands(third.getFirst()))
         .startsWith(
             "set server shop:web:http/s2 addr 10.0.0.2 port 8080",
+            "set server shop:web:http/s2 weight 1",
             "set server shop:web:http/s2 state ready",
             "set server shop:web:http/s1 state maint")
-        .hasSize(9);
+        .hasSize(10);
   }
 
   @Test
@@ -56,10 +57,10 @@ class IngressEndpointTest {
     assertThat(eight.fingerprint()).isEqualTo(none.fingerprint());
     assertThat(eight.text())
         .isNotEqualTo(none.text())
-        .contains("server s8 10.0.0.8:8080 cookie s8\n");
-    assertThat(none.text()).contains("server s8 127.0.0.1:1 cookie s8 disabled\n");
+        .contains("server s8 10.0.0.8:8080 weight 1 cookie s8\n");
+    assertThat(none.text()).contains("server s8 127.0.0.1:1 weight 1 cookie s8 disabled\n");
     assertThat(nine.fingerprint()).isNotEqualTo(none.fingerprint());
-    assertThat(nine.text()).contains("server s16 127.0.0.1:1 cookie s16 disabled\n");
+    assertThat(nine.text()).contains("server s16 127.0.0.1:1 weight 1 cookie s16 disabled\n");
   }
 
   @Test
@@ -105,11 +106,12 @@ class IngressEndpointTest {
     }
     String old =
         Files.readString(file)
-            .replace("\"version\":4", "\"version\":1")
+            .replace("\"version\":5", "\"version\":1")
+            .replace(",\"weight\":1", "")
             .replace(",\"stream\":false", "")
             .replace(",\"policy\":{}", "")
             .replace(",\"encryption\":{\"redirectHttp\":true}", "");
-    assertThat(old).doesNotContain("encryption", "policy", "\"stream\"", "\"version\":4");
+    assertThat(old).doesNotContain("encryption", "policy", "\"stream\"", "weight", "\"version\":5");
     Files.writeString(file, old);
 
     assertThat(store.load()).containsEntry(WEB, List.of(endpoint));

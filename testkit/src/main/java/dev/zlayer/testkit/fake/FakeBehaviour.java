@@ -30,6 +30,7 @@ import java.util.stream.Collectors;
  *   <li>{@code fake.fail=start}: this step fails ({@code create}, {@code start}, {@code stop},
  *       {@code remove}, several with commas); {@code pull} makes create fail like a runtime that
  *       pulls on its own; {@code fake.fail.times=2} lets the third try succeed
+ *   <li>{@code fake.ip=10.0.0.1}: has this address; without it none
  *   <li>{@code fake.exec=1}: the code of every exec, unless the world has a handler
  * </ul>
  */

@@ -218,7 +218,7 @@ final class FakeContainer implements Container, Pausable, Renamable, Updatable, 
   @Override
   public Optional<InetAddress> ip() {
     try (var _ = existing()) {
-      return Optional.empty();
+      return Optional.ofNullable(spec().labels().get("fake.ip")).map(InetAddress::ofLiteral);
     }
   }
 
