@@ -7,6 +7,7 @@ import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
@@ -161,6 +162,30 @@ class DockerBuildIT {
   }
 
   /** A command line that insists on BuildKit is given the way out. */
+  @Test
+  void theCommandLineShowsWhatToSetInsteadOfBuildKit() throws Exception {
+    Files.writeString(context.resolve("Dockerfile"), "FROM " + Node.IMAGE + "\n");
+    CommandResult refused = docker.buildKit("build", context.toString());
+    assertThat(refused.code()).isEqualTo(1);
+    assertThat(refused.stderr()).contains("DOCKER_BUILDKIT=0");
+  }
+
+  /** As buildx asks: it takes the engine for one with BuildKit and shows what that answers. */
+  @Test
+  void callsOfBuildKitAreRefusedWithWhatToSet() throws Exception {
+    try (DockerWire.Raw raw = node.wire().raw()) {
+      raw.send("POST /grpc HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n");
+      assertThat(raw.head()).startsWith("HTTP/1.1 101").contains("Upgrade: h2c");
+      raw.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+      raw.send(new byte[] {0, 0, 0, 4, 0, 0, 0, 0, 0}); // settings
+      raw.send(new byte[] {0, 0, 1, 1, 5, 0, 0, 0, 1, (byte) 0x83}); // a call
+      assertThat(new String(raw.end().rest(), StandardCharsets.ISO_8859_1))
+          .contains("application/grpc")
+          .contains("BuildKit is not part of this engine: set DOCKER_BUILDKIT=0");
+    }
+  }
+
+  /** Without the connection that BuildKit needs there is nothing but an answer. */
   @Test
   void buildKitIsRefusedWithWhatToSet() throws Exception {
     for (String path : java.util.List.of("/session", "/grpc")) {

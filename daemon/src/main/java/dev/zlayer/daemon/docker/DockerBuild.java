@@ -13,6 +13,7 @@ import dev.zlayer.oci.Digest;
 import dev.zlayer.oci.ImageRef;
 import dev.zlayer.port.ImageInfo;
 import dev.zlayer.port.RegistryAuth;
+import java.io.OutputStream;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.HashMap;
@@ -48,12 +49,24 @@ final class DockerBuild implements Resource {
         Route.post("/build", "Build an image from a Dockerfile.", this::build),
         Route.post("/build/prune", "Nothing is kept between builds.", DockerBuild::prune),
         Route.post(
-            "/session", "Refused: BuildKit is not part of this engine.", DockerBuild::refuse),
-        Route.post("/grpc", "Refused: BuildKit is not part of this engine.", DockerBuild::refuse));
+            "/session", "Refused: BuildKit is not part of this engine.", DockerBuild::session),
+        Route.post("/grpc", "Refused: BuildKit is not part of this engine.", DockerBuild::grpc));
   }
 
-  private static ApiResponse refuse(ApiRequest call) {
-    throw DockerError.notImplemented(CLASSIC);
+  /** Older clients show why the build that follows is refused, but not why this is. */
+  private static ApiResponse session(ApiRequest call) {
+    return upgraded(call, (in, _) -> in.transferTo(OutputStream.nullOutputStream()));
+  }
+
+  private static ApiResponse grpc(ApiRequest call) {
+    return upgraded(call, new GrpcRefusal(CLASSIC));
+  }
+
+  private static ApiResponse upgraded(ApiRequest call, ApiResponse.Conversation conversation) {
+    if (!call.header("Upgrade").equals(Optional.of("h2c"))) {
+      throw DockerError.notImplemented(CLASSIC);
+    }
+    return new ApiResponse.Hijack("application/grpc", conversation);
   }
 
   private static ApiResponse prune(ApiRequest call) {

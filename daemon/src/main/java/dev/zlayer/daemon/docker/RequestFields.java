@@ -237,7 +237,7 @@ final class RequestFields {
       ?nocache = nothing is kept between builds
       ?rm = nothing is kept between builds
       ?forcerm = nothing is kept between builds
-      ?remote - send the context as the body
+      ?remote - send the context as the body; set DOCKER_BUILDKIT=0 for clients that use BuildKit
       ?cgroupparent - each build has a group of its own
       ?outputs - the result goes into the store
       ?isolation - it is for Windows

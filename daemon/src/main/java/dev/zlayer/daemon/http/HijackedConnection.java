@@ -60,6 +60,11 @@ final class HijackedConnection implements AutoCloseable {
     return request.getHeaders().contains("Upgrade");
   }
 
+  /** What the connection is then said to speak. */
+  private static String protocol(Request request) {
+    return "h2c".equals(request.getHeaders().get("Upgrade")) ? "h2c" : "tcp";
+  }
+
   /** Writes the head of the answer. */
   void begin(boolean upgrade, String type, Response response) throws IOException {
     response.setStatus(upgrade ? 101 : 200);
@@ -70,7 +75,7 @@ final class HijackedConnection implements AutoCloseable {
     headers.put("Content-Type", type);
     if (upgrade) {
       headers.put("Connection", "Upgrade");
-      headers.put("Upgrade", "tcp");
+      headers.put("Upgrade", protocol(response.getRequest()));
     } else {
       headers.put("Connection", "close");
     }
