@@ -25,6 +25,9 @@ import javax.net.ssl.SSLContext;
  * not allowed or does not exist is never tried again; whether that matters is for the step to say.
  */
 public final class InitRunner implements Initializer {
+  /** What is kept of a step's output; it becomes part of an event. */
+  private static final int KEPT_LOG = 64 << 10;
+
   private static final Duration BETWEEN_PASSES = Duration.ofMillis(100);
   private static final Backoff BETWEEN_TRIES =
       new Backoff(Duration.ofMillis(500), Duration.ofSeconds(30), 2);
@@ -158,6 +161,9 @@ public final class InitRunner implements Initializer {
   }
 
   private Optional<String> kept(String log) {
-    return log.isEmpty() ? Optional.empty() : Optional.of(hiding.apply(log));
+    String hidden = hiding.apply(log);
+    return log.isEmpty()
+        ? Optional.empty()
+        : Optional.of(hidden.substring(Math.max(0, hidden.length() - KEPT_LOG)));
   }
 }

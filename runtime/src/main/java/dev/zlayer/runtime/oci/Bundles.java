@@ -224,7 +224,9 @@ final class Bundles {
         Files.writeString(file, text.getValue());
       }
       if (volumes.stream().noneMatch(bind -> bind.target().equals(text.getKey()))) {
-        binds.add(new BundleInput.Bind(file, text.getKey(), false, true));
+        // else a container that may write nowhere could fill the disk of the host
+        boolean readOnly = state.record().spec().fileSystem().readOnlyRoot();
+        binds.add(new BundleInput.Bind(file, text.getKey(), readOnly, true));
       }
     }
     return binds;

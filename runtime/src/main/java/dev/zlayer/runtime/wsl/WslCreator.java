@@ -151,7 +151,9 @@ record WslCreator(WslContext context) {
       if (volumes.stream().noneMatch(bind -> bind.target().equals(text.getKey()))) {
         binds.add(
             new BundleInput.Bind(
-                Path.of(context.place(state).etc()).resolve(name), text.getKey(), false));
+                Path.of(context.place(state).etc()).resolve(name),
+                text.getKey(),
+                state.record().spec().fileSystem().readOnlyRoot()));
       }
     }
     return binds;

@@ -85,6 +85,19 @@ class EscapesIT extends OnStage {
         .doesNotContain("opened");
   }
 
+  /** Kubernetes 2020: files in /etc that lie on the host's disk and have no limit there. */
+  @Test
+  void whoMayWriteNowhereWritesNoFileOfTheHostEither() throws Exception {
+    String script =
+        "for f in hosts resolv.conf hostname; do echo x 2>/dev/null >> /etc/$f && echo wrote $f;"
+            + " done; head -c 0 /etc/hosts && echo end";
+    assertThat(
+            fixture.output(
+                RuntimeFixture.script(script).withFileSystem(new FileSystemSpec(List.of(), true))))
+        .endsWith("end")
+        .doesNotContain("wrote");
+  }
+
   /** Docker 2018 and Kubernetes 2017 to 2021: a link where a copy or a mount was on its way. */
   @Test
   void linksOfVolumesAreFollowedInsideOnly() throws Exception {

@@ -55,6 +55,29 @@ class FailingServicesIT {
     return cli.run("up");
   }
 
+  /** Of steps, checks and replicas that print without end the agent keeps a little. */
+  @Test
+  void outputWithoutEndIsBoundedWhereverItIsCaptured() throws Exception {
+    String endless = "tr '\\\\0' x < /dev/zero | head -c 60000000";
+    CliFixture.Result ended =
+        up(
+            """
+            bad: {IMAGE, command: [sh, -c, "ENDLESS; exit 4"]}
+            held: {IMAGE, command: [sleep, "300"], health: {check: {type: command, command: "ENDLESS"}, interval: 1s, timeout: 20s}}
+            late: {IMAGE, command: [sleep, "300"], health: {check: {type: command, command: "tr a b < /dev/zero"}, interval: 1s, timeout: 1s, retries: 1000}}
+            step: {IMAGE, command: [sleep, "300"], init: {steps: [{id: one, uses: init.run, with: {command: [sh, -c, "ENDLESS; exit 5"]}}]}}
+            """
+                .replace("ENDLESS", endless));
+
+    assertThat(ended.code()).isEqualTo(3);
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(30))
+        .untilAsserted(() -> assertThat(daemon.ok("ps", "demo/held")).contains("(healthy)"));
+    assertThat(daemon.ok("ps", "demo/late")).contains("running").doesNotContain("(healthy)");
+    assertThat(daemon.ok("status", "demo", "--json").length()).isLessThan(1_500_000);
+    assertThat(daemon.ok("events", "--json", "--since", "0").length()).isLessThan(3_000_000);
+  }
+
   @Test
   void upOfAServiceThatEndsAgainAndAgainFails() throws Exception {
     String file =
