@@ -45,6 +45,9 @@ public final class StatusText {
     for (Json service : services) {
       autoUpdate(service, now).ifPresent(line -> text.append('\n').append(line).append('\n'));
     }
+    for (Json service : services) {
+      traffic(service).ifPresent(line -> text.append('\n').append(line).append('\n'));
+    }
     for (String remark : remarks(services, jobs)) {
       text.append('\n').append(remark).append('\n');
     }
@@ -72,6 +75,22 @@ public final class StatusText {
                             .string()
                             .map(result -> "; last: " + result)
                             .orElse("")));
+  }
+
+  private static Optional<String> traffic(Json service) {
+    Json traffic = service.at("traffic");
+    return traffic.isNull()
+        ? Optional.empty()
+        : Optional.of(
+            "%s: %s requests/s; last 5 minutes: %s requests, %s errors, p50 %s ms, p95 %s ms, p99 %s ms"
+                .formatted(
+                    name(service),
+                    number(traffic, "requests_per_second"),
+                    number(traffic, "requests"),
+                    number(traffic, "errors"),
+                    number(traffic, "p50_millis"),
+                    number(traffic, "p95_millis"),
+                    number(traffic, "p99_millis")));
   }
 
   private static Table services(List<Json> services, Instant now, Style style) {

@@ -199,6 +199,10 @@ class IngressOperationIT {
     assertThat(daemon.ok("ingress", "logs", "shop/web")).doesNotContain("other.test");
     assertThat(daemon.ok("ingress", "show", "shop/other"))
         .containsPattern("last 5 minutes: [1-9][0-9]* requests, p50 [0-9]+ ms");
+    assertThat(daemon.ok("status", "shop"))
+        .containsPattern(
+            "other: [0-9]+ requests/s; last 5 minutes: [1-9][0-9]* requests, [0-9]+ errors, p50"
+                + " [0-9]+ ms");
   }
 
   private static String logged(String... options) {

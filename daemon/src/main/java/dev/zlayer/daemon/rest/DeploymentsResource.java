@@ -8,6 +8,7 @@ import dev.zlayer.daemon.http.Route;
 import dev.zlayer.daemon.rest.view.DeploymentView;
 import dev.zlayer.daemon.rest.view.DeploymentView.RevisionView;
 import dev.zlayer.engine.deployment.DeploymentDiff;
+import dev.zlayer.engine.deployment.DeploymentStatus;
 import dev.zlayer.engine.deployment.Deployments;
 import dev.zlayer.engine.deployment.Progress;
 import dev.zlayer.engine.deployment.Revision;
@@ -15,17 +16,22 @@ import dev.zlayer.engine.deployment.UpRequest;
 import dev.zlayer.engine.deployment.WaitResult;
 import dev.zlayer.engine.service.EndedReplica;
 import dev.zlayer.engine.service.ServiceState;
+import dev.zlayer.engine.service.ServiceStatus;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
+import dev.zlayer.proxy.ingress.Ingress;
 import dev.zlayer.spec.form.Doc;
 import dev.zlayer.spec.form.Range;
+import dev.zlayer.spec.network.EndpointSpec;
 import dev.zlayer.task.Deadline;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.InstantSource;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -39,6 +45,8 @@ public final class DeploymentsResource implements Resource {
 
   private final Deployments deployments;
   private final LimitedUpdates limited;
+  private final Optional<Ingress> ingress;
+  private final InstantSource clock;
 
   /** How many replicas. */
   @Doc("How many replicas there should be.")
@@ -79,8 +87,12 @@ public final class DeploymentsResource implements Resource {
    */
   record ProgressLine(String type, Optional<String> outcome, Optional<DeploymentView> status) {}
 
-  public DeploymentsResource(Deployments deployments) {
+  /** Without an ingress where no Linux containers run. */
+  public DeploymentsResource(
+      Deployments deployments, Optional<Ingress> ingress, InstantSource clock) {
     this.deployments = deployments;
+    this.ingress = ingress;
+    this.clock = clock;
     this.limited = new LimitedUpdates(deployments);
   }
 
@@ -242,12 +254,32 @@ public final class DeploymentsResource implements Resource {
   }
 
   private ApiResponse show(ApiRequest call) {
-    var view = DeploymentView.of(deployments.status(call.path("name")));
+    DeploymentView view = withTraffic(call);
     return new ApiResponse.Whole(
         200,
         ApiRequest.JSON,
         JsonText.bytes(ViewJson.of(view)),
         Map.of("ETag", "\"" + view.revision() + "\""));
+  }
+
+  private DeploymentView withTraffic(ApiRequest call) {
+    DeploymentStatus status = deployments.status(call.path("name"));
+    var routed = new HashMap<ServiceKey, List<String>>();
+    for (ServiceStatus service : status.services()) {
+      List<String> endpoints =
+          service.endpoints().stream()
+              .filter(endpoint -> endpoint.route().routed())
+              .map(EndpointSpec::name)
+              .toList();
+      if (!endpoints.isEmpty()) {
+        routed.put(service.key(), endpoints);
+      }
+    }
+    return DeploymentView.of(status)
+        .with(
+            routed.isEmpty()
+                ? Map.of()
+                : ingress.map(one -> one.recent(routed, clock.instant())).orElse(Map.of()));
   }
 
   private ApiResponse spec(ApiRequest call) {
@@ -381,14 +413,13 @@ public final class DeploymentsResource implements Resource {
   }
 
   private ApiResponse services(ApiRequest call) {
-    return ApiResponse.json(
-        ViewJson.of(DeploymentView.of(deployments.status(call.path("name"))).services()));
+    return ApiResponse.json(ViewJson.of(withTraffic(call).services()));
   }
 
   private ApiResponse service(ApiRequest call) {
     return ApiResponse.json(
         ViewJson.of(
-            DeploymentView.of(deployments.status(call.path("name"))).services().stream()
+            withTraffic(call).services().stream()
                 .filter(service -> service.name().equals(call.path("service")))
                 .findFirst()
                 .orElseThrow(

@@ -32,7 +32,6 @@ import java.util.stream.Stream;
 /** Endpoints with a host or a path: who serves them, and whether they are set aside. */
 public final class IngressResource implements Resource {
   private static final Duration USUAL_HOLD = Duration.ofSeconds(30);
-  private static final Duration RECENT = Duration.ofMinutes(5);
   private static final Duration POLL = Duration.ofMillis(200);
   private static final Duration LONGEST_HOLD = Duration.ofMinutes(10);
 
@@ -253,7 +252,8 @@ public final class IngressResource implements Resource {
   }
 
   private LatencyView latency(ServiceKey service) {
-    Ingress.Latency latency = served(service).latency(service, clock.instant().minus(RECENT));
+    Ingress.Latency latency =
+        served(service).latency(service, clock.instant().minus(Ingress.RECENT));
     return new LatencyView(latency.requests(), latency.p50(), latency.p95(), latency.p99());
   }
 

@@ -70,7 +70,7 @@ public record Resources(
     var happened = new ResourceEvents(store, clock);
     var all = new ArrayList<Resource>();
     all.add(system);
-    all.add(new DeploymentsResource(deployments));
+    all.add(new DeploymentsResource(deployments, ingress, clock));
     all.add(
         new ContainersResource(
             runtime,

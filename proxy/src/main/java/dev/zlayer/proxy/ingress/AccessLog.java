@@ -11,9 +11,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
-import java.util.Collections;
-import java.util.List;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.Optional;
 
 /**
@@ -103,22 +102,38 @@ final class AccessLog {
 
   /** Reads the lines of a service from a time on. */
   AccessLogReader read(ServiceKey service, Optional<Instant> since) {
-    return new AccessLogReader(directory, service, since, 0);
+    return new AccessLogReader(directory, Optional.of(service), since, 0);
   }
 
   /** How long responses took since then, among the newest lines of all services. */
-  Ingress.Latency latency(ServiceKey service, Instant since) {
-    var millis = new ArrayList<Long>();
+  Map<ServiceKey, Ingress.Latency> latencies(Instant since) {
+    var times = new HashMap<ServiceKey, LatencyHistogram>();
     try (var reader =
         new AccessLogReader(
-            directory, service, Optional.of(since), Math.max(0, size() - RECENT_BYTES))) {
+            directory, Optional.empty(), Optional.of(since), Math.max(0, size() - RECENT_BYTES))) {
       for (var line = reader.next(); line.isPresent(); line = reader.next()) {
-        line.get().millis().ifPresent(millis::add);
+        AccessLogReader.Line request = line.get();
+        request
+            .millis()
+            .ifPresent(
+                millis ->
+                    times
+                        .computeIfAbsent(request.service(), _ -> new LatencyHistogram())
+                        .add(millis, request.failed()));
       }
     }
-    Collections.sort(millis);
-    return new Ingress.Latency(
-        millis.size(), percentile(millis, 50), percentile(millis, 95), percentile(millis, 99));
+    var latencies = new HashMap<ServiceKey, Ingress.Latency>();
+    times.forEach(
+        (service, one) ->
+            latencies.put(
+                service,
+                new Ingress.Latency(
+                    one.total(),
+                    one.errors(),
+                    one.percentile(50),
+                    one.percentile(95),
+                    one.percentile(99))));
+    return latencies;
   }
 
   private long size() {
@@ -131,10 +146,5 @@ final class AccessLog {
       return 0; // a file was removed meanwhile: the reader begins earlier
     }
     return size;
-  }
-
-  private static long percentile(List<Long> sorted, int percent) {
-    int rank = (sorted.size() * percent + 99) / 100;
-    return sorted.isEmpty() ? 0 : sorted.get(Math.max(1, rank) - 1);
   }
 }

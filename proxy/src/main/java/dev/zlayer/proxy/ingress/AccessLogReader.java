@@ -49,20 +49,28 @@ public final class AccessLogReader implements AutoCloseable {
    *
    * @param json all about it but the time
    */
-  public record Line(Instant time, String json) {
+  public record Line(ServiceKey service, Instant time, String json) {
     OptionalLong millis() {
       Matcher matcher = MILLIS.matcher(json);
       return matcher.find()
           ? OptionalLong.of(Long.parseLong(matcher.group(1)))
           : OptionalLong.empty();
     }
+
+    /** Whether it was answered with a status from 500 on. */
+    boolean failed() {
+      return json.contains("\"status\":5");
+    }
   }
 
-  AccessLogReader(Path directory, ServiceKey service, Optional<Instant> since, long skip) {
+  /** Without a service those of all. */
+  AccessLogReader(
+      Path directory, Optional<ServiceKey> service, Optional<Instant> since, long skip) {
     this.directory = directory;
     this.prefix =
-        "%s:%s:"
-            .formatted(service.deployment(), service.service())
+        service
+            .map(one -> "%s:%s:".formatted(one.deployment(), one.service()))
+            .orElse("")
             .getBytes(StandardCharsets.UTF_8);
     this.since = since;
     this.skip = skip;
@@ -174,9 +182,16 @@ public final class AccessLogReader implements AutoCloseable {
           Instant.ofEpochSecond(
               Long.parseLong(matcher.group(2)), Long.parseLong(matcher.group(3)) * 1_000_000);
       if (since.map(from -> !time.isBefore(from)).orElse(true)) {
-        found.add(new Line(time, matcher.group(4)));
+        service(matcher.group(1))
+            .ifPresent(service -> found.add(new Line(service, time, matcher.group(4))));
       }
     }
+  }
+
+  /** Of a backend; others than those of endpoints have names without a colon. */
+  private static Optional<ServiceKey> service(String backend) {
+    String[] names = backend.split(":", 3);
+    return names.length < 3 ? Optional.empty() : Optional.of(new ServiceKey(names[0], names[1]));
   }
 
   @Override

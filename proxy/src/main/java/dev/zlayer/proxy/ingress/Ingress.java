@@ -10,8 +10,10 @@ import dev.zlayer.task.Owner;
 import dev.zlayer.task.Pauses;
 import dev.zlayer.task.Supervisor;
 import dev.zlayer.task.TimeSource;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -23,12 +25,19 @@ import java.util.function.BiFunction;
  * endpoints are left to the proxy in the kernel.
  */
 public final class Ingress implements Rotation, AutoCloseable {
+  /** How far back percentiles reach. */
+  public static final Duration RECENT = Duration.ofMinutes(5);
+
+  private static final Duration FRESH = Duration.ofSeconds(2);
+
   private final Owner<IngressState> owner;
   private final Haproxy haproxy;
   private final AccessLog accessLog;
   private final Rotation kernel;
   private final AtomicReference<Optional<Certificates>> certificates;
   private final RequestWatch watch;
+  private final AtomicReference<Reading> latencies =
+      new AtomicReference<>(new Reading(Instant.EPOCH, Map.of()));
   private final AtomicReference<Optional<IngressUsers>> users;
 
   private Ingress(
@@ -162,11 +171,67 @@ public final class Ingress implements Rotation, AutoCloseable {
 
   /** How long the responses of a service took since a time, as far as the access log reaches. */
   public Latency latency(ServiceKey service, Instant since) {
-    return accessLog.latency(service, since);
+    return accessLog.latencies(since).getOrDefault(service, Latency.NONE);
   }
 
-  /** Percentiles in milliseconds. */
-  public record Latency(long requests, long p50, long p95, long p99) {}
+  /**
+   * What the routes of services carry, of those that have any. The access log is read at most every
+   * two seconds.
+   *
+   * @param endpoints the names of those that have a host or a path
+   */
+  public Map<ServiceKey, Recent> recent(Map<ServiceKey, List<String>> endpoints, Instant now) {
+    Map<ServiceKey, Long> rates = rates(endpoints);
+    if (rates.isEmpty()) {
+      return Map.of();
+    }
+    Reading known = latencies.get();
+    if (Duration.between(known.at(), now).abs().compareTo(FRESH) > 0) {
+      known = new Reading(now, accessLog.latencies(now.minus(RECENT)));
+      latencies.set(known);
+    }
+    var all = new HashMap<ServiceKey, Recent>();
+    for (Map.Entry<ServiceKey, Long> rate : rates.entrySet()) {
+      all.put(
+          rate.getKey(),
+          new Recent(rate.getValue(), known.latencies().getOrDefault(rate.getKey(), Latency.NONE)));
+    }
+    return all;
+  }
+
+  /** Without its owner, which may be busy with a reload. */
+  private Map<ServiceKey, Long> rates(Map<ServiceKey, List<String>> endpoints) {
+    var services = new HashMap<String, ServiceKey>();
+    endpoints.forEach(
+        (service, names) ->
+            names.forEach(name -> services.put(IngressEndpoint.backend(service, name), service)));
+    var rates = new HashMap<ServiceKey, Long>();
+    haproxy
+        .traffic(List.copyOf(services.keySet()), false)
+        .forEach(
+            (backend, traffic) -> {
+              ServiceKey service = services.get(backend);
+              if (service != null) {
+                rates.merge(service, traffic.perSecond(), Long::sum);
+              }
+            });
+    return rates;
+  }
+
+  /** What was read of the access log, and when. */
+  private record Reading(Instant at, Map<ServiceKey, Latency> latencies) {}
+
+  /** The requests of the last second, and those of the last minutes. */
+  public record Recent(long perSecond, Latency latency) {}
+
+  /**
+   * Percentiles in milliseconds.
+   *
+   * @param errors responses with a status from 500 on
+   */
+  public record Latency(long requests, long errors, long p50, long p95, long p99) {
+    static final Latency NONE = new Latency(0, 0, 0, 0, 0);
+  }
 
   /**
    * An endpoint as it is served, for people.

@@ -98,6 +98,10 @@ record IngressEndpoint(
 
   /** Unique, of the characters that names of HAProxy may have. */
   String backend() {
+    return backend(service, name);
+  }
+
+  static String backend(ServiceKey service, String name) {
     String plain = name.replaceAll("[^A-Za-z0-9_-]", "-");
     String unique = plain;
     if (!plain.equals(name)) {

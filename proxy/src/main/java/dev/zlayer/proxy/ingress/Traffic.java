@@ -55,9 +55,13 @@ public record Traffic(
 
   /** By backend, and by backend, a slash and server. */
   static Map<String, Traffic> parse(String csv) {
-    List<String> lines = csv.lines().filter(line -> !line.isBlank()).toList();
+    List<String> lines =
+        csv.lines()
+            .dropWhile(line -> !line.startsWith("# ")) // as for a backend that it does not have
+            .filter(line -> !line.isBlank())
+            .toList();
     var all = new HashMap<String, Traffic>();
-    if (lines.isEmpty() || !lines.getFirst().startsWith("# ")) {
+    if (lines.isEmpty()) {
       return all;
     }
     List<String> columns = List.of(lines.getFirst().substring(2).split(",", -1));

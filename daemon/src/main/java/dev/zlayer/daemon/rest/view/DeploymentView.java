@@ -1,5 +1,6 @@
 package dev.zlayer.daemon.rest.view;
 
+import dev.zlayer.container.ServiceKey;
 import dev.zlayer.engine.cron.CronStatus;
 import dev.zlayer.engine.deployment.AutoUpdateStatus;
 import dev.zlayer.engine.deployment.DeploymentStatus;
@@ -11,6 +12,8 @@ import dev.zlayer.engine.service.RolloutStatus;
 import dev.zlayer.engine.service.ServiceState;
 import dev.zlayer.engine.service.ServiceStatus;
 import dev.zlayer.oci.Digest;
+import dev.zlayer.proxy.ingress.Ingress;
+import dev.zlayer.spec.form.Doc;
 import dev.zlayer.spec.network.EndpointSpec;
 import java.net.InetAddress;
 import java.nio.file.Path;
@@ -91,7 +94,8 @@ public record DeploymentView(
       Optional<String> waitingFor,
       Optional<RolloutStatus> rollout,
       Optional<Failure> lastError,
-      Optional<AutoUpdateStatus> autoUpdate) {
+      Optional<AutoUpdateStatus> autoUpdate,
+      @Doc("What its routes carry; not in lists of deployments.") Optional<TrafficView> traffic) {
     public ServiceView {
       replicas = List.copyOf(replicas);
       endpoints = List.copyOf(endpoints);
@@ -119,8 +123,60 @@ public record DeploymentView(
           status.waitingFor(),
           status.rollout(),
           status.lastError(),
-          Optional.ofNullable(updates.get(status.key().service())));
+          Optional.ofNullable(updates.get(status.key().service())),
+          Optional.empty());
     }
+
+    private ServiceView with(Optional<TrafficView> carried) {
+      return new ServiceView(
+          name,
+          state,
+          revision,
+          wanted,
+          ready,
+          replicas,
+          endpoints,
+          waitingFor,
+          rollout,
+          lastError,
+          autoUpdate,
+          carried);
+    }
+  }
+
+  /** Requests of a service that the ingress serves. */
+  @Doc("Requests of a service that the ingress serves.")
+  public record TrafficView(
+      @Doc("In the last second.") long requestsPerSecond,
+      @Doc("In the last 5 minutes, as far as the access log reaches.") long requests,
+      @Doc("Of these, responses with a status from 500 on.") long errors,
+      @Doc("Until half of these responses were sent.") long p50Millis,
+      long p95Millis,
+      long p99Millis) {
+    static TrafficView of(Ingress.Recent recent) {
+      Ingress.Latency latency = recent.latency();
+      return new TrafficView(
+          recent.perSecond(),
+          latency.requests(),
+          latency.errors(),
+          latency.p50(),
+          latency.p95(),
+          latency.p99());
+    }
+  }
+
+  /** The same with what the ingress carries. */
+  public DeploymentView with(Map<ServiceKey, Ingress.Recent> recent) {
+    List<ServiceView> carried =
+        services.stream()
+            .map(
+                service ->
+                    service.with(
+                        Optional.ofNullable(recent.get(new ServiceKey(name, service.name())))
+                            .map(TrafficView::of)))
+            .toList();
+    return new DeploymentView(
+        name, state, revision, created, updated, directory, carried, jobs, dependencies, problem);
   }
 
   /** An endpoint of a service. */
