@@ -10,6 +10,7 @@ import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.Processes;
 import dev.zlayer.port.Container;
 import dev.zlayer.task.Deadline;
+import dev.zlayer.task.Pauses;
 import dev.zlayer.testkit.image.ImageMaker;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -96,9 +97,18 @@ final class Node implements AutoCloseable {
       }
     }
     String ingress = configured().config().directories().ingress().toString();
-    ProcessHandle.allProcesses()
-        .filter(process -> process.info().commandLine().orElse("").contains(ingress))
-        .forEach(ProcessHandle::destroyForcibly);
+    Deadline deadline = Deadline.after(Duration.ofSeconds(20));
+    // until there is none: a supervisor may start another one meanwhile
+    while (ProcessHandle.allProcesses()
+            .filter(process -> process.info().commandLine().orElse("").contains(ingress))
+            .filter(ProcessHandle::destroyForcibly)
+            .count()
+        > 0) {
+      if (deadline.passed()) {
+        throw new IllegalStateException("processes of " + ingress + " do not end");
+      }
+      Pauses.REAL.pause(Duration.ofMillis(10));
+    }
     run("nft", "delete", "table", "ip", prefix);
     run("nft", "delete", "table", "bridge", prefix);
     run("nft", "delete", "table", "ip", prefix + "_endpoints");

@@ -33,13 +33,14 @@ final class AccessLog {
 
   /**
    * It ends when neither HAProxy nor its supervisor has the pipe any more. Opening the pipe for
-   * both first keeps it from waiting for a HAProxy that has ended.
+   * both first keeps it from waiting for a HAProxy that has ended. A file that could not be written
+   * to its end is followed by the next one.
    */
   private static final String MOVE =
       """
       [ -p "$1" ] || exit
       umask 077
-      mkdir -p "$2"
+      mkdir -p "$2" || exit 0
       exec 4<>"$1"
       exec 3<"$1" 4>&-
       i=$(ls "$2" | sort -n | tail -n 1)
@@ -47,10 +48,17 @@ final class AccessLog {
       while :; do
         i=$((i + 1))
         stdbuf -o0 head -c "$3" <&3 >"$2/$i"
-        [ -s "$2/$i" ] || { rm -f "$2/$i"; exit; }
+        ended=$?
         rm -f "$2/$((i - $4))"
+        [ -s "$2/$i" ] || rm -f "$2/$i"
+        [ $ended = 0 ] || sleep 0.1
+        [ $ended != 0 ] || [ -e "$2/$i" ] || exit 0
       done
       """;
+
+  /** Starts what moves lines again when it was killed. */
+  private static final String SUPERVISE =
+      "move=$1; shift; until /bin/sh -c \"$move\" sh \"$@\"; do sleep 0.1; done";
 
   private final Path pipe;
   private final Path lock;
@@ -88,8 +96,9 @@ final class AccessLog {
                 lock.toString(),
                 "/bin/sh",
                 "-c",
-                MOVE,
+                SUPERVISE,
                 "sh",
+                MOVE,
                 pipe.toString(),
                 directory.toString(),
                 Long.toString(fileBytes),
@@ -98,6 +107,32 @@ final class AccessLog {
     if (!result.success()) {
       throw new AgentException.Configuration("cannot write the access log: " + result.lastLine());
     }
+  }
+
+  /** Whether lines are moved to files. */
+  boolean started() throws InterruptedException {
+    return !unlocked(lock, Duration.ZERO);
+  }
+
+  /** Waits until all lines are in files, after HAProxy has ended. */
+  void awaitEnd(Duration limit) throws InterruptedException {
+    if (!unlocked(lock, limit)) {
+      throw new AgentException.Timeout("waiting for the end of the access log", limit);
+    }
+  }
+
+  /** Whether nobody has the lock, or gives it back in time. */
+  static boolean unlocked(Path lock, Duration limit) throws InterruptedException {
+    return !Files.exists(lock)
+        || Processes.run(
+                Command.of(
+                    "flock",
+                    "-w",
+                    Double.toString(limit.toMillis() / 1000.0),
+                    lock.toString(),
+                    "true"),
+                Deadline.after(limit.plus(LIMIT)))
+            .success();
   }
 
   /** Reads the lines of a service from a time on. */

@@ -398,6 +398,11 @@ final class Haproxy {
       }
       pauses.pause(STEP);
     }
+    // the next start needs the lock of the supervisor
+    if (!AccessLog.unlocked(config.directory().resolve(LOCK), deadline.left())) {
+      throw new AgentException.Timeout("stopping HAProxy", config.limit());
+    }
+    new AccessLog(config).awaitEnd(deadline.left());
   }
 
   /** Whether there was one. */

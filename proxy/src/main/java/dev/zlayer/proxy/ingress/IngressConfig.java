@@ -34,7 +34,14 @@ public record IngressConfig(
 
   public static IngressConfig of(Path directory, String http, String https, boolean ipv6) {
     return new IngressConfig(
-        directory, directory, http, https, ipv6, List.of(), PROGRAM, Duration.ofSeconds(20));
+        directory,
+        directory.resolve("kept"),
+        http,
+        https,
+        ipv6,
+        List.of(),
+        PROGRAM,
+        Duration.ofSeconds(20));
   }
 
   public IngressConfig withState(Path kept) {

@@ -28,6 +28,7 @@ import java.util.function.Supplier;
 final class IngressState implements Owner.State {
   private static final Duration WATCH = Duration.ofSeconds(2);
   private static final Duration LISTEN = Duration.ofMillis(100);
+  private static final Duration LOG_WATCH = Duration.ofSeconds(10);
   private static final Duration IDLE = Duration.ofHours(1);
   private static final System.Logger LOG = System.getLogger(IngressState.class.getName());
 
@@ -52,6 +53,7 @@ final class IngressState implements Owner.State {
   private boolean settled;
   private boolean certified;
   private boolean logging;
+  private Deadline nextLogLook = Deadline.after(LOG_WATCH);
 
   /** Why the last round failed: it is logged once, not with each further one. */
   private Optional<String> failure = Optional.empty();
@@ -398,6 +400,11 @@ final class IngressState implements Owner.State {
       applyAgain();
     }
     haproxy.trimLog();
+    if (logging && nextLogLook.passed()) {
+      logging = accessLog.started();
+      settled = settled && logging;
+      nextLogLook = Deadline.after(LOG_WATCH);
+    }
     nextLook = Deadline.after(WATCH);
     return untilNextLook();
   }

@@ -71,13 +71,6 @@ class AccessLogIT {
     ingress.close();
     new Haproxy(config, Pauses.REAL).stop();
     server.stop(0);
-    await(
-        () ->
-            new ProcessBuilder(
-                        "flock", "-n", config.directory().resolve("access.lock").toString(), "true")
-                    .start()
-                    .waitFor()
-                == 0);
   }
 
   @Test
@@ -122,6 +115,47 @@ class AccessLogIT {
     assertThat(lines().getFirst().json()).contains("first");
     assertThat(lines().getLast().json()).contains("second");
     assertThat(ingress.routes().getFirst().traffic().statuses()).containsEntry("2xx", 2L);
+  }
+
+  /** First the process that writes, then also those that would start it again. */
+  @Test
+  void whoeverMovesLinesIsStartedAgain() throws Exception {
+    ingress.update(members("a.test"));
+    get("/first");
+    await(() -> lines().size() == 1);
+
+    kill("head");
+    await(() -> logged("/second"));
+    kill("/bin/sh", "head");
+    await(() -> logged("/third"));
+    kill("flock", "/bin/sh", "head");
+    await(() -> logged("/fourth"));
+  }
+
+  /** Lines that were under way are lost with the process that had read them. */
+  private boolean logged(String path) throws IOException {
+    get(path);
+    return lines().stream().anyMatch(line -> line.json().contains(path.substring(1)));
+  }
+
+  private void kill(String... programs) {
+    String pipe = AccessLog.pipe(config).toString();
+    List<ProcessHandle> movers =
+        ProcessHandle.allProcesses()
+            .filter(process -> process.info().commandLine().orElse("").contains(pipe + " "))
+            .flatMap(
+                process ->
+                    java.util.stream.Stream.concat(
+                        java.util.stream.Stream.of(process), process.children()))
+            .distinct()
+            .toList();
+    assertThat(movers).isNotEmpty();
+    movers.stream()
+        .filter(
+            process ->
+                List.of(programs).stream()
+                    .anyMatch(process.info().commandLine().orElse("")::startsWith))
+        .forEach(ProcessHandle::destroyForcibly);
   }
 
   private List<AccessLogReader.Line> lines() {

@@ -137,7 +137,7 @@ class IngressProcessIT {
 
     ingress.update(members(server(2), Routes.host("a.test"), 1));
 
-    assertThat(Files.size(log)).isLessThan(1 << 20);
+    Awaitility.await().atMost(LIMIT).until(() -> Files.size(log) < 1 << 20);
     assertThat(get("a.test", "/")).contains("2 /");
   }
 
