@@ -19,38 +19,15 @@ import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The Docker Engine API as bytes, where clients differ from Docker's own command line. */
 @Requires({Fact.ROOT, Fact.OVERLAYFS, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX})
 class DockerApiIT {
-  private static OpenNode node;
-  private static DockerWire wire;
-
-  @BeforeAll
-  static void open() throws Exception {
-    node = OpenNode.open();
-    wire = new DockerWire(node.dockerSocket());
-  }
-
-  @AfterAll
-  static void close() throws Exception {
-    if (node != null) {
-      wire.close();
-      node.close();
-    }
-  }
-
-  @AfterEach
-  void removeAll() throws Exception {
-    for (Json one : wire.send("GET", "/containers/json?all=1").json().items()) {
-      wire.send("DELETE", "/containers/" + one.at("Id").string().orElseThrow() + "?force=1");
-    }
-  }
+  @RegisterExtension static final DockerNode node = new DockerNode();
+  private static final DockerWire wire = node.wire();
 
   private static String body(String... words) {
     return JsonText.print(
@@ -98,7 +75,9 @@ class DockerApiIT {
 
   @Test
   void theSocketIsForItsOwnerAndItsGroup() throws Exception {
-    assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(node.dockerSocket())))
+    assertThat(
+            PosixFilePermissions.toString(
+                Files.getPosixFilePermissions(node.node().dockerSocket())))
         .isEqualTo("rw-rw----");
   }
 
@@ -231,7 +210,7 @@ class DockerApiIT {
   void eventsDoNotRepeatTheRequest() throws Exception {
     wire.create("large", body("echo", "x".repeat(20_000)));
 
-    try (Rest rest = Rest.on(node.socket())) {
+    try (Rest rest = Rest.on(node.node().socket())) {
       List<Json> events =
           rest.get("/events?limit=5000").expect(200).json().at("events").items().stream()
               .filter(event -> event.at("subject").string().filter("large"::equals).isPresent())
@@ -385,7 +364,7 @@ class DockerApiIT {
             stop_grace_period: 0s
         """
             .replace("IMAGE", Node.IMAGE);
-    try (Rest rest = Rest.on(node.socket())) {
+    try (Rest rest = Rest.on(node.node().socket())) {
       rest.put("/deployments/guarded?directory=/", file.getBytes(StandardCharsets.UTF_8))
           .expect(202);
       String filter = encoded("{\"label\":[\"com.docker.compose.project=guarded\"]}");
@@ -408,7 +387,7 @@ class DockerApiIT {
       assertThat(wire.send("GET", "/containers/" + id + "/json").json().at("State").at("Running"))
           .isEqualTo(Json.of(true));
     } finally {
-      try (Rest rest = Rest.on(node.socket())) {
+      try (Rest rest = Rest.on(node.node().socket())) {
         rest.delete("/deployments/guarded?wait=60s").expect(200);
       }
     }

@@ -20,11 +20,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.zip.GZIPOutputStream;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Names, bodies and archives that mean harm: refused in words, and nothing is touched. */
@@ -48,31 +46,10 @@ class DockerHostileIT {
           "%2e%2e%2f",
           "x".repeat(5000));
 
-  private static OpenNode node;
-  private static DockerWire wire;
+  @RegisterExtension static final DockerNode node = new DockerNode();
+  private static final DockerWire wire = node.wire();
 
   @TempDir Path directory;
-
-  @BeforeAll
-  static void open() throws Exception {
-    node = OpenNode.open();
-    wire = new DockerWire(node.dockerSocket());
-  }
-
-  @AfterAll
-  static void close() throws Exception {
-    if (node != null) {
-      wire.close();
-      node.close();
-    }
-  }
-
-  @AfterEach
-  void removeAll() throws Exception {
-    for (Json one : wire.send("GET", "/containers/json?all=1").json().items()) {
-      wire.send("DELETE", "/containers/" + one.at("Id").string().orElseThrow() + "?force=1");
-    }
-  }
 
   private static String encoded(String text) {
     return URLEncoder.encode(text, StandardCharsets.UTF_8).replace("+", "%20");
@@ -86,13 +63,13 @@ class DockerHostileIT {
 
   /** On a connection of its own: the server closes those on which nonsense was sent. */
   private static DockerWire.Reply send(String method, String path) throws Exception {
-    try (var own = new DockerWire(node.dockerSocket())) {
+    try (var own = new DockerWire(node.node().dockerSocket())) {
       return own.send(method, path);
     }
   }
 
   private static DockerWire.Reply post(String path, String json) throws Exception {
-    try (var own = new DockerWire(node.dockerSocket())) {
+    try (var own = new DockerWire(node.node().dockerSocket())) {
       return own.post(path, json);
     }
   }
@@ -108,9 +85,7 @@ class DockerHostileIT {
         assertRefused(path + " " + name, send("GET", path.formatted(as)));
       }
       for (String path :
-          List.of(
-              "/containers/%s/start",
-              "/containers/%s/kill", "/images/%s/push", "/networks/%s/connect")) {
+          List.of("/containers/%s/start", "/containers/%s/kill", "/networks/%s/connect")) {
         assertRefused(path + " " + name, post(path.formatted(as), "{}"));
       }
       for (String path : List.of("/containers/%s", "/images/%s", "/networks/%s", "/volumes/%s")) {
@@ -124,6 +99,7 @@ class DockerHostileIT {
       if (name.equals("a/b")) {
         continue; // an image may have this one
       }
+      assertRefused("push " + name, post("/images/%s/push".formatted(as), ""));
       assertRefused("pull " + name, post("/images/create?fromImage=" + as, ""));
       assertRefused(
           "tag " + name, post("/images/%s/tag?repo=%s".formatted(encoded(Node.IMAGE), as), ""));
@@ -365,7 +341,8 @@ class DockerHostileIT {
       assertUntouched(archive.getKey(), host);
     }
     wire.send("GET", "/images/localhost/evil:1/json").expect(404);
-    assertThat(node.rest().post("/images/check", "{}").json().at("sound").bool()).contains(true);
+    assertThat(node.node().rest().post("/images/check", "{}").json().at("sound").bool())
+        .contains(true);
   }
 
   @Test
@@ -409,7 +386,7 @@ class DockerHostileIT {
       assertUntouched(file, host);
     }
     wire.send("GET", "/images/localhost/evil:4/json").expect(404);
-    try (var left = Files.list(node.directories().builds())) {
+    try (var left = Files.list(node.node().directories().builds())) {
       assertThat(left).isEmpty();
     }
   }

@@ -9,7 +9,6 @@ import dev.zlayer.testkit.image.TarEntry;
 import dev.zlayer.testkit.image.TarWriter;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -19,12 +18,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 @Requires({Fact.ROOT, Fact.OVERLAYFS, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX})
 class DockerLibrariesIT {
   @RegisterExtension static final DockerNode node = new DockerNode();
-  private static DockerWire wire;
-
-  @BeforeAll
-  static void open() {
-    wire = node.wire();
-  }
+  private static final DockerWire wire = node.wire();
 
   private static String sleeper(String name) throws Exception {
     String id =

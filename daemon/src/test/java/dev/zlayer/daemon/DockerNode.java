@@ -19,8 +19,8 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 final class DockerNode
     implements AutoCloseable, BeforeAllCallback, AfterEachCallback, AfterAllCallback {
   private final DockerCli docker = new DockerCli(() -> node().dockerSocket(), this::configuration);
+  private final DockerWire wire = new DockerWire(() -> node().dockerSocket());
   private @Nullable OpenNode node;
-  private @Nullable DockerWire wire;
   private @Nullable Path configuration;
 
   /**
@@ -37,12 +37,11 @@ final class DockerNode
 
   private void begin() throws Exception {
     node = OpenNode.open();
-    wire = new DockerWire(node.dockerSocket());
   }
 
   /** Usable while it is open. */
   DockerWire wire() {
-    return Objects.requireNonNull(wire, "it is not open");
+    return wire;
   }
 
   OpenNode node() {
@@ -88,9 +87,7 @@ final class DockerNode
 
   @Override
   public void close() throws Exception {
-    if (wire != null) {
-      wire.close();
-    }
+    wire.close();
     if (node != null) {
       node.close();
     }

@@ -18,6 +18,8 @@ import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /** A client of the Docker Engine API that sends what a test wants, byte by byte if need be. */
 final class DockerWire implements AutoCloseable {
@@ -26,8 +28,8 @@ final class DockerWire implements AutoCloseable {
   /** A machine that does much else at the same time takes long. */
   private static final Duration LIMIT = Duration.ofSeconds(90);
 
-  private final Path socket;
-  private final HttpClient client;
+  private final Supplier<Path> socket;
+  private @Nullable HttpClient client;
 
   /** What came back. */
   record Reply(int status, HttpHeaders headers, String text) {
@@ -48,8 +50,19 @@ final class DockerWire implements AutoCloseable {
   }
 
   DockerWire(Path socket) {
+    this(() -> socket);
+  }
+
+  /** Of an agent that is there when something is sent. */
+  DockerWire(Supplier<Path> socket) {
     this.socket = socket;
-    this.client = HttpClient.open(new HttpAddress.Unix(socket));
+  }
+
+  private synchronized HttpClient client() {
+    if (client == null) {
+      client = HttpClient.open(new HttpAddress.Unix(socket.get()));
+    }
+    return client;
   }
 
   Reply send(String method, String path) throws InterruptedException {
@@ -69,7 +82,7 @@ final class DockerWire implements AutoCloseable {
   }
 
   private Reply send(HttpRequest request) throws InterruptedException {
-    try (HttpResponse response = client.send(request, Deadline.after(LIMIT))) {
+    try (HttpResponse response = client().send(request, Deadline.after(LIMIT))) {
       return new Reply(response.status(), response.headers(), response.text(MOST));
     }
   }
@@ -85,7 +98,8 @@ final class DockerWire implements AutoCloseable {
   }
 
   WebSocket socket(String path) throws InterruptedException {
-    return switch (WebSocket.open(client, path, HttpHeaders.NONE, 1 << 20, Deadline.after(LIMIT))) {
+    return switch (WebSocket.open(
+        client(), path, HttpHeaders.NONE, 1 << 20, Deadline.after(LIMIT))) {
       case WebSocket.Opened.Accepted(WebSocket socket) -> socket;
       case WebSocket.Opened.Refused(HttpResponse response) ->
           throw new AssertionError(response.status() + ": " + response.text(MOST));
@@ -94,7 +108,7 @@ final class DockerWire implements AutoCloseable {
 
   /** A connection of its own, on which anything can be sent. */
   Raw raw() throws IOException {
-    return new Raw(SocketChannel.open(StandardProtocolFamily.UNIX), socket);
+    return new Raw(SocketChannel.open(StandardProtocolFamily.UNIX), socket.get());
   }
 
   /** Bytes in both directions. */
@@ -187,7 +201,9 @@ final class DockerWire implements AutoCloseable {
   }
 
   @Override
-  public void close() {
-    client.close();
+  public synchronized void close() {
+    if (client != null) {
+      client.close();
+    }
   }
 }
