@@ -57,7 +57,7 @@ final class LatencyHistogram {
       return bucket;
     }
     int shift = (bucket - EXACT) / STEPS + 1;
-    long step = (bucket - EXACT) % STEPS + STEPS;
-    return ((step + 1) << shift) - 1;
+    int step = (bucket - EXACT) % STEPS + STEPS;
+    return ((step + 1L) << shift) - 1;
   }
 }
