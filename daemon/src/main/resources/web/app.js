@@ -44,7 +44,16 @@ const failure = signal("");
 
 function read() {
   const [view, ...rest] = location.hash.replace(/^#\/?/, "").split("/");
-  return { view: view in VIEWS ? view : "overview", rest: rest.filter(Boolean).map(decodeURIComponent) };
+  return { view: view in VIEWS ? view : "overview", rest: rest.filter(Boolean).map(decoded) };
+}
+
+/** An address may be typed by hand. */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 addEventListener("hashchange", () => {

@@ -44,7 +44,8 @@ const text = (value) => (typeof value === "string" ? value : JSON.stringify(valu
 function Container({ id }) {
   const own = `/containers/${part(id)}`;
   const details = useResource(own);
-  return html`<${Loaded} of=${details}>${({ container, process, file_system, network, health_check }) => {
+  return html`${details.data === null && html`<h1>${inert(id)}</h1>`}
+    <${Loaded} of=${details}>${({ container, process, file_system, network, health_check }) => {
     const name = container.name;
     const live = ["running", "paused", "stopping"].includes(container.state);
     return html`<h1>${name}</h1>

@@ -61,7 +61,8 @@ function Job({ job, executions }) {
 function Execution({ id }) {
   const own = `/executions/${part(id)}`;
   const execution = useResource(own);
-  return html`<${Loaded} of=${execution}>${(one) => html`<h1>${one.name}</h1>
+  return html`${execution.data === null && html`<h1>${id}</h1>`}
+    <${Loaded} of=${execution}>${(one) => html`<h1>${one.name}</h1>
     <p><${State} value=${one.status} /> created <${Age} time=${one.created} /> ago${one.took && `, took ${duration(one.took)}`}
       ${one.code !== undefined && one.code !== null && `, exit code ${one.code}`}</p>
     ${one.reason && html`<p class="problem">${one.reason}</p>`}
@@ -75,7 +76,7 @@ function Execution({ id }) {
       <p>${attempt.ended ?? "not ended"}${attempt.error && html` <span class="problem">${attempt.error}</span>`}</p>
       <ul class="plain">${attempt.steps.map((step) => html`<li>${step.step}: ${step.result} ${step.error}</li>`)}
         ${attempt.artifacts.map((file) => html`<li><a download="${file.path.split("/").pop()}.tar" href=${address(`${own}/artifacts/${file.path.split("/").filter(Boolean).map(part).join("/")}?attempt=${attempt.number}`)}>${file.path}</a>
-          <span class="quiet">artifact, ${bytes(file.bytes)}</span></li>`)}
+          <span class="quiet">${" "}artifact, ${bytes(file.bytes)}</span></li>`)}
         ${attempt.artifacts.length > 0 && html`<li><code>${command("job", "artifacts", one.name)}</code></li>`}
         ${attempt.notes.map((note) => html`<li>${note}</li>`)}</ul></section>`)}`}<//>`;
 }
