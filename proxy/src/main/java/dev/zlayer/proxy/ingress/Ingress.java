@@ -36,8 +36,7 @@ public final class Ingress implements Rotation, AutoCloseable {
   private final Rotation kernel;
   private final AtomicReference<Optional<Certificates>> certificates;
   private final RequestWatch watch;
-  private final AtomicReference<Reading> latencies =
-      new AtomicReference<>(new Reading(Instant.EPOCH, Map.of()));
+  private volatile Reading latencies = new Reading(Instant.EPOCH, Map.of());
   private final AtomicReference<Optional<IngressUsers>> users;
 
   private Ingress(
@@ -185,10 +184,10 @@ public final class Ingress implements Rotation, AutoCloseable {
     if (rates.isEmpty()) {
       return Map.of();
     }
-    Reading known = latencies.get();
+    Reading known = latencies;
     if (Duration.between(known.at(), now).abs().compareTo(FRESH) > 0) {
       known = new Reading(now, accessLog.latencies(now.minus(RECENT)));
-      latencies.set(known);
+      latencies = known;
     }
     var all = new HashMap<ServiceKey, Recent>();
     for (Map.Entry<ServiceKey, Long> rate : rates.entrySet()) {
