@@ -63,7 +63,7 @@ addEventListener("hashchange", () => {
 
 let prefix = false;
 addEventListener("keydown", (event) => {
-  if (event.target.closest("input, textarea, select, dialog, .terminal") || event.ctrlKey || event.metaKey || event.altKey) {
+  if (/** @type {Element} */ (event.target).closest("input, textarea, select, dialog, .terminal") || event.ctrlKey || event.metaKey || event.altKey) {
     return;
   }
   if (event.key === "/") {

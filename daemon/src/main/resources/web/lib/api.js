@@ -3,7 +3,10 @@ import { signal } from "@preact/signals";
 
 const API = "/api/v1";
 
-/** The session of this browser: null while unknown, false when there is none. */
+/**
+ * The session of this browser: null while unknown, false when there is none.
+ * @type {import("@preact/signals").Signal<any>}
+ */
 export const session = signal(null);
 
 /** What the agent refused, with its reason. */
@@ -64,6 +67,7 @@ async function send(method, path, body, options = {}) {
   return answer;
 }
 
+/** @template {string} P @param {P} path @returns {Promise<import("api").Answer<P>>} */
 export const get = async (path) => (await send("GET", API + path)).json();
 export const getText = async (path) => (await send("GET", API + path)).text();
 export const post = (path, body) => send("POST", API + path, body);

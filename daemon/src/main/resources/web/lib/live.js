@@ -83,7 +83,12 @@ export function changed() {
   }
 }
 
-/** The present state of a resource, asked for again after every change. */
+/**
+ * The present state of a resource, asked for again after every change.
+ * @template {string | null} P
+ * @param {P} path
+ * @returns {{ data: import("api").Answer<P> | null, problem: any, path: string | null }}
+ */
 export function useResource(path) {
   const [state, setState] = useState({ data: null, problem: null, path: null });
   useEffect(() => {

@@ -45,7 +45,7 @@ function Container({ id }) {
   const own = `/containers/${part(id)}`;
   const details = useResource(own);
   return html`${details.data === null && html`<h1>${inert(id)}</h1>`}
-    <${Loaded} of=${details}>${({ container, process, file_system, network, health_check }) => {
+    <${Loaded} of=${details}>${({ container, process, file_system, health_check }) => {
     const name = container.name;
     const live = ["running", "paused", "stopping"].includes(container.state);
     return html`<h1>${name}</h1>

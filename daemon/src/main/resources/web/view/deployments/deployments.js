@@ -61,6 +61,7 @@ function Deployment({ name }) {
           run=${() => post(`${own}/rollback?revision=${revision.revision}`)} />`}</li>`)}</ul>`}<//>`;
 }
 
+/** @param {{ deployment: string, service: import("api").DeploymentViewServiceView }} props */
 function Service({ deployment, service }) {
   const own = `/deployments/${part(deployment)}/services/${part(service.name)}`;
   const full = `${deployment}/${service.name}`;

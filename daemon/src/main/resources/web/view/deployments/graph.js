@@ -70,6 +70,7 @@ export const curve = (points) => points.slice(1).reduce((path, [x, y], index) =>
 
 const shorten = (name) => (name.length > LONGEST ? `${name.slice(0, LONGEST - 1)}…` : name);
 
+/** @param {{ deployment: import("api").DeploymentView }} props */
 export function Graph({ deployment }) {
   const nodes = [
     ...deployment.services.map((one) => ({ name: one.name, state: one.state, note: `${one.ready} of ${one.wanted} ready` })),

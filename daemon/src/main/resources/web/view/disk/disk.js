@@ -7,17 +7,28 @@ import { Action, Loaded, bytes, command } from "../../lib/ui.js";
 
 const ALIVE = ["running", "paused", "stopping"];
 
-/** Containers without a deployment that do not run; the others are removed by their deployment. */
+/**
+ * Containers without a deployment that do not run; the others are removed by their deployment.
+ * @param {import("api").ContainerView[]} containers
+ */
 export const stopped = (containers) => containers.filter((one) => one.deployment === "standalone" && !ALIVE.includes(one.state));
 
-/** Images that no container uses; those with a name only if they are asked for, too. */
+/**
+ * Images that no container uses; those with a name only if they are asked for, too.
+ * @param {import("api").ImageView[]} images
+ * @param {import("api").ContainerView[]} containers
+ * @param {boolean} all
+ */
 export function unusedImages(images, containers, all) {
   const used = new Set(containers.flatMap((one) => [one.image, one.image_digest]));
   return images.filter((image) => !used.has(image.digest))
     .filter((image) => image.references.length === 0 || (all && image.references.every((name) => !used.has(name))));
 }
 
-/** Volumes that no container mounts and no deployment has in its file. */
+/**
+ * Volumes that no container mounts and no deployment has in its file.
+ * @param {import("api").StorageVolumeView[]} volumes
+ */
 export const unusedVolumes = (volumes) => volumes.filter((one) => one.used_by.length === 0 && one.deployments.length === 0);
 
 const sum = (things) => things.reduce((total, one) => total + (one.size ?? 0), 0);

@@ -1,6 +1,5 @@
 // The next runs of all schedules, by day, each at the time that the clocks of its zone show.
 import { useState } from "preact/hooks";
-import { part } from "../../lib/api.js";
 import { useResource } from "../../lib/live.js";
 import { html } from "../../lib/html.js";
 import { Empty, Loaded, matches } from "../../lib/ui.js";
@@ -15,7 +14,10 @@ const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
 const day = (time) => new Date(time).toLocaleDateString(undefined, { weekday: "short", year: "numeric", month: "short", day: "numeric" });
 const clock = (time) => new Date(time).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 
-/** Runs by day of this browser, and by job within: the first ones and how many more there are. */
+/**
+ * Runs by day of this browser, and by job within: the first ones and how many more there are.
+ * @param {import("api").JobsUpcomingView[]} runs
+ */
 export function byDay(runs) {
   const days = new Map();
   for (const run of runs) {
@@ -48,7 +50,10 @@ export function Calendar() {
     <${Loaded} of=${schedules}>${(list) => html`<${Skips} list=${list.filter((one) => one.last_skip || !one.enabled || one.trouble)} />`}<//>`;
 }
 
-/** Runs that did not happen, and why. */
+/**
+ * Runs that did not happen, and why.
+ * @param {{ list: import("api").CronStatus[] }} props
+ */
 function Skips({ list }) {
   return html`<h2>Not run</h2>
     ${list.length === 0 ? html`<p class="quiet">No run was skipped, and every schedule is enabled.</p>` : html`<ul class="plain" aria-label="Not run">

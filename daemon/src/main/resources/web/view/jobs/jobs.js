@@ -26,13 +26,14 @@ function List() {
   const queue = useResource("/queue");
   return html`<h1>Jobs</h1>
     <div class="row"><a class="button" href="#/jobs/calendar">Calendar</a>
-      <span class="quiet">${(queue.data || []).length === 0 ? "nothing is queued" : `${queue.data.length} queued: ${queue.data.slice(0, 5).map((one) => one.name).join(", ")}`}</span></div>
+      <span class="quiet">${(queue.data || []).length === 0 ? "nothing is queued" : `${queue.data.length} queued: ${queue.data.slice(0, 5).map((one) => one.execution.name).join(", ")}`}</span></div>
     <${Loaded} of=${jobs}>${(list) => list.length === 0
       ? html`<${Empty} what="There is no job." command="zlayer job run -f FILE" />`
       : list.filter((job) => matches(job.deployment, job.name, job.image)).map((job) => html`<${Job} key=${title(job.deployment, job.name)} job=${job}
           executions=${(executions.data || []).filter((one) => one.name.startsWith(title(job.deployment, job.name) + "/"))} />`)}<//>`;
 }
 
+/** @param {{ job: import("api").JobsJobView, executions: import("api").ExecutionView[] }} props */
 function Job({ job, executions }) {
   const full = title(job.deployment, job.name);
   const own = `${part(job.deployment)}/${part(job.name)}`;

@@ -160,7 +160,7 @@ function Search({ found, onFound, sources }) {
   const submit = async (event) => {
     event.preventDefault();
     const form = new FormData(event.target);
-    const text = form.get("text");
+    const text = String(form.get("text"));
     if (!text) {
       onFound(null);
       return;
@@ -168,7 +168,7 @@ function Search({ found, onFound, sources }) {
     const query = new URLSearchParams({ grep: text, ignore_case: "true", tail: String(FOUND) });
     for (const name of ["since", "until"]) {
       if (form.get(name)) {
-        query.set(name, new Date(form.get(name)).toISOString());
+        query.set(name, new Date(String(form.get(name))).toISOString());
       }
     }
     setBusy(true);
@@ -201,7 +201,10 @@ function shownLine(source, index, line) {
 /** Many lines have the same time; a few letters of a sum tell them apart in a link. */
 const hash = (text) => ([...text].reduce((sum, letter) => (Math.imul(sum, 31) + letter.codePointAt(0)) >>> 0, 7)).toString(36);
 
-/** The lines of an answer, at most so many. */
+/**
+ * The lines of an answer, at most so many.
+ * @param {(found: any[]) => boolean} enough
+ */
 async function collect(source, index, query, enough = () => false) {
   const found = [];
   const abort = new AbortController();

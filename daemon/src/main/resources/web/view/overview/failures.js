@@ -6,7 +6,10 @@ const EXPIRY_WARNING_MS = 14 * 86400 * 1000;
 
 const lower = (word) => String(word ?? "").toLowerCase();
 
-/** The agent itself and its host: a full disk, state that cannot be written, a part that has ended. */
+/**
+ * The agent itself and its host: a full disk, state that cannot be written, a part that has ended.
+ * @param {import("api").Health | null | undefined} health
+ */
 function ofNode(health) {
   const parts = Object.entries(health?.parts ?? {})
     .filter(([, text]) => text !== "ok")
@@ -17,6 +20,10 @@ function ofNode(health) {
   return [...parts, ...owners];
 }
 
+/**
+ * @param {import("api").DeploymentView} deployment
+ * @param {import("api").DeploymentViewServiceView} service
+ */
 function ofService(deployment, service) {
   const replica = service.replicas.find((one) => one.last_error);
   const unhealthy = service.replicas.find((one) => lower(one.health?.state) === "unhealthy");
@@ -38,7 +45,10 @@ function ofService(deployment, service) {
   }];
 }
 
-/** What could not be started; how a run ended is with the jobs. */
+/**
+ * What could not be started; how a run ended is with the jobs.
+ * @param {import("api").DeploymentView} deployment
+ */
 function ofDeployment(deployment) {
   const href = `#/deployments/${part(deployment.name)}`;
   const own = deployment.problem ? [{ name: deployment.name, href, state: "failed", message: deployment.problem.message, at: deployment.problem.at }] : [];
@@ -48,6 +58,7 @@ function ofDeployment(deployment) {
   return [...own, ...deployment.services.flatMap((service) => ofService(deployment, service)), ...jobs];
 }
 
+/** @param {import("api").JobsJobView} job */
 function ofJob(job) {
   const name = job.deployment === "-" ? job.name : `${job.deployment}/${job.name}`;
   const trouble = job.cron?.trouble ? [{ name, href: "#/jobs", state: "failed", message: job.cron.trouble }] : [];
@@ -65,7 +76,10 @@ function ofJob(job) {
   }];
 }
 
-/** Of containers without a deployment; the others are shown with their service or job. */
+/**
+ * Of containers without a deployment; the others are shown with their service or job.
+ * @param {import("api").ContainerView} container
+ */
 function ofContainer(container) {
   const failed = container.state === "exited" && container.exit?.code !== 0;
   const unhealthy = lower(container.health) === "unhealthy";
@@ -83,6 +97,10 @@ function ofContainer(container) {
   }];
 }
 
+/**
+ * @param {import("api").CertificatesCertificateView} certificate
+ * @param {number} now
+ */
 function ofCertificate(certificate, now) {
   const end = certificate.not_after ? Date.parse(certificate.not_after) : null;
   const renewed = certificate.renewal && Date.parse(certificate.renewal) > now;

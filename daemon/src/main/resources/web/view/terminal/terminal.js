@@ -10,7 +10,7 @@ import { Empty, Loaded, command, matches } from "../../lib/ui.js";
 const INPUT = 0;
 
 // the library makes style elements of its own, which the policy of this page admits by its nonce
-const nonce = document.querySelector("meta[name=style-nonce]").content;
+const nonce = /** @type {HTMLMetaElement} */ (document.querySelector("meta[name=style-nonce]")).content;
 const make = document.createElement.bind(document);
 document.createElement = (name, options) => {
   const element = make(name, options);

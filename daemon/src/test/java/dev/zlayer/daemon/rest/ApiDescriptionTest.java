@@ -56,6 +56,18 @@ class ApiDescriptionTest {
     assertThat(described).isEqualTo(routed).hasSizeGreaterThan(60);
   }
 
+  @Test
+  void theTypesOfThePageAreThoseOfTheRoutes() throws Exception {
+    Path committed = Path.of("src/web/api.d.ts");
+    String made = ApiTypes.of(OpenApi.of(resources(), "1"));
+    if (System.getenv("ZLAYER_UPDATE_DOCS") != null) {
+      Files.writeString(committed, made);
+    }
+    assertThat(Files.readString(committed))
+        .as("renew it with ZLAYER_UPDATE_DOCS=1, then run tools/check-web")
+        .isEqualTo(made);
+  }
+
   /** A program reads answers: what lasts some time is ISO 8601, or a number with its unit. */
   @Test
   void durationsInAnswersAreNeverProse() {
