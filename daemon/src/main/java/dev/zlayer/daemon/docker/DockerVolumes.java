@@ -225,9 +225,6 @@ final class DockerVolumes implements Resource {
     }
     events.record("volume", "prune", "", Map.of("reclaimed", String.valueOf(reclaimed)));
     return ApiResponse.json(
-        Json.object()
-            .put("VolumesDeleted", deleted.isEmpty() ? Json.Null.INSTANCE : Json.of(deleted))
-            .put("SpaceReclaimed", reclaimed)
-            .build());
+        Json.object().put("VolumesDeleted", deleted).put("SpaceReclaimed", reclaimed).build());
   }
 }

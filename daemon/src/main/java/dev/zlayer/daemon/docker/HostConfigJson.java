@@ -35,6 +35,7 @@ final class HostConfigJson {
     json.putAll(limits(facts.details().spec().resources()).members());
     json.put("NetworkMode", Json.of(facts.networkMode()));
     json.computeIfPresent("Links", (_, _) -> links(facts));
+    json.computeIfPresent("PortBindings", (_, asked) -> bindings(asked));
     json.put("RestartPolicy", restart(facts.rules()));
     Json logs = json.getOrDefault("LogConfig", Json.Null.INSTANCE);
     if (logs.at("Type").string().orElse("").isEmpty()) {
@@ -43,6 +44,27 @@ final class HostConfigJson {
           Json.object().put("Type", "json-file").put("Config", logs.at("Config")).build());
     }
     return new Json.Obj(json);
+  }
+
+  /** Each with an address and a port, if only empty ones. */
+  private static Json bindings(Json asked) {
+    var ports = new LinkedHashMap<String, Json>();
+    asked
+        .members()
+        .forEach(
+            (port, bindings) ->
+                ports.put(
+                    port,
+                    Json.of(
+                        bindings.items().stream()
+                            .map(
+                                binding ->
+                                    Json.object()
+                                        .put("HostIp", binding.at("HostIp").string().orElse(""))
+                                        .put("HostPort", binding.at("HostPort").string().orElse(""))
+                                        .build())
+                            .toList())));
+    return new Json.Obj(ports);
   }
 
   /** As Docker shows a container that asked for nothing, with what the spec has. */
