@@ -2,6 +2,7 @@ package dev.zlayer.daemon.build;
 
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.DataDir;
+import dev.zlayer.host.linux.AppArmor;
 import dev.zlayer.host.linux.Cgroups;
 import dev.zlayer.host.linux.RootedDirectory;
 import dev.zlayer.host.process.Command;
@@ -10,6 +11,7 @@ import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.runtime.observe.DirectoryArchive;
 import dev.zlayer.runtime.oci.config.DefaultSeccomp;
+import dev.zlayer.runtime.oci.tool.AppArmorProfile;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.TaskScope;
 import java.io.BufferedReader;
@@ -26,6 +28,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 /**
@@ -126,6 +129,7 @@ final class Buildah implements AutoCloseable {
     words.add("--format=docker"); // the other one has no health checks and triggers
     words.add("--signature-policy=" + file("policy.json"));
     words.add("--security-opt=seccomp=" + file("seccomp.json"));
+    words.addAll(confinement(profile -> AppArmor.enabled() && AppArmor.loaded(profile)));
     runtime.ifPresent(
         path ->
             words.addAll(
@@ -133,6 +137,13 @@ final class Buildah implements AutoCloseable {
                     "--runtime", path.toString(), "--runtime-flag", "root=" + file("containers"))));
     words.addAll(options);
     run(before, words, Optional.empty(), output);
+  }
+
+  /** Commands have the profile that containers have, where there is one. */
+  static List<String> confinement(Predicate<String> inForce) {
+    return inForce.test(AppArmorProfile.DEFAULT)
+        ? List.of("--security-opt=apparmor=" + AppArmorProfile.DEFAULT)
+        : List.of();
   }
 
   /** Takes images out of an archive of ours. */

@@ -22,6 +22,13 @@ class BuildahTest {
   }
 
   @Test
+  void commandsHaveTheProfileOfContainersWhereItIsLoaded() {
+    assertThat(Buildah.confinement("zlayer-default"::equals))
+        .containsExactly("--security-opt=apparmor=zlayer-default");
+    assertThat(Buildah.confinement(_ -> false)).isEmpty();
+  }
+
+  @Test
   void outputWithoutLinesIsCutIntoSome() throws IOException {
     assertThat(lines("one\r\n\ntwo")).containsExactly("one", "", "two");
     String part = "x".repeat(Buildah.LONGEST_LINE);

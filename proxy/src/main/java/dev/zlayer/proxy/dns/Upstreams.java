@@ -1,5 +1,6 @@
 package dev.zlayer.proxy.dns;
 
+import dev.zlayer.task.Deadline;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
@@ -12,6 +13,7 @@ import java.net.SocketTimeoutException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.SecureRandom;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
@@ -87,11 +89,13 @@ final class Upstreams {
     random.nextBytes(id);
     System.arraycopy(id, 0, sent, 0, id.length);
     try (var socket = new DatagramSocket()) {
-      socket.setSoTimeout(WAIT_MILLIS);
       socket.connect(server);
       socket.send(new DatagramPacket(sent, sent.length));
       var packet = new DatagramPacket(new byte[Answers.MOST_BYTES], Answers.MOST_BYTES);
-      for (int strange = 0; strange < 8; strange++) {
+      Deadline deadline = Deadline.after(Duration.ofMillis(WAIT_MILLIS));
+      while (!deadline.passed()) { // whoever guesses numbers does not end it sooner
+        socket.setSoTimeout(Math.max(1, (int) deadline.left().toMillis()));
+        packet.setLength(Answers.MOST_BYTES);
         socket.receive(packet);
         byte[] answer = Arrays.copyOf(packet.getData(), packet.getLength());
         if (answer.length >= HEADER && answer[0] == id[0] && answer[1] == id[1]) {

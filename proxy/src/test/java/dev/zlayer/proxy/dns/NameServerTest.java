@@ -12,11 +12,14 @@ import dev.zlayer.spec.network.NetworkingSpec.Reachability;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.DatagramPacket;
 import java.net.DatagramSocket;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.net.SocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -122,6 +125,46 @@ class NameServerTest {
 
     assertThat(addresses(ask("far"))).containsExactly("10.0.0.9");
     assertThat(addresses(askByStream("far"))).containsExactly("10.0.0.9");
+  }
+
+  /** Somebody who guesses sends an answer to each number; none of them ends the question. */
+  @Test
+  void answersWithOtherNumbersAreIgnored() throws Exception {
+    try (var other = new DatagramSocket(new InetSocketAddress(LOOPBACK, 0))) {
+      Files.writeString(resolvConf, "nameserver 127.0.0.1#%d\n".formatted(other.getLocalPort()));
+      Thread answering =
+          Thread.ofVirtual()
+              .start(
+                  () -> {
+                    var packet = new DatagramPacket(new byte[512], 512);
+                    try {
+                      other.receive(packet);
+                      var query = new Message(Arrays.copyOf(packet.getData(), packet.getLength()));
+                      for (int wrong = 1; wrong <= 5; wrong++) {
+                        other.send(answer(query, wrong, "10.6.6.6", packet.getSocketAddress()));
+                        other.send(
+                            new DatagramPacket(new byte[] {1}, 1, packet.getSocketAddress()));
+                      }
+                      other.send(answer(query, 0, "10.0.0.7", packet.getSocketAddress()));
+                    } catch (IOException e) {
+                      throw new UncheckedIOException(e);
+                    }
+                  });
+      assertThat(addresses(ask("far.example"))).containsExactly("10.0.0.7");
+      answering.join();
+    }
+  }
+
+  private static DatagramPacket answer(Message query, int wrong, String address, SocketAddress to)
+      throws IOException {
+    var answer = new Message((query.getHeader().getID() + wrong) & 0xffff);
+    answer.getHeader().setFlag(Flags.QR);
+    answer.addRecord(query.getQuestion(), Section.QUESTION);
+    answer.addRecord(
+        new ARecord(query.getQuestion().getName(), DClass.IN, 60, InetAddress.ofLiteral(address)),
+        Section.ANSWER);
+    byte[] bytes = answer.toWire();
+    return new DatagramPacket(bytes, bytes.length, to);
   }
 
   /** A question is data, too: whoever serves the domain reads it. */

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.zlayer.container.ContainerSpec;
+import dev.zlayer.container.ExecSpec;
 import dev.zlayer.container.FileSystemSpec;
 import dev.zlayer.container.GpuRequest;
 import dev.zlayer.container.LogQuery;
@@ -286,6 +287,53 @@ class EscapesIT extends OnStage {
                             "/bin/sh", "-c", "ls /vol " + directory + "; echo end"))))
         .endsWith("end")
         .doesNotContain("secret");
+  }
+
+  /** podman 2020: what an image has at the place of a volume was copied over what was in it. */
+  @Test
+  void contentOfAnImageReplacesNothingInAVolume() throws Exception {
+    var image = ImageRef.parse("localhost/content:test");
+    fixture.load(
+        ImageMaker.busybox()
+            .layer(TarEntry.file("data/kept", "of the image"), TarEntry.file("data/more", "x"))
+            .make(),
+        image);
+    var volume = FileSystemSpec.of(new Mount.Named("has-content", "/data", false));
+    fixture.run(RuntimeFixture.script("echo of the user > /data/kept").withFileSystem(volume));
+    assertThat(
+            fixture
+                .output(
+                    ContainerSpec.of(image)
+                        .withNetwork(NetworkSpec.NONE)
+                        .withFileSystem(volume)
+                        .withProcess(
+                            ProcessSpec.DEFAULT.withArgs(
+                                "/bin/sh", "-c", "cat /data/kept; ls /data")))
+                .strip())
+        .isEqualTo("of the user\nkept");
+  }
+
+  /** podman 2021: a further process of a user other than root had capabilities. */
+  @Test
+  void usersOtherThanRootHaveNoCapabilities() throws Exception {
+    String none = "0".repeat(16);
+    String script = "awk '/^Cap(Eff|Prm|Inh|Amb)/ {print $2}' /proc/self/status | uniq";
+    var spec = RuntimeFixture.spec("sleep", "60");
+    assertThat(
+            fixture
+                .output(
+                    RuntimeFixture.script(script)
+                        .withProcess(RuntimeFixture.script(script).process().withUser("1000")))
+                .strip())
+        .isEqualTo(none);
+    Container container = running(spec.withProcess(spec.process().withUser("1000")));
+    try {
+      assertThat(Runs.exec(container, "sh", "-c", script)).isEqualTo(none);
+      assertThat(Runs.exec(container, ExecSpec.of("sh", "-c", script).withUser("1001:5")))
+          .isEqualTo(none);
+    } finally {
+      container.remove(true);
+    }
   }
 
   /** moby, containerd, CRI-O and podman 2022: what a group may not, its member could. */
