@@ -4,6 +4,7 @@ import dev.zlayer.bench.work.Arena;
 import dev.zlayer.bench.work.CliWork;
 import dev.zlayer.bench.work.CommitsWork;
 import dev.zlayer.bench.work.DaemonWork;
+import dev.zlayer.bench.work.DashboardWork;
 import dev.zlayer.bench.work.DiskWork;
 import dev.zlayer.bench.work.DockerWork;
 import dev.zlayer.bench.work.EndpointsWork;
@@ -47,6 +48,7 @@ public final class Main {
     WORKS.put("sleepers", new SleepersWork());
     WORKS.put("docker", new DockerWork());
     WORKS.put("endpoints", new EndpointsWork());
+    WORKS.put("dashboard", new DashboardWork());
     WORKS.put("scale", new ScaleWork());
   }
 

@@ -154,11 +154,11 @@ public final class ScaleWork implements Work {
   }
 
   /** Something to do to a sleeper. */
-  private interface Step {
+  interface Step {
     void run(String name) throws Exception;
   }
 
-  private static void all(int count, Step step) throws InterruptedException {
+  static void all(int count, Step step) throws InterruptedException {
     try (var scope = new TaskScope("sleepers", AT_A_TIME)) {
       for (int number = 0; number < count; number++) {
         String name = "s" + number;
