@@ -182,6 +182,7 @@ public final class Agent implements AutoCloseable {
     linux.ifPresent(
         one -> {
           one.ingress().use(certificates);
+          one.ingress().onEjection(new IngressEventLog(telling, clock, log)::record);
           one.ingress()
               .use(
                   (deployment, name) ->

@@ -11,6 +11,7 @@ final class PolicyCheck {
   static final String MAX_BODY = "max_body";
   static final String MAINTENANCE_PAGE = "maintenance_page";
   static final String SEND_PROXY = "send_proxy";
+  static final String EJECT_FAILING = "eject_failing";
 
   /** HAProxy keeps a response of its own in one buffer. */
   private static final int LARGEST_PAGE = 10_000;
@@ -28,6 +29,7 @@ final class PolicyCheck {
     if (policy.maxBody().filter(size -> size.bytes() == 0).isPresent()) {
       findings.problem(here.key(MAX_BODY), "must be larger than 0, write for example 10Mi");
     }
+    RouteCheck.positive(policy.ejectFailing(), here.key(EJECT_FAILING), findings);
     policy
         .maintenancePage()
         .ifPresent(

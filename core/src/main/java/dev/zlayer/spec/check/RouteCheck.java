@@ -34,7 +34,8 @@ final class RouteCheck {
           PolicyCheck.BASIC_AUTH,
           PolicyCheck.MAX_BODY,
           PolicyCheck.MAINTENANCE_PAGE,
-          PolicyCheck.SEND_PROXY);
+          PolicyCheck.SEND_PROXY,
+          PolicyCheck.EJECT_FAILING);
 
   private static final Pattern HEADER_NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9-]{0,99}");
   private static final Pattern HEADER_VALUE = Pattern.compile("[ -~&&[^'\\\\]]{0,2000}");

@@ -30,6 +30,7 @@ final class StreamCheck {
           PolicyCheck.BASIC_AUTH,
           PolicyCheck.MAX_BODY,
           PolicyCheck.MAINTENANCE_PAGE,
+          PolicyCheck.EJECT_FAILING,
           "redirect_http",
           "hsts");
 

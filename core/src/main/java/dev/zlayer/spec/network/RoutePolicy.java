@@ -2,6 +2,7 @@ package dev.zlayer.spec.network;
 
 import dev.zlayer.spec.form.Doc;
 import dev.zlayer.spec.value.ByteSize;
+import java.time.Duration;
 import java.util.Optional;
 
 /** Whom the ingress lets through, what it answers itself, and what it adds for replicas. */
@@ -16,10 +17,15 @@ public record RoutePolicy(
                 + " at most 10,000 bytes.")
         Optional<String> maintenancePage,
     @Doc("Begin connections to replicas with the PROXY protocol, which has the client's address.")
-        Optional<ProxyVersion> sendProxy) {
+        Optional<ProxyVersion> sendProxy,
+    @Doc(
+            "How long a replica gets no requests when it fails much more often than the others;"
+                + " longer when it fails again (default: it is not ejected).")
+        Optional<Duration> ejectFailing) {
   /** Everybody and everything. */
   public static final RoutePolicy NONE =
-      new RoutePolicy(Optional.empty(), Optional.empty(), Optional.empty(), Optional.empty());
+      new RoutePolicy(
+          Optional.empty(), Optional.empty(), Optional.empty(), Optional.empty(), Optional.empty());
 
   /** Versions of the PROXY protocol: as text, and in binary form. */
   public enum ProxyVersion {

@@ -92,7 +92,13 @@ public final class IngressResource implements Resource {
   }
 
   /** Where requests are sent. */
-  record ReplicaView(String container, String address, boolean ready, TrafficView traffic) {}
+  record ReplicaView(
+      String container,
+      String address,
+      boolean ready,
+      @Doc("Gets no requests for a while, because it failed more often than others.")
+          boolean ejected,
+      TrafficView traffic) {}
 
   /** One endpoint. */
   record EndpointView(
@@ -116,6 +122,7 @@ public final class IngressResource implements Resource {
                           one.container(),
                           one.address(),
                           one.ready(),
+                          one.ejected(),
                           TrafficView.of(one.traffic())))
               .toList());
     }

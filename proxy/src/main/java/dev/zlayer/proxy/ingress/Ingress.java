@@ -19,6 +19,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiFunction;
+import java.util.function.Consumer;
 
 /**
  * Endpoints with a host or a path, which HAProxy serves on two ports for all deployments; all other
@@ -38,6 +39,7 @@ public final class Ingress implements Rotation, AutoCloseable {
   private final RequestWatch watch;
   private volatile Reading latencies = new Reading(Instant.EPOCH, Map.of());
   private final AtomicReference<Optional<IngressUsers>> users;
+  private final AtomicReference<Consumer<Ejection>> ejections;
 
   private Ingress(
       Owner<IngressState> owner,
@@ -46,9 +48,11 @@ public final class Ingress implements Rotation, AutoCloseable {
       Rotation kernel,
       AtomicReference<Optional<Certificates>> certificates,
       AtomicReference<Optional<IngressUsers>> users,
+      AtomicReference<Consumer<Ejection>> ejections,
       RequestWatch watch) {
     this.watch = watch;
     this.users = users;
+    this.ejections = ejections;
     this.accessLog = accessLog;
     this.owner = owner;
     this.haproxy = haproxy;
@@ -64,14 +68,30 @@ public final class Ingress implements Rotation, AutoCloseable {
     var certificates = new AtomicReference<Optional<Certificates>>(Optional.empty());
     var watch = new RequestWatch();
     var users = new AtomicReference<Optional<IngressUsers>>(Optional.empty());
+    var ejections = new AtomicReference<Consumer<Ejection>>(_ -> {});
     Owner<IngressState> owner =
         Owner.ofNative(
             "ingress",
             time,
             supervisor,
-            (_, _) -> new IngressState(config, haproxy, certificates::get, users::get, watch));
+            (_, _) ->
+                new IngressState(
+                    config,
+                    haproxy,
+                    certificates::get,
+                    users::get,
+                    watch,
+                    change -> ejections.get().accept(change),
+                    time));
     return new Ingress(
-        owner.start(), haproxy, new AccessLog(config), kernel, certificates, users, watch);
+        owner.start(),
+        haproxy,
+        new AccessLog(config),
+        kernel,
+        certificates,
+        users,
+        ejections,
+        watch);
   }
 
   /**
@@ -98,6 +118,25 @@ public final class Ingress implements Rotation, AutoCloseable {
   public void secretsChanged() {
     owner.tell(IngressState::secretsChanged);
   }
+
+  /** Reports replicas that are ejected and that return to {@code listener}. */
+  public void onEjection(Consumer<Ejection> listener) {
+    ejections.set(listener);
+  }
+
+  /**
+   * A replica gets no requests for a while, or again.
+   *
+   * @param time how long; empty when it returns
+   * @param failures of {@code requests}, in the seconds before
+   */
+  public record Ejection(
+      ServiceKey service,
+      String endpoint,
+      String container,
+      Optional<Duration> time,
+      long failures,
+      long requests) {}
 
   /** Both are told; what one refuses does not keep the other from it. */
   @Override
@@ -157,9 +196,7 @@ public final class Ingress implements Rotation, AutoCloseable {
     return owner.ask(
         state -> {
           Map<String, Traffic> traffic = Traffic.sum(state.counted(), now);
-          return state.endpoints().stream()
-              .map(one -> Route.of(one, state.mode(one.service()), traffic))
-              .toList();
+          return state.endpoints().stream().map(one -> Route.of(one, state, traffic)).toList();
         });
   }
 
@@ -247,15 +284,14 @@ public final class Ingress implements Rotation, AutoCloseable {
       Optional<RouteMode> mode,
       Traffic traffic,
       List<Replica> replicas) {
-    static Route of(
-        IngressEndpoint endpoint, Optional<RouteMode> mode, Map<String, Traffic> traffic) {
+    static Route of(IngressEndpoint endpoint, IngressState state, Map<String, Traffic> traffic) {
       return new Route(
           endpoint.service(),
           endpoint.name(),
           endpoint.route().hosts(),
           endpoint.stream() ? "-" : endpoint.route().prefix(),
           endpoint.port(),
-          mode,
+          state.mode(endpoint.service()),
           traffic.getOrDefault(endpoint.backend(), Traffic.NONE),
           endpoint.servers().stream()
               .map(
@@ -264,14 +300,16 @@ public final class Ingress implements Rotation, AutoCloseable {
                           server.container(),
                           server.address().getHostAddress() + ":" + endpoint.port(),
                           server.ready(),
+                          state.ejected(endpoint, server),
                           traffic.getOrDefault(
                               endpoint.backend() + "/s" + server.slot(), Traffic.NONE)))
               .toList());
     }
   }
 
-  /** A replica that requests are sent to when it is ready. */
-  public record Replica(String container, String address, boolean ready, Traffic traffic) {}
+  /** A replica that requests are sent to when it is ready and not ejected. */
+  public record Replica(
+      String container, String address, boolean ready, boolean ejected, Traffic traffic) {}
 
   /** Leaves HAProxy running. */
   @Override

@@ -42,7 +42,15 @@ record IngressEndpoint(
    * A replica in one of the numbered places of a backend, which it keeps as long as it runs: so
    * another replica changes nothing about it.
    */
-  record Server(int slot, String container, InetAddress address, boolean ready, int weight) {}
+  record Server(int slot, String container, InetAddress address, boolean ready, int weight) {
+    Server unready() {
+      return new Server(slot, container, address, false, weight);
+    }
+  }
+
+  IngressEndpoint withServers(List<Server> others) {
+    return new IngressEndpoint(service, name, port, stream, route, others);
+  }
 
   /** The endpoints of a service that have a host or a path; {@code before} has their places. */
   static List<IngressEndpoint> of(Members service, List<IngressEndpoint> before) {

@@ -8,8 +8,10 @@ import dev.zlayer.proxy.tls.Certificates;
 import dev.zlayer.proxy.tls.HostTls;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.Owner;
+import dev.zlayer.task.TimeSource;
 import java.nio.file.Files;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -18,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
@@ -50,6 +53,10 @@ final class IngressState implements Owner.State {
   private final RequestWatch watch;
   private Deadline nextLook = Deadline.after(Duration.ZERO);
   private final Supplier<Optional<IngressUsers>> users;
+  private final Ejections ejections = new Ejections();
+  private final Consumer<Ingress.Ejection> ejected;
+  private final TimeSource time;
+  private Deadline nextComparison = Deadline.after(Duration.ZERO);
   private boolean settled;
   private boolean certified;
   private boolean logging;
@@ -63,7 +70,11 @@ final class IngressState implements Owner.State {
       Haproxy haproxy,
       Supplier<Optional<Certificates>> certificates,
       Supplier<Optional<IngressUsers>> users,
-      RequestWatch watch) {
+      RequestWatch watch,
+      Consumer<Ingress.Ejection> ejected,
+      TimeSource time) {
+    this.ejected = ejected;
+    this.time = time;
     this.users = users;
     this.config = config;
     this.haproxy = haproxy;
@@ -250,7 +261,7 @@ final class IngressState implements Owner.State {
     HaproxyConfig wanted = HaproxyConfig.of(config, Haproxy.account(), endpoints, maps);
     if (haproxy.serving().equals(Optional.of(wanted.fingerprint()))) {
       haproxy.write(wanted);
-      servers(endpoints);
+      servers(endpoints.stream().map(ejections::without).toList());
       applyMaps(maps);
       certificates.apply();
     } else {
@@ -262,6 +273,7 @@ final class IngressState implements Owner.State {
       logging = logging && haproxy.serving().isPresent();
       haproxy.serve(wanted);
       remember(endpoints);
+      servers(endpoints.stream().map(ejections::without).toList());
       certificates.read();
     }
     if (!logging) {
@@ -386,6 +398,7 @@ final class IngressState implements Owner.State {
       List<IngressEndpoint> endpoints = endpoints();
       watch.check(endpoints, haproxy.traffic(watch.backends(endpoints), false));
     }
+    compare();
     if (settled && certified && !nextLook.passed()) {
       return untilNextLook();
     }
@@ -410,8 +423,35 @@ final class IngressState implements Owner.State {
   }
 
   private Duration untilNextLook() {
-    boolean listens = !watch.isEmpty() && nextLook.left().compareTo(LISTEN) > 0;
-    return listens ? LISTEN : nextLook.left();
+    Duration left = nextLook.left();
+    if (!watch.isEmpty()) {
+      left = left.compareTo(LISTEN) > 0 ? LISTEN : left;
+    }
+    boolean compares = !ejections.backends(endpoints()).isEmpty();
+    return compares && left.compareTo(Ejections.STEP) > 0 ? Ejections.STEP : left;
+  }
+
+  /** Ejects replicas that fail more than others, and returns them. */
+  private void compare() throws InterruptedException {
+    List<IngressEndpoint> endpoints = endpoints();
+    List<String> backends = ejections.backends(endpoints);
+    if (!settled || backends.isEmpty() || !nextComparison.passed()) {
+      return;
+    }
+    nextComparison = Deadline.after(Ejections.STEP);
+    List<Ingress.Ejection> changes =
+        ejections.check(
+            endpoints, haproxy.traffic(backends, true), Instant.EPOCH.plusNanos(time.nanoTime()));
+    changes.forEach(ejected);
+    if (!changes.isEmpty()) {
+      settled = false;
+      apply();
+    }
+  }
+
+  /** Whether a replica gets no requests because it failed. */
+  boolean ejected(IngressEndpoint endpoint, IngressEndpoint.Server server) {
+    return ejections.ejected(endpoint, server);
   }
 
   /** The requests of a service, if it has a route. */

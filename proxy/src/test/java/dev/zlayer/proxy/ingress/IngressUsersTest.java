@@ -36,7 +36,11 @@ class IngressUsersTest {
             false,
             EncryptionSpec.NONE,
             new RoutePolicy(
-                Optional.of("users"), Optional.empty(), Optional.empty(), Optional.empty()));
+                Optional.of("users"),
+                Optional.empty(),
+                Optional.empty(),
+                Optional.empty(),
+                Optional.empty()));
     return new IngressEndpoint(
         new ServiceKey("shop", service), "http", 80, false, route, List.of());
   }

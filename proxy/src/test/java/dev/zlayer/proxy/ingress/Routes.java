@@ -65,7 +65,8 @@ final class Routes {
             Optional.empty(),
             Optional.of(new ByteSize(1_000_000)),
             Optional.of("<p>\"later\" 'or' %[src]\n"),
-            Optional.empty()));
+            Optional.empty(),
+            Optional.of(Duration.ofSeconds(10))));
   }
 
   /** The same hosts with certificates of the local authority, and nothing else. */

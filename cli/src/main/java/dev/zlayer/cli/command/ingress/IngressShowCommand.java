@@ -54,12 +54,19 @@ public final class IngressShowCommand extends AnswerCommand {
             cells(
                 text(replica, "container"),
                 text(replica, "address"),
-                replica.at("ready").bool().orElse(false) ? "yes" : "no",
+                ready(replica),
                 replica.at("traffic")));
       }
       text.append(table.row(cells("(all)", "-", "-", all)));
     }
     return text.toString();
+  }
+
+  private static String ready(Json replica) {
+    if (replica.at("ejected").bool().orElse(false)) {
+      return "ejected";
+    }
+    return replica.at("ready").bool().orElse(false) ? "yes" : "no";
   }
 
   private static String[] cells(String name, String address, String ready, Json traffic) {
