@@ -93,6 +93,22 @@ class IngressIT {
         .isEqualTo("2 200");
   }
 
+  /** They would be part of a redirect, or of a link that the service makes. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "evil.org/.site.test",
+        "evil.org#.site.test",
+        "evil.org?.site.test",
+        "evil.org@www.site.test",
+        "evil.org\\.site.test",
+        "evil.org .site.test",
+        "'\"<script>.site.test"
+      })
+  void aHostThatIsNoNameIsRefused(String host) throws Exception {
+    assertThat(status(node.get(host, "/"))).isEqualTo(400);
+  }
+
   @Test
   void clientsCannotForgeWhatTheIngressSaysAboutThem() throws Exception {
     String seen =

@@ -99,14 +99,16 @@ record FrontendConfig(
 
   /**
    * A path is compared as servers will read it: decoded, without double slashes and parameters.
-   * What can be read in two ways is refused where it could pass by a rule.
+   * What can be read in two ways is refused where it could pass by a rule. A host becomes part of
+   * redirects, so one that is no name is refused, too, even where a wildcard would fit its end.
    */
   String text() {
     return """
 
     frontend %1$s
       bind %2$s
-    %9$s  http-request set-var(txn.host) req.hdr(host),host_only,lower,regsub([.]$,)
+    %9$s  http-request deny deny_status 400 if { req.hdr(host) -m reg [^][A-Za-z0-9._:-] }
+      http-request set-var(txn.host) req.hdr(host),host_only,lower,regsub([.]$,)
     %3$s  http-request set-var(txn.path) path,url_dec,regsub(;[^/]*,,g),regsub(//+,/,g)
       http-request deny deny_status 400 if { var(txn.path) -m reg (^|/)[.][.]?(/|$) }
       http-request set-var(txn.site) var(txn.host),map_str(%4$s)
