@@ -93,6 +93,15 @@ class UserNamespacesIT extends OnStage {
   }
 
   @Test
+  void aReadOnlyRootHasNamesThatCannotBeWritten() throws Exception {
+    String script =
+        "grep -c localhost /etc/hosts; for f in hosts resolv.conf hostname; do"
+            + " (echo x >> /etc/$f) 2>/dev/null && echo wrote $f; done; echo end";
+    assertThat(fixture.output(spec(script).withFileSystem(new FileSystemSpec(List.of(), true))))
+        .isEqualTo("2\nend");
+  }
+
+  @Test
   void rootInsideIsNobodyOutside() throws Exception {
     Container container = running(spec("sleep 60"));
     try {
