@@ -1,5 +1,6 @@
 // The page: login, navigation, and one view at a time, chosen by the part after #.
 import { render } from "preact";
+import { useEffect, useState } from "preact/hooks";
 import { signal } from "@preact/signals";
 import { begin, logout, session } from "./lib/api.js";
 import { connection, follow, notice } from "./lib/live.js";
@@ -9,12 +10,30 @@ import { Overview } from "./view/overview/overview.js";
 import { Deployments } from "./view/deployments/deployments.js";
 import { Containers } from "./view/containers/containers.js";
 import { Logs } from "./view/logs/logs.js";
-import { Terminal } from "./view/terminal/terminal.js";
 import { Jobs } from "./view/jobs/jobs.js";
 import { Images, Networks, Secrets, Volumes } from "./view/storage/storage.js";
 import { Disk } from "./view/disk/disk.js";
 import { Ingress } from "./view/ingress/ingress.js";
 import { Events } from "./view/events/events.js";
+
+/** A view whose scripts are loaded when it is first shown: those of the terminal weigh as much as all others. */
+function later(load) {
+  let known = null;
+  return function Later(props) {
+    const [state, setState] = useState({ View: known, problem: "" });
+    useEffect(() => {
+      if (known === null) {
+        load().then((View) => setState({ View: (known = View), problem: "" }), (error) => setState({ View: null, problem: error.message }));
+      }
+    }, []);
+    if (state.problem) {
+      return html`<p class="problem" role="alert">This view could not be loaded (${state.problem}): load the page again.</p>`;
+    }
+    return state.View ? html`<${state.View} ...${props} />` : html`<p class="quiet">Loading</p>`;
+  };
+}
+
+const Terminal = later(() => import("./view/terminal/terminal.js").then((module) => module.Terminal));
 
 // the key after g, the title, the view
 const VIEWS = {
