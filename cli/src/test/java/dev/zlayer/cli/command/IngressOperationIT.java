@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.zlayer.cli.CliFixture;
 import dev.zlayer.cli.DaemonFixture;
+import dev.zlayer.host.process.Command;
+import dev.zlayer.host.process.Processes;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.testkit.Fact;
@@ -25,6 +27,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -140,6 +143,58 @@ class IngressOperationIT {
       assertThat(waiting.get(30, TimeUnit.SECONDS)).isEqualTo(200);
     } finally {
       daemon.ok("ingress", "resume", "shop/web");
+    }
+  }
+
+  /** Master, worker and the shell that starts them again, at once. */
+  @Test
+  void aPauseNeedsNoReloadAndSurvivesHaproxy() throws Exception {
+    await(() -> status("shop.test", "/hostname") == 200);
+    List<Long> before = haproxy().map(ProcessHandle::pid).toList();
+    daemon.ok("ingress", "pause", "--hold", "100ms", "shop/web");
+    try {
+      assertThat(status("shop.test", "/hostname")).isEqualTo(503);
+      assertThat(haproxy().map(ProcessHandle::pid).toList()).isNotEmpty().isEqualTo(before);
+
+      haproxy().forEach(ProcessHandle::destroyForcibly);
+
+      await(() -> status("other.test", "/hostname") == 200);
+      assertThat(haproxy().map(ProcessHandle::pid)).doesNotContainAnyElementsOf(before);
+      assertThat(status("shop.test", "/hostname")).isEqualTo(503);
+      assertThat(daemon.ok("ingress", "show", "shop/web")).startsWith("shop/web: paused\n");
+    } finally {
+      daemon.ok("ingress", "resume", "shop/web");
+    }
+    assertThat(status("shop.test", "/hostname")).isEqualTo(200);
+  }
+
+  private static Stream<ProcessHandle> haproxy() {
+    return ProcessHandle.allProcesses()
+        .filter(
+            process -> {
+              String line = process.info().commandLine().orElse("");
+              return line.contains(directory.toString()) && line.contains("haproxy.cfg");
+            });
+  }
+
+  @Test
+  void newRequestsAreFollowed() throws Exception {
+    await(() -> status("other.test", "/hostname?earlier") == 200);
+    await(() -> logged("--tail", "1").contains("earlier"));
+    Path output = directory.resolve("followed");
+    Process follower =
+        Processes.start(
+            Command.of(daemon.process("ingress", "logs", "-f", "--tail", "0", "shop/other"))
+                .withEnv(daemon.env()),
+            output.toFile());
+    try {
+      await(
+          () ->
+              status("other.test", "/hostname?later") == 200
+                  && Files.readString(output).contains("hostname?later"));
+      assertThat(Files.readString(output)).doesNotContain("earlier");
+    } finally {
+      follower.destroyForcibly();
     }
   }
 
