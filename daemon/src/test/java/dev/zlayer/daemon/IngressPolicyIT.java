@@ -54,6 +54,18 @@ class IngressPolicyIT {
         new IngressNode(
             IngressNode.freePort(), Map.of("ingress_proxy_protocol_from", BALANCER + ",fd00::/8"));
     users("ann:first\n");
+    Files.writeString(
+        directory.resolve("h2.cfg"),
+        """
+        defaults
+          mode http
+          timeout connect 5s
+          timeout client 30s
+          timeout server 30s
+        frontend f
+          bind :8080 proto h2
+          http-request return status 200 content-type text/plain lf-string "with %[req.ver]"
+        """);
     node.up(
         "site",
         """
@@ -65,6 +77,18 @@ class IngressPolicyIT {
             - {name: small, protocol: http, port: 8080, host: small.test, max_body: 1000}
             - {name: one, protocol: http, port: 8080, host: one.test, send_proxy: v1}
             - {name: local, protocol: https, port: 8080, host: local.test, tls: self_signed}
+        h2:
+          image: IMAGE
+          command: [/usr/sbin/haproxy, -f, /config/h2.cfg]
+          storage:
+            - {type: bind, source: /usr, target: /usr, readonly: true}
+            - {type: bind, source: /usr/lib, target: /lib, readonly: true}
+            - {type: bind, source: /usr/lib64, target: /lib64, readonly: true}
+            - {type: bind, source: %s, target: /config, readonly: true}
+          health: {check: {type: tcp, port: 8080}, interval: 200ms, timeout: 5s}
+          stop_grace_period: 0s
+          endpoints:
+            - {name: http, protocol: http, port: 8080, host: h2.test, replica_protocol: http2}
         files:
           image: IMAGE
           command: [httpd, -f, -p, "8080", -h, /etc]
@@ -75,9 +99,10 @@ class IngressPolicyIT {
             - {name: http, protocol: http, port: 8080, host: files.test, maintenance_page: "<h1>back \\"soon\\" 100%% %%[src]</h1>"}
             - {name: text, protocol: http, port: 8080, host: text.test, hold: 100ms, maintenance_page: later}
         """
-            .formatted(echo("web").indent(2)));
+            .formatted(echo("web").indent(2), directory));
     node.running("site", "web");
     node.running("site", "files");
+    node.running("site", "h2");
   }
 
   private static void users(String lines) throws InterruptedException {
@@ -263,6 +288,21 @@ class IngressPolicyIT {
                 "local.test:%d:127.0.0.1".formatted(node.https),
                 "https://local.test:%d/".formatted(node.https)))
         .contains("\nx-forwarded-for: " + BALANCER + "\n");
+  }
+
+  /** The replica accepts nothing else. */
+  @Test
+  void replicasCanBeAskedWithHttp2() throws Exception {
+    assertThat(node.get("h2.test", "/")).startsWith("HTTP/1.1 200").endsWith("with 2.0");
+    assertThat(
+            IngressNode.curl(
+                "--http2-prior-knowledge",
+                "-w",
+                " from %{http_version}",
+                "-H",
+                "Host: h2.test",
+                "http://127.0.0.1:%d/".formatted(node.port)))
+        .isEqualTo("with 2.0 from 2");
   }
 
   @Test

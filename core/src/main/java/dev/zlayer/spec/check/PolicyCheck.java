@@ -12,6 +12,7 @@ final class PolicyCheck {
   static final String MAINTENANCE_PAGE = "maintenance_page";
   static final String SEND_PROXY = "send_proxy";
   static final String EJECT_FAILING = "eject_failing";
+  static final String REPLICA_PROTOCOL = "replica_protocol";
 
   /** HAProxy keeps a response of its own in one buffer. */
   private static final int LARGEST_PAGE = 10_000;
@@ -28,6 +29,11 @@ final class PolicyCheck {
     }
     if (policy.maxBody().filter(size -> size.bytes() == 0).isPresent()) {
       findings.problem(here.key(MAX_BODY), "must be larger than 0, write for example 10Mi");
+    }
+    if (policy.replicaProtocol().filter(RoutePolicy.ReplicaProtocol.HTTP2::equals).isPresent()
+        && endpoint.protocol() == EndpointSpec.Protocol.WEBSOCKET) {
+      findings.problem(
+          here.key(REPLICA_PROTOCOL), "http2 has no upgrade to a WebSocket, write http1");
     }
     RouteCheck.positive(policy.ejectFailing(), here.key(EJECT_FAILING), findings);
     policy

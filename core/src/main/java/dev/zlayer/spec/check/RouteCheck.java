@@ -35,7 +35,8 @@ final class RouteCheck {
           PolicyCheck.MAX_BODY,
           PolicyCheck.MAINTENANCE_PAGE,
           PolicyCheck.SEND_PROXY,
-          PolicyCheck.EJECT_FAILING);
+          PolicyCheck.EJECT_FAILING,
+          PolicyCheck.REPLICA_PROTOCOL);
 
   private static final Pattern HEADER_NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9-]{0,99}");
   private static final Pattern HEADER_VALUE = Pattern.compile("[ -~&&[^'\\\\]]{0,2000}");

@@ -31,6 +31,7 @@ final class StreamCheck {
           PolicyCheck.MAX_BODY,
           PolicyCheck.MAINTENANCE_PAGE,
           PolicyCheck.EJECT_FAILING,
+          PolicyCheck.REPLICA_PROTOCOL,
           "redirect_http",
           "hsts");
 

@@ -21,11 +21,24 @@ public record RoutePolicy(
     @Doc(
             "How long a replica gets no requests when it fails much more often than the others;"
                 + " longer when it fails again (default: it is not ejected).")
-        Optional<Duration> ejectFailing) {
+        Optional<Duration> ejectFailing,
+    @Doc("http2 speaks HTTP/2 without TLS (h2c) with replicas, as gRPC needs (default: http1).")
+        Optional<ReplicaProtocol> replicaProtocol) {
   /** Everybody and everything. */
   public static final RoutePolicy NONE =
       new RoutePolicy(
-          Optional.empty(), Optional.empty(), Optional.empty(), Optional.empty(), Optional.empty());
+          Optional.empty(),
+          Optional.empty(),
+          Optional.empty(),
+          Optional.empty(),
+          Optional.empty(),
+          Optional.empty());
+
+  /** What is spoken with replicas. */
+  public enum ReplicaProtocol {
+    HTTP1,
+    HTTP2
+  }
 
   /** Versions of the PROXY protocol: as text, and in binary form. */
   public enum ProxyVersion {

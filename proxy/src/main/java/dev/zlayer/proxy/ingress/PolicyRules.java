@@ -116,10 +116,14 @@ final class PolicyRules {
 
   /** What is added to each server. */
   static String server(RoutePolicy policy) {
-    return policy
-        .sendProxy()
-        .map(version -> version == RoutePolicy.ProxyVersion.V1 ? " send-proxy" : " send-proxy-v2")
-        .orElse("");
+    String proxy =
+        policy
+            .sendProxy()
+            .map(one -> one == RoutePolicy.ProxyVersion.V1 ? " send-proxy" : " send-proxy-v2")
+            .orElse("");
+    boolean http2 =
+        policy.replicaProtocol().filter(RoutePolicy.ReplicaProtocol.HTTP2::equals).isPresent();
+    return proxy + (http2 ? " proto h2" : "");
   }
 
   /** All that is decided before a request is changed. */

@@ -66,7 +66,8 @@ final class Routes {
             Optional.of(new ByteSize(1_000_000)),
             Optional.of("<p>\"later\" 'or' %[src]\n"),
             Optional.empty(),
-            Optional.of(Duration.ofSeconds(10))));
+            Optional.of(Duration.ofSeconds(10)),
+            Optional.of(RoutePolicy.ReplicaProtocol.HTTP1)));
   }
 
   /** The same hosts with certificates of the local authority, and nothing else. */
