@@ -16,6 +16,7 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiFunction;
@@ -81,7 +82,7 @@ public final class Ingress implements Rotation, AutoCloseable {
                     certificates::get,
                     users::get,
                     watch,
-                    change -> ejections.get().accept(change),
+                    change -> Objects.requireNonNull(ejections.get()).accept(change),
                     time));
     return new Ingress(
         owner.start(),
