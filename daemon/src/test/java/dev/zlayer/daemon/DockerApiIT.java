@@ -340,6 +340,58 @@ class DockerApiIT {
           .contains("docker_allow");
       client.create("plain", body("true"));
       assertThat(daemon.agent().runtime().list()).hasSize(1);
+      assertNoWayThroughOthers(client, rest);
+    }
+  }
+
+  /** What others have would be as good as to have it oneself. */
+  private static void assertNoWayThroughOthers(DockerWire client, Rest rest) throws Exception {
+    rest.put(
+            "/deployments/own?directory=/",
+            """
+            version: v1
+            deployment: own
+            services:
+              db:
+                image: {name: IMAGE, pull_policy: never}
+                command: [sleep, "300"]
+                network_mode: none
+                stop_grace_period: 0s
+                storage: [{type: named, name: precious, target: /data}]
+            """
+                .replace("IMAGE", Node.IMAGE)
+                .getBytes(StandardCharsets.UTF_8))
+        .expect(202);
+    try {
+      Awaitility.await()
+          .atMost(Duration.ofSeconds(60))
+          .until(() -> client.send("GET", "/containers/own-db-1/json").status() == 200);
+      String name = "/containers/own-db-1";
+      String file = "/archive?path=/etc/passwd";
+      List<DockerWire.Reply> tried =
+          List.of(
+              client.post(name + "/exec", "{\"Cmd\":[\"true\"]}"),
+              client.send("GET", name + file),
+              client.send("HEAD", name + file),
+              client.put(name + "/archive?path=/tmp", new byte[1024]),
+              client.send("GET", name + "/export"),
+              client.post("/commit?container=own-db-1", "{}"),
+              client.post(
+                  "/containers/create",
+                  body(Map.of("HostConfig", Map.of("PidMode", "container:own-db-1")), "true")),
+              client.post(
+                  "/containers/create",
+                  body(Map.of("HostConfig", Map.of("NetworkMode", "container:own-db-1")), "true")),
+              client.post(
+                  "/containers/create",
+                  body(Map.of("HostConfig", Map.of("VolumesFrom", List.of("own-db-1"))), "true")),
+              client.post(
+                  "/containers/create",
+                  body(Map.of("HostConfig", Map.of("Binds", List.of("precious:/x"))), "true")));
+      assertThat(tried).extracting(DockerWire.Reply::status).containsOnly(403);
+      assertThat(tried.getFirst().message()).contains("docker_allow");
+    } finally {
+      rest.delete("/deployments/own?wait=60s").expect(200);
     }
   }
 

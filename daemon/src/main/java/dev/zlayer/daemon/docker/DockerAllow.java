@@ -1,18 +1,57 @@
 package dev.zlayer.daemon.docker;
 
 import dev.zlayer.container.ContainerSpec;
+import dev.zlayer.container.Mount;
 import dev.zlayer.container.NetworkSpec;
 import dev.zlayer.container.SecuritySpec;
+import dev.zlayer.daemon.standalone.StandaloneContainers;
+import dev.zlayer.port.Container;
 import java.util.Set;
 
 /** What the operator lets containers have that reaches beyond them; {@code docker_allow}. */
 record DockerAllow(boolean privileged, boolean hostMounts, boolean hostNamespaces) {
+  private static final String ALL = "privileged,host_mounts,host_namespaces";
+
   static DockerAllow of(String setting) {
     Set<String> words = Set.of(setting.split(",", -1));
     return new DockerAllow(
         words.contains("privileged"),
         words.contains("host_mounts"),
         words.contains("host_namespaces"));
+  }
+
+  /** Whoever may use the socket is root of this host anyway. */
+  private boolean everything() {
+    return privileged && hostMounts && hostNamespaces;
+  }
+
+  /**
+   * Refuses what would give a client more than it may give to containers of its own: to run a
+   * process in a container, to read or write its files, to share its namespaces or its volumes.
+   */
+  void requireEntry(Container container) {
+    if (everything()) {
+      return;
+    }
+    if (!StandaloneContainers.standalone(container.id())) {
+      throw DockerError.forbidden(
+          "container %s belongs to a deployment or a job and is closed to this socket: the operator can set docker_allow to %s"
+              .formatted(ContainerNames.of(container), ALL));
+    }
+    require(container.spec());
+    if (container.spec().fileSystem().mounts().stream().anyMatch(Mount.Bind.class::isInstance)) {
+      requireHostMounts();
+    }
+  }
+
+  /** Whether {@link #requireEntry} would let it pass. */
+  boolean enters(Container container) {
+    try {
+      requireEntry(container);
+      return true;
+    } catch (DockerError _) {
+      return false;
+    }
   }
 
   private static DockerError forbidden(String what, String word) {

@@ -1,6 +1,8 @@
 package dev.zlayer.daemon.docker;
 
 import dev.zlayer.container.ContainerId;
+import dev.zlayer.container.ContainerSpec;
+import dev.zlayer.container.Mount;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.ContainerRuntime;
@@ -12,7 +14,9 @@ import java.util.Comparator;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.random.RandomGenerator;
+import java.util.stream.Collectors;
 
 /**
  * Finds containers by id, by a unique beginning of it, or by name. A container made here carries
@@ -29,9 +33,11 @@ public final class DockerContainerIndex {
   static final int SHORT = 12;
 
   private final ContainerRuntime runtime;
+  private final DockerAllow allow;
 
-  public DockerContainerIndex(ContainerRuntime runtime) {
+  DockerContainerIndex(ContainerRuntime runtime, DockerAllow allow) {
     this.runtime = runtime;
+    this.allow = allow;
   }
 
   static String newId(RandomGenerator random) {
@@ -66,6 +72,34 @@ public final class DockerContainerIndex {
    */
   Container find(String reference) {
     return search(reference).orElseThrow(() -> DockerError.noSuchContainer(reference));
+  }
+
+  /** The same for who wants to get into it, or something out of it. */
+  Container enter(String reference) {
+    Container container = find(reference);
+    allow.requireEntry(container);
+    return container;
+  }
+
+  /** Refuses volumes of containers that are closed to this socket. */
+  void requireVolumes(ContainerSpec spec) {
+    Set<String> wanted = volumes(spec);
+    if (wanted.isEmpty()) {
+      return;
+    }
+    for (Container container : runtime.list()) {
+      if (!allow.enters(container)
+          && volumes(container.spec()).stream().anyMatch(wanted::contains)) {
+        allow.requireEntry(container);
+      }
+    }
+  }
+
+  private static Set<String> volumes(ContainerSpec spec) {
+    return spec.fileSystem().mounts().stream()
+        .filter(Mount.Named.class::isInstance)
+        .map(mount -> ((Mount.Named) mount).name())
+        .collect(Collectors.toSet());
   }
 
   /** As {@link #find}; empty when there is none. */

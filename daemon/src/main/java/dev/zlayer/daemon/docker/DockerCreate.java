@@ -75,6 +75,7 @@ final class DockerCreate {
     String id = DockerContainerIndex.newId(random);
     ContainerSpec spec = linked(body, spec(body, found, id), wanted.orElse(id));
     allow.require(spec);
+    index.requireVolumes(spec);
     if (platform.isPresent()) {
       spec = spec.withPlatform(Platform.parse(platform.get()));
     }

@@ -59,7 +59,7 @@ final class DockerExec implements Resource {
   }
 
   private ApiResponse create(ApiRequest call) {
-    Container container = index.find(call.path("name"));
+    Container container = index.enter(call.path("name"));
     Json body = RequestFields.body("POST /containers/{name}/exec", call);
     List<String> command = body.at("Cmd").strings();
     if (command.isEmpty()) {

@@ -64,6 +64,10 @@ final class DockerFiles implements Resource {
     return index.find(call.path("name"));
   }
 
+  private Container entered(ApiRequest call) {
+    return index.enter(call.path("name"));
+  }
+
   private static <T> T power(Container container, Class<T> power, String done) {
     if (power.isInstance(container)) {
       return power.cast(container);
@@ -117,7 +121,7 @@ final class DockerFiles implements Resource {
   }
 
   private ApiResponse export(ApiRequest call) {
-    Container container = container(call);
+    Container container = entered(call);
     Exportable root = power(container, Exportable.class, "exported");
     events.record(container, "export", Map.of());
     return new ApiResponse.Bytes("application/octet-stream", Map.of(), root::export);
@@ -140,13 +144,13 @@ final class DockerFiles implements Resource {
   }
 
   private ApiResponse stat(ApiRequest call) {
-    Archivable files = power(container(call), Archivable.class, "copied from or to");
+    Archivable files = power(entered(call), Archivable.class, "copied from or to");
     return new ApiResponse.Whole(
         200, "", new byte[0], Map.of(STAT, header(stat(files, call, path(call)))));
   }
 
   private ApiResponse copyOut(ApiRequest call) {
-    Container container = container(call);
+    Container container = entered(call);
     Archivable files = power(container, Archivable.class, "copied from or to");
     String path = path(call);
     String stat = header(stat(files, call, path));
@@ -213,7 +217,7 @@ final class DockerFiles implements Resource {
   }
 
   private ApiResponse copyIn(ApiRequest call) throws InterruptedException {
-    Container container = container(call);
+    Container container = entered(call);
     Archivable files = power(container, Archivable.class, "copied from or to");
     String path = path(call);
     PathStat target = stat(files, call, path);

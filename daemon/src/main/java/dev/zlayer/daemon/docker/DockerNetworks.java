@@ -55,13 +55,14 @@ final class DockerNetworks implements Resource {
 
   DockerNetworks(
       ContainerRuntime runtime,
+      DockerContainerIndex containers,
       Optional<Networks> networks,
       ResourceEvents events,
       InstantSource clock) {
     this.runtime = runtime;
     this.networks = networks;
     this.index = new DockerNetworkIndex(networks);
-    this.containers = new DockerContainerIndex(runtime);
+    this.containers = containers;
     this.endpoints = new ContainerEndpoints(networks);
     this.events = events;
     this.clock = clock;

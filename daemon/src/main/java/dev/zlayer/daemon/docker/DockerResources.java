@@ -45,11 +45,11 @@ public record DockerResources(
     InstantSource clock) {
   /** All of them, in the order of the reference. */
   public List<Resource> all() {
-    var index = new DockerContainerIndex(runtime);
+    var allow = DockerAllow.of(config.dockerAllow());
+    var index = new DockerContainerIndex(runtime, allow);
     var imageIndex = new DockerImageIndex(runtime.images());
     var endpoints = new ContainerEndpoints(networks);
     var summary = new ContainerSummary(endpoints, config.directories().volumes());
-    var allow = DockerAllow.of(config.dockerAllow());
     var owned = new OwnedContainers(name -> deployments.find(name).isPresent());
     RandomGenerator random = new java.security.SecureRandom();
     var creation = new DockerCreate(standalone, index, imageIndex, endpoints, allow, random);
@@ -74,10 +74,10 @@ public record DockerResources(
         new DockerStats(index, Pauses.REAL, Runtime.getRuntime().availableProcessors()),
         new DockerExec(index, execs, allow, recent, random),
         new DockerImages(runtime, events, clock),
-        new ImageTransfer(runtime, images, events, recent),
+        new ImageTransfer(runtime, index, images, events, recent),
         new DockerBuild(builder, imageIndex, allow),
         volumeResource,
-        new DockerNetworks(runtime, networks, events, clock),
+        new DockerNetworks(runtime, index, networks, events, clock),
         new DockerSystem(version, tools),
         new DockerInfo(config, runtime, images, volumes, volumeResource, tools, recent, clock),
         new DockerEvents(store, recent, clock),

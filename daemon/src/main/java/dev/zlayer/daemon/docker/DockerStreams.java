@@ -196,7 +196,7 @@ final class DockerStreams implements Resource {
    * miss nothing, and then start it.
    */
   private ApiResponse attach(ApiRequest call) {
-    Container container = index.find(call.path("name"));
+    Container container = index.enter(call.path("name"));
     boolean terminal = container.spec().process().terminal();
     if (call.header("Content-Length").filter(length -> !length.equals("0")).isPresent()) {
       byte[] _ = call.wholeBody(); // parameters a second time: input begins after them
@@ -206,7 +206,7 @@ final class DockerStreams implements Resource {
   }
 
   private ApiResponse attachSocket(ApiRequest call) {
-    Container container = index.find(call.path("name"));
+    Container container = index.enter(call.path("name"));
     return new ApiResponse.Socket(new AttachSocket(conversation(call, container, true)));
   }
 

@@ -240,7 +240,7 @@ final class HostOptions {
     }
     if (mode.startsWith(OF_CONTAINER)) {
       return new SecuritySpec.Namespace.Shared(
-          index.find(mode.substring(OF_CONTAINER.length())).id());
+          index.enter(mode.substring(OF_CONTAINER.length())).id());
     }
     throw DockerError.unsupportedField("HostConfig." + name, "'%s'".formatted(mode));
   }

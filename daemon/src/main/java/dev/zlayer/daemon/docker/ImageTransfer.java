@@ -46,11 +46,15 @@ final class ImageTransfer implements Resource {
   private final RecentEvents recent;
 
   ImageTransfer(
-      ContainerRuntime runtime, ImageStore store, ResourceEvents events, RecentEvents recent) {
+      ContainerRuntime runtime,
+      DockerContainerIndex containers,
+      ImageStore store,
+      ResourceEvents events,
+      RecentEvents recent) {
     this.runtime = runtime;
     this.store = store;
     this.index = new DockerImageIndex(runtime.images());
-    this.containers = new DockerContainerIndex(runtime);
+    this.containers = containers;
     this.events = events;
     this.recent = recent;
   }
@@ -248,7 +252,7 @@ final class ImageTransfer implements Resource {
 
   private ApiResponse commit(ApiRequest call) {
     Json body = RequestFields.body("POST /commit", call);
-    Container container = containers.find(call.required("container"));
+    Container container = containers.enter(call.required("container"));
     Optional<ImageRef> as = name(call);
     var changes = new ArrayList<>(ranWith(container.spec()));
     changes.addAll(configured(body));

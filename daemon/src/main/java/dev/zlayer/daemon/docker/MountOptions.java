@@ -268,7 +268,7 @@ final class MountOptions {
     if (parts.length == 2 && !parts[1].equals("ro") && !parts[1].equals("rw")) {
       throw DockerError.badRequest("invalid mode for volumes-from: " + parts[1]);
     }
-    Container other = index.find(parts[0]);
+    Container other = index.enter(parts[0]);
     for (Mount mount : other.spec().fileSystem().mounts()) {
       switch (mount) {
         case Mount.Bind bind -> {

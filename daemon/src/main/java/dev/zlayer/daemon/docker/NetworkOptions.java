@@ -78,7 +78,7 @@ final class NetworkOptions {
           case "host" -> new NetworkSpec.Mode.Host();
           case "none" -> new NetworkSpec.Mode.None();
           case String text when text.startsWith(OF_CONTAINER) ->
-              new NetworkSpec.Mode.Shared(index.find(text.substring(OF_CONTAINER.length())).id());
+              new NetworkSpec.Mode.Shared(index.enter(text.substring(OF_CONTAINER.length())).id());
           case String text -> new NetworkSpec.Mode.Bridge(Optional.of(network.apply(text)));
         };
     boolean bridge = mode instanceof NetworkSpec.Mode.Bridge;
