@@ -14,7 +14,8 @@ TEST_PACKAGES='dockerd:docker.io docker-registry:docker-registry htpasswd:apache
 # to make the bundle of tools/gpu-check
 GPU_PACKAGES='patchelf:patchelf gcc:gcc /usr/include/errno.h:libc6-dev busybox:busybox-static ip:iproute2 xz:xz-utils'
 VM_PACKAGES='qemu-system-x86_64:qemu-system-x86 mmdebstrap:mmdebstrap mke2fs:e2fsprogs'
-BENCH_PACKAGES='containerd:containerd dockerd:docker.io podman:podman unshare:util-linux'
+BENCH_PACKAGES='containerd:containerd dockerd:docker.io podman:podman unshare:util-linux
+  nginx:nginx-light caddy:caddy'
 
 is_present() {
   case $1 in
@@ -56,7 +57,7 @@ install_packages() {
   rm -f "${TMPDIR:-/tmp}/zlayer-apt.$$"
   # tests and measurements start their own; the machine's stay as they were: absent
   for service in docker-registry:docker-registry docker.io:docker.service docker.io:docker.socket openssh-server:ssh \
-    containerd:containerd openssh-server:ssh.service openssh-server:ssh.socket haproxy:haproxy; do
+    containerd:containerd openssh-server:ssh.service openssh-server:ssh.socket haproxy:haproxy nginx-light:nginx caddy:caddy; do
     case " $missing" in
       *" ${service%%:*} "*)
         if command -v systemctl >/dev/null 2>&1; then

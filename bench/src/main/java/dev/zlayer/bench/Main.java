@@ -10,6 +10,7 @@ import dev.zlayer.bench.work.DockerWork;
 import dev.zlayer.bench.work.EndpointsWork;
 import dev.zlayer.bench.work.ExecWork;
 import dev.zlayer.bench.work.ImportWork;
+import dev.zlayer.bench.work.IngressWork;
 import dev.zlayer.bench.work.JobsWork;
 import dev.zlayer.bench.work.LogsWork;
 import dev.zlayer.bench.work.MicroWork;
@@ -49,6 +50,7 @@ public final class Main {
     WORKS.put("docker", new DockerWork());
     WORKS.put("endpoints", new EndpointsWork());
     WORKS.put("dashboard", new DashboardWork());
+    WORKS.put("ingress", new IngressWork());
     WORKS.put("scale", new ScaleWork());
   }
 

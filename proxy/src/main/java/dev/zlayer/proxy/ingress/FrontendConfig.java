@@ -101,6 +101,7 @@ record FrontendConfig(
    * A path is compared as servers will read it: decoded, without double slashes and parameters.
    * What can be read in two ways is refused where it could pass by a rule. A host becomes part of
    * redirects, so one that is no name is refused, too, even where a wildcard would fit its end.
+   * Expressions are only applied where they can change something: each costs every request.
    */
   String text() {
     return """
@@ -108,9 +109,11 @@ record FrontendConfig(
     frontend %1$s
       bind %2$s
     %9$s  http-request deny deny_status 400 if { req.hdr(host) -m reg [^][A-Za-z0-9._:-] }
-      http-request set-var(txn.host) req.hdr(host),host_only,lower,regsub([.]$,)
-    %3$s  http-request set-var(txn.path) path,url_dec,regsub(;[^/]*,,g),regsub(//+,/,g)
-      http-request deny deny_status 400 if { var(txn.path) -m reg (^|/)[.][.]?(/|$) }
+      http-request set-var(txn.host) req.hdr(host),host_only,lower
+      http-request set-var(txn.host) var(txn.host),regsub([.]$,) if { var(txn.host) -m end . }
+    %3$s  http-request set-var(txn.path) path
+      http-request set-var(txn.path) path,url_dec,regsub(;[^/]*,,g),regsub(//+,/,g) if { path -m sub %% ; // }
+      http-request deny deny_status 400 if { var(txn.path) -m sub . } { var(txn.path) -m reg (^|/)[.][.]?(/|$) }
       http-request set-var(txn.site) var(txn.host),map_str(%4$s)
       http-request set-var(txn.site) var(txn.host),map_end(%5$s) if !{ var(txn.site) -m found }
       http-request set-var(txn.site) str(*) if !{ var(txn.site) -m found }
