@@ -123,6 +123,16 @@ class DashboardFailuresIT {
 
   @AfterAll
   static void stop() throws Exception {
+    try {
+      if (dashboard != null) {
+        dashboard.close();
+      }
+    } finally {
+      end();
+    }
+  }
+
+  private static void end() throws Exception {
     if (browser != null) {
       browser.close();
     }
