@@ -24,6 +24,8 @@ public enum Fact {
   VIEW("root and unshare, and for the view crun the program crun: see tools/host-view"),
   /** Whichever version holds them. */
   CGROUP_LIMITS("control groups with the controllers memory, cpu, cpuset and pids"),
+  /** What crun needs to give a terminal its size before the program asks for it. */
+  REAL_TIME("root, and a kernel that grants real-time priorities in this control group"),
   CONMON("install conmon"),
   CNI("install containernetworking-plugins"),
   DOCKERD("install docker.io"),
@@ -96,6 +98,7 @@ public enum Fact {
       case VIEW -> view();
       case CGROUP_LIMITS ->
           List.of("memory", "cpu", "cpuset", "pids").stream().allMatch(Fact::controller);
+      case REAL_TIME -> succeeds("chrt", "--reset-on-fork", "--fifo", "1", "true");
       case CONMON -> program("conmon");
       case CNI ->
           Files.isExecutable(Path.of("/usr/lib/cni/bridge"))

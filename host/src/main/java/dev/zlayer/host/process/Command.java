@@ -38,6 +38,10 @@ public record Command(
         arguments, Map.of(), Optional.empty(), NO_INPUT, DEFAULT_OUTPUT_LIMIT, false);
   }
 
+  public Command withArguments(List<String> arguments) {
+    return new Command(arguments, env, directory, input, outputLimit, inheritsAll);
+  }
+
   public Command withEnv(Map<String, String> env) {
     return new Command(arguments, env, directory, input, outputLimit, inheritsAll);
   }

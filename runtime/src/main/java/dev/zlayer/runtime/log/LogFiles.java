@@ -14,7 +14,9 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -44,6 +46,12 @@ public final class LogFiles {
 
   /** More than any line that is written at once. */
   private static final int LONGEST_LINE = 64 << 10;
+
+  /** How much the times may differ that one rename gives to two files. */
+  private static final Duration TICK = Duration.ofMillis(10);
+
+  /** A smaller file may be filled within few ticks. */
+  private static final long FILLED_WITHIN_TICKS = 8 << 20;
 
   /**
    * One generation.
@@ -136,10 +144,13 @@ public final class LogFiles {
     }
     if (generations.stream().noneMatch(generation -> generation.key().equals(key.get()))) {
       adopt(generations);
+      if (!key(current()).equals(key)) {
+        return; // it rotated meanwhile, and we shall be called again
+      }
       generations = generations();
     }
     if (!Files.exists(next())) {
-      makeNext(last(generations) + 1);
+      makeNext(generations, key.get());
     }
     trim(generations, key.get());
   }
@@ -229,11 +240,19 @@ public final class LogFiles {
    */
   private void adopt(List<Generation> generations) throws IOException {
     long number = generations.isEmpty() ? 1 : last(generations) + 2;
-    Files.createLink(named(number), current());
+    try {
+      Files.createLink(named(number), current());
+    } catch (NoSuchFileException _) {
+      return; // a rotation dropped it at this moment
+    }
     Optional<Object> adopted = key(named(number));
-    if (generations.stream().anyMatch(known -> Optional.of(known.key()).equals(adopted))) {
-      Files.delete(named(number)); // it rotated once more meanwhile, to the one that was ready
-      return;
+    for (Generation known : generations) {
+      if (Optional.of(known.key()).equals(adopted)) {
+        // it rotated once more meanwhile, to the one that was ready: what we came for is gone
+        Files.delete(named(number));
+        Files.move(known.path(), named(number), StandardCopyOption.ATOMIC_MOVE);
+        return;
+      }
     }
     Optional<Object> waiting = key(next());
     for (Generation generation : generations) {
@@ -244,13 +263,43 @@ public final class LogFiles {
     }
   }
 
-  private void makeNext(long number) throws IOException {
+  /**
+   * Makes the file that conmon opens next. When conmon rotates meanwhile, it may have found none
+   * and filled and dropped one of its own before it came to ours, so a number is left out.
+   */
+  private void makeNext(List<Generation> generations, Object currentKey) throws IOException {
+    long number = last(generations) + 1;
     Path file = Files.createFile(named(number));
     try {
       Files.createLink(next(), file);
     } catch (FileAlreadyExistsException _) {
       Files.delete(file); // conmon was faster, its rename follows at once
+      return;
     }
+    Optional<Object> now = key(current());
+    boolean rotated = now.isPresent() && !now.get().equals(currentKey);
+    if (rotated && !(now.equals(key(file)) && follows(file, generations))) {
+      Files.move(file, named(number + 1), StandardCopyOption.ATOMIC_MOVE);
+    }
+  }
+
+  /**
+   * Whether conmon went from the last of these straight to a file. The rename that does so marks
+   * the change of both at once. The clock of a file system is coarse, so this says nothing about
+   * files that are filled within one of its ticks.
+   */
+  private boolean follows(Path file, List<Generation> generations) throws IOException {
+    if (spec.maxFileBytes() < FILLED_WITHIN_TICKS
+        || generations.isEmpty()
+        || !directory.getFileSystem().supportedFileAttributeViews().contains("unix")) {
+      return false;
+    }
+    Duration between = Duration.between(changed(generations.getLast().path()), changed(file)).abs();
+    return between.compareTo(TICK) <= 0;
+  }
+
+  private static Instant changed(Path file) throws IOException {
+    return ((FileTime) Files.getAttribute(file, "unix:ctime")).toInstant();
   }
 
   private void trim(List<Generation> generations, Object currentKey) throws IOException {

@@ -17,6 +17,8 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Random;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -169,5 +171,54 @@ class LogFilesTest {
     Files.delete(files.current());
     files.settle();
     assertThat(directory).isEmptyDirectory();
+  }
+
+  /**
+   * The writer goes on while the files are settled, so it meets every moment between two steps. A
+   * file that got lost must have left its number out.
+   */
+  @Test
+  void whatWasDroppedIsMarkedHoweverFastTheWriterIs() throws Exception {
+    var random = new Random(14);
+    long written = 0;
+    for (int round = 0; round < 3_000; round++) {
+      int rotations = random.nextInt(5);
+      int spins = random.nextInt(400);
+      long first = written;
+      var failure = new AtomicReference<Exception>();
+      Thread writer =
+          Thread.ofPlatform()
+              .start(
+                  () -> {
+                    try {
+                      for (int i = 0; i < rotations; i++) {
+                        for (int spin = 0; spin < spins * i; spin++) {
+                          Thread.onSpinWait();
+                        }
+                        rotate();
+                        append(first + i + 1 + "\n");
+                      }
+                    } catch (Exception e) {
+                      failure.set(e);
+                    }
+                  });
+      written += rotations;
+      files.settle();
+      writer.join(Duration.ofSeconds(30));
+      assertThat(failure.get()).isNull();
+      files.settle();
+      LogFiles.Generation before = null;
+      for (LogFiles.Generation generation : files.readable()) {
+        if (before != null && generation.number() == before.number() + 1) {
+          assertThat(number(generation)).as("round %s", round).isEqualTo(number(before) + 1);
+        }
+        before = generation;
+      }
+    }
+  }
+
+  private static long number(LogFiles.Generation generation) throws Exception {
+    String text = Files.readString(generation.path()).strip();
+    return text.isEmpty() ? 0 : Long.parseLong(text);
   }
 }

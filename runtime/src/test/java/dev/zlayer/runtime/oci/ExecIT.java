@@ -15,6 +15,8 @@ import dev.zlayer.port.Container;
 import dev.zlayer.port.ExecSession;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.TaskScope;
+import dev.zlayer.testkit.Fact;
+import dev.zlayer.testkit.Requires;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
@@ -123,6 +125,7 @@ class ExecIT extends OnStage {
   }
 
   @Test
+  @Requires(Fact.REAL_TIME)
   void aTerminalHasItsSizeFromTheStart() throws Exception {
     for (int round = 0; round < 50; round++) {
       var spec = ExecSpec.of("stty", "size").withTerminal(new TerminalSize(44, 100 + round));

@@ -113,18 +113,20 @@ public final class Execs {
       String container, Exec.ExecDir files, Optional<TerminalSize> size)
       throws IOException, InterruptedException {
     try (ConsoleSocket console = ConsoleSocket.open(files.path())) {
+      // crun sets the size while the process already is on its way to the program: it has to win
       Command command =
-          runtime.exec(
-              container, files.process(), files.pid(), files.log(), Optional.of(console.path()));
+          Scheduling.first(
+              runtime.exec(
+                  container,
+                  files.process(),
+                  files.pid(),
+                  files.log(),
+                  Optional.of(console.path())));
       var exec = new Exec(Processes.start(command, new File("/dev/null")), files);
       Optional<PseudoTerminal> sent = Optional.empty();
       try {
-        // crun sets the size while the process already is on its way to the program: it has to win
-        boolean first = Scheduling.first(exec.runtime().pid());
         sent = console.receive(exec.runtime(), Deadline.after(runtime.limit()));
-        if (first) {
-          boolean _ = Scheduling.usual(exec.runtime().pid());
-        }
+        boolean _ = Scheduling.usual(exec.runtime().pid());
         if (sent.isEmpty()) {
           return new PipeSession(exec); // it has ended, and how is all there is to know
         }
