@@ -63,7 +63,7 @@ final class ScaleCheck {
       }
       return;
     }
-    findings.positive(scale.key("idle"), adaptive.idle());
+    findings.positive(scale.key("idle"), adaptive.idleTime());
     if (!service.lifecycle().replicaGroups().isEmpty()) {
       findings.problem(scale.key("min"), "replica groups have fixed counts, remove 'scale'");
     } else if (endpoints.isEmpty()) {

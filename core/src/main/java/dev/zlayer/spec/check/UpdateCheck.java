@@ -43,7 +43,7 @@ final class UpdateCheck {
     if (bake.compareTo(LONGEST) > 0) {
       findings.problem(here.key("bake"), "is longer than a day, write at most 24h");
     }
-    steps(update.steps(), here.key("steps"), findings);
+    steps(update.steps().orElse(List.of()), here.key("steps"), findings);
     parts(service, path, findings);
   }
 

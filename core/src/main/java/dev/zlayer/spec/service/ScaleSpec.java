@@ -26,13 +26,18 @@ public sealed interface ScaleSpec {
       @Doc("Maximum number of replicas.") @Default("10") @Range(min = 1, max = 1000) int max,
       @Doc("Minimum time between changes.") @Default("30s") Duration cooldown,
       @Doc("Target load; without one the service stays at min.") @Default("{}") Targets targets,
-      @Doc("With min 0: time without requests until the service has no replica.") @Default("5m")
-          Duration idle)
+      @Doc("With min 0: time without requests until the service has no replica (default: 5m).")
+          Optional<Duration> idle)
       implements ScaleSpec {
     /** Also one that may have none begins with one, so that what is wrong with it is seen. */
     @Override
     public int initial() {
       return Math.max(1, min);
+    }
+
+    /** The written time, else the usual one. */
+    public Duration idleTime() {
+      return idle.orElse(Duration.ofMinutes(5));
     }
 
     /** Whether it has no replica while nobody asks for it. */

@@ -38,7 +38,7 @@ public record UpdateSpec(
                 + "Needs image.pull_policy newer or always.")
         Optional<CronExpression> autoUpdate,
     @Doc("With canary: share of requests for the new replicas, step by step (default: 5%, 50%).")
-        List<Percentage> steps,
+        Optional<List<Percentage>> steps,
     @Doc(
             "With blue_green and canary: how much more of the requests to the new replicas may fail"
                 + " than of those to the old ones (default: 5%).")
@@ -53,7 +53,7 @@ public record UpdateSpec(
   private static final Duration USUAL_BAKE = Duration.ofSeconds(30);
 
   public UpdateSpec {
-    steps = List.copyOf(steps);
+    steps = steps.map(List::copyOf);
   }
 
   public enum Strategy {
@@ -71,7 +71,7 @@ public record UpdateSpec(
 
   /** Those that are written, else the usual ones. */
   public List<Percentage> canarySteps() {
-    return steps.isEmpty() ? USUAL_STEPS : steps;
+    return steps.filter(written -> !written.isEmpty()).orElse(USUAL_STEPS);
   }
 
   public Percentage errorRate() {

@@ -34,7 +34,7 @@ final class DefaultLifecycle {
               false,
               Duration.ZERO,
               Optional.empty(),
-              List.of(),
+              Optional.empty(),
               Optional.empty(),
               Optional.empty()),
           new ExitSpec(false));

@@ -370,7 +370,7 @@ final class DesiredState {
     return lifecycle().scale() instanceof ScaleSpec.Adaptive adaptive
             && adaptive.toZero()
             && lifecycle().replicaGroups().isEmpty()
-        ? Optional.of(adaptive.idle())
+        ? Optional.of(adaptive.idleTime())
         : Optional.empty();
   }
 

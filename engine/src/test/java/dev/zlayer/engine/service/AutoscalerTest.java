@@ -18,7 +18,7 @@ class AutoscalerTest {
           5,
           Duration.ofSeconds(30),
           new ScaleSpec.Targets(Optional.of(50.0), Optional.empty(), Optional.empty()),
-          Duration.ofMinutes(5));
+          Optional.empty());
 
   private static Autoscaler.Load cpu(double percent) {
     return new Autoscaler.Load(
@@ -43,7 +43,7 @@ class AutoscalerTest {
             3,
             Duration.ofSeconds(30),
             new ScaleSpec.Targets(Optional.empty(), Optional.empty(), Optional.of(100.0)),
-            Duration.ofMinutes(5));
+            Optional.empty());
 
     assertThat(Autoscaler.decide(spec, 1, Autoscaler.Memory.NONE, requests(100), NOW).replicas())
         .isEqualTo(2);

@@ -28,7 +28,7 @@ class RolloutPlannerTest {
         true,
         Duration.ofSeconds(5),
         Optional.empty(),
-        Stream.of(steps).map(Percentage::parse).toList(),
+        Optional.of(Stream.of(steps).map(Percentage::parse).toList()),
         Optional.of(Percentage.parse("2%")),
         Optional.of(Duration.ofSeconds(10)));
   }
