@@ -47,6 +47,9 @@ public final class LogFiles {
   /** More than any line that is written at once. */
   private static final int LONGEST_LINE = 64 << 10;
 
+  /** Who rotates more often meanwhile has us called again. */
+  private static final int TURNS = 3;
+
   /** How much the times may differ that one rename gives to two files. */
   private static final Duration TICK = Duration.ofMillis(10);
 
@@ -137,15 +140,21 @@ public final class LogFiles {
    * one, deletes those that are too many. One thread at a time.
    */
   public void settle() throws IOException {
+    for (int turn = 0; turn < TURNS && !settled(); turn++) {
+      // it rotated meanwhile; at once, so that conmon finds the next file made
+    }
+  }
+
+  private boolean settled() throws IOException {
     List<Generation> generations = generations();
     Optional<Object> key = key(current());
     if (key.isEmpty()) {
-      return; // the container is being removed
+      return true; // the container is being removed
     }
     if (generations.stream().noneMatch(generation -> generation.key().equals(key.get()))) {
       adopt(generations);
       if (!key(current()).equals(key)) {
-        return; // it rotated meanwhile, and we shall be called again
+        return false;
       }
       generations = generations();
     }
@@ -153,6 +162,7 @@ public final class LogFiles {
       makeNext(generations, key.get());
     }
     trim(generations, key.get());
+    return true;
   }
 
   /** Deletes what was rotated, whatever its size and age; returns how many bytes that were. */

@@ -6,7 +6,6 @@ import dev.zlayer.container.LogQuery;
 import dev.zlayer.container.LogRecord;
 import dev.zlayer.container.LogSpec;
 import dev.zlayer.host.file.DirectoryWatchLoop;
-import dev.zlayer.port.LogLines;
 import dev.zlayer.runtime.log.EndSignal;
 import dev.zlayer.runtime.log.LogFileReader;
 import dev.zlayer.runtime.log.LogRotation;
@@ -145,9 +144,18 @@ class LogIT {
   }
 
   private List<Integer> numbers(LogQuery query) throws Exception {
+    var numbers = new ArrayList<Integer>();
+    var line = new StringBuilder();
     try (var reader = open(query)) {
-      return LogLines.read(reader).stream().map(Integer::valueOf).toList();
+      for (var next = reader.next(); next.isPresent(); next = reader.next()) {
+        line.append(next.get().text());
+        if (!next.get().partial()) {
+          numbers.add(Integer.valueOf(line.toString()));
+          line.setLength(0);
+        }
+      }
     }
+    return numbers;
   }
 
   private long largestUse() throws Exception {
