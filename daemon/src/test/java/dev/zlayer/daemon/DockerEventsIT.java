@@ -312,7 +312,17 @@ class DockerEventsIT {
       rest.put("/deployments/seen?directory=/", file.getBytes(StandardCharsets.UTF_8)).expect(202);
       Awaitility.await()
           .atMost(Duration.ofSeconds(60))
-          .until(() -> actions(since, "--filter", "event=health_status").size() == 1);
+          .until(
+              () ->
+                  // an event of another test may lie within the same second
+                  actions(
+                              since,
+                              "--filter",
+                              "event=health_status",
+                              "--filter",
+                              "label=com.docker.compose.project=seen")
+                          .size()
+                      == 1);
       id = docker.out("ps", "-q", "--no-trunc", "--filter", "name=seen-web-1");
       rest.delete("/deployments/seen?wait=60s").expect(200);
     }
