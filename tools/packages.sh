@@ -6,7 +6,8 @@
 RUN_PACKAGES='runc:runc crun:crun conmon:conmon /usr/lib/cni/bridge:containernetworking-plugins
   catatonit:catatonit nft:nftables conntrack:conntrack'
 TEST_PACKAGES='dockerd:docker.io docker-registry:docker-registry htpasswd:apache2-utils skopeo:skopeo umoci:umoci buildah:buildah
-  busybox:busybox-static zsh:zsh fish:fish zstd:zstd openssl:openssl pebble:pebble haproxy:haproxy curl:curl wrk:wrk ip:iproute2 iptables:iptables nsenter:util-linux setfattr:attr setcap:libcap2-bin
+  busybox:busybox-static zsh:zsh fish:fish zstd:zstd openssl:openssl pebble:pebble haproxy:haproxy etcd:etcd-server etcdctl:etcd-client curl:curl wrk:wrk ip:iproute2 iptables:iptables nsenter:util-linux setfattr:attr setcap:libcap2-bin
+  h2load:nghttp2-client /usr/lib/python3/dist-packages/grpc:python3-grpcio
   git:git ssh:openssh-client sshd:openssh-server newuidmap:uidmap pasta:passt
   chromium:chromium node:nodejs
   gcc:gcc /usr/include/errno.h:libc6-dev wat2wasm:wabt clang:clang wasm-ld:lld /usr/lib/wasm32-wasi/libc.a:wasi-libc
@@ -57,7 +58,7 @@ install_packages() {
   rm -f "${TMPDIR:-/tmp}/zlayer-apt.$$"
   # tests and measurements start their own; the machine's stay as they were: absent
   for service in docker-registry:docker-registry docker.io:docker.service docker.io:docker.socket openssh-server:ssh \
-    containerd:containerd openssh-server:ssh.service openssh-server:ssh.socket haproxy:haproxy nginx-light:nginx caddy:caddy; do
+    containerd:containerd openssh-server:ssh.service openssh-server:ssh.socket haproxy:haproxy etcd-server:etcd nginx-light:nginx caddy:caddy; do
     case " $missing" in
       *" ${service%%:*} "*)
         if command -v systemctl >/dev/null 2>&1; then

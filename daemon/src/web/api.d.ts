@@ -6,11 +6,23 @@ export type AutoUpdateStatus = { schedule: string; next?: string; last_checked?:
 export type BackoffSpec = any;
 export type BuildLine = { type: string; text?: string; digest?: string };
 export type CertificatesCertificateView = { host: string; kind: "self_signed" | "acme" | "secret"; deployment: string; issuer?: string; not_after?: string; renewal?: string; error?: string };
+export type ClusterClusterStatusView = { cluster: string; node: string; name: string; problem?: string; unreachable?: string; leader?: string; certificate: ClusterNodeCertificateView; servers: (ClusterServerView)[]; nodes: (ClusterNodeView)[] };
+export type ClusterJoinTokenView = { token: string; address: string; command: string };
+export type ClusterNodeCertificateView = { node: string; not_before: string; not_after: string; renewal: string; problem?: string };
+export type ClusterNodeView = { id: string; name: string; address: string; status: string; self: boolean; server: boolean; joined: string; labels: { [name: string]: string }; cpus?: number; memory_bytes?: number; platforms: (string)[]; runtimes: (string)[]; gpus: (string)[]; version?: string; certificate_expires?: string; replicas: number };
+export type ClusterResourceChangeLabels = { set?: { [name: string]: string }; remove?: (string)[] };
+export type ClusterResourceChangeScheduling = { scheduling: "ready" | "cordoned" | "draining" };
+export type ClusterResourceInitCluster = { name?: string; advertise?: string };
+export type ClusterResourceJoinCluster = { through: string; token: string; name?: string; advertise?: string; server?: boolean };
+export type ClusterResourceLeaveCluster = { force?: boolean };
+export type ClusterResourceNewJoinToken = { expires?: any };
+export type ClusterServerView = { name: string; address: string; role: string; version?: string; bytes: number; problem?: string };
 export type CommandSpec = any;
 export type ContainerId = { deployment: string; service: string; role: string; replica: number; generation: number };
 export type ContainerInsideExecLine = { stream?: string; text?: string; bytes?: string; type?: string; code?: number };
 export type ContainerInsideResourceExec = { command?: (string)[]; env?: { [name: string]: string }; working_directory?: string; user?: string; privileged?: boolean };
-export type ContainerView = { id: string; name: string; deployment: string; service: string; role: string; replica: number; generation: number; image: string; image_digest?: string; command: (string)[]; state: string; health?: "starting" | "healthy" | "unhealthy"; exit?: OutcomeView; problem?: string; created: string; started?: string; pid?: number; ip?: string; ipv6?: string; ports: (ContainerViewPortView)[]; endpoints: (DeploymentViewEndpointView)[]; restarts: number; runtime: string; labels: { [name: string]: string } };
+export type ContainerInsideVariable = { name: string; value?: string };
+export type ContainerView = { id: string; name: string; deployment: string; service: string; role: string; replica: number; generation: number; image: string; image_digest?: string; command: (string)[]; state: string; health?: "starting" | "healthy" | "unhealthy"; exit?: OutcomeView; problem?: string; created: string; started?: string; pid?: number; ip?: string; ipv6?: string; ports: (ContainerViewPortView)[]; endpoints: (DeploymentViewEndpointView)[]; restarts: number; runtime: string; labels: { [name: string]: string }; node?: string };
 export type ContainerViewPortView = { host_ip: string; host_port: number; container_port: number; protocol: string };
 export type ContainersMade = { id: string; name: string };
 export type ContainersRemoved = { removed: boolean };
@@ -26,11 +38,11 @@ export type DependsSpec = any;
 export type DeploymentDiff = { deployment: string; changes: (DeploymentDiffServiceChange)[] };
 export type DeploymentDiffServiceChange = { service: string; action: "create" | "update" | "remove" | "keep"; fields: (string)[]; values: (DeploymentDiffValueChange)[]; runs?: number; replaces: boolean; replicas_now: number; replicas_then: number };
 export type DeploymentDiffValueChange = { path: string; before?: string; after?: string };
-export type DeploymentView = { name: string; state: string; revision: number; created: string; updated: string; directory: string; services: (DeploymentViewServiceView)[]; jobs: (DeploymentViewJobView)[]; dependencies: (DeploymentViewDependencyView)[]; problem?: Failure };
+export type DeploymentView = { name: string; state: string; revision: number; created: string; updated: string; directory: string; node?: string; share?: Share; services: (DeploymentViewServiceView)[]; jobs: (DeploymentViewJobView)[]; dependencies: (DeploymentViewDependencyView)[]; problem?: Failure };
 export type DeploymentViewDependencyView = { from: string; to: string; condition: string };
 export type DeploymentViewEndpointView = { name: string; protocol: string; port: number; target_port: number; expose: string };
 export type DeploymentViewJobView = { name: string; cron?: CronStatus; last?: ExecutionView; waiting_for?: string; last_error?: Failure };
-export type DeploymentViewReplicaView = { id: string; container: string; role: string; replica: number; state: string; revision: number; health?: HealthStatus; ready: boolean; restarts: number; image: string; image_digest?: string; ip?: string; ports: (ContainerViewPortView)[]; started?: string; next_try?: string; last_error?: Failure };
+export type DeploymentViewReplicaView = { id: string; container: string; node?: string; role: string; replica: number; state: string; revision: number; health?: HealthStatus; ready: boolean; restarts: number; image: string; image_digest?: string; ip?: string; ports: (ContainerViewPortView)[]; started?: string; next_try?: string; last_error?: Failure };
 export type DeploymentViewRevisionView = { revision: number; time: string; reason: string; directory: string };
 export type DeploymentViewServiceView = { name: string; state: string; revision: number; wanted: number; ready: number; replicas: (DeploymentViewReplicaView)[]; endpoints: (DeploymentViewEndpointView)[]; waiting_for?: string; rollout?: RolloutStatus; last_error?: Failure; auto_update?: AutoUpdateStatus; traffic?: DeploymentViewTrafficView };
 export type DeploymentViewTrafficView = { requests_per_second: number; requests: number; errors: number; p50_millis: number; p95_millis: number; p99_millis: number };
@@ -39,7 +51,7 @@ export type DeploymentsProgressLine = { type: string; outcome?: string; status?:
 export type DeploymentsResourceScale = { replicas: number };
 export type DeviceSpec = any;
 export type EndedReplica = { container: string; role: string; replica: number; at: string; status: string; lines: (string)[] };
-export type EndpointSpec = { name: string; protocol: "http" | "https" | "tcp" | "udp" | "websocket"; port: number; target_port?: number; expose?: "public" | "internal"; target_role?: string; stream?: StreamSpec; tunnel?: EndpointTunnel; host?: any; path?: string; strip_prefix?: boolean; balance?: "round_robin" | "least_connections" | "client_address"; sticky?: boolean; hold?: any; retries?: number; timeouts?: RouteSpecTimeouts; headers?: RouteSpecHeaders; allow?: (string)[]; deny?: (string)[]; rate_limit?: number; compress?: boolean; tls?: TlsSpec; redirect_http?: boolean; hsts?: any; basic_auth?: string; max_body?: any; maintenance_page?: string; send_proxy?: "v1" | "v2"; eject_failing?: any; replica_protocol?: "http1" | "http2" };
+export type EndpointSpec = { name: string; protocol: "http" | "https" | "tcp" | "udp" | "websocket"; port: number; target_port?: number; expose?: "public" | "internal"; target_role?: string; stream?: StreamSpec; tunnel?: EndpointTunnel; host?: any; path?: string; strip_prefix?: boolean; balance?: "round_robin" | "least_connections" | "client_address"; sticky?: boolean; hold?: any; retries?: number; timeouts?: RouteSpecTimeouts; headers?: RouteSpecHeaders; allow?: (string)[]; deny?: (string)[]; rate_limit?: number; compress?: boolean; tls?: TlsSpec; redirect_http?: boolean; hsts?: any; basic_auth?: string; max_body?: any; maintenance_page?: string; send_proxy?: "v1" | "v2"; eject_failing?: any; replica_protocol?: "http1" | "http2"; drain?: any };
 export type EndpointTunnel = { enabled?: boolean; from?: string; to?: string; remote_port?: number; expose?: "public" | "internal"; access?: EndpointTunnelAccess };
 export type EndpointTunnelAccess = { enabled?: boolean; max_ttl?: any; audit?: boolean };
 export type ErrorsSpec = { on_init_failure?: ErrorsSpecInitFailure; on_panic?: ErrorsSpecPanic };
@@ -101,7 +113,7 @@ export type InitStep = { id: string; uses: "init.wait_tcp" | "init.wait_http" | 
 export type InspectView = { container: ContainerView; platform?: string; process: InspectViewProcessView; file_system: FileSystemSpec; network: NetworkSpec; resources: Resources; security: SecuritySpec; gpu?: GpuRequest; logs: LogSpec; stop: StopSpec; health_check?: InspectViewHealthView; root_file_system?: string };
 export type InspectViewHealthView = { state: "starting" | "healthy" | "unhealthy"; failures: number; output: string; since: string; next: string; history: (HealthStatusRun)[] };
 export type InspectViewProcessView = { entrypoint?: (string)[]; args?: (string)[]; env: (string)[]; workdir?: string; user?: string; extra_groups: (string)[]; terminal: boolean; stdin: boolean; init: boolean };
-export type JobSpec = { concurrency?: number; queue?: number; priority?: number; deadline?: any; retries?: number; backoff?: BackoffSpec; exit_codes?: { [name: string]: "retry" | "fail" | "succeed" }; needs?: (string)[]; artifacts?: (string)[]; max_artifact_size?: any; max_log_size?: any; retention?: RetentionSpec };
+export type JobSpec = { concurrency?: number; queue?: number; priority?: number; deadline?: any; retries?: number; backoff?: BackoffSpec; exit_codes?: { [name: string]: "retry" | "fail" | "succeed" }; warm?: number; needs?: (string)[]; artifacts?: (string)[]; max_artifact_size?: any; max_log_size?: any; retention?: RetentionSpec };
 export type JobsBegun = { id: string; name: string };
 export type JobsJobView = { job: string; deployment: string; name: string; type: string; image: string; schedule?: string; needs: (string)[]; concurrency: number; live: number; cron?: CronStatus; last?: ExecutionView };
 export type JobsResourceRun = { args?: (string)[]; env?: { [name: string]: string }; deadline?: any; priority?: number };
@@ -142,6 +154,7 @@ export type SecuritySpec = { add_capabilities: (string)[]; drop_capabilities: (s
 export type SecuritySpecDevice = { path: string; read: boolean; write: boolean; mknod: boolean; inside?: string };
 export type SecuritySpecNamespace = { type: "private" } | { type: "host" } | { type: "shared"; with: ContainerId };
 export type SecuritySpecSeccomp = { type: "default" } | { type: "unconfined" } | { type: "profile"; file: string };
+export type Share = { revision: number; replicas: { [name: string]: (number)[] } };
 export type Skipped = { first: string; last: string; count: number; reason: string };
 export type StatsStatsView = { id: string; name: string; time: string; cpu_percent?: number; cpu_nanos: number; memory_bytes: number; memory_limit_bytes?: number; pids: number; pids_limit?: number; block_read_bytes: number; block_write_bytes: number; network_received_bytes: number; network_sent_bytes: number; gpu_percent?: number; gpu_memory_bytes?: number };
 export type StopSpec = { signal?: string; grace: string };
@@ -174,6 +187,7 @@ export type Answer<P> =
   P extends `/deployments/${string}/services/${string}` | `/deployments/${string}/services/${string}?${string}` ? DeploymentViewServiceView :
   P extends `/ingress/services/${string}/${string}` | `/ingress/services/${string}/${string}?${string}` ? IngressServiceView :
   P extends `/containers/${string}/changes` | `/containers/${string}/changes?${string}` ? (FileChange)[] :
+  P extends `/containers/${string}/environment` | `/containers/${string}/environment?${string}` ? (ContainerInsideVariable)[] :
   P extends `/containers/${string}/ports` | `/containers/${string}/ports?${string}` ? (ContainerViewPortView)[] :
   P extends `/containers/${string}/stats` | `/containers/${string}/stats?${string}` ? StatsStatsView :
   P extends `/containers/${string}/top` | `/containers/${string}/top?${string}` ? ProcessTable :
@@ -182,6 +196,7 @@ export type Answer<P> =
   P extends `/executions/${string}/artifacts` | `/executions/${string}/artifacts?${string}` ? (ExecutionViewArtifactView)[] :
   P extends `/executions/${string}/wait` | `/executions/${string}/wait?${string}` ? ExecutionView :
   P extends `/jobs/${string}/${string}` | `/jobs/${string}/${string}?${string}` ? JobsJobView :
+  P extends `/cluster/certificate` | `/cluster/certificate?${string}` ? ClusterNodeCertificateView :
   P extends `/cron/upcoming` | `/cron/upcoming?${string}` ? (JobsUpcomingView)[] :
   P extends `/dashboard/sessions` | `/dashboard/sessions?${string}` ? (DashboardSessionsInfo)[] :
   P extends `/health/ready` | `/health/ready?${string}` ? Health :
@@ -194,7 +209,9 @@ export type Answer<P> =
   P extends `/deployments/${string}` | `/deployments/${string}?${string}` ? DeploymentView :
   P extends `/executions/${string}` | `/executions/${string}?${string}` ? ExecutionView :
   P extends `/networks/${string}` | `/networks/${string}?${string}` ? StorageNetworkDetails :
+  P extends `/nodes/${string}` | `/nodes/${string}?${string}` ? ClusterNodeView :
   P extends `/volumes/${string}` | `/volumes/${string}?${string}` ? StorageVolumeView :
+  P extends `/cluster` | `/cluster?${string}` ? ClusterClusterStatusView :
   P extends `/containers` | `/containers?${string}` ? (ContainerView)[] :
   P extends `/cron` | `/cron?${string}` ? (CronStatus)[] :
   P extends `/deployments` | `/deployments?${string}` ? (DeploymentView)[] :
@@ -205,6 +222,7 @@ export type Answer<P> =
   P extends `/images` | `/images?${string}` ? (ImageView)[] :
   P extends `/jobs` | `/jobs?${string}` ? (JobsJobView)[] :
   P extends `/networks` | `/networks?${string}` ? (StorageNetworkView)[] :
+  P extends `/nodes` | `/nodes?${string}` ? (ClusterNodeView)[] :
   P extends `/queue` | `/queue?${string}` ? (ExecutionsWaiting)[] :
   P extends `/secrets` | `/secrets?${string}` ? (SecretsSecretView)[] :
   P extends `/stats` | `/stats?${string}` ? (StatsStatsView)[] :

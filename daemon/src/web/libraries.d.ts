@@ -11,6 +11,7 @@ declare module "preact/hooks" {
 declare module "@preact/signals" {
   export interface Signal<T> { value: T; peek(): T; subscribe(run: (value: T) => void): () => void }
   export function signal<T>(first: T): Signal<T>;
+  export function computed<T>(value: () => T): Signal<T>;
 }
 declare module "htm" {
   const htm: { bind(h: any): (parts: TemplateStringsArray, ...values: any[]) => any };
@@ -19,3 +20,5 @@ declare module "htm" {
 declare module "uplot" { const uPlot: any; export default uPlot; }
 declare module "@xterm/xterm" { export const Terminal: any; }
 declare module "@xterm/addon-fit" { export const FitAddon: any; }
+/** Answers that start.js asked for before the other scripts were loaded. */
+declare var early: Map<string, Promise<Response>> | undefined;

@@ -1,11 +1,12 @@
 // The page: login, navigation, and one view at a time, chosen by the part after #.
 import { render } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { signal } from "@preact/signals";
 import { begin, logout, session } from "./lib/api.js";
 import { connection, follow, notice } from "./lib/live.js";
 import { html } from "./lib/html.js";
-import { Actions, search } from "./lib/ui.js";
+import { nextTheme, theme } from "./lib/theme.js";
+import { Actions, later, search } from "./lib/ui.js";
 import { Overview } from "./view/overview/overview.js";
 import { Deployments } from "./view/deployments/deployments.js";
 import { Containers } from "./view/containers/containers.js";
@@ -15,24 +16,9 @@ import { Images, Networks, Secrets, Volumes } from "./view/storage/storage.js";
 import { Disk } from "./view/disk/disk.js";
 import { Ingress } from "./view/ingress/ingress.js";
 import { Events } from "./view/events/events.js";
+import { Sessions } from "./view/sessions/sessions.js";
 
-/** A view whose scripts are loaded when it is first shown: those of the terminal weigh as much as all others. */
-function later(load) {
-  let known = null;
-  return function Later(props) {
-    const [state, setState] = useState({ View: known, problem: "" });
-    useEffect(() => {
-      if (known === null) {
-        load().then((View) => setState({ View: (known = View), problem: "" }), (error) => setState({ View: null, problem: error.message }));
-      }
-    }, []);
-    if (state.problem) {
-      return html`<p class="problem" role="alert">This view could not be loaded (${state.problem}): load the page again.</p>`;
-    }
-    return state.View ? html`<${state.View} ...${props} />` : html`<p class="quiet">Loading</p>`;
-  };
-}
-
+/** Its scripts weigh as much as all others. */
 const Terminal = later(() => import("./view/terminal/terminal.js").then((module) => module.Terminal));
 
 // the key after g, the title, the view
@@ -50,16 +36,20 @@ const VIEWS = {
   ingress: ["h", "Ingress", Ingress],
   disk: ["d", "Disk use", Disk],
   events: ["e", "Events", Events],
+  sessions: ["u", "Sessions", Sessions],
 };
 
 const GROUPS = {
   Run: ["overview", "deployments", "containers", "jobs"],
   Watch: ["logs", "terminal", "events"],
   Use: ["images", "volumes", "networks", "secrets", "ingress", "disk"],
+  Access: ["sessions"],
 };
 
 const place = signal(read());
 const failure = signal("");
+/** Whether the keys are explained. */
+const help = signal(false);
 
 function read() {
   const [view, ...rest] = location.hash.replace(/^#\/?/, "").split("/");
@@ -88,6 +78,8 @@ addEventListener("keydown", (event) => {
   if (event.key === "/") {
     event.preventDefault();
     document.getElementById("search")?.focus();
+  } else if (event.key === "?") {
+    help.value = true;
   } else if (prefix) {
     const found = Object.entries(VIEWS).find(([, [key]]) => key === event.key);
     if (found) {
@@ -106,7 +98,27 @@ function Login() {
   </main>`;
 }
 
+function Help() {
+  const dialog = useRef(null);
+  useEffect(() => {
+    if (help.value && !dialog.current.open) {
+      dialog.current.showModal();
+    } else if (!help.value && dialog.current.open) {
+      dialog.current.close();
+    }
+  }, [help.value]);
+  return html`<dialog ref=${dialog} class="help" aria-label="Keys" onClose=${() => (help.value = false)}>
+    <h2>Keys</h2>
+    <dl><dt><kbd>/</kbd></dt><dd>Search this view</dd><dt><kbd>?</kbd></dt><dd>These keys</dd>
+      ${Object.values(VIEWS).map(([key, title]) => html`<dt><kbd>g</kbd> <kbd>${key}</kbd></dt><dd>${title}</dd>`)}</dl>
+    <button type="button" onClick=${() => (help.value = false)}>Close</button>
+  </dialog>`;
+}
+
 function App() {
+  const chosen = place.value.view;
+  // on a phone the views are one row, of which a part is in sight
+  useEffect(() => document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" }), [chosen]);
   if (session.value === null) {
     return html`<p class="quiet">Loading</p>`;
   }
@@ -122,6 +134,8 @@ function App() {
       <input id="search" type="search" placeholder="Search this view  /" aria-label="Search" value=${search.value}
         onInput=${(event) => (search.value = event.target.value)} />
       <span class="who">${session.value.user}${session.value.read_only ? ", read-only" : ""}</span>
+      <button type="button" class="keys" aria-label="Keys" title="Keys  ?" onClick=${() => (help.value = true)}>?</button>
+      <button type="button" title="Change between light and dark" onClick=${nextTheme}>Theme: ${theme.value}</button>
       <button type="button" onClick=${() => logout().catch(() => {})}>Log out</button>
     </header>
     <nav aria-label="Views"><div class="inside">
@@ -132,7 +146,8 @@ function App() {
       ${connection.value === "lost" ? "The connection to the agent is lost; trying again." : notice.value}
     </div>
     <main id="main"><${View} key=${rest.join("/")} path=${rest} /></main>
-    <${Actions} />`;
+    <${Actions} />
+    <${Help} />`;
 }
 
 begin()

@@ -50,13 +50,13 @@ async function send(method, path, body, options = {}) {
   if (body !== undefined) {
     headers["Content-Type"] = text ? "application/yaml" : "application/json";
   }
-  const answer = await fetch(path, {
+  const answer = await (asked(method, path, options) ?? fetch(path, {
     method,
     headers,
     body: body === undefined ? undefined : text ? body : JSON.stringify(body),
     signal: options.signal,
     cache: "no-store",
-  });
+  }));
   if (!answer.ok) {
     const problem = new Problem(answer.status, await answer.json().catch(() => ({})));
     if (answer.status === 401 && path !== "/session") {
@@ -64,6 +64,13 @@ async function send(method, path, body, options = {}) {
     }
     throw problem;
   }
+  return answer;
+}
+
+/** The answer to a question that was asked before this script was loaded. */
+function asked(method, path, options) {
+  const answer = method === "GET" && !options.headers ? globalThis.early?.get(path) : undefined;
+  globalThis.early?.delete(path);
   return answer;
 }
 

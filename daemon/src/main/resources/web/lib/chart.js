@@ -4,11 +4,17 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { lines } from "./api.js";
 import { html } from "./html.js";
-import { bytes } from "./ui.js";
+import { dark } from "./theme.js";
+import { bytes, stylesheet } from "./ui.js";
+
+stylesheet(new URL("../vendor/uplot.css", import.meta.url));
 
 const SPANS = { "1h": 3600, "6h": 21600, "24h": 86400 };
 const HEIGHT = 130;
 const rate = (value) => `${bytes(value)}/s`;
+const clock = (time) => new Date(1000 * time).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+/** Small values are rounded to the same text: it is written once. */
+const once = (texts) => texts.map((text, index) => (text === texts[index - 1] ? "" : text));
 const percent = (value) => `${value < 10 ? value.toFixed(1) : Math.round(value)} %`;
 
 /** What a chart draws: a title, how a value is written, and its lines by column. */
@@ -100,14 +106,18 @@ function Chart({ chart, data, span, theme }) {
   const table = [data.time, ...series];
   useEffect(() => {
     const soft = colour("quiet");
-    const axis = { stroke: soft, grid: { stroke: colour("rule"), width: 1 }, ticks: { show: false }, font: "12px system-ui" };
+    const axis = { stroke: soft, gap: 2, grid: { stroke: colour("rule"), width: 1 }, ticks: { show: false }, font: "12px system-ui" };
     plot.current = new uPlot({
       width: Math.max(200, box.current.clientWidth),
       height: HEIGHT,
       legend: { show: false },
       cursor: { y: false, points: { show: false } },
       scales: { y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] } },
-      axes: [axis, { ...axis, size: 70, values: (_, ticks) => ticks.map(chart.write) }],
+      padding: [8, 8, 0, 0],
+      axes: [
+        { ...axis, size: 24, space: 60, values: (_, ticks) => ticks.map((time) => clock(time)) },
+        { ...axis, size: 64, values: (_, ticks) => once(ticks.map(chart.write)) },
+      ],
       series: [{}, ...chart.lines.map(([label], index) => ({ label, stroke: colour(`c${index}`), width: 1.5, points: { show: table[0].length < 3, size: 5 } }))],
     }, table, box.current);
     const own = plot.current;
@@ -131,25 +141,13 @@ function Chart({ chart, data, span, theme }) {
   </figure>`;
 }
 
-/** Light or dark: a canvas does not follow the style sheet. */
-function useTheme() {
-  const media = matchMedia("(prefers-color-scheme: dark)");
-  const [dark, setDark] = useState(media.matches);
-  useEffect(() => {
-    const changed = () => setDark(media.matches);
-    media.addEventListener("change", changed);
-    return () => media.removeEventListener("change", changed);
-  }, []);
-  return dark;
-}
-
 /**
  * The charts of a resource: the path of its history, without parameters or with. Every reading is passed on: what no event
  * reports, such as a disk that others fill, is read again then.
  */
 export function Charts({ path, onReading }) {
   const [span, setSpan] = useState("1h");
-  const theme = useTheme();
+  const theme = dark.value; // a canvas does not follow the style sheet
   const { data, problem } = useHistory(`${path}${path.includes("?") ? "&" : "?"}follow=true&span=${span}`, onReading);
   const shown = data && data.time.length > 0;
   return html`<section aria-label="Charts">

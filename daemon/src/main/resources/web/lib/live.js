@@ -1,5 +1,5 @@
 // What is shown follows what happens: one stream of events for the page, no polling. A view asks
-// again for its resources when something happened, at most twice a second.
+// again for those of its resources that an event may have changed, at most twice a second.
 import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { events, get, session } from "./api.js";
@@ -12,14 +12,51 @@ const SLOWEST_RETRY = 5000;
 export const connection = signal("paused");
 /** What to report once about the connection. */
 export const notice = signal("");
-/** Counts what happened. */
-export const changes = signal(0);
+/**
+ * What happened since the last time; no events when anything may have changed. In an object of its own each time, since a signal
+ * reports only another value.
+ * @type {import("@preact/signals").Signal<{ events: any[] | null }>}
+ */
+const changes = signal({ events: null });
 /** The newest events, the last first. */
 export const recent = signal([]);
 
 let last = FROM_NOW;
 let abort = null;
 let pending = 0;
+/** @type {any[] | null} */
+let unseen = [];
+
+/** Events of these topics change no other resources; those of any other may change all. */
+const NARROW = {
+  volume: ["/volumes"],
+  network: ["/networks", "/containers/"],
+  image: ["/images"],
+  secret: ["/secrets"],
+  token: [],
+  dashboard: ["/dashboard"],
+};
+
+/** The first word of a kind says what it is about. */
+export const topic = (event) => event.kind.split(".")[0];
+const concerns = (event, path) => !(topic(event) in NARROW) || NARROW[topic(event)].some((prefix) => path.startsWith(prefix));
+
+/** Of this list, which may be long, only the containers are asked for again that events are about. */
+const CONTAINERS = "/containers?all=true";
+const LONGEST_QUERY = 4000;
+const about = (event) => (topic(event) === "container" ? event.facts?.container?.path : topic(event) === "replica" ? event.subject : undefined);
+/** What events call a container. */
+export const containerPath = (one) => `${one.deployment}/${one.service}/${one.role === "default" ? "" : `${one.role}/`}${one.replica}${one.generation ? `@${one.generation}` : ""}`;
+
+async function read(path, old, events) {
+  const again = new Set((events ?? []).filter((event) => concerns(event, path)).map(about));
+  const query = new URLSearchParams([...again].map((one) => ["path", one])).toString();
+  if (path !== CONTAINERS || !old || events === null || again.has(undefined) || query.length > LONGEST_QUERY) {
+    return get(path);
+  }
+  const fresh = await get(`${path}&${query}`);
+  return [...fresh, ...old.filter((one) => !again.has(containerPath(one)))].sort((one, other) => Date.parse(other.created) - Date.parse(one.created));
+}
 
 export function follow() {
   document.addEventListener("visibilitychange", adapt);
@@ -54,10 +91,13 @@ async function run(stop) {
           continue;
         }
         last = Number(event.id);
-        if (event.event !== "missed") {
-          recent.value = [JSON.parse(event.data), ...recent.peek()].slice(0, 200);
+        if (event.event === "missed") {
+          changed();
+        } else {
+          const one = JSON.parse(event.data);
+          recent.value = [one, ...recent.peek()].slice(0, 200);
+          changed(one);
         }
-        changed();
       }
     } catch (problem) {
       if (stop.aborted || session.peek() === false) {
@@ -74,17 +114,20 @@ async function run(stop) {
   }
 }
 
-export function changed() {
+/** @param {any} [event] without one anything may have changed */
+export function changed(event) {
+  unseen = event === undefined || unseen === null ? null : [...unseen, event];
   if (!pending) {
     pending = setTimeout(() => {
       pending = 0;
-      changes.value++;
+      changes.value = { events: unseen };
+      unseen = [];
     }, SPACING / 2);
   }
 }
 
 /**
- * The present state of a resource, asked for again after every change.
+ * The present state of a resource, asked for again when something happened that may have changed it.
  * @template {string | null} P
  * @param {P} path
  * @returns {{ data: import("api").Answer<P> | null, problem: any, path: string | null }}
@@ -94,36 +137,61 @@ export function useResource(path) {
   useEffect(() => {
     let used = true;
     let busy = false;
-    let again = false;
-    const load = async () => {
+    let known = null;
+    /** What happened since it was asked for, if anything. */
+    let missed;
+    const load = async (events) => {
       if (busy) {
-        again = true;
+        missed = events === null || missed === null ? null : [...(missed ?? []), ...events];
         return;
       }
       busy = true;
-      do {
-        again = false;
+      for (let next = events; next !== undefined && used; next = missed) {
+        missed = undefined;
         try {
-          const data = await get(path);
+          known = await read(path, known, next);
           if (used) {
-            setState({ data, problem: null, path });
+            setState({ data: known, problem: null, path });
           }
         } catch (problem) {
+          known = null;
           if (used) {
             setState((old) => ({ data: old.path === path ? old.data : null, problem, path }));
           }
         }
-        if (again) {
+        if (missed !== undefined) {
           await new Promise((resolve) => setTimeout(resolve, SPACING));
         }
-      } while (again && used);
+      }
       busy = false;
     };
-    const stop = path === null ? () => {} : changes.subscribe(load);
+    let first = true;
+    const stop = path === null ? () => {} : changes.subscribe(({ events }) => {
+      const asked = first ? null : events;
+      first = false;
+      if (asked === null || asked.some((event) => concerns(event, path))) {
+        load(asked);
+      }
+    });
     return () => {
       used = false;
       stop();
     };
   }, [path]);
   return state.path === path ? state : { data: null, problem: null, path };
+}
+
+/** What the agent keeps of events, of all or of one deployment, and then what happens; the newest first. */
+export function useEvents(deployment, count) {
+  const [state, setState] = useState({ kept: null, problem: "" });
+  useEffect(() => {
+    let used = true;
+    get(`/events?last=${count}&limit=${count}${deployment ? `&deployment=${encodeURIComponent(deployment)}` : ""}`).then(
+      (page) => used && setState({ kept: [...page.events].reverse(), problem: "" }),
+      (failed) => used && setState({ kept: [], problem: failed.message }),
+    );
+    return () => (used = false);
+  }, [deployment, count]);
+  const known = new Set(recent.value.map((one) => one.seq));
+  return { problem: state.problem, loaded: state.kept !== null, events: [...recent.value, ...(state.kept ?? []).filter((one) => !known.has(one.seq))] };
 }

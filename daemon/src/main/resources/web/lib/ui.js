@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { session } from "./api.js";
-import { changed } from "./live.js";
+import { changed, useEvents } from "./live.js";
 import { html } from "./html.js";
 
 /** What a list shows: the text of the search field. */
@@ -25,6 +25,12 @@ export function State({ value }) {
   return html`<span class="state ${stateKind(value)}">${lower(value).replace("_", " ")}</span>`;
 }
 
+/** How far the replicas of a service have come to the newest revision. */
+export function Rollout({ of }) {
+  return of ? html`<p class="rollout">revision ${of.revision}: ${of.updated} of ${of.of} replicas
+    ${of.rolled_back_to ? `, rolled back to ${of.rolled_back_to}` : html`<progress max=${of.of} value=${of.updated} aria-label="Replicas of revision ${of.revision}"></progress>`}</p>` : null;
+}
+
 export function Age({ time }) {
   if (!time) {
     return html`<span>-</span>`;
@@ -36,6 +42,13 @@ export function Age({ time }) {
     : seconds < 172800 ? [seconds / 3600, "h"]
     : [seconds / 86400, "d"];
   return html`<time dateTime=${time} title=${time}>${Math.floor(count)} ${unit}</time>`;
+}
+
+/** How long until a time, and the time. */
+export function Until({ time }) {
+  const minutes = Math.max(0, Math.round((Date.parse(time) - Date.now()) / 60000));
+  return html`<time dateTime=${time} title=${time}>in ${minutes < 60 ? `${minutes} min` : minutes < 2880 ? `${Math.round(minutes / 60)} h` : `${Math.round(minutes / 1440)} d`}</time>
+    <span class="quiet">${" "}(${new Date(time).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short", hourCycle: "h23" })})</span>`;
 }
 
 export function bytes(size) {
@@ -56,11 +69,60 @@ export function Loaded({ of, children }) {
     ${of.data === null ? !of.problem && html`<p class="quiet">Loading</p>` : children(of.data)}`;
 }
 
+/** A part whose scripts are loaded when it is first shown. */
+export function later(load) {
+  let known = null;
+  return function Later(props) {
+    const [state, setState] = useState({ Part: known, problem: "" });
+    useEffect(() => {
+      if (known === null) {
+        load().then((Part) => setState({ Part: (known = Part), problem: "" }), (error) => setState({ Part: null, problem: error.message }));
+      }
+    }, []);
+    if (state.problem) {
+      return html`<p class="problem" role="alert">This part could not be loaded (${state.problem}): load the page again.</p>`;
+    }
+    return state.Part ? html`<${state.Part} ...${props} />` : html`<p class="quiet">Loading</p>`;
+  };
+}
+
+/** Loads a style sheet of a library beside the script that needs it. */
+export function stylesheet(address) {
+  const link = document.createElement("link");
+  link.rel = "stylesheet";
+  link.href = address.href;
+  document.head.append(link);
+}
+
+/** Charts draw with a library that is larger than the rest of the page. */
+export const Charts = later(() => import("./chart.js").then((module) => module.Charts));
+
 /** What the last health checks found, the newest first. */
 export function Checks({ history }) {
   return html`<ul class="plain checks" aria-label="Health checks">${[...history].reverse().map((run) => html`<li key=${run.first}>
     <${State} value=${run.success ? "healthy" : "failed"} /> ${run.checks} ${run.checks === 1 ? "check" : "checks"}, the last <${Age} time=${run.last} /> ago
     ${run.output && html`<span class="quiet"> ${inert(run.output)}</span>`}</li>`)}</ul>`;
+}
+
+/** What an event says beside its kind: what failed in words, anything else by name. */
+export function eventFacts({ facts }) {
+  const { failure, container, ...rest } = facts ?? {};
+  return inert([failure?.message, ...Object.entries(rest).map(([name, value]) => `${name} ${typeof value === "string" ? value : JSON.stringify(value)}`)].filter(Boolean).join(", "));
+}
+
+/** The last events about one thing, asked for when they are opened. */
+export function EventsOf({ label, deployment, wants }) {
+  const [open, setOpen] = useState(false);
+  return html`<details onToggle=${(event) => setOpen(event.target.open)}><summary>${label}</summary>
+    ${open && html`<${EventList} deployment=${deployment} wants=${wants} label=${label} />`}</details>`;
+}
+
+function EventList({ deployment, wants, label }) {
+  const { events, loaded, problem } = useEvents(deployment, 1000);
+  const own = events.filter(wants).slice(0, 50);
+  return html`${problem && html`<p class="problem" role="alert">${problem}</p>`}
+    ${loaded && own.length === 0 && html`<p class="quiet">None is kept.</p>`}
+    <ul class="plain" aria-label=${label}>${own.map((one) => html`<li key=${one.seq}><${Age} time=${one.time} /> <strong>${one.kind}</strong> <span class="quiet">${eventFacts(one)}</span></li>`)}</ul>`;
 }
 
 /** A list without entries shows how to get one. */
@@ -139,6 +201,9 @@ export function Table({ heads, rows, label }) {
   const [window_, setWindow] = useState({ top: 0, count: 60 });
   const box = useRef(null);
   const scroll = () => {
+    if (!box.current) {
+      return; // the event of a table that has just been replaced
+    }
     const top = Math.max(0, Math.floor(box.current.scrollTop / HEIGHT) - 10);
     const count = Math.ceil(box.current.clientHeight / HEIGHT) + 30;
     if (top !== window_.top || count !== window_.count) {

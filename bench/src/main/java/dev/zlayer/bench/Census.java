@@ -37,20 +37,38 @@ public final class Census {
 
   /** CPU seconds of one process alone, without its children. */
   public static double cpuSeconds(long pid) {
-    String stat = read(PROC.resolve(Long.toString(pid)).resolve("stat"));
+    return cpuSeconds(PROC.resolve(Long.toString(pid)), 13);
+  }
+
+  /** The fields from 13 on are those of children that have ended. */
+  private static double cpuSeconds(Path process, int end) {
+    String stat = read(process.resolve("stat"));
     if (stat.isEmpty()) {
       return 0;
     }
     String[] words = stat.substring(stat.lastIndexOf(')') + 2).split(" ", -1);
-    return (Long.parseLong(words[11]) + Long.parseLong(words[12])) / TICKS;
+    double ticks = 0;
+    for (int field = 11; field < end; field++) {
+      ticks += Long.parseLong(words[field]);
+    }
+    return ticks / TICKS;
   }
 
   /** CPU seconds of the processes whose command line fits, without children that have ended. */
   public static double cpuSeconds(Predicate<String> commandLine) {
+    return cpuSeconds(commandLine, 13);
+  }
+
+  /** The same with children that have ended. */
+  public static double cpuSecondsOfAll(Predicate<String> commandLine) {
+    return cpuSeconds(commandLine, 15);
+  }
+
+  private static double cpuSeconds(Predicate<String> commandLine, int end) {
     double seconds = 0;
     for (Path process : processes()) {
       if (commandLine.test(read(process.resolve("cmdline")).replace('\0', ' '))) {
-        seconds += cpuSeconds(Long.parseLong(process.getFileName().toString()));
+        seconds += cpuSeconds(process, end);
       }
     }
     return seconds;
@@ -80,6 +98,24 @@ public final class Census {
   /** MiB of one process. */
   public static double memory(long pid) {
     return proportional(PROC.resolve(Long.toString(pid))) / 1024.0;
+  }
+
+  /** How many descriptors a process has open. */
+  public static long descriptors(long pid) {
+    try (var entries = Files.list(PROC.resolve(pid + "/fd"))) {
+      return entries.count();
+    } catch (IOException e) {
+      throw new java.io.UncheckedIOException(e);
+    }
+  }
+
+  /** How many threads of the kernel a process has. */
+  public static long threads(long pid) {
+    try (var entries = Files.list(PROC.resolve(pid + "/task"))) {
+      return entries.count();
+    } catch (IOException e) {
+      throw new java.io.UncheckedIOException(e);
+    }
   }
 
   /** MiB of this process. */

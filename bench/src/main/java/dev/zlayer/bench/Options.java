@@ -36,7 +36,19 @@ public record Options(
 
   private static final int SMOKE_SHARE = 8;
   private static final List<String> SIZES =
-      List.of("containers", "replicas", "services", "deployments", "revisions", "events", "jobs");
+      List.of(
+          "containers",
+          "replicas",
+          "services",
+          "deployments",
+          "revisions",
+          "events",
+          "jobs",
+          "minutes");
+
+  /** Takes so long that it has to be asked for. */
+  private static final String LONG = "soak";
+
   private static final List<String> PEERS = List.of("containerd", "docker", "podman", "floor");
 
   public Options {
@@ -90,10 +102,17 @@ public record Options(
         peers,
         sizes,
         runtime,
-        works.isEmpty() ? knownWorks : works,
+        works.isEmpty() ? unnamed(knownWorks, effort) : works,
         project,
         directory,
         "/" + group);
+  }
+
+  /** What is done when the command line names no work. */
+  private static List<String> unnamed(List<String> knownWorks, Effort effort) {
+    return knownWorks.stream()
+        .filter(work -> effort == Effort.SMOKE || !work.equals(LONG))
+        .toList();
   }
 
   private static int number(String argument, String value) {

@@ -66,15 +66,24 @@ public final class Report {
    * @param others how many cores were busy with what is not ours
    */
   public void add(String work, List<Table> tables, double seconds, double others) {
+    add(
+        work,
+        tables,
+        others,
+        String.format(
+            Locale.ROOT, "took %.0f s; others kept %.1f cores busy meanwhile", seconds, others));
+  }
+
+  /** The same of what was measured before. */
+  void add(String work, List<Table> tables) {
+    add(work, tables, 0, "as compared");
+  }
+
+  private void add(String work, List<Table> tables, double others, String circumstances) {
     for (Table table : tables) {
       print(table);
     }
-    out.printf(
-        Locale.ROOT,
-        "   (%s took %.0f s; others kept %.1f cores busy meanwhile)%n%n",
-        work,
-        seconds,
-        others);
+    out.printf("   (%s %s)%n%n", work, circumstances);
     try {
       Files.createDirectories(directory);
       Files.writeString(

@@ -49,6 +49,19 @@ class OptionsTest {
   }
 
   @Test
+  void whatTakesAnHourHasToBeNamed() {
+    List<String> known = List.of("run", "soak");
+    String[] place = {"--directory=/d", "--control-group=g"};
+    String[] smoke = {"--directory=/d", "--control-group=g", "--smoke"};
+    String[] named = {"--directory=/d", "--control-group=g", "--minutes=3", "soak"};
+
+    assertThat(Options.parse(place, known).works()).containsExactly("run");
+    assertThat(Options.parse(smoke, known).works()).containsExactly("run", "soak");
+    assertThat(Options.parse(named, known).works()).containsExactly("soak");
+    assertThat(Options.parse(named, known).size("minutes", 60, 5)).isEqualTo(3);
+  }
+
+  @Test
   void unknownWordsAreRefused() {
     assertThatThrownBy(() -> parse("--peers=dockr")).hasMessageContaining("'dockr' is no peer");
     assertThatThrownBy(() -> parse("--peers")).hasMessageContaining("is no peer");

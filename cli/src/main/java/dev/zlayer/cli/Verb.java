@@ -7,6 +7,8 @@ import dev.zlayer.cli.command.InfoCommand;
 import dev.zlayer.cli.command.SpecCommand;
 import dev.zlayer.cli.command.ValidateCommand;
 import dev.zlayer.cli.command.VersionCommand;
+import dev.zlayer.cli.command.cluster.ClusterCommand;
+import dev.zlayer.cli.command.cluster.NodeCommand;
 import dev.zlayer.cli.command.container.AttachCommand;
 import dev.zlayer.cli.command.container.CommitCommand;
 import dev.zlayer.cli.command.container.ContainerCommand;
@@ -117,6 +119,8 @@ enum Verb {
   DAEMON(Heading.NODE),
   CONFIG(Heading.NODE),
   TOKEN(Heading.NODE),
+  CLUSTER(Heading.CLUSTER),
+  NODE(Heading.CLUSTER),
   DASHBOARD(Heading.NODE),
   CONTEXT(Heading.NODE),
   SYSTEM(Heading.NODE),
@@ -133,6 +137,7 @@ enum Verb {
     JOB("Jobs and schedules"),
     IMAGE("Images"),
     STORE("Volumes, secrets, networks"),
+    CLUSTER("Several machines"),
     NODE("The daemon, this node, this tool");
 
     final String text;
@@ -176,6 +181,8 @@ enum Verb {
       case GPU -> Optional.of(GpuCommand.group());
       case TOKEN -> Optional.of(TokenCommand.group());
       case CONTEXT -> Optional.of(ContextCommand.group());
+      case CLUSTER -> Optional.of(ClusterCommand.group());
+      case NODE -> Optional.of(NodeCommand.group());
       case CONTAINER -> Optional.of(ContainerCommand.group());
       case SYSTEM -> Optional.of(SystemCommand.group());
       default -> Optional.empty();
@@ -258,6 +265,8 @@ enum Verb {
           DAEMON,
           CONFIG,
           TOKEN,
+          CLUSTER,
+          NODE,
           CONTEXT,
           CONTAINER,
           SYSTEM ->

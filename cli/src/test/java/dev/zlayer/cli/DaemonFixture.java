@@ -9,6 +9,7 @@ import dev.zlayer.host.process.Processes;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.task.Deadline;
+import dev.zlayer.task.Pauses;
 import dev.zlayer.testkit.image.ImageMaker;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -44,6 +45,7 @@ public final class DaemonFixture implements AutoCloseable {
     env.put("ZLAYER_NETWORK_POOL", "1");
     env.put("HOME", directory.toString());
     this.cli = new CliFixture(directory, env);
+    Installation.use();
   }
 
   /** A place for one that is not started yet. */
@@ -55,6 +57,11 @@ public final class DaemonFixture implements AutoCloseable {
   public static DaemonFixture start(
       Path directory, HostNamespace host, Map<String, String> settings) {
     return started(new DaemonFixture(directory, host.enter(), settings));
+  }
+
+  /** The same in one that is entered with these words. */
+  static DaemonFixture start(Path directory, List<String> enter) {
+    return started(new DaemonFixture(directory, enter, Map.of()));
   }
 
   /** Starts one through the command line; the directory may hold what an earlier one left. */
@@ -137,6 +144,7 @@ public final class DaemonFixture implements AutoCloseable {
   private void restartInNamespace() {
     var words = new ArrayList<>(enter);
     words.addAll(process("daemon", "start"));
+    words.add(enter.size() + 1, "-Dzlayer.home=" + System.getProperty("zlayer.home"));
     try {
       CommandResult started =
           Processes.run(Command.of(words).withEnv(env()), Deadline.after(LIMIT));
@@ -176,6 +184,7 @@ public final class DaemonFixture implements AutoCloseable {
         cli.run(rm.toArray(String[]::new));
       }
       cli.run("daemon", "stop");
+      endIngress();
       removeNetworks();
       run("umount", dataDirectory().resolve("run/secrets").toString());
       if (Files.exists(dataDirectory())) {
@@ -183,6 +192,25 @@ public final class DaemonFixture implements AutoCloseable {
       }
     } catch (IOException | InterruptedException e) {
       throw new IllegalStateException(e);
+    }
+  }
+
+  /**
+   * HAProxy outlives its agent: when a deployment could not be removed, nobody else ends it. Until
+   * there is none, since a supervisor may start another one meanwhile.
+   */
+  private void endIngress() throws InterruptedException {
+    String ingress = dataDirectory().resolve("run/ingress").toString();
+    Deadline deadline = Deadline.after(LIMIT);
+    while (ProcessHandle.allProcesses()
+            .filter(process -> process.info().commandLine().orElse("").contains(ingress))
+            .filter(ProcessHandle::destroyForcibly)
+            .count()
+        > 0) {
+      if (deadline.passed()) {
+        throw new IllegalStateException("processes of " + ingress + " do not end");
+      }
+      Pauses.REAL.pause(Duration.ofMillis(10));
     }
   }
 

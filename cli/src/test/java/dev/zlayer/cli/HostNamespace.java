@@ -21,7 +21,7 @@ public final class HostNamespace implements AutoCloseable {
   public static final String HOST_IPV4 = "192.0.2.1";
   public static final String CLIENT_IPV4 = "192.0.2.2";
 
-  private static final Duration LIMIT = Duration.ofSeconds(20);
+  private static final Duration LIMIT = Duration.ofSeconds(60);
 
   private final String host;
   private final String client;

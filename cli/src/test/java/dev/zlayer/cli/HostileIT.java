@@ -161,6 +161,31 @@ class HostileIT {
     }
   }
 
+  /** Root copies: what was a user's inside, or could not be opened there, would become root's. */
+  @Test
+  void filesOfAContainerAreDisarmedWhenTheyAreCopied() throws Exception {
+    String script =
+        "mkdir /armed; cp /bin/busybox /armed/shell; chown 1000 /armed/shell;"
+            + " chmod 6755 /armed/shell; mknod -m 666 /armed/disk b 7 0";
+    String[] run = {"run", "--name", "armed", "--network", "none", "localhost/busybox:test"};
+    var words = new ArrayList<>(List.of(run));
+    words.addAll(List.of("sh", "-c", script));
+    daemon.ok(words.toArray(String[]::new));
+    try {
+      for (String target : List.of("renamed", ".")) {
+        CliFixture.Result copied = daemon.cli().run("cp", "armed:/armed", target);
+        assertThat(copied.code()).as(copied.err()).isZero();
+        assertThat(copied.err()).contains("skipped device 'armed/disk'");
+        Path files = directory.resolve(target.equals(".") ? "armed" : target);
+        assertThat((int) Files.getAttribute(files.resolve("shell"), "unix:mode") & 07777)
+            .isEqualTo(0755);
+        assertThat(files.resolve("disk")).doesNotExist();
+      }
+    } finally {
+      daemon.ok("rm", "-f", "armed");
+    }
+  }
+
   private static CommandResult nobody(String... words) throws InterruptedException {
     var command =
         new ArrayList<>(

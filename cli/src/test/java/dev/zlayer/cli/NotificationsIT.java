@@ -44,13 +44,14 @@ class NotificationsIT {
         "/",
         exchange -> {
           byte[] body = exchange.getRequestBody().readAllBytes();
+          int answer = status; // a test changes it as soon as it sees the attempt
           attempts.add(exchange.getRequestHeaders().getFirst("X-Zlayer-Event"));
-          if (status == 204) {
+          if (answer == 204) {
             received.add(JsonText.parse(body));
-          } else if (status == 302) {
+          } else if (answer == 302) {
             exchange.getResponseHeaders().set("Location", "/elsewhere");
           }
-          exchange.sendResponseHeaders(status, -1);
+          exchange.sendResponseHeaders(answer, -1);
           exchange.close();
         });
     server.start();

@@ -7,10 +7,14 @@ import dev.zlayer.host.linux.ProcessIdentity;
 import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.Processes;
 import dev.zlayer.task.Deadline;
+import dev.zlayer.task.TaskScope;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
 import java.io.IOException;
 import java.net.ConnectException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -153,7 +157,7 @@ final class RootlessNetworkIT {
     } finally {
       agent.ok("rm", "-f", "peers");
     }
-    assertThat(outgoing()).startsWith("outside");
+    Awaitility.await().atMost(LIMIT).until(() -> outgoing().startsWith("outside"));
   }
 
   /** As the kernel writes it in its tables. */
@@ -163,6 +167,58 @@ final class RootlessNetworkIT {
       text.insert(0, "%02X".formatted(Integer.parseInt(part)));
     }
     return text.toString().toUpperCase(Locale.ROOT);
+  }
+
+  /** What pasta shows to the agent's own network is not shown to those of containers. */
+  @Test
+  void servicesOnTheLoopbackOfTheHostAreClosedToContainers() throws Exception {
+    try (var service = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+        var scope = new TaskScope("loopback")) {
+      scope.fork(
+          () -> {
+            try {
+              while (true) {
+                try (var accepted = service.accept()) {
+                  accepted.getOutputStream().write("private\n".getBytes(StandardCharsets.UTF_8));
+                }
+              }
+            } catch (IOException _) {
+              return true; // closed
+            }
+          });
+      int there = service.getLocalPort();
+      Awaitility.await()
+          .atMost(LIMIT)
+          .until(
+              () ->
+                  agent
+                      .zlayer(
+                          "run",
+                          "--rm",
+                          "--network",
+                          "host",
+                          "bb:1",
+                          "sh",
+                          "-c",
+                          client("127.0.0.1", there))
+                      .stdout()
+                      .contains("private"));
+      String gateway =
+          agent
+              .ok(
+                  "exec",
+                  "web",
+                  "sh",
+                  "-c",
+                  "busybox route -n | busybox awk '/^0.0.0.0/{print $2}'")
+              .strip();
+      assertThat(gateway).matches("[0-9.]+");
+      String tries =
+          "for a in %s 127.0.0.1 %s; do sleep 1 | busybox nc -w 2 $a %d; done"
+              .formatted(gateway, HERE, there);
+      assertThat(agent.zlayer("exec", "web", "sh", "-c", tries).stdout()).isEmpty();
+      service.close();
+    }
   }
 
   @Test

@@ -84,8 +84,9 @@ public final class TerminalFixture implements AutoCloseable {
     return !process.isAlive() && !watching.isAlive();
   }
 
+  /** When it has ended and everything that it printed is on the screen. */
   public int exitCode() throws InterruptedException {
-    if (!process.waitFor(LIMIT.toSeconds(), TimeUnit.SECONDS)) {
+    if (!process.waitFor(LIMIT.toSeconds(), TimeUnit.SECONDS) || !watching.join(LIMIT)) {
       throw new AssertionError("it does not end; the screen says: " + screen);
     }
     return process.exitValue();

@@ -22,7 +22,7 @@ class WordsTest {
   private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
 
   private static final List<String> SHIPPED =
-      List.of("core", "host", "image", "runtime", "engine", "proxy", "daemon", "cli");
+      List.of("core", "host", "image", "runtime", "engine", "proxy", "cluster", "daemon", "cli");
 
   private static final Map<String, String> INSTEAD =
       Map.ofEntries(

@@ -6,6 +6,8 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Who a container is, as fields. The name that a runtime, a cgroup or a file needs is derived from
@@ -32,7 +34,15 @@ public record ContainerId(
   /** More than the attempts that an execution may have. */
   private static final int ATTEMPTS = 1 << 11;
 
+  /** Replica of the containers of jobs that are made ahead; see {@link #ofPrepared}. */
+  private static final int PREPARED = 2;
+
   private static final int MAX_READABLE = 30;
+
+  /** Every listing asks every container for its name, and a hash takes longer than all the rest. */
+  private static final Map<ContainerId, String> NAMES = new ConcurrentHashMap<>();
+
+  private static final int MOST_NAMES = 2_000;
 
   public ContainerId {
     require(!deployment.isBlank(), "deployment is empty");
@@ -51,6 +61,16 @@ public record ContainerId(
     return new ContainerId(deployment, job, JOB_ROLE, 1, number * ATTEMPTS + attempt);
   }
 
+  /** A container of a job that is made before it is known which execution will run in it. */
+  public static ContainerId ofPrepared(String deployment, String job, long number) {
+    return new ContainerId(deployment, job, JOB_ROLE, PREPARED, number);
+  }
+
+  /** Whether it is one of {@link #ofPrepared}. */
+  public boolean prepared() {
+    return role.equals(JOB_ROLE) && replica == PREPARED;
+  }
+
   public ContainerId withGeneration(long generation) {
     return new ContainerId(deployment, service, role, replica, generation);
   }
@@ -61,24 +81,35 @@ public record ContainerId(
    * [a-z0-9-]}.
    */
   public String runtimeName() {
+    String known = NAMES.get(this);
+    if (known != null) {
+      return known;
+    }
     String slug = slug(service);
-    return (slug.isEmpty() ? "c" : slug) + "-" + hash().substring(0, 16);
+    String name = (slug.isEmpty() ? "c" : slug) + "-" + hash().substring(0, 16);
+    if (NAMES.size() >= MOST_NAMES) {
+      NAMES.clear();
+    }
+    NAMES.put(this, name);
+    return name;
   }
 
   /**
    * Text for people: {@code deployment/service/replica}, with the role if it has one; {@code
-   * deployment/job/number} for an execution; only the name of a container that stands alone.
+   * deployment/job/number} for an execution, {@code deployment/job/prepared-number} for one made
+   * ahead; only the name of a container that stands alone.
    */
   @Override
   public String toString() {
     if (equals(of(STANDALONE, service, 1))) {
       return service;
     }
+    String job = (deployment.equals(NO_DEPLOYMENT) ? "" : deployment + "/") + service + "/";
+    if (prepared()) {
+      return job + "prepared-" + generation;
+    }
     return role.equals(JOB_ROLE) && generation >= ATTEMPTS
-        ? (deployment.equals(NO_DEPLOYMENT) ? "" : deployment + "/")
-            + service
-            + "/"
-            + generation / ATTEMPTS
+        ? job + generation / ATTEMPTS
         : withGeneration(0).path();
   }
 

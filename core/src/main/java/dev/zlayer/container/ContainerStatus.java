@@ -24,7 +24,8 @@ import java.util.Set;
  *      +-----------------------------> Exited         Running <--+
  *
  *   start failed again: Exited -> Exited, with the new reason
- *   remove: Created, Exited, Unknown -> Removed (forced: from every state)
+ *   prepare: Created -> Prepared, which goes on as Created does; what undoes it leads back
+ *   remove: Created, Prepared, Exited, Unknown -> Removed (forced: from every state)
  *   Unknown: the runtime cannot tell at the moment; from it and into it every move is possible
  * </pre>
  *
@@ -33,6 +34,9 @@ import java.util.Set;
 public sealed interface ContainerStatus {
   /** Made, with its file system and network, and never started. */
   record Created() implements ContainerStatus {}
+
+  /** Never started, but its process is made and waits before its first instruction. */
+  record Prepared(Instant since, OptionalLong pid) implements ContainerStatus {}
 
   /** Its process runs; no pid where the runtime has none to tell. */
   record Running(Instant startedAt, OptionalLong pid) implements ContainerStatus {}
@@ -55,6 +59,7 @@ public sealed interface ContainerStatus {
   /** The shape of a status without its facts. */
   enum Phase {
     CREATED,
+    PREPARED,
     RUNNING,
     PAUSED,
     STOPPING,
@@ -64,7 +69,8 @@ public sealed interface ContainerStatus {
 
     private static final Map<Phase, Set<Phase>> MOVES =
         Map.of(
-            CREATED, EnumSet.of(RUNNING, EXITED, UNKNOWN, REMOVED),
+            CREATED, EnumSet.of(PREPARED, RUNNING, EXITED, UNKNOWN, REMOVED),
+            PREPARED, EnumSet.of(CREATED, RUNNING, EXITED, UNKNOWN, REMOVED),
             RUNNING, EnumSet.of(PAUSED, STOPPING, EXITED, UNKNOWN, REMOVED),
             PAUSED, EnumSet.of(RUNNING, STOPPING, EXITED, UNKNOWN, REMOVED),
             STOPPING, EnumSet.of(EXITED, UNKNOWN, REMOVED),
@@ -85,6 +91,7 @@ public sealed interface ContainerStatus {
   default Phase phase() {
     return switch (this) {
       case Created _ -> Phase.CREATED;
+      case Prepared _ -> Phase.PREPARED;
       case Running _ -> Phase.RUNNING;
       case Paused _ -> Phase.PAUSED;
       case Stopping _ -> Phase.STOPPING;
@@ -94,11 +101,11 @@ public sealed interface ContainerStatus {
     };
   }
 
-  /** Whether a process of it is alive. */
+  /** Whether a process of it runs, is frozen or about to end. */
   default boolean alive() {
     return switch (phase()) {
       case RUNNING, PAUSED, STOPPING -> true;
-      case CREATED, EXITED, UNKNOWN, REMOVED -> false;
+      case CREATED, PREPARED, EXITED, UNKNOWN, REMOVED -> false;
     };
   }
 

@@ -353,6 +353,25 @@ public abstract sealed class AgentException extends RuntimeException {
     public String requiredOs() {
       return requiredOs;
     }
+
+    /**
+     * What can be done about it: something on a node there is, or another node.
+     *
+     * @param where the node, or a word for those there are
+     */
+    public static String remedies(String os, String where) {
+      String runtime =
+          switch (os) {
+            case "linux" ->
+                "a runtime for linux (its own needs root or rootless mode, 'zlayer info' lists what"
+                    + " is missing; or docker, or wsl)";
+            case "windows" -> "the docker runtime with an engine for windows";
+            case "wasi" -> "the wasm runtime";
+            default -> "a runtime for " + os;
+          };
+      return "enable %s on %s, or add a peer that runs %s to the cluster"
+          .formatted(runtime, where, os);
+    }
   }
 
   /** A signal, not a failure: this runtime does not serve the image's platform, another may. */

@@ -15,7 +15,7 @@ public final class Durations {
   private static final Duration YEAR = Duration.ofHours(8_766);
 
   /** Nobody waits longer. */
-  public static final Duration MAX = YEAR.multipliedBy(100);
+  public static final Duration MAX = Duration.ofDays(36_525);
 
   private static final Map<String, Duration> UNITS =
       Map.ofEntries(
@@ -91,7 +91,7 @@ public final class Durations {
                 .formatted(text, word));
       }
       try {
-        sum = sum.plus(unit.multipliedBy(Long.parseLong(span.group(1))));
+        sum = sum.plus(times(unit, Long.parseLong(span.group(1))));
       } catch (NumberFormatException _) {
         throw new ArithmeticException();
       }
@@ -103,6 +103,12 @@ public final class Durations {
               .formatted(text));
     }
     return sum;
+  }
+
+  /** Java does it with decimals of any length, which are slow at the first time. */
+  private static Duration times(Duration unit, long count) {
+    return Duration.ofSeconds(
+        Math.multiplyExact(unit.getSeconds(), count), Math.multiplyExact(unit.getNano(), count));
   }
 
   public static String print(Duration duration) {

@@ -163,26 +163,34 @@ public final class JsonText {
     }
   }
 
+  /** Most texts have nothing to escape and are copied as a whole. */
   private static void quote(String value, StringBuilder text) {
     text.append('"');
+    int copied = 0;
     for (int i = 0; i < value.length(); i++) {
       char c = value.charAt(i);
-      switch (c) {
-        case '"', '\\' -> text.append('\\').append(c);
-        case '\n' -> text.append("\\n");
-        case '\t' -> text.append("\\t");
-        case '\r' -> text.append("\\r");
-        case '\b' -> text.append("\\b");
-        case '\f' -> text.append("\\f");
-        default -> {
-          if (c < ' ') {
-            text.append("\\u00").append(HEX.charAt(c >> 4)).append(HEX.charAt(c & 15));
-          } else {
-            text.append(c);
-          }
-        }
+      if (c < ' ' || c == '"' || c == '\\') {
+        escape(c, text.append(value, copied, i));
+        copied = i + 1;
       }
     }
+    if (copied == 0) {
+      text.append(value);
+    } else {
+      text.append(value, copied, value.length());
+    }
     text.append('"');
+  }
+
+  private static void escape(char c, StringBuilder text) {
+    switch (c) {
+      case '"', '\\' -> text.append('\\').append(c);
+      case '\n' -> text.append("\\n");
+      case '\t' -> text.append("\\t");
+      case '\r' -> text.append("\\r");
+      case '\b' -> text.append("\\b");
+      case '\f' -> text.append("\\f");
+      default -> text.append("\\u00").append(HEX.charAt(c >> 4)).append(HEX.charAt(c & 15));
+    }
   }
 }

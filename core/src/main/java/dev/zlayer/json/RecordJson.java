@@ -81,11 +81,11 @@ public final class RecordJson {
       return json instanceof Json.Num(var value)
           ? OptionalDouble.of(value.doubleValue())
           : OptionalDouble.empty();
-    } else if (raw == int.class) {
+    } else if (raw == int.class || raw == Integer.class) {
       return Math.toIntExact(number(json, path));
-    } else if (raw == long.class) {
+    } else if (raw == long.class || raw == Long.class) {
       return number(json, path);
-    } else if (raw == boolean.class) {
+    } else if (raw == boolean.class || raw == Boolean.class) {
       return json.bool().orElseThrow(() -> misfit(path, raw));
     } else if (raw.isSealed() && raw.isInterface()) {
       return readSealed(json, raw, path);

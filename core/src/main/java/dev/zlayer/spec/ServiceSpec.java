@@ -67,6 +67,39 @@ public record ServiceSpec(
     @Doc("Kind of program.") @Default("standard") ServiceType serviceType,
     @Doc("Settings of a WebAssembly program.") @Named(alias = "wasm_http") Optional<WasmSpec> wasm,
     @Doc("Log settings.") @Default("{}") LogsSpec logs) {
+  /** The same with another life of its containers. */
+  public ServiceSpec with(LifecycleSpec other) {
+    return with(other, placement);
+  }
+
+  /** On the node that a cluster has chosen by it, nothing is left to be chosen. */
+  public ServiceSpec placed() {
+    return with(lifecycle, placement.placed());
+  }
+
+  private ServiceSpec with(LifecycleSpec other, PlacementSpec placement) {
+    return new ServiceSpec(
+        rtype,
+        schedule,
+        image,
+        command,
+        env,
+        labels,
+        resources,
+        storage,
+        secrets,
+        networking,
+        security,
+        process,
+        other,
+        placement,
+        job,
+        cron,
+        serviceType,
+        wasm,
+        logs);
+  }
+
   /** The service as replicas of a group see it: what the group has of its own wins. */
   public ServiceSpec of(ReplicaGroup group) {
     var merged = new LinkedHashMap<>(env);

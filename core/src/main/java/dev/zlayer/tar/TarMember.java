@@ -28,6 +28,22 @@ public record TarMember(
     attributes = Map.copyOf(attributes);
   }
 
+  TarMember withPermissions(int changed) {
+    return new TarMember(
+        kind,
+        name,
+        linkName,
+        changed,
+        user,
+        group,
+        size,
+        accessed,
+        modified,
+        major,
+        minor,
+        attributes);
+  }
+
   /** Seconds since 1970, before it negative, and the nanoseconds after that second. */
   public record TarTime(long seconds, int nanos) {}
 }

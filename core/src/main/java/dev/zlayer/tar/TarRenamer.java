@@ -6,18 +6,64 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
+import java.util.function.UnaryOperator;
 
 /** Passes a tar stream on with another name for what is at its top. */
 public final class TarRenamer {
+  private static final int SET_USER_AND_GROUP = 06000;
+
   private TarRenamer() {}
 
   public static void change(InputStream in, OutputStream out, String name) throws IOException {
+    change(in, out, Optional.of(name), UnaryOperator.identity(), _ -> true);
+  }
+
+  /**
+   * For files that were made by somebody else and get another owner: no program runs with the
+   * rights of that owner then, and no device can be opened.
+   *
+   * @param name at the top; as it is when absent
+   * @param skipped is told the names of devices, which are left out
+   */
+  public static void disarm(
+      InputStream in, OutputStream out, Optional<String> name, Consumer<String> skipped)
+      throws IOException {
+    change(
+        in,
+        out,
+        name,
+        member -> member.withPermissions(member.permissions() & ~SET_USER_AND_GROUP),
+        member -> {
+          boolean device =
+              member.kind() == TarKind.BLOCK_DEVICE || member.kind() == TarKind.CHARACTER_DEVICE;
+          if (device) {
+            skipped.accept(member.name());
+          }
+          return !device;
+        });
+  }
+
+  private static void change(
+      InputStream in,
+      OutputStream out,
+      Optional<String> name,
+      UnaryOperator<TarMember> changed,
+      Predicate<TarMember> wanted)
+      throws IOException {
     // names in archives are bytes, one per character
-    String raw = new String(name.getBytes(StandardCharsets.UTF_8), StandardCharsets.ISO_8859_1);
+    Optional<String> raw =
+        name.map(
+            text -> new String(text.getBytes(StandardCharsets.UTF_8), StandardCharsets.ISO_8859_1));
     var reader = new TarReader(in);
     var writer = new TarWriter(out);
     for (Optional<TarMember> member = reader.next(); member.isPresent(); member = reader.next()) {
-      TarMember renamed = renamed(member.get(), raw);
+      if (!wanted.test(member.get())) {
+        continue;
+      }
+      TarMember kept = changed.apply(member.get());
+      TarMember renamed = raw.map(top -> renamed(kept, top)).orElse(kept);
       if (renamed.kind() == TarKind.FILE) {
         writer.begin(renamed, reader.parts()); // holes stay holes
         content(reader, writer);

@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  * </ul>
  */
 public final class Owner<S extends Owner.State> implements AutoCloseable {
-  private static final System.Logger LOG = System.getLogger(Owner.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(Owner.class);
   private static final int MOST_RESTARTS = 3;
   private static final Duration RESTART_WINDOW = Duration.ofMinutes(10);
   private static final int LARGEST_BATCH = 256;

@@ -43,7 +43,10 @@ class ContainerStatusTest {
 
   private static Set<Phase> drawn(Phase phase) {
     return switch (phase) {
-      case CREATED -> EnumSet.of(Phase.RUNNING, Phase.EXITED, Phase.UNKNOWN, Phase.REMOVED);
+      case CREATED ->
+          EnumSet.of(Phase.PREPARED, Phase.RUNNING, Phase.EXITED, Phase.UNKNOWN, Phase.REMOVED);
+      case PREPARED ->
+          EnumSet.of(Phase.CREATED, Phase.RUNNING, Phase.EXITED, Phase.UNKNOWN, Phase.REMOVED);
       case RUNNING ->
           EnumSet.of(Phase.PAUSED, Phase.STOPPING, Phase.EXITED, Phase.UNKNOWN, Phase.REMOVED);
       case PAUSED ->

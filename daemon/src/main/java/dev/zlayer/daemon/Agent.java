@@ -35,7 +35,6 @@ import dev.zlayer.engine.translate.EnvResolver;
 import dev.zlayer.engine.translate.SecretMounts;
 import dev.zlayer.engine.translate.ServiceTranslator;
 import dev.zlayer.engine.volume.VolumeStore;
-import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.DataDir;
 import dev.zlayer.host.file.DirectoryLock;
 import dev.zlayer.host.file.DiskReserve;
@@ -46,9 +45,11 @@ import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.port.DeploymentNames;
 import dev.zlayer.port.DeploymentNetworks;
 import dev.zlayer.port.Rotation;
+import dev.zlayer.proxy.RemoteMembers;
 import dev.zlayer.proxy.ingress.Ingress;
 import dev.zlayer.proxy.tls.Certificates;
 import dev.zlayer.proxy.tls.ManagedCertificates;
+import dev.zlayer.runtime.cni.DeploymentBridges;
 import dev.zlayer.runtime.cni.Networks;
 import dev.zlayer.runtime.composite.CompositeRuntime;
 import dev.zlayer.runtime.composite.FileDispatchRecords;
@@ -70,7 +71,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 
 /**
@@ -101,6 +101,7 @@ public final class Agent implements AutoCloseable {
   private final Supervisor supervisor = new Supervisor();
   private final Metrics metrics = new Metrics();
   private final ContainerRuntime runtime;
+  private final HostShutdown shutdown;
   private final ServiceTranslator translator;
   private final SecretStore secrets;
   private final ManagedCertificates certificates;
@@ -131,8 +132,8 @@ public final class Agent implements AutoCloseable {
     StateBackup.requireWhole(dirs);
     this.reserve = parts.make("the reserve of the disk", () -> DiskReserve.open(dirs.reserve()));
     this.stateReset = Damages.emptied(dirs);
-    this.store =
-        parts.start(
+    Parts.Pending<SqliteStateStore> opening =
+        parts.begin(
             "the state store",
             () ->
                 SqliteStateStore.open(
@@ -143,6 +144,7 @@ public final class Agent implements AutoCloseable {
             () -> ImageStore.open(dirs, Settings.images(config, env, clock), imageUsers));
     this.dispatch =
         parts.make("the records of containers", () -> FileDispatchRecords.open(dirs.dispatch()));
+    this.store = opening.await(); // before anything is changed: it may be that of a later version
     this.linux =
         LinuxParts.start(
             config,
@@ -151,7 +153,7 @@ public final class Agent implements AutoCloseable {
             log);
     this.history =
         linux.isPresent() ? Optional.of(startHistory(dirs, clock, log)) : Optional.empty();
-    Rotation rotation = linux.<Rotation>map(LinuxParts::ingress).orElse(Rotation.NONE);
+    Rotation rotation = linux.<Rotation>map(LinuxParts::rotation).orElse(Rotation.NONE);
     DeploymentNetworks bridges =
         linux.<DeploymentNetworks>map(LinuxParts::bridges).orElse(DeploymentNetworks.SHARED);
     this.runtimes = runtimes(config, dirs, clock, log);
@@ -164,6 +166,7 @@ public final class Agent implements AutoCloseable {
                     new AdmittingRuntime(
                         CompositeRuntime.open(runtimes, dispatch, Reports.LOGGED), this::obstacle)),
             metrics);
+    this.shutdown = parts.start("the end of the host", () -> new HostShutdown(linux, log));
     SecretKey key = parts.make("the key of the secrets", () -> SecretKey.open(dirs.secretKey()));
     this.secrets = parts.make("the secrets", () -> SecretStore.open(store, key, clock));
     var telling = new RedactingStateStore(store, secrets::redaction);
@@ -235,7 +238,7 @@ public final class Agent implements AutoCloseable {
     this.cron =
         parts.start(
             "the schedules",
-            () -> CronScheduler.open(telling, jobs, clock, supervisor, records.jobs()));
+            () -> CronScheduler.open(telling, jobs, clock, supervisor, records.schedules()));
     this.deployments =
         parts.start(
             "the deployments",
@@ -277,6 +280,7 @@ public final class Agent implements AutoCloseable {
                     images.images(),
                     new KeptLogs(jobs, runtime),
                     telling,
+                    reserve,
                     new DiskCollector.Watermarks(config.imageGcHigh(), config.imageGcLow()),
                     DiskCollector.diskOf(dirs.images()),
                     clock,
@@ -379,6 +383,10 @@ public final class Agent implements AutoCloseable {
     return replicaEvents;
   }
 
+  HostShutdown shutdown() {
+    return shutdown;
+  }
+
   private VolumeUsers recoverUsers() throws InterruptedException {
     volumeUsers.recover();
     return volumeUsers;
@@ -422,6 +430,15 @@ public final class Agent implements AutoCloseable {
     return linux.map(LinuxParts::ingress);
   }
 
+  /** The networks of deployments; none on a node that cannot run Linux containers. */
+  public Optional<DeploymentBridges> bridges() {
+    return linux.map(LinuxParts::bridges);
+  }
+
+  public Optional<RemoteMembers> remoteMembers() {
+    return linux.map(LinuxParts::rotation);
+  }
+
   /** The ways to run a container, the usual one first. */
   public List<ContainerRuntime> runtimes() {
     return runtimes;
@@ -441,13 +458,11 @@ public final class Agent implements AutoCloseable {
     return metrics;
   }
 
-  /**
-   * Whether state can be written, containers can be listed, and every owner of a thread answers.
-   */
+  /** Whether state can be written, containers be listed, and every owner of a thread answers. */
   public Health health() {
     var parts = new LinkedHashMap<String, String>();
-    parts.put("state", trouble(() -> store.commit(new Change(List.of(), List.of()))));
-    parts.put("containers", trouble(runtime::list));
+    parts.put("state", Health.trouble(() -> store.commit(new Change(List.of(), List.of()))));
+    parts.put("containers", Health.trouble(runtime::list));
     parts.put("creates", obstacle().orElse("ok"));
     List<Supervisor.Status> owners = supervisor.owners();
     return new Health(
@@ -470,17 +485,6 @@ public final class Agent implements AutoCloseable {
   /** What could not be read and is therefore unknown; each with what happened to it. */
   List<String> damages() {
     return new Damages(stateReset, records, store, runtime).list();
-  }
-
-  private static String trouble(Supplier<?> attempt) {
-    try {
-      Object _ = attempt.get();
-      return "ok";
-    } catch (AgentException e) {
-      return String.valueOf(e.getMessage());
-    } catch (RuntimeException e) {
-      return e.toString();
-    }
   }
 
   /** Whoever owns a thread of this agent, and whether the agent can go on. */

@@ -4,6 +4,7 @@ import dev.zlayer.daemon.access.AuditLog;
 import dev.zlayer.daemon.access.TokenStore;
 import dev.zlayer.daemon.backup.StateBackup;
 import dev.zlayer.daemon.build.ImageBuilder;
+import dev.zlayer.daemon.cluster.ClusterNode;
 import dev.zlayer.daemon.config.AgentConfig;
 import dev.zlayer.daemon.config.Configured;
 import dev.zlayer.daemon.docker.DockerEngineApi;
@@ -12,6 +13,7 @@ import dev.zlayer.daemon.docker.ExecRegistry;
 import dev.zlayer.daemon.http.Action;
 import dev.zlayer.daemon.http.HttpApi;
 import dev.zlayer.daemon.http.HttpListener;
+import dev.zlayer.daemon.http.PreparedServer;
 import dev.zlayer.daemon.http.Route;
 import dev.zlayer.daemon.http.Router;
 import dev.zlayer.daemon.http.TcpListener;
@@ -19,10 +21,12 @@ import dev.zlayer.daemon.log.Log;
 import dev.zlayer.daemon.metrics.AgentGauges;
 import dev.zlayer.daemon.metrics.IngressGauges;
 import dev.zlayer.daemon.metrics.Metrics;
+import dev.zlayer.daemon.rest.ContainerLookup;
 import dev.zlayer.daemon.rest.Resource;
 import dev.zlayer.daemon.rest.Resources;
 import dev.zlayer.daemon.rest.RouteScopes;
 import dev.zlayer.daemon.rest.SystemResource;
+import dev.zlayer.daemon.rest.cluster.ClusterRoutes;
 import dev.zlayer.daemon.rest.doc.OpenApi;
 import dev.zlayer.daemon.web.Dashboard;
 import dev.zlayer.daemon.web.DashboardSessions;
@@ -52,6 +56,7 @@ public final class Daemon implements AutoCloseable {
   private final HttpListener listener;
   private final DashboardSessions sessions;
   private final Dashboard dashboard;
+  private final ClusterNode cluster;
   private final Parts parts;
 
   private Daemon(Configured configured, Map<String, String> env, Log log)
@@ -59,6 +64,7 @@ public final class Daemon implements AutoCloseable {
     this.parts = new Parts(log);
     AgentConfig config = configured.config();
     Optional<TcpListener> tcp = TcpSettings.of(config);
+    Parts.Pending<PreparedServer> server = parts.begin("the HTTP server", PreparedServer::start);
     this.agent = parts.start("the agent", () -> Agent.open(config, env, log));
     this.idempotency = new IdempotencyKeys(agent.store(), InstantSource.system());
     this.tokens =
@@ -85,13 +91,21 @@ public final class Daemon implements AutoCloseable {
     this.dashboard =
         new Dashboard(
             TcpSettings.dashboard(config), sessions, agent.store(), InstantSource.system());
-    var router = new Router(routes(resources(configured, env)));
+    this.cluster = parts.start("the place in the cluster", () -> new ClusterNode(agent));
+    var clustered =
+        new ClusterRoutes(
+            cluster, new ContainerLookup(agent.runtime()), agent.deployments(), agent.jobs());
+    List<Route> routes =
+        routes(resources(configured, env)).stream().map(clustered::around).toList();
+    var router = new Router(routes);
     this.execs = parts.start("the processes of Docker clients", ExecRegistry::new);
+    PreparedServer prepared = server.await();
     this.listener =
         parts.start(
             "the HTTP listener",
             () ->
                 HttpListener.open(
+                    prepared,
                     sockets(config, env, new DockerEngineApi(dockerRoutes(), VERSION)),
                     tcp,
                     router,
@@ -101,6 +115,7 @@ public final class Daemon implements AutoCloseable {
     parts.make(
         "the dashboard",
         () -> dashboard.begin(listener, router, config.dashboardListen().isPresent(), log));
+    parts.make("the cluster", () -> cluster.begin(listener, routes, log));
   }
 
   /** Returns when it serves; see {@link Agent#open}. */
@@ -166,6 +181,7 @@ public final class Daemon implements AutoCloseable {
                 tokens,
                 audit,
                 dashboard,
+                cluster,
                 InstantSource.system())
             .all());
     return resources;
@@ -241,6 +257,11 @@ public final class Daemon implements AutoCloseable {
 
   public Agent agent() {
     return agent;
+  }
+
+  /** Does what would have kept it from serving earlier and is not needed for that. */
+  void complete() {
+    listener.complete();
   }
 
   /** Where other machines reach it, if they may. */

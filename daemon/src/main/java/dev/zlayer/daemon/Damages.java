@@ -47,7 +47,9 @@ record Damages(
                     "record %s of state.db was put aside: the event record.quarantined has the reason"
                         .formatted(record)));
     for (Container container : runtime.list()) {
-      if (container.status() instanceof ContainerStatus.Unknown(String reason)) {
+      // one that an earlier agent made ahead is being removed, whatever is wrong with it
+      if (container.status() instanceof ContainerStatus.Unknown(String reason)
+          && !container.id().prepared()) {
         all.add("container %s: %s".formatted(container.id(), reason));
       }
     }

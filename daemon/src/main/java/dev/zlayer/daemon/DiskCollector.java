@@ -5,6 +5,7 @@ import dev.zlayer.engine.state.Change;
 import dev.zlayer.engine.state.Event;
 import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.file.DiskReserve;
 import dev.zlayer.image.LocalImages;
 import dev.zlayer.json.Json;
 import dev.zlayer.port.ImageRemoval;
@@ -59,6 +60,7 @@ final class DiskCollector implements AutoCloseable {
   private final LocalImages images;
   private final Logs logs;
   private final StateStore store;
+  private final DiskReserve reserve;
   private final Watermarks watermarks;
   private final IntSupplier usedPercent;
   private final InstantSource clock;
@@ -68,6 +70,7 @@ final class DiskCollector implements AutoCloseable {
       LocalImages images,
       Logs logs,
       StateStore store,
+      DiskReserve reserve,
       Watermarks watermarks,
       IntSupplier usedPercent,
       InstantSource clock,
@@ -76,6 +79,7 @@ final class DiskCollector implements AutoCloseable {
     this.images = images;
     this.logs = logs;
     this.store = store;
+    this.reserve = reserve;
     this.watermarks = watermarks;
     this.usedPercent = usedPercent;
     this.clock = clock;
@@ -86,12 +90,15 @@ final class DiskCollector implements AutoCloseable {
       LocalImages images,
       Logs logs,
       StateStore store,
+      DiskReserve reserve,
       Watermarks watermarks,
       IntSupplier usedPercent,
       InstantSource clock,
       Pauses pauses,
       Log log) {
-    var loop = new DiskCollector(images, logs, store, watermarks, usedPercent, clock, pauses, log);
+    var loop =
+        new DiskCollector(
+            images, logs, store, reserve, watermarks, usedPercent, clock, pauses, log);
     if (watermarks.high() > 0) {
       loop.thread.start();
     }
@@ -136,6 +143,15 @@ final class DiskCollector implements AutoCloseable {
     if (used < watermarks.high()) {
       return false;
     }
+    reserve.release(); // on a disk without any space there would be none for the event
+    try {
+      return collect(used);
+    } finally {
+      reserve.restore();
+    }
+  }
+
+  private boolean collect(int used) {
     tell(STARTED, "images", watermarksAt(used));
     ImageRemoval removal = images.reclaim(clock.instant().minus(IDLE), this::enough);
     tell(

@@ -12,6 +12,7 @@ import dev.zlayer.host.net.RuleSetLoop;
 import dev.zlayer.host.probe.HostFacts;
 import dev.zlayer.image.ImageStore;
 import dev.zlayer.proxy.Proxy;
+import dev.zlayer.proxy.RemoteMembers;
 import dev.zlayer.proxy.ingress.Ingress;
 import dev.zlayer.runtime.cni.DeploymentBridges;
 import dev.zlayer.runtime.cni.Networks;
@@ -30,13 +31,19 @@ import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Stream;
 
 /**
  * What only a node has that can run Linux containers: networks, endpoints of services, the runtime.
  */
 record LinuxParts(
-    Networks networks, Proxy proxy, Ingress ingress, DeploymentBridges bridges, OciRuntime oci) {
+    Networks networks,
+    Proxy proxy,
+    Ingress ingress,
+    RemoteMembers rotation,
+    DeploymentBridges bridges,
+    OciRuntime oci) {
   /** What they are built on. */
   record Needs(
       Parts parts,
@@ -115,18 +122,22 @@ record LinuxParts(
                         Faults.NONE,
                         needs.identities())));
     proxy.containers(new ContainerNames(networks.members(), oci));
-    return new LinuxParts(networks, proxy, ingress, new DeploymentBridges(networks, proxy), oci);
+    var rotation =
+        RemoteMembers.open(ingress, dirs.endpoints().resolve("remote.json"), Pauses.REAL);
+    var bridges = new DeploymentBridges(networks, proxy);
+    return new LinuxParts(networks, proxy, ingress, rotation, bridges, oci);
   }
 
   /** Endpoints of services that were removed while no agent could forget them. */
   LinuxParts removeOrphans(DeploymentStore records, Deployments deployments)
       throws InterruptedException {
+    List<ServiceKey> own =
+        deployments.list().stream()
+            .flatMap(deployment -> deployment.services().stream())
+            .map(ServiceStatus::key)
+            .toList();
+    Set<ServiceKey> known = rotation.begin(own);
     if (records.later().isEmpty()) { // else whose services those are cannot be known
-      List<ServiceKey> known =
-          deployments.list().stream()
-              .flatMap(deployment -> deployment.services().stream())
-              .map(ServiceStatus::key)
-              .toList();
       proxy.retain(known);
       ingress.retain(known);
     }

@@ -53,7 +53,7 @@ public final class Serve {
     AgentConfig config = configured.config();
     var log = new Log(err, config.logLevel(), config.logFormat(), InstantSource.system());
     JettyLog.install(log);
-    JavaLog.install(log);
+    JavaLog.prepare(log);
     Optional<String> failure = Optional.empty();
     try (Daemon daemon = open(configured, env, log)) {
       opened.accept(daemon.agent());
@@ -68,6 +68,8 @@ public final class Serve {
               "pid", ProcessHandle.current().pid(),
               "containers", daemon.agent().runtime().list().size()));
       Notify.ready(env);
+      JavaLog.install(log);
+      daemon.complete();
       warn(daemon.agent(), env, log);
       Supervisor supervisor = daemon.agent().supervisor();
       supervisor.onFailure(() -> supervisor.failure().ifPresent(_ -> told.countDown()));
@@ -77,7 +79,7 @@ public final class Serve {
       Notify.stopping(env);
       failure = supervisor.failure();
       log.info("stopping", Map.of("reason", failure.orElse("asked to")));
-      HostShutdown.prepare(env, daemon.agent().deployments(), log);
+      daemon.agent().shutdown().prepare(env, daemon.agent().deployments());
       Files.deleteIfExists(dirs.pidFile());
     } catch (IOException e) {
       log.warn("cannot remove the pid file", Map.of("reason", String.valueOf(e.getMessage())));

@@ -1,5 +1,6 @@
 package dev.zlayer.daemon;
 
+import dev.zlayer.cluster.network.NodeSubnet;
 import dev.zlayer.daemon.config.AgentConfig;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.credential.DockerConfig;
@@ -102,7 +103,11 @@ final class Settings {
   static ProxyConfig endpoints(AgentConfig config) {
     NetworkConfig networks = networks(config);
     DataDir dirs = config.directories();
-    return ProxyConfig.of(dirs.endpoints(), dirs.formerEndpoints(), networks.subnets()::contains)
+    Subnet cluster = Subnet.parse(NodeSubnet.RANGE);
+    return ProxyConfig.of(
+            dirs.endpoints(),
+            dirs.formerEndpoints(),
+            address -> networks.subnets().contains(address) || cluster.contains(address))
         .withPrefix(networks.prefix());
   }
 

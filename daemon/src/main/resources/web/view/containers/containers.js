@@ -1,10 +1,9 @@
 // Containers: the list, and one of them in full.
 import { useState } from "preact/hooks";
-import { del, get, part, post } from "../../lib/api.js";
-import { useResource } from "../../lib/live.js";
+import { del, get, part, post, session } from "../../lib/api.js";
+import { containerPath, useResource } from "../../lib/live.js";
 import { html } from "../../lib/html.js";
-import { Charts } from "../../lib/chart.js";
-import { Action, Age, Checks, Empty, Loaded, State, Table, command, inert, matches } from "../../lib/ui.js";
+import { Action, Age, Charts, Checks, Empty, EventsOf, Loaded, State, Table, bytes, command, inert, matches } from "../../lib/ui.js";
 
 export function Containers({ path }) {
   return path.length === 0 ? html`<${List} />` : html`<${Container} id=${path[0]} />`;
@@ -39,7 +38,14 @@ function Facts({ of }) {
     .map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
 }
 
-const text = (value) => (typeof value === "string" ? value : JSON.stringify(value));
+/** What is mounted, where, and how. @param {import("api").Mount} mount */
+const mounted = (mount) => ({
+  source: mount.type === "bind" ? mount.source
+    : mount.type === "named" ? html`volume <a href="#/volumes">${mount.name}</a>${mount.subpath && ` (${mount.subpath})`}`
+    : mount.type === "tmpfs" ? `memory${mount.size_bytes ? `, at most ${bytes(mount.size_bytes)}` : ""}`
+    : mount.type === "anonymous" ? "a volume of its own" : "supplied by the agent",
+  readOnly: "read_only" in mount && mount.read_only,
+});
 
 function Container({ id }) {
   const own = `/containers/${part(id)}`;
@@ -47,6 +53,7 @@ function Container({ id }) {
   return html`${details.data === null && html`<h1>${inert(id)}</h1>`}
     <${Loaded} of=${details}>${({ container, process, file_system, health_check }) => {
     const name = container.name;
+    const replica = name.includes("/");
     const live = ["running", "paused", "stopping"].includes(container.state);
     return html`<h1>${name}</h1>
       <div class="row">
@@ -70,7 +77,7 @@ function Container({ id }) {
         Image: container.image,
         Digest: container.image_digest,
         Command: container.command.join(" "),
-        Started: container.started,
+        Started: container.started && html`<${Age} time=${container.started} /> ago`,
         Address: [container.ip, container.ipv6].filter(Boolean).join(", "),
         Ports: ports(container),
         User: process.user,
@@ -82,16 +89,17 @@ function Container({ id }) {
       <${Probes} container=${container} own=${health_check?.history} />
       <h2>Figures</h2>
       <${Charts} path="${own}/stats/history" />
-      <h2>Environment</h2>
-      ${process.env.length === 0 ? html`<p class="quiet">none</p>` : html`<ul class="plain" aria-label="Environment">
-        ${process.env.map((variable) => html`<li><code>${variable}</code> <span class="quiet">value hidden</span></li>`)}</ul>`}
+      <${Environment} own=${own} names=${process.env} />
+      <h2>Mounts</h2>
+      ${(file_system?.mounts ?? []).length === 0 ? html`<p class="quiet">none</p>` : html`<div class="table" role="region" tabindex="0" aria-label="Mounts"><table>
+        <thead><tr>${["IN THE CONTAINER", "FROM", "ACCESS"].map((head) => html`<th scope="col">${head}</th>`)}</tr></thead>
+        <tbody>${file_system.mounts.map((mount) => html`<tr key=${mount.target}><td><code>${mount.target}</code></td><td>${mounted(mount).source}</td><td>${mounted(mount).readOnly ? "read-only" : "read and write"}</td></tr>`)}</tbody></table></div>`}
       <h2>Labels</h2>
       ${Object.keys(container.labels).length === 0 ? html`<p class="quiet">none</p>` : html`<${Facts} of=${container.labels} />`}
-      <h2>Mounts</h2>
-      ${(file_system?.mounts ?? []).length === 0 ? html`<p class="quiet">none</p>` : html`<ul class="plain">
-        ${file_system.mounts.map((mount) => html`<li><code>${text(mount)}</code></li>`)}</ul>`}
       <${Processes} own=${own} live=${live} name=${name} />
-      <${ChangedFiles} own=${own} name=${name} />`;
+      <${ChangedFiles} own=${own} name=${name} />
+      <h2>Events</h2>
+      <${EventsOf} label="Events of ${name}" deployment=${replica ? container.deployment : ""} wants=${(event) => event.subject.split("@")[0] === name || event.facts?.container?.path === containerPath(container)} />`;
   }}<//>`;
 }
 
@@ -112,6 +120,18 @@ function useAsked(path) {
     setProblem("");
   }, (failed) => setProblem(failed.message));
   return { data, problem: problem && html`<p class="problem" role="alert">${problem}</p>`, load };
+}
+
+/** Names at first; values of those that are no secrets for who asks, unless the session only reads. */
+function Environment({ own, names }) {
+  const { data, problem, load } = useAsked(`${own}/environment`);
+  const values = new Map((data ?? []).map((one) => [one.name, one.value]));
+  return html`<h2>Environment</h2>
+    ${problem}
+    ${names.length === 0 ? html`<p class="quiet">none</p>` : html`
+      ${!session.value.read_only && !data && html`<div class="row"><button type="button" onClick=${load}>Show values</button> <span class="quiet">values of secrets stay hidden</span></div>`}
+      <section aria-label="Environment"><dl>${names.map((variable) => html`<dt><code>${inert(variable)}</code></dt>
+        <dd>${values.get(variable) === undefined ? html`<span class="quiet">hidden</span>` : html`<code>${inert(values.get(variable))}</code>`}</dd>`)}</dl></section>`}`;
 }
 
 function Processes({ own, live, name }) {

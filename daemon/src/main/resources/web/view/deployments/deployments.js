@@ -3,8 +3,7 @@ import { useState } from "preact/hooks";
 import { del, part, post } from "../../lib/api.js";
 import { useResource } from "../../lib/live.js";
 import { html } from "../../lib/html.js";
-import { Charts } from "../../lib/chart.js";
-import { Action, Age, Checks, Empty, Lines, Loaded, State, command, matches } from "../../lib/ui.js";
+import { Action, Age, Charts, Checks, Empty, EventsOf, Lines, Loaded, Rollout, State, command, matches } from "../../lib/ui.js";
 import { Editor } from "./editor.js";
 import { Graph } from "./graph.js";
 
@@ -20,14 +19,14 @@ export function Deployments({ path }) {
 function List() {
   const deployments = useResource("/deployments");
   return html`<h1>Services</h1>
-    <p><a class="button" href="#/deployments/+">New deployment</a></p>
+    <p class="row"><a class="button" href="#/deployments/+">New deployment</a></p>
     <${Loaded} of=${deployments}>${(list) => list.length === 0
       ? html`<${Empty} what="There is no deployment." command="zlayer up -f FILE" />`
       : list.filter((one) => matches(one.name, ...one.services.map((service) => service.name))).map((one) => html`
-        <section key=${one.name} aria-label=${one.name}>
-          <h2><a href="#/deployments/${part(one.name)}">${one.name}</a> <${State} value=${one.state} /></h2>
-          <ul class="plain">${one.services.map((service) => html`<li>${service.name} <${State} value=${service.state} />
-            <span class="quiet">${service.ready} of ${service.wanted} ready</span></li>`)}</ul>
+        <section key=${one.name} class="panel" aria-label=${one.name}>
+          <h2><a href="#/deployments/${part(one.name)}">${one.name}</a> <${State} value=${one.state} /> <span class="quiet">revision ${one.revision}, changed <${Age} time=${one.updated} /> ago</span></h2>
+          <div class="row">${one.services.map((service) => html`<span class="service" key=${service.name}><strong>${service.name}</strong> <${State} value=${service.state} />
+            <span class="quiet">${" "}${service.ready} of ${service.wanted} ready</span></span>`)}</div>
         </section>`)}<//>`;
 }
 
@@ -68,11 +67,10 @@ function Service({ deployment, service }) {
   const [replicas, setReplicas] = useState(service.wanted);
   const [open, setOpen] = useState(false);
   const failure = service.last_error || service.rollout?.reason;
-  return html`<section aria-label=${service.name}>
+  return html`<section class="panel" aria-label=${service.name}>
     <h2>${service.name} <${State} value=${service.state} /> <span class="quiet">${service.ready} of ${service.wanted} ready</span></h2>
     ${service.waiting_for && html`<p>waits for ${service.waiting_for}</p>`}
-    ${service.rollout && html`<p>revision ${service.rollout.revision}: ${service.rollout.updated} of ${service.rollout.of} replicas
-      ${service.rollout.rolled_back_to && html`, rolled back to ${service.rollout.rolled_back_to}`}</p>`}
+    <${Rollout} of=${service.rollout} />
     ${failure && html`<p class="problem">${failure.message}</p><${Lines} lines=${failure.last_lines} />`}
     <div class="row">
       <label>Replicas <input type="number" min="0" max="10000" value=${replicas} onInput=${(event) => setReplicas(Number(event.target.value))} /></label>
@@ -91,6 +89,7 @@ function Service({ deployment, service }) {
       ${replica.health?.history?.length > 0 && html`<details><summary>Health checks of ${replica.id}</summary><${Checks} history=${replica.health.history} /></details>`}</li>`)}</ul>
     <details onToggle=${(event) => setOpen(event.target.open)}><summary>Figures of ${service.name}</summary>
       ${open && html`<${Charts} path="/stats/history?deployment=${part(deployment)}&service=${part(service.name)}" />`}</details>
+    <${EventsOf} label="Events of ${service.name}" deployment=${deployment} wants=${(event) => event.subject === full || event.subject.startsWith(`${full}/`)} />
     ${service.endpoints.length > 0 && html`<p class="quiet">${service.endpoints.map((one) => `${one.name}: ${one.protocol} ${one.port} to ${one.target_port}`).join(", ")}</p>`}
   </section>`;
 }

@@ -2,7 +2,7 @@
 import { address, part, post } from "../../lib/api.js";
 import { useResource } from "../../lib/live.js";
 import { html } from "../../lib/html.js";
-import { Action, Age, Empty, Loaded, State, bytes, command, matches } from "../../lib/ui.js";
+import { Action, Age, Empty, Loaded, State, Until, bytes, command, matches } from "../../lib/ui.js";
 import { Calendar, Skip } from "./calendar.js";
 
 const title = (deployment, name) => (deployment === "-" ? name : `${deployment}/${name}`);
@@ -10,6 +10,7 @@ const finished = (status) => ["completed", "failed", "cancelled"].includes(statu
 
 const duration = (iso) => iso.slice(2).toLowerCase().replace(/(\.\d{2})\d+/, "$1");
 const seconds = (iso) => ["h", "m", "s"].reduce((sum, unit, index) => sum + Number(new RegExp(`([\\d.]+)${unit}`, "i").exec(iso ?? "")?.[1] ?? 0) * 60 ** (2 - index), 0);
+const longest = (all) => all.reduce((most, one) => (seconds(one.took) > seconds(most) ? one.took : most), "PT0S");
 /** A bar for each run: the longest is the highest. */
 const height = (one, all) => 6 + 34 * (seconds(one.took) / Math.max(0.001, ...all.map((other) => seconds(other.took))));
 
@@ -38,10 +39,10 @@ function Job({ job, executions }) {
   const full = title(job.deployment, job.name);
   const own = `${part(job.deployment)}/${part(job.name)}`;
   const cron = job.cron;
-  return html`<section aria-label=${full}>
+  return html`<section class="panel" aria-label=${full}>
     <h2>${full} ${job.last && html`<${State} value=${job.last.status} />`}</h2>
     ${job.last?.reason && html`<p class="problem">${job.last.reason}</p>`}
-    ${cron && html`<p>${cron.expression} (${cron.zone})${cron.enabled ? html`, next run <time>${cron.next_run ?? "unknown"}</time>` : ", disabled"}
+    ${cron && html`<p>${cron.expression} (${cron.zone})${cron.enabled ? html`, next run ${cron.next_run ? html`<${Until} time=${cron.next_run} />` : "unknown"}` : ", disabled"}
       <${Skip} of=${cron} />
       ${cron.trouble && html`<br /><span class="problem">${cron.trouble}</span>`}</p>`}
     <div class="row">
@@ -52,6 +53,7 @@ function Job({ job, executions }) {
             : html`<${Action} label="Enable ${full}" cli=${command("cron", "enable", full)} run=${() => post(`/cron/${own}/enable`)} />`}`
         : html`<${Action} label="Run ${full} now" cli=${command("job", "run", full)} run=${() => post(`/jobs/${own}/executions`, {})} />`}
     </div>
+    ${executions.length > 0 && html`<p class="quiet caption">${executions.length} kept ${executions.length === 1 ? "run" : "runs"}, the longest took ${duration(longest(executions))}; the last <${Age} time=${job.last?.created ?? executions.at(-1).created} /> ago</p>`}
     <ol class="bars" aria-label="Runs of ${full}">${executions.map((one) => html`<li key=${one.id}>
       <a class="bar ${one.status}" href="#/jobs/${part(one.id)}" title="${one.name}: ${one.status}${one.took ? `, took ${duration(one.took)}` : ""}">
         <svg width="14" height="40" aria-hidden="true"><rect x="0" width="14" rx="2" y=${40 - height(one, executions)} height=${height(one, executions)} /></svg>

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { lines, part } from "../../lib/api.js";
 import { connection, useResource } from "../../lib/live.js";
 import { html } from "../../lib/html.js";
-import { Empty, Lines, Loaded, command, inert, matches, search } from "../../lib/ui.js";
+import { Age, Empty, Lines, Loaded, State, Table, command, inert, matches, search } from "../../lib/ui.js";
 
 const MOST = 5000;
 const FOUND = 1000;
@@ -26,13 +26,18 @@ function Choice() {
   const deployments = useResource("/deployments");
   const containers = useResource("/containers?all=true");
   return html`<h1>Logs</h1>
-    <${Loaded} of=${deployments}>${(list) => html`<ul class="plain">${list.flatMap((one) => [
-      { text: one.name, href: `#/logs/deployment/${part(one.name)}` },
-      ...one.services.map((service) => ({ text: `${one.name}/${service.name}`, href: `#/logs/service/${part(one.name)}/${part(service.name)}` })),
-    ]).filter((one) => matches(one.text)).map((one) => html`<li><a href=${one.href}>${one.text}</a></li>`)}</ul>`}<//>
+    <p class="quiet">Follow what is printed, or search all that is kept, of a whole deployment, a service or one container.</p>
+    <${Loaded} of=${deployments}>${(list) => list.map((one) => html`<section key=${one.name} aria-label=${one.name} hidden=${![one.name, ...one.services.map((service) => service.name)].some((text) => matches(text))}>
+      <h2><a href="#/logs/deployment/${part(one.name)}">${one.name}</a></h2>
+      <div class="cards">${one.services.map((service) => html`<a class="card" key=${service.name} href="#/logs/service/${part(one.name)}/${part(service.name)}">
+        <strong>${one.name}/${service.name}</strong> <${State} value=${service.state} /></a>`)}</div></section>`)}<//>
+    <h2>Containers</h2>
     <${Loaded} of=${containers}>${(list) => list.length === 0
       ? html`<${Empty} what="There is no container." command="zlayer run IMAGE" />`
-      : html`<ul class="plain">${list.filter((one) => matches(one.name)).map((one) => html`<li key=${one.id}><a href="#/logs/container/${part(one.id)}">${one.name}</a></li>`)}</ul>`}<//>`;
+      : html`<${Table} label="Containers" heads=${["NAME", "STATUS", "IMAGE", "CREATED"]} rows=${list.filter((one) => matches(one.name)).map((one) => ({
+          key: one.id,
+          cells: [html`<a href="#/logs/container/${part(one.id)}">${one.name}</a>`, html`<${State} value=${one.state} />`, one.image, html`<${Age} time=${one.created} /> ago`],
+        }))} />`}<//>`;
 }
 
 /** Every container whose output belongs to what was asked for. */
@@ -61,11 +66,15 @@ function level(text) {
   return found ? found[1].toLowerCase().slice(0, 4) : "";
 }
 
+/** What a choice of levels shows. */
+const LEVELS = { all: null, "warnings and errors": ["warn", "erro", "fata"], errors: ["erro", "fata"] };
+
 function Tail({ kind, names, at }) {
   const list = useResource("/containers?all=true");
   const [shown, setShown] = useState([]);
   const [paused, setPaused] = useState(false);
   const [wrap, setWrap] = useState(true);
+  const [levels, setLevels] = useState("all");
   const [problem, setProblem] = useState("");
   const [result, setFound] = useState(null);
   const box = useRef(null);
@@ -77,7 +86,7 @@ function Tail({ kind, names, at }) {
     if (!own.paused && own.buffer.length > 0) {
       const added = own.buffer;
       own.buffer = [];
-      setShown((old) => [...old, ...added].slice(-MOST));
+      setShown((old) => inOrder(old, added).slice(-MOST));
     }
   };
   const add = (line) => {
@@ -126,7 +135,7 @@ function Tail({ kind, names, at }) {
     setPaused(!paused);
     flush();
   };
-  const visible = (result ? result.lines : shown).filter((line) => !search.value || matches(line.text));
+  const visible = (result ? result.lines : shown).filter((line) => (!search.value || matches(line.text)) && (LEVELS[levels]?.includes(line.level) ?? true));
   const target = names.join("/");
   return html`<h1>Logs of ${kind === "container" ? found[0].name : target}</h1>
     <${Search} found=${result} onFound=${setFound} sources=${found} />
@@ -134,15 +143,16 @@ function Tail({ kind, names, at }) {
       ${at === null && !result && html`<button type="button" aria-pressed=${paused} onClick=${pause}>${paused ? "Continue" : "Pause"}</button>`}
       ${at !== null && html`<a class="button" href="#/logs/${[kind, ...names].map(part).join("/")}">Follow</a>`}
       <button type="button" aria-pressed=${wrap} onClick=${() => setWrap(!wrap)}>Wrap</button>
+      <label>Level <select value=${levels} onChange=${(event) => setLevels(event.target.value)}>${Object.keys(LEVELS).map((word) => html`<option>${word}</option>`)}</select></label>
       <button type="button" onClick=${() => download(target, visible)}>Download</button>
-      <code>${kind === "execution" ? command("job", "logs", "-f", target) : result ? command("logs", "-i", "--grep", result.text, target) : command("logs", "-f", target)}</code>
+      <code>${kind === "execution" ? command("job", "logs", "-f", target) : command("logs", ...(result ? result.options : ["-f"]), target)}</code>
     </div>
     ${problem && html`<p class="problem" role="alert">${problem}</p>`}
     ${kind === "service" && html`<${Ended} names=${names} />`}
     <div class="log ${wrap ? "wrap" : ""}" ref=${box} role="log" aria-label="Output" tabindex="0">
       ${visible.map((line) => html`<div class="line ${line.level} ${line.mark === at ? "marked" : ""}"><a class="quiet" href="${line.href}/@${line.mark}" title="Link to this line"><time>${result || at ? line.time.slice(0, 23).replace("T", " ") : line.time.slice(11, 23)}</time></a>
         ${found.length > 1 && html`<span class="source c${line.index % COLOURS}">${line.name}</span>`}<span class=${line.stream}>${line.text}</span></div>`)}
-      ${visible.length === 0 && html`<p class="quiet">${result ? "No line has this text." : "No output yet."}</p>`}
+      ${visible.length === 0 && html`<p class="quiet">${result ? "No line is found." : "No output yet."}</p>`}
     </div>`;
 }
 
@@ -161,28 +171,31 @@ function Search({ found, onFound, sources }) {
     event.preventDefault();
     const form = new FormData(event.target);
     const text = String(form.get("text"));
-    if (!text) {
-      onFound(null);
-      return;
-    }
-    const query = new URLSearchParams({ grep: text, ignore_case: "true", tail: String(FOUND) });
+    const query = new URLSearchParams({ ...(text ? { grep: text, ignore_case: "true" } : {}), tail: String(FOUND) });
+    const options = text ? ["-i", "--grep", text] : [];
     for (const name of ["since", "until"]) {
       if (form.get(name)) {
-        query.set(name, new Date(String(form.get(name))).toISOString());
+        const time = new Date(String(form.get(name))).toISOString();
+        query.set(name, time);
+        options.push(`--${name}`, time);
       }
+    }
+    if (options.length === 0) {
+      onFound(null);
+      return;
     }
     setBusy(true);
     setProblem("");
     try {
       const all = await Promise.all(sources.map((source, index) => collect(source, index, query)));
-      onFound({ text, lines: all.flat().sort(byTime).slice(-FOUND) });
+      onFound({ options, lines: all.flat().sort(byTime).slice(-FOUND) });
     } catch (failed) {
       setProblem(failed.message);
     }
     setBusy(false);
   };
   return html`<form class="row" role="search" aria-label="Kept output" onSubmit=${submit} onReset=${() => onFound(null)}>
-    <label>Search kept output <input type="search" name="text" maxlength="200" /></label>
+    <label>Search kept output <input type="search" name="text" maxlength="200" placeholder="text, or only a time range" /></label>
     <label>from <input type="datetime-local" name="since" step="1" /></label>
     <label>until <input type="datetime-local" name="until" step="1" /></label>
     <button type="submit" disabled=${busy}>Search</button>
@@ -191,11 +204,32 @@ function Search({ found, onFound, sources }) {
   </form>`;
 }
 
+/** What several sources sent, each in its own order, by time. */
+function inOrder(old, added) {
+  const all = [...old, ...added];
+  return all.every((line, index) => index < old.length || index === 0 || all[index - 1].time <= line.time) ? all : all.sort(byTime);
+}
+
 const byTime = (one, other) => (one.time < other.time ? -1 : one.time > other.time ? 1 : 0);
 
 function shownLine(source, index, line) {
   const text = inert(decode(line));
-  return { index, name: source.name, href: source.href, time: line.time, stream: line.stream, text, mark: `${line.time}~${hash(text)}`, level: level(text) };
+  const time = precise(line.time);
+  return { index, name: source.name, href: source.href, time, stream: line.stream, text, mark: `${time}~${hash(text)}`, level: level(text) };
+}
+
+/** With all nine digits of the fraction: only then are times in the order of their letters. */
+const precise = (time) => {
+  const [whole, fraction = ""] = time.slice(0, -1).split(".");
+  return `${whole}.${fraction.padEnd(9, "0")}Z`;
+};
+
+/** The last moment before a time. */
+function justBefore(time) {
+  const [whole, fraction] = precise(time).slice(0, -1).split(".");
+  return Number(fraction) > 0
+    ? `${whole}.${String(Number(fraction) - 1).padStart(9, "0")}Z`
+    : new Date(Date.parse(`${whole}Z`) - 1000).toISOString().replace(/\..*/, ".999999999Z");
 }
 
 /** Many lines have the same time; a few letters of a sum tell them apart in a link. */
@@ -222,13 +256,14 @@ async function collect(source, index, query, enough = () => false) {
 async function around(found, at) {
   const time = at.split("~")[0];
   const parts = await Promise.all(found.map(async (source, index) => {
-    const before = await collect(source, index, new URLSearchParams({ until: time, tail: String(BEFORE) }));
+    // thousands of lines may have the time of this one, so those before it end before that time
+    const before = await collect(source, index, new URLSearchParams({ until: justBefore(time), tail: String(BEFORE) }));
     let place = -1;
     const after = await collect(source, index, new URLSearchParams({ since: time }), (lines) => {
       place = place < 0 && lines.at(-1).mark === at ? lines.length - 1 : place;
       return lines.length > MOST || (place >= 0 && lines.length > place + AFTER);
     });
-    const all = [...before.filter((line) => line.time < (after[0]?.time ?? "~")), ...after];
+    const all = [...before, ...after];
     const marked = all.findIndex((line) => line.mark === at);
     return all.slice(Math.max(0, marked - BEFORE), Math.max(0, marked) + AFTER);
   }));

@@ -1,10 +1,9 @@
 // What runs and what fails on this node, the failing things first with their reason.
 import { useEffect, useState } from "preact/hooks";
-import { Age, Empty, Lines, Loaded, State, matches } from "../../lib/ui.js";
+import { Age, Charts, Empty, Lines, Loaded, Rollout, State, matches } from "../../lib/ui.js";
 import { changed, useResource } from "../../lib/live.js";
 import { html } from "../../lib/html.js";
 import { getText, part } from "../../lib/api.js";
-import { Charts } from "../../lib/chart.js";
 import { failures } from "./failures.js";
 
 const LAST_LINES = 5;
@@ -44,8 +43,7 @@ export function Overview() {
             .map(({ deployment, service }) => html`<a class="card" key=${`${deployment.name}/${service.name}`} href="#/deployments/${part(deployment.name)}">
               <strong>${deployment.name}/${service.name}</strong> <${State} value=${service.state} />
               <span>${service.ready} of ${service.wanted} ready</span>
-              ${service.rollout && !service.rollout.reason && html`<progress max=${service.rollout.of} value=${service.rollout.updated}
-                aria-label="Replicas of revision ${service.rollout.revision}"></progress>`}
+              ${!service.rollout?.reason && html`<${Rollout} of=${service.rollout} />`}
             </a>`)}</div>
         </section>
         ${containers.data && all.length === 0 && html`<section aria-label="Containers">

@@ -35,20 +35,23 @@ export function Volumes() {
               one.name,
               [...one.used_by, ...one.deployments].join(", ") || "-",
               html`<${Age} time=${one.created} />`,
-              html`<${Action} label="Remove ${one.name}" danger cli=${command("volume", "rm", one.name)} run=${() => del(`/volumes/${part(one.name)}`)} />`,
+              one.used_by.length === 0 ? html`<${Action} label="Remove ${one.name}" danger cli=${command("volume", "rm", one.name)} run=${() => del(`/volumes/${part(one.name)}`)} />` : "",
             ],
           }))} />`}<//>`;
 }
 
 export function Networks() {
   const networks = useResource("/networks");
+  const containers = useResource("/containers?all=true");
+  const names = new Map((containers.data ?? []).map((one) => [one.id, one.name]));
+  const users = (network) => network.containers.map((id) => names.get(id) ?? id);
   return html`<h1>Networks</h1>
     <${Loaded} of=${networks}>${(list) => list.length === 0
       ? html`<${Empty} what="There is no network." command="zlayer network create NAME" />`
       : html`<${Table} label="Networks" heads=${["NAME", "SUBNET", "GATEWAY", "CONTAINERS", ""]}
-          rows=${list.filter((one) => matches(one.name, one.subnet, ...one.containers)).map((one) => ({
+          rows=${list.filter((one) => matches(one.name, one.subnet, ...users(one))).map((one) => ({
             key: one.name,
-            cells: [one.name, [one.subnet, one.subnet_ipv6].filter(Boolean).join(", "), one.gateway, one.containers.join(", ") || "-",
+            cells: [one.name, [one.subnet, one.subnet_ipv6].filter(Boolean).join(", "), one.gateway, html`<span title=${users(one).join(", ")}>${users(one).join(", ") || "-"}</span>`,
               one.containers.length === 0 ? html`<${Action} label="Remove ${one.name}" danger cli=${command("network", "rm", one.name)} run=${() => del(`/networks/${part(one.name)}`)} />` : ""],
           }))} />`}<//>`;
 }

@@ -5,7 +5,9 @@ import { FitAddon } from "@xterm/addon-fit";
 import { part, session } from "../../lib/api.js";
 import { useResource } from "../../lib/live.js";
 import { html } from "../../lib/html.js";
-import { Empty, Loaded, command, matches } from "../../lib/ui.js";
+import { Empty, Loaded, State, Table, command, matches, stylesheet } from "../../lib/ui.js";
+
+stylesheet(new URL("../../vendor/xterm.css", import.meta.url));
 
 const INPUT = 0;
 
@@ -29,8 +31,11 @@ function Choice() {
   return html`<h1>Terminal</h1>
     <${Loaded} of=${containers}>${(list) => list.length === 0
       ? html`<${Empty} what="No container runs." command="zlayer run -d IMAGE" />`
-      : html`<ul class="plain">${list.filter((one) => matches(one.name)).map((one) => html`<li key=${one.id}>
-          <a href="#/terminal/${part(one.id)}">${one.name}</a></li>`)}</ul>`}<//>`;
+      : html`<p class="quiet">A program in a container that runs, a shell for example.</p>
+        <${Table} label="Containers" heads=${["NAME", "STATUS", "IMAGE"]} rows=${list.filter((one) => matches(one.name)).map((one) => ({
+          key: one.id,
+          cells: [html`<a href="#/terminal/${part(one.id)}">${one.name}</a>`, html`<${State} value=${one.health ?? one.state} />`, one.image],
+        }))} />`}<//>`;
 }
 
 function Shell({ id }) {

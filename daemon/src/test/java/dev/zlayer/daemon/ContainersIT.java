@@ -2,6 +2,7 @@ package dev.zlayer.daemon;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.tuple;
 
 import dev.zlayer.host.http.HttpRequest;
 import dev.zlayer.host.http.HttpResponse;
@@ -59,9 +60,11 @@ class ContainersIT {
     assertThat(outcome.at("started").string()).isPresent();
 
     List<Json> lines = rest.get("/containers/life/logs").expect(200).lines();
-    assertThat(lines).hasSize(2);
-    assertThat(lines.getFirst().at("text").string()).contains("out");
-    assertThat(lines.getFirst().at("stream").string()).contains("stdout");
+    assertThat(lines) // each stream is read for itself
+        .extracting(
+            line -> line.at("stream").string().orElse(""),
+            line -> line.at("text").string().orElse(""))
+        .containsExactlyInAnyOrder(tuple("stdout", "out"), tuple("stderr", "err"));
     assertThat(rest.get("/containers/" + id + "/logs?format=raw&stdout=false").text())
         .isEqualTo("err\n");
 
@@ -81,7 +84,8 @@ class ContainersIT {
 
   @Test
   void verbsCanBeSaidTwice() throws Exception {
-    run("twice", "trap 'exit 5' TERM; while :; do sleep 0.1; done");
+    run("twice", "trap 'exit 5' TERM; echo begun; while :; do sleep 0.1; done");
+    Awaitility.await().until(() -> begun("twice") == 1); // before, it would not heed the signal
     rest.post("/containers/twice/start").expect(204);
     rest.post("/containers/twice/pause").expect(204);
     rest.post("/containers/twice/pause").expect(204);
@@ -127,7 +131,7 @@ class ContainersIT {
                 () ->
                     assertThatThrownBy(
                             () ->
-                                rest.post("/containers/%s/%s?grace=2s".formatted(container, verb)))
+                                rest.post("/containers/%s/%s?grace=4s".formatted(container, verb)))
                         .isInstanceOf(InterruptedException.class));
     Awaitility.await()
         .until(
@@ -288,7 +292,7 @@ class ContainersIT {
   /** As when the command that ran it in the foreground was killed: nobody else removes it. */
   @Test
   void anEndedContainerStaysAMomentForItsReaderAndGoes() throws Exception {
-    run("lingers", "echo last words", "rm", "true", "rm_after", "\"2s\"");
+    run("lingers", "echo last words", "rm", "true", "rm_after", "\"5s\"");
     rest.post("/containers/lingers/wait").expect(200);
     assertThat(rest.get("/containers/lingers/logs?format=raw").expect(200).text())
         .isEqualTo("last words\n");
@@ -350,8 +354,10 @@ class ContainersIT {
       List<String> kinds =
           reader
               .lines()
-              .filter(line -> line.startsWith("event: "))
-              .map(line -> line.substring(7))
+              .filter(line -> line.startsWith("data: "))
+              .map(line -> JsonText.parse(line.substring(6)))
+              .filter(event -> event.at("subject").string().orElse("").equals("told"))
+              .map(event -> event.at("kind").string().orElse(""))
               .limit(4)
               .toList();
       assertThat(kinds)

@@ -20,6 +20,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
@@ -35,12 +36,10 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Files that a power failure or a bad disk has emptied or garbled: the rest has to go on. */
-@Timeout(180)
 @Requires({Fact.ROOT, Fact.OVERLAYFS, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX})
 class DamageIT {
   private Node node;
@@ -123,7 +122,8 @@ class DamageIT {
       assertThat(containers(rest).keySet()).containsExactly("sound");
       rest.post("/containers/sound/exec", "{\"command\":[\"ls\",\"/bin/sh\"]}").expect(200);
       rest.delete("/containers/sound?force=true").expect(204);
-      assertThat(Files.list(node.directory.resolve("snapshots"))).isEmpty();
+      Awaitility.await()
+          .untilAsserted(() -> assertThat(node.directory.resolve("snapshots")).isEmptyDirectory());
     }
     assertThat(Files.readString(node.directory.resolve("daemon.log"))).doesNotContain("\tat ");
   }
@@ -239,9 +239,8 @@ class DamageIT {
           .atMost(Duration.ofSeconds(60))
           .until(() -> rest.get("/deployments/shop").status() == 404);
       assertThat(containers(rest)).isEmpty();
-      try (var left = Files.list(node.directory.resolve("containers"))) {
-        assertThat(left).isEmpty();
-      }
+      Awaitility.await()
+          .untilAsserted(() -> assertThat(node.directory.resolve("containers")).isEmptyDirectory());
       Node.loadImage(rest);
       create(rest, "fresh", "");
       rest.delete("/containers/fresh?force=true").expect(204);
@@ -329,7 +328,6 @@ class DamageIT {
             .formatted(Node.IMAGE);
     rest.put("/deployments/shop", file.getBytes(StandardCharsets.UTF_8)).expect(202);
     Awaitility.await()
-        .atMost(Duration.ofSeconds(30))
         .until(() -> rest.get("/containers?deployment=shop").json().items().size() == 1);
   }
 
@@ -357,6 +355,14 @@ class DamageIT {
               found.add(file);
             }
             return FileVisitResult.CONTINUE;
+          }
+
+          @Override
+          public FileVisitResult visitFileFailed(Path file, IOException e) throws IOException {
+            if (e instanceof NoSuchFileException) {
+              return FileVisitResult.CONTINUE; // it went away meanwhile
+            }
+            throw e;
           }
         });
     return found;

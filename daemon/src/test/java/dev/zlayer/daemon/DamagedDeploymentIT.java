@@ -9,9 +9,9 @@ import dev.zlayer.engine.state.StoreConfig;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.testkit.Fact;
+import dev.zlayer.testkit.FreePorts;
 import dev.zlayer.testkit.Requires;
 import java.io.IOException;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -27,12 +27,10 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A deployment whose files and rows are garbled, before a start and while the daemon runs. */
-@Timeout(120)
 @Requires({Fact.ROOT, Fact.OVERLAYFS, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX})
 class DamagedDeploymentIT {
   private static final String FILE =
@@ -61,9 +59,7 @@ class DamagedDeploymentIT {
   @BeforeEach
   void open() throws Exception {
     node = new Node().with("network_pool", "0");
-    try (var free = new ServerSocket(0)) {
-      port = free.getLocalPort();
-    }
+    port = FreePorts.take();
   }
 
   @AfterEach

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.zlayer.json.Json;
 import dev.zlayer.port.Container;
 import dev.zlayer.testkit.Fact;
+import dev.zlayer.testkit.FreePorts;
 import dev.zlayer.testkit.Requires;
-import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
@@ -63,9 +63,7 @@ class DeploymentIT {
   @BeforeEach
   void open() throws Exception {
     node = new Node().with("network_pool", "0");
-    try (var free = new ServerSocket(0)) {
-      port = free.getLocalPort();
-    }
+    port = FreePorts.take();
   }
 
   @AfterEach
@@ -165,7 +163,12 @@ class DeploymentIT {
       rest.delete("/deployments/shop?wait=60s");
       await("it is gone", () -> rest.get("/deployments/shop").status() == 404);
       assertThat(rest.get("/containers?all=true").json().items()).isEmpty();
-      assertThat(new NodeLeaks(node).find()).as("what it left on the machine").isEmpty();
+      Awaitility.await()
+          .untilAsserted(
+              () ->
+                  assertThat(new NodeLeaks(node).find())
+                      .as("what it left on the machine")
+                      .isEmpty());
     }
   }
 

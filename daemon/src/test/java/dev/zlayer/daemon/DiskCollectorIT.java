@@ -8,8 +8,10 @@ import dev.zlayer.container.LogQuery;
 import dev.zlayer.daemon.log.Log;
 import dev.zlayer.engine.state.EventPage;
 import dev.zlayer.engine.state.MemoryStateStore;
+import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.DataDir;
+import dev.zlayer.host.file.DiskReserve;
 import dev.zlayer.image.ImageStore;
 import dev.zlayer.image.ImagesConfig;
 import dev.zlayer.oci.ImageRef;
@@ -41,10 +43,8 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-@Timeout(120)
 @Requires({Fact.ROOT, Fact.DOCKER_REGISTRY})
 class DiskCollectorIT {
   @TempDir Path directory;
@@ -234,16 +234,26 @@ class DiskCollectorIT {
     return text.toString();
   }
 
-  private static void round(
-      ImageStore store, MemoryStateStore events, FakeClock clock, IntSupplier used)
+  private void round(ImageStore store, MemoryStateStore events, FakeClock clock, IntSupplier used)
       throws InterruptedException {
     round(store, (_, _) -> 0, events, clock, used);
   }
 
-  private static void round(
+  private void round(
       ImageStore store,
       DiskCollector.Logs logs,
       MemoryStateStore events,
+      InstantSource clock,
+      IntSupplier used)
+      throws InterruptedException {
+    round(store, logs, events, DiskReserve.open(directory.resolve("reserve")), clock, used);
+  }
+
+  static void round(
+      ImageStore store,
+      DiskCollector.Logs logs,
+      StateStore events,
+      DiskReserve reserve,
       InstantSource clock,
       IntSupplier used)
       throws InterruptedException {
@@ -253,6 +263,7 @@ class DiskCollectorIT {
             store.images(),
             logs,
             events,
+            reserve,
             new DiskCollector.Watermarks(85, 75),
             used,
             clock,

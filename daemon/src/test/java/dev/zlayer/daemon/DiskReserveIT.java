@@ -1,24 +1,31 @@
 package dev.zlayer.daemon;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.zlayer.engine.state.Change;
+import dev.zlayer.engine.state.Event;
 import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.Processes;
+import dev.zlayer.json.Json;
+import dev.zlayer.oci.ImageRef;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
+import dev.zlayer.testkit.image.ImageMaker;
+import dev.zlayer.testkit.image.TarEntry;
+import dev.zlayer.testkit.registry.LocalRegistry;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** A disk that is really full, down to the last byte. */
-@Timeout(180)
 @Requires({Fact.ROOT, Fact.OVERLAYFS, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX})
 class DiskReserveIT {
   private Node node;
@@ -94,6 +101,40 @@ class DiskReserveIT {
       rest.get("/health/ready").expect(200);
       create(rest, "five").expect(201);
       assertThat(disk.resolve("reserve")).hasSize(16 << 20);
+    }
+  }
+
+  /** Without a byte left, not even for the event that it announces itself with. */
+  @Test
+  @Requires(Fact.DOCKER_REGISTRY)
+  void theCollectorOfImagesNeedsNoSpace() throws Exception {
+    try (LocalRegistry registry = LocalRegistry.start();
+        Daemon daemon = node.daemon();
+        Rest rest = node.rest()) {
+      ImageRef image =
+          registry.push(ImageMaker.scratch().layer(TarEntry.file("f", "unused")), "unused:1");
+      rest.post("/images/pull", "{\"ref\":\"%s\"}".formatted(image.canonical())).expect(200);
+      fill();
+      var filler = new Event(Instant.EPOCH, "filler", "x".repeat(1 << 20), Json.object().build());
+      assertThatThrownBy(
+              () -> {
+                for (int i = 0; i < 100; i++) { // the store has some space of its own
+                  daemon.agent().store().commit(Change.of(filler));
+                }
+              })
+          .hasMessageContaining("no space is left");
+
+      DiskCollectorIT.round(
+          daemon.agent().images(),
+          (_, _) -> 0,
+          daemon.agent().store(),
+          daemon.agent().reserve(),
+          () -> Instant.now().plus(Duration.ofHours(1)),
+          DiskCollector.diskOf(disk));
+
+      assertThat(rest.get("/images").expect(200).text()).doesNotContain("unused:1");
+      assertThat(rest.get("/events?kind=images.gc_finished").expect(200).text())
+          .contains(image.canonical());
     }
   }
 }

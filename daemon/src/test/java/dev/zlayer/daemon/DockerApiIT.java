@@ -21,7 +21,6 @@ import java.util.regex.Pattern;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
-import org.junit.jupiter.api.io.TempDir;
 
 /** The Docker Engine API as bytes, where clients differ from Docker's own command line. */
 @Requires({Fact.ROOT, Fact.OVERLAYFS, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX})
@@ -113,6 +112,41 @@ class DockerApiIT {
         text.append(new String(bytes, StandardCharsets.UTF_8));
       }
       assertThat(text).hasToString("got it\n");
+    }
+  }
+
+  @Test
+  void aProcessEndsAlthoughOneThatItLeftKeepsItsOutput() throws Exception {
+    wire.create("leaving", body("sleep", "300"));
+    wire.send("POST", "/containers/leaving/start").expect(204);
+    for (boolean detached : List.of(false, true)) {
+      String exec =
+          wire.post(
+                  "/containers/leaving/exec",
+                  "{\"Cmd\":[\"sh\",\"-c\",\"echo out; sleep 200 & exit 6\"],\"AttachStdout\":true,"
+                      + "\"AttachStderr\":true}")
+              .expect(201)
+              .json()
+              .at("Id")
+              .string()
+              .orElseThrow();
+      DockerWire.Reply ran =
+          wire.post("/exec/" + exec + "/start", "{\"Detach\":%s}".formatted(detached)).expect(200);
+
+      if (!detached) {
+        assertThat(DockerWire.frames(ran.text().getBytes(StandardCharsets.ISO_8859_1)))
+            .isEqualTo("1:out\n");
+      }
+      Awaitility.await()
+          .atMost(Duration.ofSeconds(30))
+          .untilAsserted(
+              () ->
+                  assertThat(
+                          wire.send("GET", "/exec/" + exec + "/json")
+                              .json()
+                              .at("ExitCode")
+                              .integer())
+                      .contains(6L));
     }
   }
 
@@ -312,87 +346,6 @@ class DockerApiIT {
     assertThat(refused).isGreaterThan(25);
     assertThat(wire.post("/volumes/create", "{\"Colour\":\"red\"}").expect(400).message())
         .isEqualTo("Colour is not supported: it is unknown");
-  }
-
-  @Test
-  void theOperatorForbidsWhatReachesBeyondAContainer(@TempDir Path dir) throws Exception {
-    try (var strict = new Node().with("docker_allow", "none");
-        var daemon = strict.daemon();
-        var rest = strict.rest();
-        var client =
-            new DockerWire(strict.configured().config().dockerSocketPath().orElseThrow())) {
-      Node.loadImage(rest);
-      for (Map<String, ?> host :
-          List.of(
-              Map.of("Privileged", true),
-              Map.of("Binds", List.of(dir + ":/x")),
-              Map.of("CapAdd", List.of("SYS_ADMIN")),
-              Map.of("NetworkMode", "host"),
-              Map.of("PidMode", "host"))) {
-        assertThat(
-                client
-                    .post("/containers/create", body(Map.of("HostConfig", host)))
-                    .expect(403)
-                    .message())
-            .contains("docker_allow");
-      }
-      assertThat(client.post("/build?networkmode=host", "").expect(403).message())
-          .contains("docker_allow");
-      client.create("plain", body("true"));
-      assertThat(daemon.agent().runtime().list()).hasSize(1);
-      assertNoWayThroughOthers(client, rest);
-    }
-  }
-
-  /** What others have would be as good as to have it oneself. */
-  private static void assertNoWayThroughOthers(DockerWire client, Rest rest) throws Exception {
-    rest.put(
-            "/deployments/own?directory=/",
-            """
-            version: v1
-            deployment: own
-            services:
-              db:
-                image: {name: IMAGE, pull_policy: never}
-                command: [sleep, "300"]
-                network_mode: none
-                stop_grace_period: 0s
-                storage: [{type: named, name: precious, target: /data}]
-            """
-                .replace("IMAGE", Node.IMAGE)
-                .getBytes(StandardCharsets.UTF_8))
-        .expect(202);
-    try {
-      Awaitility.await()
-          .atMost(Duration.ofSeconds(60))
-          .until(() -> client.send("GET", "/containers/own-db-1/json").status() == 200);
-      String name = "/containers/own-db-1";
-      String file = "/archive?path=/etc/passwd";
-      List<DockerWire.Reply> tried =
-          List.of(
-              client.post(name + "/exec", "{\"Cmd\":[\"true\"]}"),
-              client.send("GET", name + file),
-              client.send("HEAD", name + file),
-              client.put(name + "/archive?path=/tmp", new byte[1024]),
-              client.send("GET", name + "/export"),
-              client.post("/commit?container=own-db-1", "{}"),
-              client.post(
-                  "/containers/create",
-                  body(Map.of("HostConfig", Map.of("PidMode", "container:own-db-1")), "true")),
-              client.post(
-                  "/containers/create",
-                  body(Map.of("HostConfig", Map.of("NetworkMode", "container:own-db-1")), "true")),
-              client.post(
-                  "/containers/create",
-                  body(Map.of("HostConfig", Map.of("VolumesFrom", List.of("own-db-1"))), "true")),
-              client.post(
-                  "/containers/create",
-                  body(Map.of("HostConfig", Map.of("Binds", List.of("precious:/x"))), "true")));
-      assertThat(tried).extracting(DockerWire.Reply::status).containsOnly(403);
-      assertThat(tried.getFirst().message()).contains("docker_allow");
-    } finally {
-      rest.delete("/deployments/own?wait=60s").expect(200);
-    }
   }
 
   @Test

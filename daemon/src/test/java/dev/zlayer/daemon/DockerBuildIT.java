@@ -11,12 +11,10 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Builds by Docker's own command line, in the classic way. */
-@Timeout(120)
 @Requires({
   Fact.ROOT,
   Fact.OVERLAYFS,

@@ -20,7 +20,7 @@ import org.awaitility.Awaitility;
 
 /** A place for daemons in processes of their own, one after the other, for clients of Docker. */
 final class DockerChild implements AutoCloseable {
-  static final Duration LIMIT = Duration.ofSeconds(30);
+  static final Duration LIMIT = Duration.ofSeconds(60);
 
   final Node node;
 

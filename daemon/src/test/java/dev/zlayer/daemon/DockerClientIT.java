@@ -240,15 +240,23 @@ class DockerClientIT {
 
   @Test
   void aContainerIsRenamedChangedPausedAndEnded() throws Exception {
+    String[] listing = {"ps", "--format", "{{.Names}} {{.Networks}} {{.State}}"};
     docker.out("run", "-d", "--name", "first", IMAGE, "sleep", "300");
+    assertThat(docker.out(listing)).isEqualTo("first bridge running");
 
     docker.out("rename", "first", "second");
     assertThat(docker.run("inspect", "first").code()).isEqualTo(1);
+    docker.out("network", "create", "listed");
+    docker.out("network", "connect", "listed", "second");
+    assertThat(docker.out(listing)).matches("second (bridge,listed|listed,bridge) running");
+    docker.out("network", "disconnect", "listed", "second");
+    docker.out("network", "rm", "listed");
     docker.out("update", "--memory", "32m", "--memory-swap", "32m", "second");
     assertThat(docker.out("inspect", "-f", "{{.HostConfig.Memory}}", "second"))
         .isEqualTo("33554432");
     docker.out("pause", "second");
     assertThat(docker.out("ps", "--format", "{{.Status}}")).contains("(Paused)");
+    assertThat(docker.out(listing)).isEqualTo("second bridge paused");
     assertThat(docker.run("exec", "second", "true").stderr()).contains("is paused");
     docker.out("unpause", "second");
     assertThat(docker.out("top", "second")).contains("sleep 300");

@@ -10,9 +10,9 @@ import dev.zlayer.json.JsonText;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.testkit.ComposeProgram;
 import dev.zlayer.testkit.Fact;
+import dev.zlayer.testkit.FreePorts;
 import dev.zlayer.testkit.Requires;
 import java.io.InputStream;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -26,12 +26,10 @@ import java.util.TreeMap;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Docker's compose on the agent's socket. */
-@Timeout(120)
 @Requires({
   Fact.ROOT,
   Fact.OVERLAYFS,
@@ -100,12 +98,6 @@ class DockerComposeIT {
     return states;
   }
 
-  private static int freePort() throws Exception {
-    try (var free = new ServerSocket(0)) {
-      return free.getLocalPort();
-    }
-  }
-
   private static String get(int port, String path) throws Exception {
     try (InputStream body =
         URI.create("http://127.0.0.1:%d/%s".formatted(port, path)).toURL().openStream()) {
@@ -115,7 +107,7 @@ class DockerComposeIT {
 
   @Test
   void servicesWaitForEachOtherAndAreRecreatedOnTheSamePort() throws Exception {
-    int port = freePort();
+    int port = FreePorts.take();
     env.put("PORT", String.valueOf(port));
     compose("shop.yaml", "up", "-d", "--wait", "db", "web", "worker");
     assertThat(states("shop.yaml", "-a"))
@@ -124,7 +116,11 @@ class DockerComposeIT {
         .containsEntry("worker", "running")
         .containsEntry("migrate", "exited");
     assertThat(get(port, "schema")).isEqualTo("schema");
-    assertThat(compose("shop.yaml", "logs", "--no-color", "worker")).contains("| schema");
+    Awaitility.await() // whoever has no health check is only known to run
+        .untilAsserted(
+            () ->
+                assertThat(compose("shop.yaml", "logs", "--no-color", "worker"))
+                    .contains("| schema"));
     assertThat(compose("shop.yaml", "logs", "--no-log-prefix", "web")).contains("hello you");
     String before = compose("shop.yaml", "ps", "-q", "web").strip();
 
@@ -136,10 +132,7 @@ class DockerComposeIT {
     assertThat(get(port, "schema")).isEqualTo("schema");
     assertThat(compose("shop.yaml", "port", "web", "80").strip()).isEqualTo("127.0.0.1:" + port);
     compose("shop.yaml", "restart", "web");
-    Awaitility.await()
-        .atMost(Duration.ofSeconds(20))
-        .ignoreExceptions()
-        .until(() -> get(port, "schema").equals("schema"));
+    Awaitility.await().ignoreExceptions().until(() -> get(port, "schema").equals("schema"));
     compose("shop.yaml", "stop", "web");
     assertThat(states("shop.yaml", "-a")).containsEntry("web", "exited");
     compose("shop.yaml", "down", "--volumes");
@@ -154,19 +147,10 @@ class DockerComposeIT {
     compose("networks.yaml", "up", "-d");
     assertThat(states("networks.yaml"))
         .isEqualTo(Map.of("api", "running", "other", "running", "proxy", "running"));
+    Awaitility.await("it listens").until(() -> who("api").success());
     for (String name : List.of("api", "backend", "backend.internal", env.get("SUBNET") + ".10")) {
-      assertThat(
-              compose(
-                  "networks.yaml",
-                  "exec",
-                  "-T",
-                  "proxy",
-                  "wget",
-                  "-q",
-                  "-O",
-                  "-",
-                  "http://" + name + ":8080/who"))
-          .isEqualTo("api\n");
+      CommandResult answer = who(name);
+      assertThat(answer.stdout()).as(answer.stderr()).isEqualTo("api\n");
     }
     assertThat(compose("networks.yaml", "exec", "-T", "api", "hostname")).isEqualTo("api-host\n");
     assertThat(run("networks.yaml", "exec", "-T", "other", "nslookup", "api").code()).isNotZero();
@@ -178,14 +162,17 @@ class DockerComposeIT {
     assertThat(docker.out("network", "ls", "-q", "--filter", "type=custom")).isEmpty();
   }
 
+  private CommandResult who(String name) throws Exception {
+    String url = "http://" + name + ":8080/who";
+    return run("networks.yaml", "exec", "-T", "proxy", "wget", "-q", "-O", "-", url);
+  }
+
   @Test
   void volumesOutliveAProjectUnlessAsked() throws Exception {
     Files.writeString(directory.resolve("input"), "from the host\n");
     docker.out("volume", "create", "archive");
     compose("volumes.yaml", "up", "-d");
-    Awaitility.await()
-        .atMost(Duration.ofSeconds(20))
-        .until(() -> compose("volumes.yaml", "logs", "reader").contains("read"));
+    Awaitility.await().until(() -> compose("volumes.yaml", "logs", "reader").contains("read"));
     assertThat(compose("volumes.yaml", "logs", "writer")).contains("from the host");
     assertThat(
             run("volumes.yaml", "exec", "-T", "writer", "touch", "/archive/x", "/input", "/new")
@@ -213,8 +200,11 @@ class DockerComposeIT {
     compose("profiles.yaml", "up", "-d", "--scale", "app=3");
     assertThat(states("profiles.yaml")).isEqualTo(Map.of("app", "running"));
     assertThat(compose("profiles.yaml", "ps", "-q").lines()).hasSize(3);
-    assertThat(compose("profiles.yaml", "logs", "--no-log-prefix", "app"))
-        .isEqualTo("red large\n".repeat(3));
+    Awaitility.await()
+        .untilAsserted(
+            () ->
+                assertThat(compose("profiles.yaml", "logs", "--no-log-prefix", "app"))
+                    .isEqualTo("red large\n".repeat(3)));
     compose("profiles.yaml", "scale", "app=1");
     assertThat(compose("profiles.yaml", "ps", "-q").lines()).hasSize(1);
     compose("profiles.yaml", "--profile", "debug", "up", "-d");
@@ -239,7 +229,6 @@ class DockerComposeIT {
     env.put("KEY", "key\n");
     compose("secrets.yaml", "up", "-d");
     Awaitility.await()
-        .atMost(Duration.ofSeconds(20))
         .untilAsserted(
             () ->
                 assertThat(compose("secrets.yaml", "logs", "--no-log-prefix", "app"))

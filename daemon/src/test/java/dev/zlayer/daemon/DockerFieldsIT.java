@@ -12,11 +12,9 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Fields that the suites of Docker's client libraries send, with the effect that they expect. */
-@Timeout(120)
 @Requires({Fact.ROOT, Fact.OVERLAYFS, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX})
 class DockerFieldsIT {
   @RegisterExtension static final DockerNode node = new DockerNode();

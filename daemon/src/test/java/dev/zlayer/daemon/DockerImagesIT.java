@@ -22,12 +22,10 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Images, as Docker's own command line handles them on the agent's socket. */
-@Timeout(120)
 @Requires({
   Fact.ROOT,
   Fact.OVERLAYFS,

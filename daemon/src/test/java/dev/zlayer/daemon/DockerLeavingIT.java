@@ -15,7 +15,6 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -24,12 +23,10 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Clients of Docker that read slowly, or leave in the middle of what they asked for. */
-@Timeout(180)
 @Requires({Fact.ROOT, Fact.OVERLAYFS, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX})
 class DockerLeavingIT {
   private static final Map<String, ?> NO_NETWORK = Map.of("NetworkMode", "none");
@@ -175,9 +172,9 @@ class DockerLeavingIT {
       }
       assertThat(wire.send("GET", "/images/json").json().items()).hasSize(1);
       assertThat(rest.post("/images/check", "{}").json().at("sound").bool()).contains(true);
-      try (var left = Files.list(child.builds())) {
-        assertThat(left).isEmpty();
-      }
+      Awaitility.await()
+          .atMost(DockerChild.LIMIT)
+          .untilAsserted(() -> assertThat(child.builds()).isEmptyDirectory());
       wire.put("/containers/quiet/archive?path=/tmp", files).expect(200);
       wire.postBytes("/images/load", image).expect(200);
       wire.send("GET", "/images/localhost/half:1/json").expect(200);

@@ -10,11 +10,9 @@ import dev.zlayer.testkit.image.TarWriter;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** What libraries rely on that Docker's command line does not: found by their own test suites. */
-@Timeout(120)
 @Requires({Fact.ROOT, Fact.OVERLAYFS, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX})
 class DockerLibrariesIT {
   @RegisterExtension static final DockerNode node = new DockerNode();

@@ -6,16 +6,16 @@ import dev.zlayer.host.process.CommandResult;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.testkit.Fact;
+import dev.zlayer.testkit.FreePorts;
 import dev.zlayer.testkit.Requires;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Networks and volumes, as Docker's own command line handles them. */
-@Timeout(120)
 @Requires({Fact.ROOT, Fact.OVERLAYFS, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX, Fact.DOCKERD})
 class DockerNetworksIT {
   private static final String IMAGE = Node.IMAGE;
@@ -82,10 +82,7 @@ class DockerNetworksIT {
     try (var outside = OutsideHost.open()) {
       docker.out("network", "create", "open");
       docker.out("network", "create", "--internal", "closed");
-      int port;
-      try (var free = new java.net.ServerSocket(0)) {
-        port = free.getLocalPort();
-      }
+      int port = FreePorts.take();
       docker.out(
           "run",
           "-d",
@@ -110,8 +107,13 @@ class DockerNetworksIT {
             "exec", "on-" + network, "ip", "route", "add", "default", "via", gateway(network));
       }
       run("beside", "--network", "closed");
-      assertThat(asked("on-open", outside.address(), outside.port())).isEqualTo("outside");
-      assertThat(asked("on-open", host, port)).isEqualTo("served");
+      Awaitility.await()
+          .untilAsserted(
+              () -> {
+                assertThat(asked("on-open", outside.address(), outside.port()))
+                    .isEqualTo("outside");
+                assertThat(asked("on-open", host, port)).isEqualTo("served");
+              });
       assertThat(asked("on-closed", outside.address(), outside.port())).isEmpty();
       assertThat(asked("on-closed", host, port))
           .as("a port published by another network")
@@ -145,7 +147,7 @@ class DockerNetworksIT {
             "server=$(awk '/^nameserver/ {print $2}' /etc/resolv.conf); "
                 + "printf '"
                 + question
-                + "' | nc -w 5 $server 53 | head -c 6 | tail -c 2 | od -An -tx1")
+                + "' | nc -w 20 $server 53 | head -c 6 | tail -c 2 | od -An -tx1")
         .strip();
   }
 
@@ -343,10 +345,7 @@ class DockerNetworksIT {
   /** As Docker does it: whoever is started first has the port, and until it is stopped. */
   @Test
   void portsAreTakenAtTheStartAndFreedAtTheStop() throws Exception {
-    String port;
-    try (var free = new java.net.ServerSocket(0)) {
-      port = String.valueOf(free.getLocalPort());
-    }
+    String port = String.valueOf(FreePorts.take());
     for (String name : List.of("first", "second")) {
       docker.out("create", "--name", name, "-p", port + ":80", IMAGE, "sleep", "300");
     }
@@ -361,7 +360,7 @@ class DockerNetworksIT {
     CommandResult run = docker.run("run", "-d", "--rm", "-p", port + ":80", IMAGE, "sleep", "300");
     assertThat(run.code()).isEqualTo(125);
     assertThat(run.stderr()).contains("port is already allocated");
-    assertThat(docker.out("ps", "-aq").lines()).hasSize(2);
+    Awaitility.await().untilAsserted(() -> assertThat(docker.out("ps", "-aq").lines()).hasSize(2));
 
     docker.out("stop", "-t", "0", "first");
     assertThat(docker.out("inspect", "-f", "{{.NetworkSettings.Ports}}", "first"))

@@ -32,7 +32,7 @@ import org.junit.jupiter.api.io.TempDir;
 class EmbeddingIT {
   private static final Path ROOT = Path.of("..");
   private static final List<String> MODULES =
-      List.of("core", "host", "image", "runtime", "engine", "proxy", "daemon");
+      List.of("core", "host", "image", "runtime", "engine", "proxy", "cluster", "daemon");
   private static final Duration LIMIT = Duration.ofMinutes(2);
   private static final String JAVA_HOME = System.getProperty("java.home");
 

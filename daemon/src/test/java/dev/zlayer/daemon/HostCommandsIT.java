@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.zlayer.json.Json;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -23,6 +24,10 @@ class HostCommandsIT {
     bad:
       {IMAGE, command: [echo, main],
        init: {steps: [{id: ask, uses: init.host_run, with: {command: "echo why; exit 7"}}]}}
+    leaving:
+      {IMAGE, command: [echo, main],
+       init: {steps: [{id: ask, uses: init.host_run,
+         with: {command: "sleep 600 & echo $! >%1$s/left; echo said; exit 3", timeout: 30s}}]}}
     slow:
       {IMAGE, command: [echo, main],
        init: {steps: [{id: ask, uses: init.host_run,
@@ -73,6 +78,15 @@ class HostCommandsIT {
       assertThat(failed.at("reason").string().orElse(""))
           .contains("step 'ask': the command ended with exit code 7");
       assertThat(step(failed).at("log").string()).contains("why\n");
+
+      Json leaving = node.end(node.begin("leaving"));
+      assertThat(leaving.at("reason").string().orElse(""))
+          .as("what it leaves may keep its output")
+          .contains("step 'ask': the command ended with exit code 3");
+      assertThat(step(leaving).at("log").string()).contains("said\n");
+      ProcessHandle.of(Long.parseLong(Files.readString(host.resolve("left")).strip()))
+          .orElseThrow()
+          .destroyForcibly();
 
       Json late = node.end(node.begin("slow"));
       assertThat(late.at("reason").string().orElse("")).contains("200ms").contains("step 'ask'");

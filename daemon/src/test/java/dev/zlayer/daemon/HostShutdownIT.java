@@ -34,6 +34,19 @@ class HostShutdownIT {
           command: [sh, -c, "trap 'exit 0' TERM; while :; do sleep 0.1; done"]
           network_mode: none
           depends: [db]
+        work:
+          rtype: job
+          image: {name: IMAGE, pull_policy: never}
+          command: [sh, -c, "trap 'exit 9' TERM; while :; do sleep 0.1; done"]
+          network_mode: none
+          job: {retries: 1}
+      """;
+
+  /** The first process of a container ignores what it has no handler for. */
+  private static final String DEAF =
+      """
+      {"name": "deaf", "image": "IMAGE", "pull": "never", "command": ["sleep", "1000"],
+       "network_mode": "none", "stop_grace_period": "1s", "restart_policy": {"kind": "always"}}
       """;
 
   private Node node;
@@ -49,7 +62,7 @@ class HostShutdownIT {
   }
 
   @Test
-  void servicesAreStoppedWithTheMachineAndComeBack() throws Exception {
+  void containersAreStoppedWithTheMachineAndComeBack() throws Exception {
     List<Long> before;
     try (ChildDaemon daemon = ChildDaemon.start(node, systemd("running"));
         Rest rest = node.rest()) {
@@ -58,6 +71,8 @@ class HostShutdownIT {
               "/deployments/pair?directory=/",
               FILE.replace("IMAGE", Node.IMAGE).getBytes(StandardCharsets.UTF_8))
           .expect(202);
+      rest.post("/jobs/pair/work/executions", "{}").expect(201);
+      rest.post("/containers", DEAF.replace("IMAGE", Node.IMAGE)).expect(201);
       before = awaitPids(rest);
       assertThat(daemon.terminate()).isIn(0, 143);
     }
@@ -71,6 +86,16 @@ class HostShutdownIT {
     try (ChildDaemon _ = ChildDaemon.start(node, systemd("running"));
         Rest rest = node.rest()) {
       assertThat(awaitPids(rest)).doesNotContainAnyElementsOf(before);
+      List<Json> attempts =
+          rest.get("/executions?job=pair/work")
+              .expect(200)
+              .json()
+              .items()
+              .getFirst()
+              .at("attempts")
+              .items();
+      assertThat(attempts).as("one that failed, and the next").hasSize(2);
+      assertThat(attempts.getFirst().at("code").integer()).contains(9L);
     }
   }
 
@@ -85,7 +110,7 @@ class HostShutdownIT {
   private static List<Long> awaitPids(Rest rest) {
     return Awaitility.await()
         .atMost(Duration.ofSeconds(60))
-        .until(() -> pids(rest), pids -> pids.size() == 2);
+        .until(() -> pids(rest), pids -> pids.size() == 4);
   }
 
   private static List<Long> pids(Rest rest) throws InterruptedException {

@@ -15,12 +15,10 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Dockerfiles and contexts that want something of the host. */
-@Timeout(120)
 @Requires({
   Fact.ROOT,
   Fact.OVERLAYFS,

@@ -60,6 +60,49 @@ class IngressHostileIT {
     }
   }
 
+  /** What a file says becomes part of HAProxy's configuration, and never more than a value. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "host: \"a.test\\n  use_backend none\"",
+        "host: \"a.test none\"",
+        "host: \"a.test #\"",
+        "host: \"%[src].test\"",
+        "host: \"*.*.test\"",
+        "path: \"/x\\n  http-request deny\"",
+        "path: \"/x y\"",
+        "path: \"/x'\"",
+        "path: \"/%[src]\"",
+        "path: \"/(a|b)\", strip_prefix: true",
+        "path: \"/$HOME\"",
+        "path: \"/\\u00e9\"",
+        "path: /x, headers: {request: {X-A: \"a'\\n  http-request deny\"}}",
+        "path: /x, headers: {request: {X-A: \"a' b\"}}",
+        "path: /x, headers: {request: {X-A: \"a\\\\\"}}",
+        "path: /x, headers: {response: {\"X-A b\": c}}",
+        "path: /x, headers: {response: {\"X-A\\n\": c}}",
+        "path: /x, allow: [\"10.0.0.0/8 } or { always_true\"]",
+        "path: /x, basic_auth: \"x\\ny\""
+      })
+  void fieldsOfAFileAreNoConfiguration(String fields) throws Exception {
+    String file =
+        """
+        version: v1
+        deployment: hostile
+        services:
+          web:
+            image: {name: nothing}
+            endpoints: [{name: http, protocol: http, port: 8080, %s}]
+        """
+            .formatted(fields);
+    assertThat(
+            node.rest()
+                .put("/deployments/hostile", file.getBytes(StandardCharsets.UTF_8))
+                .expect(422)
+                .text())
+        .contains("services.web.endpoints[0]");
+  }
+
   /** Others are served meanwhile, and those that never finish their request are closed. */
   @Test
   void clientsThatSendTheirRequestsSlowlyKeepNobodyOut() throws Exception {

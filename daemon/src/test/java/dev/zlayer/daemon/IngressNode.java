@@ -1,15 +1,14 @@
 package dev.zlayer.daemon;
 
-import static org.assertj.core.api.Assertions.assertThat;
-
 import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.Processes;
 import dev.zlayer.json.Json;
 import dev.zlayer.task.Deadline;
+import dev.zlayer.testkit.FreePorts;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.SocketTimeoutException;
 import java.net.UnixDomainSocketAddress;
@@ -17,12 +16,16 @@ import java.nio.ByteBuffer;
 import java.nio.channels.Channels;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermission;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 
 /** A daemon with an ingress on a loopback port of its own, and a client of that port. */
@@ -51,12 +54,12 @@ final class IngressNode implements AutoCloseable {
 
   final Node node = new Node();
   final int port;
-  final int https = freePort();
+  final int https = FreePorts.take();
   private ChildDaemon daemon;
   private Rest rest;
 
   IngressNode() throws Exception {
-    this(freePort(), Map.of());
+    this(FreePorts.take(), Map.of());
   }
 
   /** On that port, with further settings. */
@@ -86,13 +89,6 @@ final class IngressNode implements AutoCloseable {
 
   Rest rest() {
     return rest;
-  }
-
-  /** A free port; another program would have to choose the same number by chance. */
-  static int freePort() throws IOException {
-    try (var socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return socket.getLocalPort();
-    }
   }
 
   static String echo(String word) {
@@ -142,7 +138,7 @@ final class IngressNode implements AutoCloseable {
   /** Sends exactly this, and returns all that comes back until the connection ends. */
   String send(String bytes) throws IOException {
     try (var socket = new Socket()) {
-      socket.setSoTimeout(20_000);
+      socket.setSoTimeout(60_000);
       socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 5_000);
       socket.getOutputStream().write(bytes.getBytes(StandardCharsets.ISO_8859_1));
       return new String(socket.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1);
@@ -152,8 +148,10 @@ final class IngressNode implements AutoCloseable {
   }
 
   /** The status of a response. */
-  static int status(String response) {
-    assertThat(response).startsWith("HTTP/1.1 ");
+  static int status(String response) throws IOException {
+    if (!response.startsWith("HTTP/1.1 ")) {
+      throw new IOException("no response: " + response);
+    }
     return Integer.parseInt(response.substring(9, 12));
   }
 
@@ -178,6 +176,32 @@ final class IngressNode implements AutoCloseable {
         .orElseThrow(() -> new IOException("there is no worker"));
   }
 
+  /** A file of the ingress as it was read. */
+  record Kept(Path file, Set<PosixFilePermission> permissions, String text) {}
+
+  /** All its files; they are read once more when one was replaced meanwhile. */
+  List<Kept> files() {
+    Path ingress = node.configured().config().directories().ingress();
+    return Awaitility.await("files that stay while they are read")
+        .ignoreExceptionsMatching(
+            e -> e instanceof IOException || e instanceof UncheckedIOException)
+        .until(() -> files(ingress), kept -> !kept.isEmpty());
+  }
+
+  private static List<Kept> files(Path directory) throws IOException {
+    var all = new ArrayList<Kept>();
+    try (Stream<Path> found = Files.walk(directory)) {
+      for (Path file : found.filter(Files::isRegularFile).toList()) {
+        all.add(
+            new Kept(
+                file,
+                Files.getPosixFilePermissions(file),
+                Files.readString(file, StandardCharsets.ISO_8859_1)));
+      }
+    }
+    return all;
+  }
+
   static String curl(String... arguments) throws InterruptedException {
     var command = new ArrayList<>(List.of("curl", "-sS", "--max-time", "20"));
     command.addAll(List.of(arguments));
@@ -187,7 +211,7 @@ final class IngressNode implements AutoCloseable {
   static void await(String what, Callable<Boolean> holds) {
     Awaitility.await(what)
         .pollInterval(Duration.ofMillis(20))
-        .atMost(Duration.ofSeconds(30))
+        .atMost(Duration.ofSeconds(60))
         .ignoreExceptionsInstanceOf(IOException.class)
         .until(holds);
   }

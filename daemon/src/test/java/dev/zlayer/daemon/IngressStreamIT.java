@@ -213,6 +213,7 @@ class IngressStreamIT {
     } finally {
       node.down("more");
       node.scale("data", "db", 1);
+      await("one again", () -> node.service("data", "db").at("replicas").items().size() == 1);
     }
   }
 

@@ -10,6 +10,7 @@ import dev.zlayer.host.process.Processes;
 import dev.zlayer.json.Json;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.testkit.Fact;
+import dev.zlayer.testkit.FreePorts;
 import dev.zlayer.testkit.Requires;
 import dev.zlayer.testkit.acme.Pebble;
 import dev.zlayer.testkit.registry.SelfSigned;
@@ -42,6 +43,7 @@ import org.junit.jupiter.api.io.TempDir;
   Fact.HAPROXY,
   Fact.CURL,
   Fact.WRK,
+  Fact.H2LOAD,
   Fact.PEBBLE
 })
 class IngressTlsIT {
@@ -52,7 +54,7 @@ class IngressTlsIT {
 
   @BeforeAll
   static void open() throws Exception {
-    int http = IngressNode.freePort();
+    int http = FreePorts.take();
     pebble = Pebble.start(directory.resolve("pebble"), Pebble.Options.of(http));
     node =
         new IngressNode(
@@ -164,15 +166,13 @@ class IngressTlsIT {
 
   @Test
   void keysAreReadableByRootAlone() throws Exception {
-    Path ingress = node.node.configured().config().directories().ingress();
     int keys = 0;
-    try (var files = Files.walk(ingress)) {
-      for (Path file : files.filter(Files::isRegularFile).toList()) {
-        if (Files.readString(file, StandardCharsets.ISO_8859_1).contains("PRIVATE KEY")) {
-          assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(file)))
-              .isEqualTo("rw-------");
-          keys++;
-        }
+    for (IngressNode.Kept kept : node.files()) {
+      if (kept.text().contains("PRIVATE KEY")) {
+        assertThat(PosixFilePermissions.toString(kept.permissions()))
+            .as(kept.file().toString())
+            .isEqualTo("rw-------");
+        keys++;
       }
     }
     assertThat(keys).isPositive();
@@ -209,6 +209,26 @@ class IngressTlsIT {
     }
     assertThat(curl("own.test", "/hostname", before).success()).as("the old one").isFalse();
     assertThat(node.worker()).isEqualTo(worker);
+  }
+
+  @Test
+  void manyRequestsShareTheirConnections() throws Exception {
+    await("served", () -> curl("own.test", "/hostname", own()).success());
+    assertThat(
+            Processes.check(
+                    Command.of(
+                        "h2load",
+                        "-n",
+                        "1000",
+                        "-c",
+                        "4",
+                        "-m",
+                        "20",
+                        "--connect-to=127.0.0.1:" + node.https,
+                        "https://own.test:%d/hostname".formatted(node.https)),
+                    Deadline.after(Duration.ofSeconds(60)))
+                .stdout())
+        .contains("Application protocol: h2", "1000 succeeded, 0 failed, 0 errored, 0 timeout");
   }
 
   /** In a view of the file system where the name is known. */

@@ -61,7 +61,6 @@ class KillIT {
       System.out.printf(
           "adopted %d containers in %d ms%n", agent.runtime().list().size(), took.toMillis());
       assertThat(agent.runtime().list()).hasSize(SLEEPERS + 1);
-      assertThat(took).isLessThan(Duration.ofSeconds(5));
     }
 
     try (ChildDaemon second = ChildDaemon.start(node);

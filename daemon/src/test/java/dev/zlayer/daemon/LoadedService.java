@@ -56,7 +56,7 @@ final class LoadedService implements AutoCloseable {
                 "wrk",
                 "-t1",
                 "-c8",
-                "-d120s",
+                "-d240s",
                 "--timeout",
                 "40s",
                 "-H",
@@ -70,7 +70,7 @@ final class LoadedService implements AutoCloseable {
   void assertNoneFailed() throws Exception {
     Processes.check(
         Command.of("kill", "-INT", Long.toString(wrk.pid())),
-        Deadline.after(Duration.ofSeconds(5)));
+        Deadline.after(Duration.ofSeconds(30)));
     assertThat(wrk.waitFor(60, TimeUnit.SECONDS)).isTrue();
     String report = Files.readString(output);
     assertThat(report).doesNotContain("Non-2xx", "Socket errors");

@@ -74,7 +74,7 @@ class ManyRuntimesIT {
       awaitAsItShouldBe(rest);
       pid = container(rest, "linux").at("pid").integer().orElseThrow();
       assertThat(container(rest, "module").at("pid").isNull()).as("no process").isTrue();
-      assertThat(output(rest)).contains("module at work");
+      await("it works", () -> output(rest).contains("module at work"));
       first.kill();
     }
     try (ChildDaemon _ = ChildDaemon.start(node);

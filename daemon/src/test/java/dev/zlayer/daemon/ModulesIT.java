@@ -50,7 +50,7 @@ class ModulesIT {
           rtype: job
           image: {name: MODULE, pull_policy: never}
           command: [spin]
-          job: {deadline: 2s}
+          job: {deadline: 6s}
         small:
           rtype: job
           image: {name: MODULE, pull_policy: never}

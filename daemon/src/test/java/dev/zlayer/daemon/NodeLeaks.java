@@ -10,7 +10,9 @@ import dev.zlayer.json.JsonText;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.testkit.HostLeaks;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -47,6 +49,11 @@ record NodeLeaks(Node node) {
     }
     try (var files = Files.walk(directory)) {
       return files.filter(Files::isRegularFile).toList();
+    } catch (UncheckedIOException e) {
+      if (e.getCause() instanceof NoSuchFileException) {
+        return files(directory); // something went away meanwhile
+      }
+      throw e;
     }
   }
 
@@ -56,6 +63,9 @@ record NodeLeaks(Node node) {
         Processes.run(
             Command.of("nft", "-j", "list", "table", "ip", table),
             Deadline.after(Duration.ofSeconds(20)));
+    if (listed.stderr().contains("No such file or directory")) {
+      return List.of(); // without a table there are none
+    }
     var rules = new ArrayList<String>();
     for (Json item : JsonText.parse(listed.stdout()).at("nftables").items()) {
       item.at("map").at("elem").items().forEach(one -> rules.add(JsonText.print(one)));

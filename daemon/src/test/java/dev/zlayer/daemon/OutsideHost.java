@@ -15,11 +15,14 @@ final class OutsideHost implements AutoCloseable {
 
   private final String name;
   private final String subnet;
+  private final int first;
   private Process server;
 
   private OutsideHost(int number) {
     this.name = "zo%d".formatted(number);
-    this.subnet = "198.19.%d.".formatted(number % 250);
+    // one of 16,384 networks, as others may be open beside it
+    this.subnet = "198.19.%d.".formatted(number / 64 % 256);
+    this.first = number % 64 * 4;
   }
 
   static OutsideHost open() throws InterruptedException {
@@ -36,7 +39,7 @@ final class OutsideHost implements AutoCloseable {
   private void connect() throws InterruptedException {
     run("ip", "netns", "add", name);
     run("ip", "link", "add", name, "type", "veth", "peer", "name", "eth0", "netns", name);
-    run("ip", "addr", "add", subnet + "1/30", "dev", name);
+    run("ip", "addr", "add", subnet + (first + 1) + "/30", "dev", name);
     run("ip", "link", "set", name, "up");
     run("ip", "-n", name, "addr", "add", address() + "/30", "dev", "eth0");
     run("ip", "-n", name, "link", "set", "eth0", "up");
@@ -66,7 +69,7 @@ final class OutsideHost implements AutoCloseable {
   }
 
   String address() {
-    return subnet + "2";
+    return subnet + (first + 2);
   }
 
   int port() {

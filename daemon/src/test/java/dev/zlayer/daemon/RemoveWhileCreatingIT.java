@@ -16,10 +16,8 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** Images whose files take long to delete, and containers that are made meanwhile. */
-@Timeout(120)
 @Requires({Fact.ROOT, Fact.OVERLAYFS, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX})
 class RemoveWhileCreatingIT {
   private static final String LARGE = "localhost/large:1";
@@ -58,7 +56,7 @@ class RemoveWhileCreatingIT {
       create(rest, "before");
       int during = 0;
       // how long a deletion takes is up to the file system: it may be over too soon to tell
-      for (int round = 0; round < 3 && during == 0; round++) {
+      for (int round = 0; round < 8 && during == 0; round++) {
         rest.postBytes("/images/load", archive).expect(200);
         Future<Rest.Reply> deletion =
             threads.submit(() -> other.delete("/images?ref=" + LARGE).expect(200));

@@ -29,6 +29,9 @@ class RolloutIT {
 
   private static final String CANARY = ", strategy: canary, steps: [20%, 50%], bake: 2s";
 
+  /** Steps that last until an agent was killed, started and asked on a loaded machine. */
+  private static final String SLOW_CANARY = CANARY.replace("2s", "6s");
+
   private static IngressNode node;
   private LoadedService web;
 
@@ -75,7 +78,7 @@ class RolloutIT {
   void aCanaryContinuesAtItsStepWhenTheAgentIsKilled() throws Exception {
     long before = web.revision();
     long worker = node.worker();
-    LoadedService.up(node, GOOD, "canary", CANARY);
+    LoadedService.up(node, GOOD, "canary", SLOW_CANARY);
     await("a step", () -> step().startsWith("canary, 20%"));
     node.kill();
     node.start();

@@ -233,7 +233,7 @@ class S3StepsIT {
               """
                   + push("put", "/data/big", "never", FROM_ENV)
                       .replace(server.endpoint(), holding.endpoint())
-                      .replace("id: put", "id: put, timeout: 3s"));
+                      .replace("id: put", "id: put, timeout: 6s"));
       assertThat(results(late)).containsExactly("succeeded", "timed_out");
       assertThat(holding.faults()).isEqualTo(1);
       assertThat(server.keys(BUCKET)).doesNotContain("never");

@@ -6,17 +6,22 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.zlayer.json.Json;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** Services without a replica while nobody asks for them, with a real HAProxy and containers. */
+/**
+ * Services that have as many replicas as requests need, and none while nobody asks for them, with a
+ * real HAProxy and containers.
+ */
 @Requires({Fact.ROOT, Fact.OVERLAYFS, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX, Fact.HAPROXY})
 class ScaleToZeroIT {
   /** It does not heed SIGTERM: a stop takes all its time. */
@@ -50,10 +55,14 @@ class ScaleToZeroIT {
         %s
           stop_grace_period: %s
           scale: {mode: adaptive, min: 0, max: 2, idle: %s}
-          endpoints: [{name: http, protocol: http, port: 8080, host: %s.test, hold: 25s}]
+          endpoints: [{name: http, protocol: http, port: 8080, host: %s.test, hold: 50s}]
         """
             .formatted(SERVICE.indent(2), grace, idle, deployment));
-    node.running(deployment, "web");
+    await(
+        "it has run",
+        () ->
+            List.of("running", "idle")
+                .contains(node.service(deployment, "web").at("state").string().orElse("")));
   }
 
   private static boolean idle(String deployment) throws InterruptedException {
@@ -82,7 +91,7 @@ class ScaleToZeroIT {
     try (var pool = Executors.newVirtualThreadPerTaskExecutor()) {
       Future<Integer> waiting = pool.submit(() -> request("sleepy"));
       node.start();
-      assertThat(waiting.get(30, TimeUnit.SECONDS)).isEqualTo(200);
+      assertThat(waiting.get(60, TimeUnit.SECONDS)).isEqualTo(200);
     }
     node.down("sleepy");
   }
@@ -100,6 +109,7 @@ class ScaleToZeroIT {
   @Test
   void noRequestIsLostWhenReplicasComeAndLeaveAllTheTime() throws Exception {
     up("busy", "200ms", "0s");
+    await("no replica", () -> idle("busy")); // so that there is one that was asked for
     try (var pool = Executors.newVirtualThreadPerTaskExecutor()) {
       var clients = new ArrayList<Future<Integer>>();
       for (int client = 0; client < 2; client++) {
@@ -117,7 +127,7 @@ class ScaleToZeroIT {
                 }));
       }
       for (Future<Integer> client : clients) {
-        assertThat(client.get(60, TimeUnit.SECONDS)).isEqualTo(4);
+        assertThat(client.get(120, TimeUnit.SECONDS)).isEqualTo(4);
       }
     }
     List<String> events =
@@ -125,5 +135,37 @@ class ScaleToZeroIT {
     assertThat(events.stream().filter(line -> line.contains("service.requested")).count())
         .isPositive();
     node.down("busy");
+  }
+
+  /** The ingress counts them; a reading is taken every ten seconds. */
+  @Test
+  void moreRequestsThanTheTargetAddAReplica() throws Exception {
+    node.up(
+        "popular",
+        """
+        web:
+        %s
+          stop_grace_period: 0s
+          scale: {mode: adaptive, min: 1, max: 2, cooldown: 0s, targets: {rps: 5}}
+          endpoints: [{name: http, protocol: http, port: 8080, host: popular.test}]
+        """
+            .formatted(SERVICE.indent(2)));
+    node.running("popular", "web");
+    assertThat(replicas("popular")).isEqualTo(1);
+    // two readings and a start
+    Awaitility.await("two replicas")
+        .atMost(Duration.ofSeconds(60))
+        .until(
+            () -> {
+              for (int i = 0; i < 20; i++) {
+                assertThat(request("popular")).isEqualTo(200);
+              }
+              return replicas("popular") == 2;
+            });
+    node.down("popular");
+  }
+
+  private static int replicas(String deployment) throws InterruptedException {
+    return node.service(deployment, "web").at("replicas").items().size();
   }
 }

@@ -7,14 +7,18 @@ import dev.zlayer.json.JsonText;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** What services get and what becomes of them, through the REST API with real containers. */
 @Requires({Fact.ROOT, Fact.OVERLAYFS, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX})
@@ -54,9 +58,9 @@ class ServicesIT {
         .containsPattern("tmpfs on /run/secrets.*ro");
     assertThat(inside(first, "echo changed > /run/secrets/pw || echo refused")).contains("refused");
     assertThat(rest.get("/containers/" + first).text()).doesNotContain("first-word");
-    assertThat(rest.get("/containers/" + first + "/logs").text())
-        .contains("the word is")
-        .doesNotContain("first-word");
+    await(
+        "printed", () -> rest.get("/containers/" + first + "/logs").text().contains("the word is"));
+    assertThat(rest.get("/containers/" + first + "/logs").text()).doesNotContain("first-word");
     assertThat(rest.get("/deployments/vault").text()).doesNotContain("first-word");
     assertThat(rest.get("/secrets").text()).contains("pw").doesNotContain("first-word");
 
@@ -83,7 +87,7 @@ class ServicesIT {
     await(
         "as the file says",
         () -> rest.get("/events?deployment=empty").text().contains("service.running"));
-    assertThat(state("empty", "web")).isEqualTo("stopped");
+    await("stopped", () -> state("empty", "web").equals("stopped"));
     assertThat(rest.get("/networks").expect(200).text()).doesNotContain("d_empty");
 
     rest.post("/deployments/empty/services/web/scale", "{\"replicas\": 1}").expect(204);
@@ -191,7 +195,9 @@ class ServicesIT {
         """);
     await(
         "isolated",
-        () -> replica("panics", "kept").at("state").string().orElse("").equals("isolated"));
+        () ->
+            service("panics", "kept").at("replicas").items().stream()
+                .anyMatch(one -> one.at("state").string().equals(Optional.of("isolated"))));
     String aside = replica("panics", "kept").at("container").string().orElseThrow();
     assertThat(rest.get("/containers/" + aside + "/logs?format=raw").expect(200).text())
         .isEqualTo("left behind\n");
@@ -203,6 +209,78 @@ class ServicesIT {
     assertThat(service("panics", "ended").at("last_error").at("exit_code").integer()).contains(5L);
     down("panics");
     assertThat(rest.get("/containers/" + aside).status()).isEqualTo(404);
+  }
+
+  @Test
+  void aRollbackWhileAServiceIsRemovedBringsItBack(@TempDir Path signs) throws Exception {
+    String other =
+        "other: {image: IMAGE, command: [sleep, '1000'], stop_grace_period: 0s, network_mode:"
+            + " none}\n";
+    String web =
+        """
+        web:
+          image: IMAGE
+          network_mode: none
+          storage: [{type: bind, source: %s, target: /signs}]
+          command:
+            - sh
+            - -c
+            - trap 'touch /signs/asked' TERM; touch /signs/set; until [ -e /signs/go ]; do sleep 0.1; done
+          stop_grace_period: 60s
+        """
+            .formatted(signs);
+    up("again", other + web);
+    String first = running("again");
+    await("set", () -> Files.exists(signs.resolve("set")));
+    up("again", other);
+    await("being removed", () -> Files.exists(signs.resolve("asked")));
+
+    rest.post("/deployments/again/rollback", "").expect(202);
+    Files.delete(signs.resolve("set"));
+    Files.createFile(signs.resolve("go"));
+
+    await("gone", () -> rest.get("/containers/" + first).status() == 404);
+    Files.delete(signs.resolve("go"));
+    await("another one", () -> Files.exists(signs.resolve("set")));
+    assertThat(running("again")).isNotEqualTo(first);
+    assertThat(state("again", "other")).isEqualTo("running");
+    Files.createFile(signs.resolve("go"));
+    down("again");
+  }
+
+  @Test
+  void aVolumeInUseStaysTheSameWhenItsServiceIsScaled() throws Exception {
+    up(
+        "shared",
+        """
+        web:
+          image: IMAGE
+          network_mode: none
+          storage: [{type: named, name: shared, target: /data}]
+          command: [sleep, "1000"]
+          stop_grace_period: 0s
+        """);
+    String first = running("shared");
+
+    rest.post("/deployments/shared/services/web/scale", "{\"replicas\": 2}").expect(204);
+    await("two", () -> containers("shared", "web") == 2 && allRun("shared"));
+
+    assertThat(inside(first, "echo kept > /data/file && echo written")).contains("written");
+    String second =
+        service("shared", "web").at("replicas").items().stream()
+            .map(one -> one.at("container").string().orElseThrow())
+            .filter(one -> !one.equals(first))
+            .findAny()
+            .orElseThrow();
+    assertThat(inside(second, "cat /data/file")).contains("kept");
+    down("shared");
+    rest.delete("/volumes/shared").expect(204);
+  }
+
+  private static boolean allRun(String deployment) throws InterruptedException {
+    List<Json> replicas = service(deployment, "web").at("replicas").items();
+    return replicas.size() == 2
+        && replicas.stream().allMatch(one -> one.at("state").string().orElse("").equals("running"));
   }
 
   private static Json replica(String deployment, String name) throws InterruptedException {
@@ -247,14 +325,17 @@ class ServicesIT {
 
   /** The one container of the service {@code web}, when the deployment is as wanted. */
   private static String running(String deployment) {
-    await("running", () -> state(deployment, "web").equals("running"));
-    try {
-      List<Json> replicas = service(deployment, "web").at("replicas").items();
-      assertThat(replicas).hasSize(1);
-      return replicas.getFirst().at("container").string().orElseThrow();
-    } catch (InterruptedException e) {
-      throw new AssertionError(e);
-    }
+    return Awaitility.await("running")
+        .pollInterval(Duration.ofMillis(20))
+        .until(() -> only(service(deployment, "web")), Optional::isPresent)
+        .orElseThrow();
+  }
+
+  private static Optional<String> only(Json service) {
+    List<Json> replicas = service.at("replicas").items();
+    return service.at("state").string().equals(Optional.of("running")) && replicas.size() == 1
+        ? replicas.getFirst().at("container").string()
+        : Optional.empty();
   }
 
   private static String inside(String container, String script) throws InterruptedException {

@@ -14,11 +14,9 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Testcontainers on the agent's socket. */
-@Timeout(180)
 @Requires({
   Fact.ROOT,
   Fact.OVERLAYFS,
@@ -31,7 +29,7 @@ import org.junit.jupiter.api.io.TempDir;
   Fact.COMPOSE
 })
 class TestcontainersIT {
-  private static final Duration LIMIT = Duration.ofSeconds(150);
+  private static final Duration LIMIT = Duration.ofSeconds(220);
 
   @TempDir Path directory;
 

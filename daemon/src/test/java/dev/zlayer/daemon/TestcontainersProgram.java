@@ -48,7 +48,7 @@ final class TestcontainersProgram {
           "compose",
           "left to be removed");
 
-  private static final Duration LIMIT = Duration.ofSeconds(20);
+  private static final Duration LIMIT = Duration.ofSeconds(60);
   private static final String PAGES = "httpd -f -p 8080 -h /";
 
   private final String image;

@@ -10,6 +10,7 @@ import dev.zlayer.json.JsonText;
 import dev.zlayer.json.StoredFormat;
 import dev.zlayer.port.DeploymentNames.Range;
 import dev.zlayer.spec.value.Transport;
+import dev.zlayer.task.LazyLogger;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.nio.file.Files;
@@ -28,7 +29,7 @@ import java.util.function.UnaryOperator;
  * does not depend on how many others there are.
  */
 final class EndpointStore {
-  private static final System.Logger LOG = System.getLogger(EndpointStore.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(EndpointStore.class);
 
   /** The first version was a single file, see {@link #former}. */
   static final StoredFormat FORMAT =

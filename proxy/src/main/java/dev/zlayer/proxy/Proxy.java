@@ -13,6 +13,7 @@ import dev.zlayer.port.Rotation;
 import dev.zlayer.proxy.dns.NameServer;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.KeyedLock;
+import dev.zlayer.task.LazyLogger;
 import dev.zlayer.task.Pauses;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -41,7 +42,7 @@ import java.util.concurrent.ConcurrentHashMap;
  * independently of each other; only the call of nft is one at a time.
  */
 public final class Proxy implements Rotation, DeploymentNames, AutoCloseable {
-  private static final System.Logger LOG = System.getLogger(Proxy.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(Proxy.class);
   private static final Duration POLL = Duration.ofMillis(100);
   private static final String FILTER = "filter";
 

@@ -12,6 +12,7 @@ import dev.zlayer.port.Rotation.Members;
 import dev.zlayer.spec.network.EndpointSpec;
 import dev.zlayer.spec.network.Exposure;
 import dev.zlayer.spec.network.NetworkingSpec.Reachability;
+import dev.zlayer.testkit.FreePorts;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -62,9 +63,7 @@ class ProxyTest {
             .withPrefix("test")
             .withNft(nft.toString());
     proxy = Proxy.open(config, _ -> {});
-    try (var free = new ServerSocket(0)) {
-      port = free.getLocalPort();
-    }
+    port = FreePorts.take();
   }
 
   @AfterEach
@@ -106,14 +105,10 @@ class ProxyTest {
   @Test
   void anUpdateTouchesItsOwnServiceOnly() throws Exception {
     for (int number = 0; number < 20; number++) {
-      try (var free = new ServerSocket(0)) {
-        port = free.getLocalPort();
-      }
+      port = FreePorts.take();
       proxy.update(service(new ServiceKey("shop", "other" + number), 100 + number));
     }
-    try (var free = new ServerSocket(0)) {
-      port = free.getLocalPort();
-    }
+    port = FreePorts.take();
     proxy.update(web(1));
     Map<Path, Object> before = files();
     Files.delete(written);

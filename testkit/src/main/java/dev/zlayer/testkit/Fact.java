@@ -45,6 +45,9 @@ public enum Fact {
   CURL("install curl"),
   WRK("install wrk"),
   PEBBLE("install pebble"),
+  H2LOAD("install nghttp2-client"),
+  /** A real client and a real server. */
+  GRPC("install python3-grpcio"),
   ZSTD("install zstd"),
   ZSH("install zsh"),
   FISH("install fish"),
@@ -119,6 +122,8 @@ public enum Fact {
       case CURL -> program("curl");
       case WRK -> program("wrk");
       case PEBBLE -> program("pebble") && program("pebble-challtestsrv");
+      case H2LOAD -> program("h2load");
+      case GRPC -> Files.isDirectory(Path.of("/usr/lib/python3/dist-packages/grpc"));
       case ZSTD -> program("zstd");
       case ZSH -> program("zsh");
       case FISH -> program("fish");

@@ -3,7 +3,10 @@ package dev.zlayer.testkit;
 import dev.zlayer.host.file.DataDir;
 import dev.zlayer.host.linux.Mounts;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -32,7 +35,7 @@ public record HostLeaks(Path directory, String tag) {
       entries(place).forEach(left -> found.add("file " + left));
     }
     for (Path kept : entries(dirs.dispatch())) {
-      if (Files.size(kept) > 0) { // one for all containers, empty without any
+      if (size(kept) > 0) { // one for all containers, empty without any
         found.add("records in " + kept);
       }
     }
@@ -66,12 +69,26 @@ public record HostLeaks(Path directory, String tag) {
     return found;
   }
 
+  /** Control groups of others come and go while they are listed. */
   private static List<Path> entries(Path directory) throws IOException {
-    if (!Files.isDirectory(directory)) {
-      return List.of();
-    }
     try (Stream<Path> paths = Files.list(directory)) {
       return paths.toList();
+    } catch (NoSuchFileException | NotDirectoryException _) {
+      return List.of();
+    } catch (UncheckedIOException e) {
+      if (e.getCause() instanceof NoSuchFileException) {
+        return List.of(); // it went after it was opened
+      }
+      throw e;
+    }
+  }
+
+  /** Of what has gone since it was listed nothing is left. */
+  private static long size(Path file) throws IOException {
+    try {
+      return Files.size(file);
+    } catch (NoSuchFileException _) {
+      return 0;
     }
   }
 }

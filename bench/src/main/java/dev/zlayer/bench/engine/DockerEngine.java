@@ -7,6 +7,7 @@ import java.io.InputStream;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.DoubleSupplier;
 
 /**
  * Docker through its HTTP interface, which costs less than its command line; or our daemon through
@@ -18,6 +19,7 @@ public final class DockerEngine implements Engine {
   private final String directory;
   private final String image;
   private final String network;
+  private final DoubleSupplier processor;
 
   /**
    * Shares the daemon with others.
@@ -25,16 +27,28 @@ public final class DockerEngine implements Engine {
    * @param network {@code none} or {@code bridge}
    */
   public DockerEngine(Dockerd daemon, String image, String network) {
-    this(daemon.api(), "docker", daemon.directory(), image, network);
+    this(
+        daemon.api(),
+        "docker",
+        daemon.directory(),
+        image,
+        network,
+        () -> Census.cpuSeconds(line -> line.contains(daemon.directory().toString())));
   }
 
   private DockerEngine(
-      DockerApi api, String contestant, Path directory, String image, String network) {
+      DockerApi api,
+      String contestant,
+      Path directory,
+      String image,
+      String network,
+      DoubleSupplier processor) {
     this.api = api;
     this.contestant = contestant;
     this.directory = directory.toString();
     this.image = image;
     this.network = network;
+    this.processor = processor;
   }
 
   /** Our daemon on its socket for clients of Docker. */
@@ -42,7 +56,15 @@ public final class DockerEngine implements Engine {
       throws IOException {
     var api = new DockerApi(daemon.dockerSocket());
     api.pull(image);
-    return new DockerEngine(api, "zlayer, Docker's API", daemon.directory(), image, network);
+    String monitors = daemon.directory().toString();
+    return new DockerEngine(
+        api,
+        "zlayer, Docker's API",
+        daemon.directory(),
+        image,
+        network,
+        // its own command line does not name the directory, those of the monitors do
+        () -> daemon.cpuSeconds() + Census.cpuSeconds(line -> line.contains(monitors)));
   }
 
   @Override
@@ -150,7 +172,7 @@ public final class DockerEngine implements Engine {
 
   /** CPU seconds of all processes it needs besides those in containers. */
   public double cpuSeconds() {
-    return Census.cpuSeconds(line -> line.contains(directory));
+    return processor.getAsDouble();
   }
 
   @Override

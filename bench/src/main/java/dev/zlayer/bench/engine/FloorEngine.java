@@ -33,6 +33,10 @@ public final class FloorEngine implements Engine {
       [ "$until" != removed ] || "$runtime" --root "$root" delete "$name"
       """;
 
+  private static final String BARE =
+      "\"$0\" --root \"$1\" create --bundle \"$2\" \"$3\" </dev/null >/dev/null 2>&1"
+          + " && exec \"$0\" --root \"$1\" start \"$3\"";
+
   private final Path directory;
   private final Path runtime;
   private final List<Path> layers;
@@ -100,6 +104,35 @@ public final class FloorEngine implements Engine {
       throw new IllegalStateException("true exited with " + code);
     }
     removeBundle(name);
+  }
+
+  /** What {@link #startBare} is called in tables. */
+  public String bareName() {
+    return "bare " + runtime.getFileName() + " create, start";
+  }
+
+  /**
+   * Has the runtime create and start a container without a monitor.
+   *
+   * @param directory is mounted at /mark
+   * @return when that began: the bundle and its root are made before
+   */
+  public long startBare(String name, List<String> arguments, Path directory) throws Exception {
+    makeBundle(name, arguments);
+    Path file = bundle(name).resolve("config.json");
+    Json config = JsonText.parse(Files.readAllBytes(file));
+    var mounts = new ArrayList<>(config.at("mounts").items());
+    mounts.add(
+        Json.object()
+            .put("destination", "/mark")
+            .put("type", "bind")
+            .put("source", directory)
+            .put("options", List.of("bind", "rw"))
+            .build());
+    Files.write(file, JsonText.bytes(with(config, "mounts", mounts)));
+    long began = System.nanoTime();
+    Tool.run("/bin/sh", "-c", BARE, runtime.toString(), state(), bundle(name).toString(), name);
+    return began;
   }
 
   @Override

@@ -46,8 +46,10 @@ import java.util.stream.IntStream;
 public final class IngressPeers implements AutoCloseable {
   public static final String OURS = "zlayer";
   public static final String BY_HAND = "HAProxy by hand";
+  public static final String SHORT = "the same, short";
   public static final String CADDY = "Caddy";
   public static final String NGINX = "nginx";
+  public static final String JETTY = "Jetty";
   public static final String HOST = "h7.bench.test";
   public static final String TLS_HOST = "tls.bench.test";
 
@@ -113,8 +115,11 @@ public final class IngressPeers implements AutoCloseable {
     ingress.update(members(OTHERS, endpoints, false));
     serveBy(false);
     peers.add(new Peer(OURS, 8101, 8501, directory.resolve("z").toString()));
-    run("byhand", 8102, byHand(names));
+    var byHand = new HaproxyByHand(directory, names, ORIGIN);
+    run("byhand", 8102, byHand.promising(8102));
     peers.add(new Peer(BY_HAND, 8102, 8502, directory.resolve("byhand").toString()));
+    run("short", 8106, byHand.brief(8106));
+    peers.add(new Peer(SHORT, 8106, 8506, directory.resolve("short").toString()));
     if (others.contains(CADDY) && Files.isExecutable(Path.of("/usr/bin/caddy"))) {
       Path file = Files.writeString(directory.resolve("Caddyfile"), caddy(names));
       run(8103, "caddy", "run", "--adapter", "caddyfile", "--config", file.toString());
@@ -125,7 +130,39 @@ public final class IngressPeers implements AutoCloseable {
       run(8104, "nginx", "-p", directory.toString(), "-c", file.toString());
       peers.add(new Peer(NGINX, 8104, 8504, "nginx"));
     }
+    if (others.contains(JETTY)) {
+      jetty(names);
+      peers.add(new Peer(JETTY, 8105, 8505, JettyProxy.class.getName()));
+    }
     await(8501);
+  }
+
+  private void jetty(List<String> names) throws Exception {
+    var hosts = new ArrayList<>(names);
+    hosts.add(TLS_HOST);
+    Files.write(directory.resolve("hosts"), hosts);
+    Processes.check(
+        Command.of(
+            "openssl",
+            "pkcs12",
+            "-export",
+            "-in",
+            directory.resolve("both.pem").toString(),
+            "-out",
+            directory.resolve("jetty.p12").toString(),
+            "-passout",
+            "pass:" + JettyProxy.PASSWORD),
+        Deadline.after(LIMIT));
+    run(
+        8105,
+        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+        "-cp",
+        System.getProperty("java.class.path"),
+        JettyProxy.class.getName(),
+        "8105",
+        "8505",
+        Integer.toString(ORIGIN),
+        directory.toString());
   }
 
   public List<Peer> all() {
@@ -166,6 +203,33 @@ public final class IngressPeers implements AutoCloseable {
     return Processes.check(
             Command.of("pgrep", "-f", "haproxy .*" + directory.resolve("z")), Deadline.after(LIMIT))
         .stdout();
+  }
+
+  /**
+   * Kills the process that serves requests; returns when the next one does. Whoever connects
+   * meanwhile is refused.
+   */
+  public void killWorker() throws IOException, InterruptedException {
+    String worker =
+        Processes.check(
+                Command.of("pgrep", "-n", "-f", "haproxy .*" + directory.resolve("z")),
+                Deadline.after(LIMIT))
+            .stdout()
+            .strip();
+    Processes.check(Command.of("kill", "-KILL", worker), Deadline.after(LIMIT));
+    Deadline deadline = Deadline.after(LIMIT);
+    while (true) {
+      try {
+        if (answer().equals("one\n")) {
+          return;
+        }
+      } catch (IOException | StringIndexOutOfBoundsException e) {
+        if (deadline.passed()) {
+          throw new IOException("the ingress does not come back", e);
+        }
+      }
+      Thread.sleep(1);
+    }
   }
 
   private static EndpointSpec endpoint(String host, boolean tls) {
@@ -239,9 +303,15 @@ public final class IngressPeers implements AutoCloseable {
     run(port, "haproxy", "-f", file.toString());
   }
 
+  /**
+   * In a session of its own, as our HAProxy has one: the kernel shares processors between sessions
+   * first, and one that it shared with the client would be another task for the scheduler.
+   */
   private void run(int port, String... command) throws Exception {
-    Path output = directory.resolve(command[0] + port + ".log");
-    processes.add(Processes.start(Command.of(command), output.toFile()));
+    Path output = directory.resolve(port + ".log");
+    var words = new ArrayList<>(List.of("setsid"));
+    words.addAll(List.of(command));
+    processes.add(Processes.start(Command.of(words), output.toFile()));
     await(port);
   }
 
@@ -274,39 +344,6 @@ public final class IngressPeers implements AutoCloseable {
       http-request return status 200 content-type text/plain string "two\\n"
     """
         .formatted(ORIGIN);
-  }
-
-  private String byHand(List<String> names) throws IOException {
-    Path map = directory.resolve("hosts.map");
-    Files.writeString(
-        map, names.stream().map(name -> name + " " + name + "\n").collect(Collectors.joining()));
-    return """
-    global
-      stats socket %1$s mode 600 level admin
-      log stdout format raw local0
-    defaults
-      mode http
-      log global
-      option httplog
-      option forwardfor
-      unique-id-format %%{+X}o\\ %%ci:%%cp_%%fi:%%fp_%%Ts_%%rt:%%pid
-      unique-id-header X-Request-Id
-      timeout connect 5s
-      timeout client 60s
-      timeout server 60s
-    frontend http
-      bind 127.0.0.1:8102
-      bind 127.0.0.1:8502 ssl crt %2$s alpn h2,http/1.1 ssl-min-ver TLSv1.2
-      http-request set-header X-Forwarded-Proto http
-      http-request set-header X-Forwarded-Host %%[req.hdr(host)]
-      use_backend %%[req.hdr(host),host_only,lower,map_str(%3$s,tls)]
-    backend tls
-      server s1 127.0.0.1:%4$d
-    """
-            .formatted(directory.resolve("byhand.sock"), directory.resolve("both.pem"), map, ORIGIN)
-        + names.stream()
-            .map(name -> "backend %s\n  server s1 127.0.0.1:%d\n".formatted(name, ORIGIN))
-            .collect(Collectors.joining());
   }
 
   private String caddy(List<String> names) {

@@ -10,10 +10,19 @@ import java.util.List;
 public final class RestJobs {
   private static final String EXECUTIONS = "/jobs/bench/short/executions";
 
+  /** How many results are kept where nobody says it. */
+  private static final int KEPT = 1000;
+
   private final ZlayerDaemon daemon;
 
   /** Deploys the job. */
   public RestJobs(ZlayerDaemon daemon, ImageRef image, String controlGroup, int atATime)
+      throws IOException, InterruptedException {
+    this(daemon, image, controlGroup, atATime, KEPT);
+  }
+
+  /** The same with a limit to the results that are kept. */
+  public RestJobs(ZlayerDaemon daemon, ImageRef image, String controlGroup, int atATime, int kept)
       throws IOException, InterruptedException {
     this.daemon = daemon;
     Json service =
@@ -23,7 +32,12 @@ public final class RestJobs {
             .put("command", Json.object().put("args", Engine.PRINT_AND_END).build())
             .put("network_mode", "none")
             .put("cgroup_parent", controlGroup + "/rest")
-            .put("job", Json.object().put("concurrency", atATime).build())
+            .put(
+                "job",
+                Json.object()
+                    .put("concurrency", atATime)
+                    .put("retention", Json.object().put("count", kept).build())
+                    .build())
             .build();
     daemon.ask(
         "PUT",

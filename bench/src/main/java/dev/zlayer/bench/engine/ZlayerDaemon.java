@@ -63,6 +63,15 @@ public final class ZlayerDaemon implements AutoCloseable {
     return Census.cpuSeconds(process.pid());
   }
 
+  /** How many descriptors it has open. */
+  public long descriptors() {
+    return Census.descriptors(process.pid());
+  }
+
+  public long threads() {
+    return Census.threads(process.pid());
+  }
+
   /** MiB of its heap in use, with garbage; {@code collect} has that removed before. */
   public double heap(boolean collect) throws IOException, InterruptedException {
     if (collect) {

@@ -94,6 +94,10 @@ public final class Arena implements AutoCloseable {
     return Optional.ofNullable(containerd);
   }
 
+  public boolean podmanWanted() {
+    return wanted("podman", "podman");
+  }
+
   /** Our own daemon; empty when it is not packaged. */
   public Optional<ZlayerDaemon> daemon() throws Exception {
     Path program = program();
@@ -180,10 +184,13 @@ public final class Arena implements AutoCloseable {
       plain.add(new DockerEngine(dockerd(), image, "none"));
       networked.add(new DockerEngine(dockerd(), image, "bridge"));
     }
-    if (wanted("podman", "podman")) {
-      plain.add(
+    if (podmanWanted()) {
+      var podman =
           new PodmanEngine(
-              home("podman"), node.ociRuntime(), busybox.canonical(), busybox.host(), group));
+              home("podman"), node.ociRuntime(), busybox.canonical(), busybox.host(), group);
+      podman.pull(busybox.canonical());
+      plain.add(podman);
+      networked.add(podman.onBridge());
     }
     return new Engines(floor, plain, networked);
   }

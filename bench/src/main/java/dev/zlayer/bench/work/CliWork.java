@@ -7,6 +7,7 @@ import dev.zlayer.bench.Rounds;
 import dev.zlayer.bench.Rounds.Contestant;
 import dev.zlayer.bench.engine.DockerEngine;
 import dev.zlayer.bench.engine.Engine;
+import dev.zlayer.bench.engine.PodmanEngine;
 import dev.zlayer.bench.engine.RestEngine;
 import dev.zlayer.bench.engine.Tool;
 import dev.zlayer.bench.engine.ZlayerDaemon;
@@ -33,16 +34,18 @@ public final class CliWork implements Work {
     List<Engine> engines = arena.engines().plain();
     ZlayerDaemon daemon = found.get();
     Optional<DockerEngine> docker = the(DockerEngine.class, engines);
+    Optional<PodmanEngine> podman = the(PodmanEngine.class, engines);
     RestEngine zlayer = the(RestEngine.class, engines).orElseThrow();
     var tables = new ArrayList<Report.Table>();
-    tables.add(starts(arena, daemon, docker));
+    tables.add(starts(arena, daemon, docker, podman));
     var running = new ArrayList<Engine>(List.of(zlayer));
     docker.ifPresent(running::add);
+    podman.ifPresent(running::add);
     try {
       for (Engine engine : running) {
         engine.startSleeper(SLEEPER);
       }
-      tables.addAll(containers(arena, zlayer, docker));
+      tables.addAll(containers(arena, zlayer, docker, podman));
     } finally {
       for (Engine engine : running) {
         engine.remove(SLEEPER);
@@ -52,7 +55,11 @@ public final class CliWork implements Work {
   }
 
   private static Report.Table starts(
-      Arena arena, ZlayerDaemon daemon, Optional<DockerEngine> docker) throws Exception {
+      Arena arena,
+      ZlayerDaemon daemon,
+      Optional<DockerEngine> docker,
+      Optional<PodmanEngine> podman)
+      throws Exception {
     List<String> java = java(arena);
     var contestants = new ArrayList<Contestant>();
     contestants.add(Contestant.timed(FLOOR, () -> Tool.run(java)));
@@ -63,6 +70,7 @@ public final class CliWork implements Work {
           contestants.add(Contestant.timed("docker --version", () -> peer.run("--version")));
           contestants.add(Contestant.timed("docker ps", () -> peer.run("ps")));
         });
+    podman.ifPresent(peer -> contestants.add(Contestant.timed("podman ps", peer::list)));
     var rows = new ArrayList<>(rounds(arena, contestants));
     if (whole(arena)) {
       rows.add(bar(1.6, "version : java", rows.get(1), rows.get(0)));
@@ -72,7 +80,8 @@ public final class CliWork implements Work {
   }
 
   private static List<Report.Table> containers(
-      Arena arena, RestEngine zlayer, Optional<DockerEngine> docker) throws Exception {
+      Arena arena, RestEngine zlayer, Optional<DockerEngine> docker, Optional<PodmanEngine> podman)
+      throws Exception {
     var run = new ArrayList<Contestant>();
     var exec = new ArrayList<Contestant>();
     run.add(Contestant.timed("zlayer run --rm true", zlayer::runByCommand));
@@ -83,18 +92,25 @@ public final class CliWork implements Work {
           exec.add(
               Contestant.timed("docker exec true", () -> peer.run("exec", SLEEPER, "/bin/true")));
         });
+    podman.ifPresent(
+        peer -> {
+          run.add(Contestant.timed("podman run --rm true", peer::runTrue));
+          exec.add(Contestant.timed("podman exec true", () -> peer.execTrue(SLEEPER)));
+        });
     return List.of(
-        table(arena, "run by the command line", run, 0.6),
-        table(arena, "exec by the command line", exec, 1.0));
+        table(arena, "run by the command line", run, docker.isPresent(), 0.6),
+        table(arena, "exec by the command line", exec, docker.isPresent(), 1.0));
   }
 
+  /** Docker, where it takes part, is the second. */
   private static Report.Table table(
-      Arena arena, String title, List<Contestant> contestants, double limit) throws Exception {
+      Arena arena, String title, List<Contestant> contestants, boolean docker, double limit)
+      throws Exception {
     var rows = new ArrayList<>(rounds(arena, contestants));
-    if (whole(arena) && rows.size() == 2) {
+    if (whole(arena) && docker) {
       rows.add(bar(limit, "zlayer : docker", rows.get(0), rows.get(1)));
     }
-    return new Report.Table(title, "ms", contestants.getLast().name(), rows);
+    return new Report.Table(title, "ms", contestants.get(docker ? 1 : 0).name(), rows);
   }
 
   private static List<Report.Row> rounds(Arena arena, List<Contestant> contestants)

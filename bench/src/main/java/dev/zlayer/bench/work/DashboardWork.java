@@ -154,11 +154,11 @@ public final class DashboardWork implements Work {
               .formatted(containers));
       Duration window = Duration.ofSeconds(options.size(30, 10));
       var rows = new ArrayList<Report.Row>();
-      Load still = load(daemon, browser, window, false);
-      Load watched = load(daemon, browser, window, true);
+      Load still = load(daemon, browser, window, 0);
+      Load watched = load(daemon, browser, window, containers);
       browser.evaluate("location.href = 'about:blank'");
-      Load alone = load(daemon, browser, window, true);
-      String note = "%d containers, %d changes/s".formatted(containers, CHANGES_PER_SECOND);
+      Load alone = load(daemon, browser, window, containers);
+      String note = "%d containers, %d of them renamed/s".formatted(containers, CHANGES_PER_SECOND);
       rows.add(Report.Row.of(QUIET, alone.agent(), note));
       rows.add(Report.Row.of("the agent, page open", watched.agent(), note));
       rows.add(Report.Row.of("the browser", watched.browser(), note));
@@ -173,15 +173,18 @@ public final class DashboardWork implements Work {
   /** Percent of a core. */
   private record Load(double agent, double browser) {}
 
-  private static Load load(ZlayerDaemon daemon, Chromium browser, Duration window, boolean changes)
+  /**
+   * @param changing how many containers change in turn; none when zero
+   */
+  private static Load load(ZlayerDaemon daemon, Chromium browser, Duration window, int changing)
       throws Exception {
     double agent = daemon.cpuSeconds();
     double shown = browser.cpuSeconds();
     double seconds =
         Rounds.millis(
                 () -> {
-                  if (changes) {
-                    change(daemon, window);
+                  if (changing > 0) {
+                    change(daemon, window, changing);
                   } else {
                     Pauses.REAL.pause(window);
                   }
@@ -192,17 +195,17 @@ public final class DashboardWork implements Work {
         100 * (browser.cpuSeconds() - shown) / seconds);
   }
 
-  /** Volumes that are created and removed, as steadily as the agent allows. */
-  private static void change(ZlayerDaemon daemon, Duration window)
+  /** Containers that get another name and their own again, as steadily as the agent allows. */
+  private static void change(ZlayerDaemon daemon, Duration window, int containers)
       throws IOException, InterruptedException {
     long begin = System.nanoTime();
     long count = window.toSeconds() * CHANGES_PER_SECOND;
     for (long number = 0; number < count; number++) {
-      if (number % 2 == 0) {
-        daemon.ask("POST", "/volumes", Json.object().put("name", "change").build());
-      } else {
-        daemon.ask("DELETE", "/volumes/change", Json.Null.INSTANCE);
-      }
+      String name = "s" + number / 2 % containers;
+      String other = name + "-renamed";
+      String from = number % 2 == 0 ? name : other;
+      String to = number % 2 == 0 ? other : name;
+      daemon.ask("POST", "/containers/" + from + "/rename?name=" + to, Json.Null.INSTANCE);
       long due = begin + (number + 1) * 1_000_000_000L / CHANGES_PER_SECOND;
       Pauses.REAL.pause(Duration.ofNanos(Math.max(0, due - System.nanoTime())));
     }

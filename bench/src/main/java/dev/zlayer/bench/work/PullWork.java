@@ -11,6 +11,7 @@ import dev.zlayer.bench.pull.CliPull;
 import dev.zlayer.bench.pull.ContainerdPull;
 import dev.zlayer.bench.pull.Gallery;
 import dev.zlayer.bench.pull.LimitedRegistry;
+import dev.zlayer.bench.pull.PodmanPull;
 import dev.zlayer.bench.pull.PullOnce;
 import dev.zlayer.bench.pull.ZlayerPull;
 import dev.zlayer.host.file.DataDir;
@@ -47,6 +48,11 @@ public final class PullWork implements Work {
       Path directory = arena.directory("containerd-pull");
       contestants.add(new ContainerdPull(directory, arena.options().controlGroup()).cold(image));
     }
+    if (arena.podmanWanted()) {
+      contestants.add(
+          new PodmanPull(arena.directory("podman-pull"), arena.options().controlGroup())
+              .cold(image));
+    }
     contestants.add(new ZlayerPull(arena.directory("pull")).cold(image));
     if (arena.daemon().isPresent()) {
       contestants.add(new CliPull(arena.program(), arena.directory("cli")).cold(image));
@@ -65,6 +71,10 @@ public final class PullWork implements Work {
               peer ->
                   contestants.add(
                       Contestant.timed(peer.name(), () -> peer.pull(image.canonical()))));
+      if (arena.podmanWanted()) {
+        contestants.add(
+            PodmanPull.warm(arena.home("podman-warm"), arena.options().controlGroup(), image));
+      }
       contestants.add(Contestant.timed("zlayer", () -> pull(store, image)));
       arena.daemon().ifPresent(daemon -> contestants.add(CliPull.warm(daemon, image)));
       var rows = Rounds.run(contestants, arena.options().warm(5), arena.options().size(20, 3));

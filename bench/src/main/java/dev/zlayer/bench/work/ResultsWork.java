@@ -4,6 +4,7 @@ import dev.zlayer.bench.Report;
 import dev.zlayer.bench.Rounds;
 import dev.zlayer.bench.engine.DockerEngine;
 import dev.zlayer.bench.engine.Engine;
+import dev.zlayer.bench.engine.PodmanEngine;
 import dev.zlayer.bench.engine.RestJobs;
 import dev.zlayer.bench.engine.ZlayerDaemon;
 import java.util.ArrayList;
@@ -12,7 +13,8 @@ import java.util.Optional;
 
 /**
  * What a job is for: its exit code and its output, not only that it ran. Ours is recorded and kept;
- * with Docker a script creates, starts, waits, reads the logs and removes.
+ * with Docker a script creates, starts, waits, reads the logs and removes; Podman prints in the
+ * foreground.
  */
 public final class ResultsWork implements Work {
   private static final int AT_A_TIME = 8;
@@ -33,8 +35,12 @@ public final class ResultsWork implements Work {
         new ArrayList<>(
             List.of(JobsWork.perSecond("zlayer, jobs through REST", ours::run, jobs, AT_A_TIME)));
     for (Engine engine : engines) {
-      if (engine instanceof DockerEngine docker) {
-        contestants.add(JobsWork.perSecond(LOOP, docker::runJob, jobs, AT_A_TIME));
+      switch (engine) {
+        case DockerEngine docker ->
+            contestants.add(JobsWork.perSecond(LOOP, docker::runJob, jobs, AT_A_TIME));
+        case PodmanEngine podman ->
+            contestants.add(JobsWork.perSecond("podman run --rm", podman::runJob, jobs, AT_A_TIME));
+        default -> {} // containerd keeps no output
       }
     }
     return List.of(

@@ -27,6 +27,9 @@ public final class StartWork implements Work {
     if (Tool.installed("docker")) {
       contestants.add(Contestant.timed("docker --version", () -> Tool.run("docker", "--version")));
     }
+    if (Tool.installed("podman")) {
+      contestants.add(Contestant.timed("podman --version", () -> Tool.run("podman", "--version")));
+    }
     var rows = Rounds.run(contestants, arena.options().warm(2), arena.options().size(20, 5));
     return List.of(new Report.Table("start of the command line", "ms", BASELINE, rows));
   }

@@ -9,9 +9,13 @@ import dev.zlayer.host.http.WebSocket;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.task.Deadline;
+import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentSkipListMap;
 
 /**
  * Asks the daemon. A refusal is a {@link DaemonProblem}, a daemon that is not there a {@link
@@ -25,13 +29,23 @@ public final class DaemonClient implements AutoCloseable {
   public static final String TAR = "application/x-tar";
   public static final String YAML = "application/yaml";
 
+  /** Set by a node of a cluster when others did not answer it, or with an error. */
+  private static final String MISSING_NODES = "X-Zlayer-Missing-Nodes";
+
+  /** Says why, for those that answered with an error. */
+  private static final String NODE_ERRORS = "X-Zlayer-Node-Errors";
+
   private static final String BASE = "/api/v1";
   private static final int LARGEST_ANSWER = 64 << 20;
   private static final int LARGEST_FRAME = 4 << 20;
   private static final Duration PING = Duration.ofSeconds(5);
+  private static final Duration SLOW = Duration.ofSeconds(60);
 
   private final DaemonAddress address;
   private final HttpClient http;
+
+  /** Nodes of a cluster that are missing in what was answered, and why. */
+  private final Map<String, String> missing = new ConcurrentSkipListMap<>();
 
   private DaemonClient(DaemonAddress address) {
     this.address = address;
@@ -40,6 +54,11 @@ public final class DaemonClient implements AutoCloseable {
 
   public static DaemonClient open(DaemonAddress address) {
     return new DaemonClient(address);
+  }
+
+  /** Nodes whose part is missing in the answers so far, by name, with the reason. */
+  public Map<String, String> missingNodes() {
+    return new TreeMap<>(missing);
   }
 
   public DaemonAddress address() {
@@ -61,6 +80,44 @@ public final class DaemonClient implements AutoCloseable {
       return false;
     } catch (ConnectionLost | AgentException.Timeout _) {
       return false;
+    }
+  }
+
+  /**
+   * Whether somebody listens there, however busy: systemd does for an agent that it is starting.
+   *
+   * @throws DaemonNotRunning this user may not know that
+   */
+  public boolean listens() throws InterruptedException {
+    try {
+      exchange(request("GET", "/ping", Query.NONE, JSON), Deadline.after(PING)).close();
+      return true;
+    } catch (AgentException.Timeout _) {
+      return true;
+    } catch (DaemonNotRunning e) {
+      if (e.denied()) {
+        throw e;
+      }
+      return false;
+    } catch (ConnectionLost _) {
+      return false;
+    }
+  }
+
+  /**
+   * What a daemon says; nothing only when none listens. One that is slow to answer is still one.
+   *
+   * @throws DaemonNotRunning this user may not know whether there is one
+   * @throws AgentException.Timeout it has not answered for long
+   */
+  public Optional<Json> getIfRunning(String path) throws InterruptedException {
+    try {
+      return Optional.of(get(path, Query.NONE, Deadline.after(SLOW)));
+    } catch (DaemonNotRunning e) {
+      if (e.denied()) {
+        throw e;
+      }
+      return Optional.empty();
     }
   }
 
@@ -195,6 +252,27 @@ public final class DaemonClient implements AutoCloseable {
 
   private HttpResponse checked(HttpRequest request, Deadline deadline) throws InterruptedException {
     HttpResponse response = exchange(request, deadline);
+    response
+        .headers()
+        .first(MISSING_NODES)
+        .ifPresent(
+            names -> {
+              for (String name : names.split(",", -1)) {
+                missing.put(name, "did not answer");
+              }
+            });
+    response
+        .headers()
+        .first(NODE_ERRORS)
+        .ifPresent(
+            errors -> {
+              for (String error : errors.split("&", -1)) {
+                int equals = error.indexOf('=');
+                String reason =
+                    URLDecoder.decode(error.substring(equals + 1), StandardCharsets.UTF_8);
+                missing.put(error.substring(0, equals), "answered with an error: " + reason);
+              }
+            });
     if (!response.success()) {
       throw problem(response);
     }

@@ -12,12 +12,15 @@ import java.util.function.Consumer;
 public final class Reconnecting {
   private static final Duration BETWEEN_TRIES = Duration.ofMillis(200);
 
+  /** As long as the unit of the agent lets a start take; systemd listens meanwhile. */
+  private static final Duration STARTING = Duration.ofMinutes(10);
+
   private final DaemonClient client;
   private final Duration patience;
   private final Consumer<String> notices;
 
   /**
-   * @param patience how long the daemon may be away
+   * @param patience how long nobody may listen
    * @param notices told once per absence
    */
   public Reconnecting(DaemonClient client, Duration patience, Consumer<String> notices) {
@@ -44,12 +47,13 @@ public final class Reconnecting {
 
   private void awaitDaemon(ConnectionLost lost) throws InterruptedException {
     Deadline deadline = Deadline.after(patience);
+    Deadline starting = Deadline.after(STARTING);
     if (client.answers()) {
       return;
     }
     notices.accept("the daemon does not answer; reconnecting");
     while (!client.answers()) {
-      if (deadline.passed()) {
+      if (starting.passed() || (deadline.passed() && !client.listens())) {
         throw lost;
       }
       Pauses.REAL.pause(BETWEEN_TRIES);

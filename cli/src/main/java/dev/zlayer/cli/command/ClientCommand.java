@@ -42,7 +42,15 @@ public abstract class ClientCommand implements Callable<Integer> {
   @Override
   public final Integer call() throws Exception {
     try (DaemonClient client = open()) {
-      return streams() ? untilOutputCloses(client) : run(client);
+      int code = streams() ? untilOutputCloses(client) : run(client);
+      client
+          .missingNodes()
+          .forEach(
+              (node, reason) ->
+                  tell(
+                      "zlayer: warning: node '%s' %s; what it has is missing here"
+                          .formatted(node, reason)));
+      return code;
     }
   }
 

@@ -29,7 +29,8 @@ public final class InfoCommand extends AnswerCommand {
 
   @Override
   protected int run(DaemonClient client) throws InterruptedException {
-    Json facts = client.answers() ? client.get("/info") : local();
+    Optional<Json> told = client.getIfRunning("/info");
+    Json facts = told.isPresent() ? told.get() : local();
     show(facts, () -> InfoText.of(facts));
     return 0;
   }

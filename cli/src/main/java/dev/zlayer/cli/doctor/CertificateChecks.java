@@ -7,13 +7,30 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** The certificates of hosts that endpoints serve. Pure. */
+/** The certificates of hosts that endpoints serve, and that of a node in a cluster. Pure. */
 final class CertificateChecks {
   private static final String NAME = "host-certificates";
   private static final Duration SOON = Duration.ofDays(14);
   private static final String REMEDY = "see 'zlayer ingress certs' and docs/certificates.md";
 
+  private static final String NODE_NAME = "node-certificate";
+  private static final String NODE_REMEDY =
+      "see 'zlayer cluster status'; 'zlayer cluster rotate-certs' makes another one";
+
   private CertificateChecks() {}
+
+  /** About what the daemon answers to {@code /cluster/certificate}. */
+  static Finding node(Json certificate, Instant now) {
+    Instant end = Instant.parse(certificate.at("not_after").string().orElseThrow());
+    Instant renewal = Instant.parse(certificate.at("renewal").string().orElseThrow());
+    String reason = certificate.at("problem").string().map(text -> ": " + text).orElse("");
+    if (!end.isAfter(now)) {
+      return Finding.failed(NODE_NAME, "expired at " + end + reason, NODE_REMEDY);
+    }
+    return reason.isEmpty()
+        ? Finding.ok(NODE_NAME, "valid until %s, renewed at %s".formatted(end, renewal))
+        : Finding.warning(NODE_NAME, "expires at " + end + reason, NODE_REMEDY);
+  }
 
   /** Findings about what the daemon answers to {@code /ingress/certificates}. */
   static List<Finding> run(Json certificates, Instant now) {

@@ -4,6 +4,7 @@ import dev.zlayer.cli.Locations;
 import dev.zlayer.cli.client.ConnectionLost;
 import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.cli.client.DaemonProblem;
+import dev.zlayer.error.AgentException;
 import dev.zlayer.host.linux.Machine;
 import dev.zlayer.json.Json;
 import java.nio.file.Path;
@@ -44,6 +45,7 @@ public final class Doctor {
     boolean running = info.isPresent();
     if (running) {
       findings.addAll(CertificateChecks.run(client.get("/ingress/certificates"), now));
+      nodeCertificate(now).ifPresent(findings::add);
     }
     Optional<Json> config = config(running, local, findings);
     if (client.address().local()) {
@@ -65,8 +67,10 @@ public final class Doctor {
   }
 
   private Optional<Json> daemon(List<Finding> findings) throws InterruptedException {
+    Json info;
     try {
-      if (!client.answers()) {
+      Optional<Json> told = client.getIfRunning("/info");
+      if (told.isEmpty()) {
         findings.add(
             Finding.warning(
                 "daemon",
@@ -74,6 +78,15 @@ public final class Doctor {
                 "start one with 'zlayer daemon start' or 'systemctl start zlayer'"));
         return Optional.empty();
       }
+      info = told.get();
+    } catch (AgentException.Timeout e) {
+      findings.add(
+          Finding.failed(
+              "daemon",
+              "one listens at %s and does not answer: %s"
+                  .formatted(client.address().http(), e.getMessage()),
+              "see its log; 'systemctl restart zlayer' leaves containers running"));
+      return Optional.empty();
     } catch (ConnectionLost e) {
       findings.add(
           Finding.failed(
@@ -82,7 +95,6 @@ public final class Doctor {
               "run with sudo, or 'usermod -aG zlayer USER' and log in again"));
       return Optional.empty();
     }
-    Json info = client.get("/info");
     String theirs = info.at("version").string().orElse("unknown");
     findings.add(
         theirs.equals(version)
@@ -110,13 +122,26 @@ public final class Doctor {
     return Optional.of(info);
   }
 
+  /** That of a node in a cluster; others have none. */
+  private Optional<Finding> nodeCertificate(Instant now) throws InterruptedException {
+    try {
+      return Optional.of(CertificateChecks.node(client.get("/cluster/certificate"), now));
+    } catch (DaemonProblem e) {
+      return e.notFound()
+          ? Optional.empty()
+          : Optional.of(
+              Finding.failed(
+                  "node-certificate", String.valueOf(e.getMessage()), "see docs/cluster.md"));
+    }
+  }
+
   private Optional<Json> config(boolean running, Supplier<Json> local, List<Finding> findings)
       throws InterruptedException {
     try {
       Json config = running ? client.get("/config") : local.get();
       findings.add(Finding.ok("configuration", "every value is valid"));
       return Optional.of(config);
-    } catch (dev.zlayer.error.AgentException.Configuration e) {
+    } catch (AgentException.Configuration e) {
       findings.add(
           Finding.failed(
               "configuration", String.valueOf(e.getMessage()), "correct the file or the variable"));

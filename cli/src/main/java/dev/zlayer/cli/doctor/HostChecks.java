@@ -70,7 +70,6 @@ final class HostChecks {
       }
     }
     findings.add(firewall(facts));
-    findings.add(Finding.ok("forwarding", "packets of containers are forwarded, or will be"));
     return findings;
   }
 

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.net.DatagramPacket;
 import java.net.DatagramSocket;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -51,7 +52,9 @@ final class NameChecks {
   private static boolean answers(String server) {
     try (var socket = new DatagramSocket()) {
       socket.setSoTimeout((int) LIMIT.toMillis());
-      socket.connect(InetAddress.getByName(server.replaceFirst("%.*", "")), PORT);
+      // the other form of connect throws an unchecked exception when there is no network
+      socket.connect(
+          new InetSocketAddress(InetAddress.getByName(server.replaceFirst("%.*", "")), PORT));
       socket.send(new DatagramPacket(QUESTION, QUESTION.length));
       socket.receive(new DatagramPacket(new byte[512], 512));
       return true;

@@ -2,6 +2,7 @@ package dev.zlayer.cli.print;
 
 import dev.zlayer.json.Json;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
@@ -12,17 +13,33 @@ public final class ContainerTable {
   private ContainerTable() {}
 
   public static String of(List<Json> containers, Instant now, Style style) {
-    var table = new Table("NAME", "IMAGE", "STATE", "RESTARTS", "AGE", "PORTS");
+    boolean nodes = onNodes(containers);
+    var headings = new ArrayList<>(List.of("NAME", "IMAGE", "STATE", "RESTARTS", "AGE", "PORTS"));
+    if (nodes) {
+      headings.add(1, "NODE");
+    }
+    var table = new Table(headings.toArray(String[]::new));
     for (Json container : Names.sorted(containers)) {
-      table.row(
-          Names.of(container),
-          shorten(container.at("image").string().orElse("-")),
-          style.state(state(container)),
-          container.at("restarts").integer().map(String::valueOf).orElse("-"),
-          age(container, now),
-          Ports.of(container));
+      var cells =
+          new ArrayList<>(
+              List.of(
+                  Names.of(container),
+                  shorten(container.at("image").string().orElse("-")),
+                  style.state(state(container)),
+                  container.at("restarts").integer().map(String::valueOf).orElse("-"),
+                  age(container, now),
+                  Ports.of(container)));
+      if (nodes) {
+        cells.add(1, container.at("node").string().orElse("-"));
+      }
+      table.row(cells.toArray(String[]::new));
     }
     return table.toString();
+  }
+
+  /** Whether they are of a cluster. */
+  static boolean onNodes(List<Json> all) {
+    return all.stream().anyMatch(one -> one.at("node").string().isPresent());
   }
 
   /** {@code exited (3)}, {@code running (healthy)}: code and health belong to the state. */

@@ -3,6 +3,7 @@ package dev.zlayer.cli.print;
 import dev.zlayer.json.Json;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
@@ -31,15 +32,27 @@ public final class JobTables {
   }
 
   public static String executions(List<Json> executions, Instant now, Style style) {
-    var table = new Table("EXECUTION", "STATUS", "TRIGGER", "CREATED", "TOOK", "ATTEMPTS");
+    boolean nodes = ContainerTable.onNodes(executions);
+    var headings =
+        new ArrayList<>(List.of("EXECUTION", "STATUS", "TRIGGER", "CREATED", "TOOK", "ATTEMPTS"));
+    if (nodes) {
+      headings.add(1, "NODE");
+    }
+    var table = new Table(headings.toArray(String[]::new));
     for (Json execution : executions) {
-      table.row(
-          executionName(execution),
-          style.state(status(execution)),
-          StatusText.text(execution, "trigger"),
-          age(execution, "created", now),
-          took(execution),
-          attempts(execution));
+      var cells =
+          new ArrayList<>(
+              List.of(
+                  executionName(execution),
+                  style.state(status(execution)),
+                  StatusText.text(execution, "trigger"),
+                  age(execution, "created", now),
+                  took(execution),
+                  attempts(execution)));
+      if (nodes) {
+        cells.add(1, execution.at("node").string().orElse("-"));
+      }
+      table.row(cells.toArray(String[]::new));
     }
     return table.toString();
   }

@@ -11,15 +11,27 @@ public final class StatusText {
   private StatusText() {}
 
   public static String list(List<Json> deployments, Instant now, Style style) {
-    var table = new Table("DEPLOYMENT", "STATE", "REVISION", "SERVICES", "JOBS", "CHANGED");
+    boolean nodes = ContainerTable.onNodes(deployments);
+    var headings =
+        new ArrayList<>(List.of("DEPLOYMENT", "STATE", "REVISION", "SERVICES", "JOBS", "CHANGED"));
+    if (nodes) {
+      headings.add(1, "NODE");
+    }
+    var table = new Table(headings.toArray(String[]::new));
     for (Json deployment : deployments) {
-      table.row(
-          text(deployment, "name"),
-          style.state(text(deployment, "state")),
-          number(deployment, "revision"),
-          String.valueOf(deployment.at("services").items().size()),
-          String.valueOf(deployment.at("jobs").items().size()),
-          age(deployment, "updated", now));
+      var cells =
+          new ArrayList<>(
+              List.of(
+                  name(deployment),
+                  style.state(text(deployment, "state")),
+                  number(deployment, "revision"),
+                  String.valueOf(deployment.at("services").items().size()),
+                  String.valueOf(deployment.at("jobs").items().size()),
+                  age(deployment, "updated", now)));
+      if (nodes) {
+        cells.add(1, deployment.at("node").string().orElse("all"));
+      }
+      table.row(cells.toArray(String[]::new));
     }
     return table.toString();
   }
@@ -94,28 +106,48 @@ public final class StatusText {
   }
 
   private static Table services(List<Json> services, Instant now, Style style) {
-    var table =
-        new Table("SERVICE", "STATE", "READY", "REPLICA", "HEALTH", "RESTARTS", "AGE", "PORTS");
+    boolean nodes =
+        services.stream()
+            .anyMatch(service -> ContainerTable.onNodes(service.at("replicas").items()));
+    var headings =
+        new ArrayList<>(
+            List.of("SERVICE", "STATE", "READY", "REPLICA", "HEALTH", "RESTARTS", "AGE", "PORTS"));
+    if (nodes) {
+      headings.add(4, "NODE");
+    }
+    var table = new Table(headings.toArray(String[]::new));
     for (Json service : services) {
-      table.row(
-          name(service),
-          style.state(text(service, "state")),
-          number(service, "ready") + "/" + number(service, "wanted"),
-          service.at("waiting_for").string().map(what -> "waiting for " + what).orElse(""),
-          "",
-          "",
-          "",
-          endpoints(service));
+      var cells =
+          new ArrayList<>(
+              List.of(
+                  name(service),
+                  style.state(text(service, "state")),
+                  number(service, "ready") + "/" + number(service, "wanted"),
+                  service.at("waiting_for").string().map(what -> "waiting for " + what).orElse(""),
+                  "",
+                  "",
+                  "",
+                  endpoints(service)));
+      if (nodes) {
+        cells.add(4, "");
+      }
+      table.row(cells.toArray(String[]::new));
       for (Json replica : service.at("replicas").items()) {
-        table.row(
-            "",
-            style.state(text(replica, "state")),
-            "",
-            replica(replica),
-            style.state(health(replica)),
-            number(replica, "restarts"),
-            age(replica, "started", now),
-            Ports.text(replica.at("ports").items()));
+        var line =
+            new ArrayList<>(
+                List.of(
+                    "",
+                    style.state(text(replica, "state")),
+                    "",
+                    replica(replica),
+                    style.state(health(replica)),
+                    number(replica, "restarts"),
+                    age(replica, "started", now),
+                    Ports.text(replica.at("ports").items())));
+        if (nodes) {
+          line.add(4, text(replica, "node"));
+        }
+        table.row(line.toArray(String[]::new));
       }
     }
     return table;

@@ -108,6 +108,26 @@ class DashboardAccessIT {
   }
 
   @Test
+  void aCookieThatSomebodyChoseBeforeTheLoginIsNoSession() throws IOException {
+    String name = login().cookie().replaceAll("=.*", "");
+    String chosen = name + "=" + "A".repeat(43);
+    String link = link();
+    RawHttp http = RawHttp.to(link);
+
+    RawHttp.Answer answer =
+        http.send(
+            "POST",
+            "/session",
+            Map.of("Origin", http.origin(), "Content-Type", "application/json", "Cookie", chosen),
+            "{\"token\":\"" + secret(link) + "\"}");
+
+    assertThat(answer.status()).isEqualTo(200);
+    assertThat(answer.header("set-cookie")).startsWith(name + "=").doesNotContain(chosen);
+    assertThat(http.send("GET", "/api/v1/containers", Map.of("Cookie", chosen), "").status())
+        .isEqualTo(401);
+  }
+
+  @Test
   void withoutASessionThereIsThePageAndNothingElse() throws IOException {
     RawHttp http = RawHttp.to(link());
 
@@ -130,6 +150,13 @@ class DashboardAccessIT {
     assertThat(metrics.status()).isEqualTo(404);
     assertThat(http.send("GET", "/../../etc/passwd", Map.of(), "").status()).isIn(400, 404);
     assertThat(http.send("GET", "/files.txt", Map.of(), "").status()).isEqualTo(404);
+    // its other files are named after their content, and kept by browsers
+    String start = page.body().replaceAll("(?s).*src=\"([0-9a-f]{16}/start.js)\".*", "/$1");
+    RawHttp.Answer script = http.send("GET", start, Map.of(), "");
+    assertThat(script.status()).as(start).isEqualTo(200);
+    assertThat(script.header("cache-control")).contains("immutable");
+    assertThat(page.header("cache-control")).isEqualTo("no-store");
+    assertThat(http.send("GET", "/start.js", Map.of(), "").status()).isEqualTo(404);
   }
 
   @Test
@@ -233,6 +260,7 @@ class DashboardAccessIT {
     assertThat(change.status()).isEqualTo(403);
     assertThat(change.body()).contains("the session is read-only");
     assertThat(login.get("/api/v1/backup").status()).isEqualTo(403);
+    assertThat(login.get("/api/v1/containers/any/environment").status()).isEqualTo(403);
     assertThat(login.get("/api/v1/dashboard/sessions").status()).isEqualTo(403);
   }
 

@@ -1,6 +1,7 @@
 package dev.zlayer.cli.dashboard;
 
 import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertThat;
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.microsoft.playwright.Download;
@@ -10,6 +11,7 @@ import com.microsoft.playwright.options.AriaRole;
 import dev.zlayer.task.Deadline;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
@@ -49,7 +51,18 @@ class DashboardIT extends DashboardFixture {
     act("Scale web", "zlayer scale shop/web=2");
     assertThat(page.locator("section[aria-label=web]")).containsText("2 of 2 ready", slowly());
 
-    up("shop", shop("v2"));
+    Path gate = Files.createDirectory(directory.resolve("gate"));
+    apply("shop", shop("v2") + GATED.formatted(gate));
+    // the new replicas are not healthy until the file is there
+    assertThat(page.locator("section[aria-label=web] .rollout"))
+        .containsText("revision 2: 0 of 2 replicas", slowly());
+    assertThat(page.getByLabel("Replicas of revision 2")).isVisible();
+    view("overview");
+    assertThat(main().getByLabel("Services").getByLabel("Replicas of revision 2")).isVisible();
+    view("deployments/shop");
+    Files.createFile(gate.resolve("open"));
+    assertThat(page.locator("section[aria-label=web] h2")).containsText("running", slowly());
+    assertThat(page.locator("section[aria-label=web] .rollout")).hasCount(0);
     assertThat(page.getByLabel("Revisions").locator("li").first()).containsText("2:", slowly());
     act("Roll back to 1", "zlayer rollback shop 1");
     assertThat(page.getByLabel("Revisions").locator("li").first()).containsText("3:", slowly());
@@ -58,9 +71,29 @@ class DashboardIT extends DashboardFixture {
     act("Stop web", "zlayer stop shop/web");
     assertThat(page.locator("section[aria-label=web] h2")).containsText("stopped", slowly());
     act("Start web", "zlayer start shop/web");
+    assertThat(page.locator("section[aria-label=web] h2")).containsText("running", slowly());
+    page.locator("summary", new Page.LocatorOptions().setHasText("Events of web")).click();
+    assertThat(main().locator("ul[aria-label='Events of web']")).containsText("replica.started");
+    act("Restart shop", "zlayer restart shop");
+    act("Stop shop", "zlayer stop shop");
+    assertThat(page.locator("section[aria-label=web] h2")).containsText("stopped", slowly());
+    act("Start shop", "zlayer start shop");
     act("Remove shop", "zlayer down shop");
     view("deployments");
     assertThat(page.locator("main")).not().containsText("shop");
+  }
+
+  private static final String GATED =
+      """
+          scale: {mode: fixed, replicas: 2}
+          storage: [{type: bind, source: %s, target: /gate, readonly: true}]
+          health: {check: {type: command, command: "test -f /gate/open"}, interval: 200ms, start_grace: 60s}
+      """;
+
+  /** Without waiting for what becomes of it. */
+  private static void apply(String name, String body) throws IOException {
+    Path file = Files.writeString(directory.resolve(name + ".yml"), body);
+    daemon.ok("up", "-f", file.toString(), "--no-wait");
   }
 
   private static String shop(String word) {
@@ -104,6 +137,7 @@ class DashboardIT extends DashboardFixture {
   @Test
   void aContainerIsShownStoppedStartedKilledAndRemoved() {
     String label = "note=" + MARKUP;
+    daemon.cli().runWithInput("s3cret-note".getBytes(UTF_8), "secret", "set", "note");
     daemon.ok(
         "run",
         "-d",
@@ -113,6 +147,10 @@ class DashboardIT extends DashboardFixture {
         label,
         "-e",
         "PASSWORD=hunter2",
+        "-e",
+        "COLOUR=green " + MARKUP,
+        "-e",
+        "NOTE=about s3cret-note",
         "bb:1",
         "sh",
         "-c",
@@ -122,9 +160,16 @@ class DashboardIT extends DashboardFixture {
 
     assertThat(page.locator("main")).containsText(MARKUP, slowly());
     assertThat(page.getByLabel("Environment")).containsText("PASSWORD");
-    assertThat(page.content()).doesNotContain("hunter2");
+    assertThat(page.content()).doesNotContain("green");
+    button("Show values").click();
+    assertThat(page.getByLabel("Environment")).containsText("green " + MARKUP);
+    assertThat(page.getByLabel("Environment")).containsText("about [secret]");
+    daemon.ok("secret", "rm", "note");
+    assertThat(page.content()).doesNotContain("hunter2").doesNotContain("s3cret-note");
     button("Show processes").click();
     assertThat(page.locator("[aria-label=Processes]")).containsText("sh");
+    page.locator("summary", new Page.LocatorOptions().setHasText("Events of one")).click();
+    assertThat(main().locator("ul[aria-label='Events of one']")).containsText("container.started");
     act("Kill", "zlayer kill one");
     assertThat(page.locator("main dl").first()).containsText("exited", slowly());
     act("Start", "zlayer start one");
@@ -203,7 +248,37 @@ class DashboardIT extends DashboardFixture {
     assertThat(page.locator("header")).containsText("read-only");
     assertThat(page.locator("main button.danger")).hasCount(0);
     assertThat(button("Stop")).hasCount(0);
+    assertThat(button("Show values")).hasCount(0);
     daemon.ok("rm", "-f", "seen");
+  }
+
+  @Test
+  void sessionsAreListedAndEndedInThePage() {
+    Page other = browser.open(daemon.ok("dashboard", "--read-only").strip());
+    String id =
+        daemon.json("dashboard", "sessions", "--json").items().stream()
+            .filter(one -> one.at("read_only").bool().orElseThrow())
+            .toList()
+            .getLast()
+            .at("id")
+            .string()
+            .orElseThrow();
+    view("sessions");
+    assertThat(main().locator("tr", new Locator.LocatorOptions().setHasText("this one")))
+        .containsText("change");
+
+    act("End " + id, "zlayer dashboard revoke " + id);
+
+    assertThat(other.locator("main.login")).containsText("zlayer dashboard", slowly());
+    other.context().close();
+  }
+
+  /** What the first view needs is asked for before its scripts are there, and only once. */
+  @Test
+  void thePageUsesWhatItAskedForEarly() {
+    page.reload();
+    assertThat(page.locator(".summary")).isVisible();
+    page.waitForFunction("() => early.size === 0");
   }
 
   @Test
@@ -248,5 +323,24 @@ class DashboardIT extends DashboardFixture {
     assertThat(page.locator("main h1")).hasText("Services");
     page.keyboard().press("/");
     assertThat(page.locator("#search")).isFocused();
+    page.keyboard().press("Escape");
+    page.locator("main h1").click();
+    page.keyboard().press("?");
+    assertThat(page.locator("dialog.help")).isVisible(); // its text is there before it is open
+    assertThat(page.locator("dialog.help")).containsText("Search this view");
+    page.keyboard().press("Escape");
+    assertThat(page.locator("dialog.help")).isHidden();
+  }
+
+  @Test
+  void aPersonChoosesBetweenLightAndDark() {
+    String dark = "() => getComputedStyle(document.body).backgroundColor === 'rgb(20, 23, 28)'";
+    assertThat(page.evaluate(dark)).isEqualTo(false);
+    button("Theme: auto").click();
+    button("Theme: light").click();
+    assertThat(button("Theme: dark")).isVisible();
+    page.waitForFunction(dark);
+    page.reload();
+    page.waitForFunction(dark);
   }
 }

@@ -12,6 +12,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
@@ -78,8 +79,39 @@ class DashboardLogsIT extends DashboardFixture {
     }
   }
 
-  // lines before a linked one are not shown where many have its time
-  @org.junit.jupiter.api.Disabled("a link to a line does not show the lines before it")
+  /** Each stream begins with what was printed before, so lines of one come after later ones. */
+  @Test
+  void linesOfSeveralReplicasAreInOrderEachWithItsLevel() throws IOException {
+    up(
+        "levels",
+        """
+        version: v1
+        deployment: levels
+        services:
+          app:
+            image: {name: "bb:1"}
+            command: [sh, -c, "trap 'exit 0' TERM; while :; do echo WARN slow; echo ERROR broken; echo fine; sleep 0.2; done"]
+            scale: {mode: fixed, replicas: 2}
+        """);
+    view("logs/service/levels/app");
+    Locator output = page.getByRole(AriaRole.LOG);
+    assertThat(output.locator(".line.erro").nth(9)).hasText(Pattern.compile("ERROR broken"));
+    assertThat(output.locator(".line.warn").first()).hasText(Pattern.compile("WARN slow"));
+    assertThat(output.locator(".source.c0").first()).isVisible();
+    assertThat(output.locator(".source.c1").first()).isVisible();
+    button("Pause").click();
+    List<String> times = output.locator(".line time").allTextContents();
+    assertThat(times).isSorted();
+
+    page.getByLabel("Level").selectOption("errors");
+    assertThat(output).not().containsText("WARN slow");
+    assertThat(output).not().containsText("fine");
+    assertThat(output).containsText("ERROR broken");
+    page.getByLabel("Level").selectOption("warnings and errors");
+    assertThat(output).containsText("WARN slow");
+    daemon.ok("down", "levels");
+  }
+
   @Test
   void keptOutputIsSearchedInTheBrowser() throws IOException {
     printed();
@@ -109,7 +141,14 @@ class DashboardLogsIT extends DashboardFixture {
     page.getByLabel("Search kept output").fill("disk");
     page.getByLabel("until").fill("2001-01-01T00:00");
     button("Search").click();
-    assertThat(output).containsText("No line has this text.");
+    assertThat(output).containsText("No line is found.");
+    page.getByLabel("Search kept output").fill("");
+    page.getByLabel("until").fill("");
+    page.getByLabel("from").fill("2001-01-01T00:00");
+    button("Search").click();
+    assertThat(main()).containsText("zlayer logs --since 2001-01-01T");
+    assertThat(output.locator(".line")).hasCount(1000);
+    assertThat(output).containsText("the disk is empty");
     button("Back to the present").click();
     assertThat(output).containsText("the Disk is full");
   }

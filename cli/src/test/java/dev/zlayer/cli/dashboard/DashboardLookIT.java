@@ -81,7 +81,8 @@ class DashboardLookIT extends DashboardFixture {
         View.of("secrets", "zlayer secret set NAME"),
         View.of("ingress", "No endpoint has a host or a path"),
         View.of("disk", "Nothing would be removed"),
-        View.of("events", "replica.started"));
+        View.of("events", "replica.started"),
+        View.of("sessions", "this one"));
   }
 
   @Test
@@ -105,12 +106,15 @@ class DashboardLookIT extends DashboardFixture {
       }
     }
     page.setViewportSize(390, 844);
-    view("overview");
-    assertThat(main()).containsText("cannot reach the mail server");
-    page.screenshot(new Page.ScreenshotOptions().setPath(PICTURES.resolve("phone-dark.png")));
-    assertThat(page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
-        .as("nothing is wider than a phone")
-        .isEqualTo(true);
+    for (View view : views(container, execution)) {
+      view(view.path());
+      assertThat(main()).containsText(view.shows());
+      page.screenshot(
+          new Page.ScreenshotOptions().setPath(PICTURES.resolve(view.name() + "-phone.png")));
+      assertThat(page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
+          .as(view.path() + " is not wider than a phone")
+          .isEqualTo(true);
+    }
     daemon.ok("down", "shop");
   }
 

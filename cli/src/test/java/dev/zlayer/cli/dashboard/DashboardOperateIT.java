@@ -185,6 +185,9 @@ class DashboardOperateIT extends DashboardFixture {
     assertThat(main().getByLabel("Routes")).containsText("maintenance");
     act("Resume site/web", "zlayer ingress resume site/web");
     assertThat(main().getByLabel("Routes")).containsText("serving");
+    act("Pause site/web", "zlayer ingress pause site/web");
+    assertThat(main().getByLabel("Routes")).containsText("paused");
+    act("Resume site/web", "zlayer ingress resume site/web");
     daemon.ok("down", "site");
     assertThat(main()).containsText("No endpoint has a host or a path");
   }

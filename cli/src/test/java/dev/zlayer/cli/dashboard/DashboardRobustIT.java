@@ -13,7 +13,10 @@ import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -133,6 +136,35 @@ class DashboardRobustIT extends DashboardFixture {
       }
       assertThat(deadline.passed()).as("%d streams instead of %d", open - 1, count).isFalse();
     }
+  }
+
+  /** A list of a thousand is not sent again because one container, or a volume, changed. */
+  @Test
+  void onlyTheContainersThatChangedAreAskedForAgain() {
+    daemon.ok("run", "-d", "--name", "first", "bb:1", "sh", "-c", SCRIPT);
+    view("containers");
+    assertThat(main()).containsText("first");
+    assertThat(page.locator("#connection")).hasClass(Pattern.compile("open"));
+    var asked = new CopyOnWriteArrayList<String>();
+    page.onRequest(request -> asked.add(request.url()));
+
+    daemon.ok("volume", "create", "beside");
+    daemon.ok("rename", "first", "other");
+    assertThat(main()).containsText("other");
+    assertThat(main()).not().containsText("first");
+    daemon.ok("run", "-d", "--name", "second", "bb:1", "sh", "-c", SCRIPT);
+    assertThat(main()).containsText("second");
+    daemon.ok("rm", "-f", "other");
+    assertThat(main()).not().containsText("other");
+    daemon.ok("rm", "-f", "second");
+    assertThat(main()).containsText("There is no container.");
+
+    Map<Boolean, List<String>> parts =
+        asked.stream().collect(Collectors.partitioningBy(url -> url.contains("&path=")));
+    assertThat(parts.get(true)).hasSizeGreaterThanOrEqualTo(4);
+    // at most when the stream of events has begun, which may be now
+    assertThat(parts.get(false)).hasSizeLessThanOrEqualTo(1);
+    daemon.ok("volume", "rm", "beside");
   }
 
   @Test

@@ -25,8 +25,23 @@ class DashboardViewsIT extends DashboardFixture {
     assertThat(dashboard.page().locator(".xterm-rows")).containsText("42-answer");
     assertThat(dashboard.page().locator(".xterm-rows"))
         .containsText(Pattern.compile("[1-9][0-9]* [1-9][0-9]+"));
+    dashboard
+        .page()
+        .keyboard()
+        .type("while sleep 0.2; do echo \"now $(stty size) is its size\"; done\n");
+    Locator rows = dashboard.page().locator(".xterm-rows");
+    assertThat(rows).containsText(Pattern.compile("now \\d+ \\d{3} is its size"));
+    dashboard.page().setViewportSize(700, 700);
+    assertThat(rows).containsText(Pattern.compile("now \\d+ \\d{2} is its size"));
+    dashboard.page().keyboard().press("Control+C");
     dashboard.page().keyboard().type("exit 3\n");
     assertThat(main()).containsText("exited with code 3");
+    dashboard.button("Open").click();
+    assertThat(dashboard.page().locator(".xterm-rows")).containsText(Pattern.compile("[#$]"));
+    daemon.kill();
+    assertThat(main()).containsText("The connection is lost");
+    daemon.restart();
+    assertThat(dashboard.page().locator("#connection")).containsText("The agent is back");
     dashboard.button("Open").click();
     assertThat(dashboard.page().locator(".xterm-rows")).containsText(Pattern.compile("[#$]"));
     daemon.ok("rm", "-f", "box");
@@ -46,6 +61,10 @@ class DashboardViewsIT extends DashboardFixture {
             rtype: job
             image: {name: "bb:1"}
             command: [sh, -c, "echo sum is 5; exit 4"]
+          slow:
+            rtype: job
+            image: {name: "bb:1"}
+            command: [sleep, "1000"]
           nightly:
             rtype: cron
             schedule: "0 0 3 1 1 *"
@@ -64,7 +83,15 @@ class DashboardViewsIT extends DashboardFixture {
     assertThat(main()).containsText("sum is 5");
 
     dashboard.view("jobs");
-    assertThat(main()).containsText("next run");
+    dashboard.act("Run work/slow now", "zlayer job run work/slow");
+    Locator slow = dashboard.page().locator("ol[aria-label='Runs of work/slow'] a");
+    assertThat(slow).hasText(Pattern.compile("running"));
+    slow.click();
+    dashboard.act("Cancel", "zlayer job cancel work/slow/1");
+    assertThat(main()).containsText("cancelled");
+
+    dashboard.view("jobs");
+    assertThat(main()).containsText("next run in ");
     dashboard.act("Disable work/nightly", "zlayer cron disable work/nightly");
     assertThat(main()).containsText("disabled");
     dashboard.act("Enable work/nightly", "zlayer cron enable work/nightly");
@@ -88,14 +115,20 @@ class DashboardViewsIT extends DashboardFixture {
     dashboard.view("secrets");
     assertThat(main()).containsText("key");
     assertThat(dashboard.page().content()).doesNotContain("s3cret-value");
+    dashboard.act("Remove key", "zlayer secret rm key");
+    assertThat(main()).containsText("zlayer secret set NAME");
+    daemon.ok("image", "tag", "bb:1", "bb:extra");
     dashboard.view("images");
+    dashboard.act("Remove bb:extra", "zlayer image rm bb:extra");
+    assertThat(main()).not().containsText("bb:extra");
     assertThat(main()).containsText("bb:1");
+    daemon.ok("network", "create", "own");
     dashboard.view("networks");
-    assertThat(main().locator("h1")).hasText("Networks");
+    dashboard.act("Remove own", "zlayer network rm own");
+    assertThat(daemon.ok("network", "ls")).doesNotContain("own ");
     dashboard.view("events");
     daemon.ok("volume", "create", "later");
     assertThat(main()).containsText("later");
     daemon.ok("volume", "rm", "later");
-    daemon.ok("secret", "rm", "key");
   }
 }

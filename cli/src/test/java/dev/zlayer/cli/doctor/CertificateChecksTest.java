@@ -42,6 +42,24 @@ class CertificateChecksTest {
         .hasSize(1);
   }
 
+  @Test
+  void theCertificateOfANodeIsRenewedByItself() {
+    assertThat(node("2030-06-01T00:00:00Z", "").toString())
+        .contains("ok", "valid until 2030-06-01T00:00:00Z, renewed at 2030-02-01T00:00:00Z");
+    assertThat(node("2030-06-01T00:00:00Z", ", \"problem\": \"no node can sign\"").toString())
+        .contains("warning", "expires at 2030-06-01T00:00:00Z: no node can sign");
+    assertThat(node("2029-12-31T00:00:00Z", "").toString())
+        .contains("failed", "expired at 2029-12-31T00:00:00Z");
+  }
+
+  private static Finding node(String end, String more) {
+    return CertificateChecks.node(
+        JsonText.parse(
+            "{\"not_after\": \"%s\", \"renewal\": \"2030-02-01T00:00:00Z\"%s}"
+                .formatted(end, more)),
+        NOW);
+  }
+
   private static List<Finding> run(String certificates) {
     return CertificateChecks.run(
         JsonText.parse(certificates.getBytes(StandardCharsets.UTF_8)), NOW);

@@ -54,6 +54,7 @@ class LayersTest {
           "dev.zlayer.runtime.observe.SamplerLoop",
           "dev.zlayer.runtime.oci.ExitWatchLoop",
           "dev.zlayer.runtime.oci.exec.DescriptorCopyLoop",
+          "dev.zlayer.runtime.oci.exec.ExecLogLoop",
           "dev.zlayer.runtime.oci.exec.ResizeLoop",
           "dev.zlayer.runtime.oci.gpu.Gpus",
           "dev.zlayer.runtime.wasm.ModuleLoop");

@@ -20,13 +20,15 @@ final class Modules {
           Map.entry("runtime", Set.of("core", "host", "image")),
           Map.entry("engine", Set.of("core", "host")),
           Map.entry("proxy", Set.of("core", "host")),
-          Map.entry("daemon", Set.of("core", "host", "image", "runtime", "engine", "proxy")),
+          Map.entry("cluster", Set.of("core", "host")),
+          Map.entry(
+              "daemon", Set.of("core", "host", "image", "runtime", "engine", "proxy", "cluster")),
           Map.entry("cli", Set.of("core", "host", "daemon")),
           Map.entry("testkit", Set.of("core", "host")),
           Map.entry(
               "bench",
               Set.of(
-                  "core", "host", "image", "runtime", "engine", "proxy", "daemon", "cli",
+                  "core", "host", "image", "runtime", "engine", "proxy", "cluster", "daemon", "cli",
                   "testkit")));
 
   /** Never shipped, so they may do what production code may not. */

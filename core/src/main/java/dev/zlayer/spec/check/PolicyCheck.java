@@ -4,6 +4,7 @@ import dev.zlayer.spec.network.EndpointSpec;
 import dev.zlayer.spec.network.RoutePolicy;
 import dev.zlayer.spec.problem.SpecPath;
 import java.nio.charset.StandardCharsets;
+import java.util.regex.Pattern;
 
 /** Settings of an endpoint with requests: who may send them, how large, and what 503 looks like. */
 final class PolicyCheck {
@@ -13,16 +14,21 @@ final class PolicyCheck {
   static final String SEND_PROXY = "send_proxy";
   static final String EJECT_FAILING = "eject_failing";
   static final String REPLICA_PROTOCOL = "replica_protocol";
+  static final String DRAIN = "drain";
 
   /** HAProxy keeps a response of its own in one buffer. */
   private static final int LARGEST_PAGE = 10_000;
+
+  private static final Pattern SECRET_NAME = Pattern.compile("[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}");
 
   private PolicyCheck() {}
 
   static void check(EndpointSpec endpoint, SpecPath here, Findings findings) {
     RoutePolicy policy = endpoint.route().policy();
-    if (policy.basicAuth().filter(String::isBlank).isPresent()) {
-      findings.problem(here.key(BASIC_AUTH), "is empty, write the name of a secret");
+    if (policy.basicAuth().filter(name -> !SECRET_NAME.matcher(name).matches()).isPresent()) {
+      findings.problem(
+          here.key(BASIC_AUTH),
+          "is not the name of a secret, write letters, digits, '_', '.' and '-'");
     }
     if (policy.basicAuth().isPresent() && endpoint.route().encryption().tls().isEmpty()) {
       findings.warn(here.key(BASIC_AUTH), "passwords can be read on their way without tls");

@@ -36,7 +36,8 @@ final class RouteCheck {
           PolicyCheck.MAINTENANCE_PAGE,
           PolicyCheck.SEND_PROXY,
           PolicyCheck.EJECT_FAILING,
-          PolicyCheck.REPLICA_PROTOCOL);
+          PolicyCheck.REPLICA_PROTOCOL,
+          PolicyCheck.DRAIN);
 
   private static final Pattern HEADER_NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9-]{0,99}");
   private static final Pattern HEADER_VALUE = Pattern.compile("[ -~&&[^'\\\\]]{0,2000}");
@@ -102,6 +103,7 @@ final class RouteCheck {
 
   static void durations(RouteSpec route, SpecPath here, Findings findings) {
     positive(route.hold(), here.key("hold"), findings);
+    positive(route.policy().drain(), here.key(PolicyCheck.DRAIN), findings);
     route
         .timeouts()
         .ifPresent(

@@ -21,9 +21,14 @@ import java.util.List;
  * here; keys that are refused whatever their value are listed in {@code UnsupportedKeys}.
  */
 public final class SupportCheck {
-  private static final String ONE_NODE = "agents do not form a cluster yet";
+  private static final String ONE_NODE = "a cluster does not honour it yet";
+
+  /** As {@code UnsupportedKeys} has it, which knows by it what a cluster honours. */
+  private static final String IN_CLUSTER =
+      "only a cluster has several nodes, begin one with 'zlayer cluster init'";
+
   private static final String ONE_TIER = "all volumes lie on the local disk";
-  private static final String NO_OVERLAY = "there is no network over several nodes yet";
+  private static final String NO_OVERLAY = "the network between nodes has no settings yet";
 
   /** Without a profile of its own a container is as free as these two ask. */
   private static final List<String> HARMLESS = List.of("label=disable", "label:disable");
@@ -80,14 +85,15 @@ public final class SupportCheck {
         path.key("logs").key("destination"),
         "the output of an execution is kept on disk with its result, write disk");
     WasmSupport.find(service, path, refusals);
+    WarmSupport.find(service, path, refusals);
   }
 
   private static void placement(ServiceSpec service, SpecPath path, Refusals refusals) {
     PlacementSpec placement = service.placement();
     refusals.addIf(
-        placement.nodeMode() != PlacementSpec.NodeMode.SHARED, path.key("node_mode"), ONE_NODE);
-    refusals.addIf(placement.nodeSelector().isPresent(), path.key("node_selector"), ONE_NODE);
-    refusals.addIf(placement.affinity().isPresent(), path.key("affinity"), ONE_NODE);
+        placement.nodeMode() != PlacementSpec.NodeMode.SHARED, path.key("node_mode"), IN_CLUSTER);
+    refusals.addIf(placement.nodeSelector().isPresent(), path.key("node_selector"), IN_CLUSTER);
+    refusals.addIf(placement.affinity().isPresent(), path.key("affinity"), IN_CLUSTER);
     refusals.addIf(
         placement.isolation().isPresent(),
         path.key("isolation"),

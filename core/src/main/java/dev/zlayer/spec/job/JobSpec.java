@@ -29,6 +29,11 @@ public record JobSpec(
     @Doc("Delays between attempts.") @Default("{}") BackoffSpec backoff,
     @Doc("Action by exit code: retry, fail or succeed. Codes other than 0 are retried by default.")
         Map<ExitCodes, ExitAction> exitCodes,
+    @Doc(
+            "Number of containers created ahead, so that a run only has to be started (default: 0)."
+                + " One that is triggered with other variables or arguments is created then.")
+        @Range(min = 0, max = 100)
+        Optional<Integer> warm,
     @Doc("Jobs that must complete first.") List<String> needs,
     @Doc("Paths in the container to keep as artifacts.")
         @Text(pattern = "/.*", write = "an absolute path")
@@ -40,4 +45,9 @@ public record JobSpec(
         ByteSize maxArtifactSize,
     @Doc("Maximum output kept per run; the middle of longer output is dropped.") @Default("1Mi")
         ByteSize maxLogSize,
-    @Doc("How long results are kept.") @Default("{}") RetentionSpec retention) {}
+    @Doc("How long results are kept.") @Default("{}") RetentionSpec retention) {
+  /** How many containers are created ahead. */
+  public int ahead() {
+    return warm.orElse(0);
+  }
+}

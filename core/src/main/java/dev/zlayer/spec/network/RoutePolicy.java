@@ -23,10 +23,15 @@ public record RoutePolicy(
                 + " longer when it fails again (default: it is not ejected).")
         Optional<Duration> ejectFailing,
     @Doc("http2 speaks HTTP/2 without TLS (h2c) with replicas, as gRPC needs (default: http1).")
-        Optional<ReplicaProtocol> replicaProtocol) {
+        Optional<ReplicaProtocol> replicaProtocol,
+    @Doc(
+            "How long open connections of a replica that is to stop may continue, such as"
+                + " WebSockets and downloads (default: stop_grace_period, at most 10s).")
+        Optional<Duration> drain) {
   /** Everybody and everything. */
   public static final RoutePolicy NONE =
       new RoutePolicy(
+          Optional.empty(),
           Optional.empty(),
           Optional.empty(),
           Optional.empty(),

@@ -13,6 +13,12 @@ public record PlacementSpec(
     @Doc("spread over nodes, pack onto few, or pin to one: {pin: id=2} or {pin: key=value}.")
         Optional<Affinity> affinity,
     @Doc("Isolation of Windows containers.") Optional<Isolation> isolation) {
+  /** Without what chooses a node. */
+  public PlacementSpec placed() {
+    return new PlacementSpec(
+        platform, NodeMode.SHARED, Optional.empty(), Optional.empty(), isolation);
+  }
+
   public enum NodeMode {
     SHARED,
     DEDICATED,

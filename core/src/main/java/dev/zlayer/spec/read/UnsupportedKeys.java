@@ -4,6 +4,7 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.spec.DeploymentSpec;
 import dev.zlayer.spec.bind.Shape;
 import dev.zlayer.spec.bind.Shapes;
+import dev.zlayer.spec.problem.Problem;
 import dev.zlayer.spec.problem.Problems;
 import dev.zlayer.spec.problem.SpecPath;
 import dev.zlayer.spec.yaml.YamlNode;
@@ -28,7 +29,12 @@ public final class UnsupportedKeys {
    */
   public record Key(String path, String reason) {}
 
-  private static final String ONE_NODE = "agents do not form a cluster yet";
+  private static final String ONE_NODE = "a cluster does not honour it yet";
+
+  /** What nodes of a cluster honour. */
+  private static final String IN_CLUSTER =
+      "only a cluster has several nodes, begin one with 'zlayer cluster init'";
+
   private static final String NO_TUNNELS = "there are no tunnels between nodes yet";
   private static final String BY_SCALE = "the number of modules is that of scale";
   private static final String NO_REQUESTS = "requests are not passed to modules yet";
@@ -44,13 +50,13 @@ public final class UnsupportedKeys {
           new Key("tunnels", NO_TUNNELS),
           new Key("api", "set it in the agent's own configuration"),
           new Key("services.*.image.source_policy", "there is no shared image store yet"),
-          new Key("services.*.network", "there is no network over several nodes yet"),
-          new Key("services.*.overlay", "there is no network over several nodes yet"),
+          new Key("services.*.network", "the network between nodes has no settings yet"),
+          new Key("services.*.overlay", "the network between nodes has no settings yet"),
           new Key("services.*.endpoints.*.stream", "the proxy has no stream settings yet"),
           new Key("services.*.endpoints.*.tunnel", NO_TUNNELS),
-          new Key("services.*.node_mode", ONE_NODE),
-          new Key("services.*.node_selector", ONE_NODE),
-          new Key("services.*.affinity", ONE_NODE),
+          new Key("services.*.node_mode", IN_CLUSTER),
+          new Key("services.*.node_selector", IN_CLUSTER),
+          new Key("services.*.affinity", IN_CLUSTER),
           new Key("services.*.replica_groups.*.affinity", ONE_NODE),
           new Key("services.*.isolation", "Windows containers are not isolated by the agent"),
           new Key("services.*.storage.*.tier", "all volumes lie on the local disk"),
@@ -73,6 +79,11 @@ public final class UnsupportedKeys {
           new Key("services.*.wasm.secrets", "give them to the module as variables, with $S:"));
 
   private UnsupportedKeys() {}
+
+  /** Whether a key that was found is honoured on a node of a cluster. */
+  public static boolean needsCluster(Problem found) {
+    return found.message().equals(IN_CLUSTER);
+  }
 
   /** The listed keys as fields of their records; fails when a key does not exist. */
   static Set<String> fields() {

@@ -22,6 +22,18 @@ public record LifecycleSpec(
         Optional<RestartPolicySpec> restartPolicy,
     @Doc("How a change is rolled out.") @Default("{}") UpdateSpec update,
     @Named("lifecycle") @Doc("What happens after the exit.") @Default("{}") ExitSpec exit) {
+  /** The same with another number of replicas. */
+  public LifecycleSpec with(ScaleSpec other) {
+    return new LifecycleSpec(
+        other, replicaGroups, depends, health, init, errors, restartPolicy, update, exit);
+  }
+
+  /** The same, waiting for nobody. */
+  public LifecycleSpec withoutDepends() {
+    return new LifecycleSpec(
+        scale, replicaGroups, List.of(), health, init, errors, restartPolicy, update, exit);
+  }
+
   /** Replicas to begin with: those of all groups, or what the scale says when there are none. */
   public int initialReplicas() {
     return replicaGroups.isEmpty()

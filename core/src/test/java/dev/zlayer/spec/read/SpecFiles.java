@@ -1,5 +1,7 @@
 package dev.zlayer.spec.read;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import com.networknt.schema.InputFormat;
 import com.networknt.schema.Schema;
 import com.networknt.schema.SchemaRegistry;
@@ -12,9 +14,12 @@ import dev.zlayer.spec.yaml.YamlNode;
 import dev.zlayer.spec.yaml.YamlReader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 
@@ -22,6 +27,8 @@ import java.util.List;
 final class SpecFiles {
   static final Path EXAMPLES = Path.of("../examples");
   static final Path BAD = Path.of("src/test/resources/bad");
+
+  private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
 
   private SpecFiles() {}
 
@@ -47,6 +54,15 @@ final class SpecFiles {
 
   static SpecResult read(String text) {
     return SpecReader.read("test.zlayer.yml", text.getBytes(StandardCharsets.UTF_8));
+  }
+
+  /** Whatever it is, it takes little of the processor, however busy that is. */
+  static SpecResult readQuickly(byte[] content, String what) {
+    long before = THREADS.getCurrentThreadCpuTime();
+    SpecResult result = SpecReader.read("test.zlayer.yml", content);
+    Duration used = Duration.ofNanos(THREADS.getCurrentThreadCpuTime() - before);
+    assertThat(used).as("time of the processor for %s", what).isLessThan(Duration.ofSeconds(2));
+    return result;
   }
 
   static SpecResult.Valid valid(String text) {

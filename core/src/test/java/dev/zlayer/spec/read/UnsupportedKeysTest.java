@@ -44,7 +44,9 @@ class UnsupportedKeysTest {
             "13:48 services.web.endpoints[0].stream");
     assertThat(valid.remarks())
         .extracting(Problem::message)
-        .contains("agents do not form a cluster yet", "all volumes lie on the local disk");
+        .contains(
+            "only a cluster has several nodes, begin one with 'zlayer cluster init'",
+            "all volumes lie on the local disk");
   }
 
   @Test
@@ -90,6 +92,13 @@ class UnsupportedKeysTest {
         "'rtype: job, errors: {on_panic: {action: isolate}}' | errors.on_panic",
         "'rtype: job, depends: [other]' | depends",
         "'rtype: cron, schedule: \"@daily\", depends: [other]' | depends",
+        "'rtype: job, job: {warm: 1}, storage: [{type: s3, bucket: abc, target: /a}]' | job.warm",
+        "'rtype: job, job: {warm: 1}, network_mode: \"container:other\"' | job.warm",
+        "'rtype: job, job: {warm: 1}, pid_mode: \"container:other\"' | job.warm",
+        "'rtype: job, job: {warm: 1}, resources: {gpu: {count: 1}}' | job.warm",
+        "'rtype: job, job: {warm: 1}, service_type: wasm_plugin' | job.warm",
+        "'rtype: job, job: {warm: 1}, init: {steps: [{id: a, uses: init.run, with: {command: a}}]}'"
+            + " | job.warm",
       })
   void valuesThatNothingActsOnAreReportedOnceWithTheirPlace(String keys, String path) {
     var valid =

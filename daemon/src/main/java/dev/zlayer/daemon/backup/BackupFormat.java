@@ -6,6 +6,7 @@ import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.time.Instant;
 
@@ -36,7 +37,7 @@ public record BackupFormat(int format, int store, String version, Instant time) 
   /** Throws when it is no backup, or one that only a later program can read. */
   static BackupFormat read(Path directory) throws IOException {
     Path file = directory.resolve(FILE);
-    if (!Files.isRegularFile(file)) {
+    if (!Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
       throw new AgentException.InvalidSpec(
           "the archive is not a backup of a daemon: use one made by 'zlayer daemon backup'");
     }

@@ -15,6 +15,7 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.SimpleFileVisitor;
@@ -95,7 +96,8 @@ public final class StateBackup {
       DirectoryArchive.read(stage, tar);
       BackupFormat format = BackupFormat.read(stage);
       var copy = new DataDir(stage, stage);
-      if (!Files.isRegularFile(copy.stateFile()) || !Files.isRegularFile(copy.secretKey())) {
+      if (!Files.isRegularFile(copy.stateFile(), LinkOption.NOFOLLOW_LINKS)
+          || !Files.isRegularFile(copy.secretKey(), LinkOption.NOFOLLOW_LINKS)) {
         throw new AgentException.InvalidSpec("the backup is not complete: use another one");
       }
       AtomicFile.write(dirs.restoreMark(), new byte[0]);
@@ -146,7 +148,7 @@ public final class StateBackup {
 
   private static void replaceTree(Path from, Path to) throws IOException {
     RootedDirectory.removeTree(to);
-    if (Files.isDirectory(from)) {
+    if (Files.isDirectory(from, LinkOption.NOFOLLOW_LINKS)) {
       Files.move(from, to);
     }
   }

@@ -50,7 +50,7 @@ public final class AttachSocket implements Session.Listener, AutoCloseable {
   private void run(Session session) {
     try {
       conversation.run(input, output(session));
-      session.close(NORMAL, "", Callback.NOOP);
+      new WebSocketFrames(session).end(NORMAL);
     } catch (IOException | InterruptedException | RuntimeException _) {
       session.disconnect(); // the client disconnected, or the process cannot be followed
     }

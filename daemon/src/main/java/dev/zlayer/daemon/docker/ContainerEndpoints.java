@@ -22,17 +22,26 @@ import java.util.stream.Stream;
 final class ContainerEndpoints {
   static final String BRIDGE = "bridge";
 
+  /** Every line of a listing has it. */
+  private static final String BRIDGE_ID = derivedId(BRIDGE);
+
   /** Networks that are always there and have no addresses of the agent's own. */
   private static final Set<String> BARE = Set.of("host", "none");
 
   private final Optional<Networks> networks;
+  private final DockerContainerIndex index;
 
-  ContainerEndpoints(Optional<Networks> networks) {
+  ContainerEndpoints(Optional<Networks> networks, DockerContainerIndex index) {
     this.networks = networks;
+    this.index = index;
   }
 
   /** The id of a network; that of a name stays the same. */
   static String networkId(String name) {
+    return name.equals(BRIDGE) ? BRIDGE_ID : derivedId(name);
+  }
+
+  private static String derivedId(String name) {
     return DockerContainerIndex.derived("network\0" + name);
   }
 
@@ -42,10 +51,7 @@ final class ContainerEndpoints {
     if (facts.details().spec().network().mode() instanceof NetworkSpec.Mode.Shared) {
       return all;
     }
-    List<ContainerNetworks.Member> members =
-        networks
-            .map(own -> own.members().memberships(facts.details().id().runtimeName()))
-            .orElse(List.of());
+    List<ContainerNetworks.Member> members = members(facts);
     for (ContainerNetworks.Member member : members) {
       String name = member.network().equals(NamedNetwork.DEFAULT) ? BRIDGE : member.network();
       all.put(name, endpoint(facts, name, Optional.of(member)));
@@ -54,6 +60,13 @@ final class ContainerEndpoints {
       all.put(facts.network(), endpoint(facts, facts.network(), Optional.empty()));
     }
     return all;
+  }
+
+  /** The networks that it is on. */
+  List<ContainerNetworks.Member> members(ContainerFacts facts) {
+    return networks
+        .map(own -> own.members().memberships(facts.details().id().runtimeName()))
+        .orElse(List.of());
   }
 
   private Json endpoint(
@@ -72,9 +85,9 @@ final class ContainerEndpoints {
             .distinct()
             .toList();
     boolean named = !network.equals(BRIDGE) && !BARE.contains(network);
-    int prefix = known(network).map(found -> found.subnet().prefixLength()).orElse(0);
-    int prefix6 =
-        known(network).flatMap(NamedNetwork::subnetIpv6).map(Subnet6::prefixLength).orElse(0);
+    Optional<NamedNetwork> known = known(network);
+    int prefix = known.map(found -> found.subnet().prefixLength()).orElse(0);
+    int prefix6 = known.flatMap(NamedNetwork::subnetIpv6).map(Subnet6::prefixLength).orElse(0);
     return Json.object()
         .put("IPAMConfig", ipam(facts, network, asked))
         .put("Links", EndpointOptions.links(asked))
@@ -112,10 +125,7 @@ final class ContainerEndpoints {
   /** The address that a container has on the usual network; empty when it is not on it. */
   String address(ContainerFacts facts) {
     return text(
-        networks
-            .map(own -> own.members().memberships(facts.details().id().runtimeName()))
-            .orElse(List.of())
-            .stream()
+        members(facts).stream()
             .filter(member -> member.network().equals(NamedNetwork.DEFAULT))
             .findFirst()
             .flatMap(ContainerNetworks.Member::ip));
@@ -123,30 +133,35 @@ final class ContainerEndpoints {
 
   private Optional<NamedNetwork> known(String network) {
     String own = network.equals(BRIDGE) ? NamedNetwork.DEFAULT : network;
-    return networks.map(Networks::networks).orElse(List.of()).stream()
-        .filter(one -> one.name().equals(own))
-        .findFirst();
+    return networks.flatMap(present -> present.members().network(own));
   }
 
   /**
-   * The name of a network that somebody named by name or id.
+   * The name of a network to be on, that somebody named by name or id.
    *
-   * @throws DockerError there is none
+   * @throws DockerError there is none, or it is closed to this socket
    */
   String require(String reference) {
     if (reference.equals(BRIDGE) || reference.equals("default")) {
       return NamedNetwork.DEFAULT;
     }
-    return networks.map(Networks::networks).orElse(List.of()).stream()
-        .map(NamedNetwork::name)
-        .filter(
-            name ->
-                name.equals(reference)
-                    || (reference.length() >= DockerContainerIndex.SHORT
-                        && networkId(name).startsWith(reference)))
-        .findFirst()
-        // not 404, which clients take for an absent image and begin to pull
-        .orElseThrow(() -> DockerError.badRequest("network %s not found".formatted(reference)));
+    String network =
+        networks.map(Networks::networks).orElse(List.of()).stream()
+            .map(NamedNetwork::name)
+            .filter(
+                name ->
+                    name.equals(reference)
+                        || (reference.length() >= DockerContainerIndex.SHORT
+                            && networkId(name).startsWith(reference)))
+            .findFirst()
+            // not 404, which clients take for an absent image and begin to pull
+            .orElseThrow(() -> DockerError.badRequest("network %s not found".formatted(reference)));
+    requireOpen(network);
+    return network;
+  }
+
+  private void requireOpen(String network) {
+    index.requireNetwork(network, networks.map(own -> own.users(network)).orElse(List.of()));
   }
 
   /** Puts a new container on all networks that its request names, with its names there. */
@@ -215,6 +230,7 @@ final class ContainerEndpoints {
   /** Connects a container that exists. */
   void connect(Container container, String network, ConnectionSpec spec)
       throws InterruptedException {
+    requireOpen(network);
     requireSupported(spec, !network.equals(NamedNetwork.DEFAULT));
     connectable(container).connect(network, spec);
   }

@@ -19,22 +19,25 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What is known of one container at one moment, before it is written in the shapes of Docker.
  *
- * @param request what it was made from, empty for one that was made otherwise
+ * @param asked what it was made from, empty for one that was made otherwise; read when asked for
  * @param image that it was made from, if it is still there
+ * @param changed asks the store for the labels that say what follows its end
  */
 record ContainerFacts(
     String id,
     String name,
     ContainerDetails details,
-    Json request,
+    Supplier<Json> asked,
     Optional<ImageDetails> image,
     Optional<HealthStatus> health,
     List<HealthResult> checks,
-    Map<String, String> rules) {
+    Supplier<Map<String, String>> changed) {
   static final String NEVER = "0001-01-01T00:00:00Z";
   private static final int UNKNOWN = 255;
   private static final int NOT_STARTED = 128;
@@ -42,21 +45,63 @@ record ContainerFacts(
   static ContainerFacts of(
       Container container, DockerImageIndex images, StandaloneContainers standalone) {
     ContainerDetails details = container.inspect();
-    String request = details.spec().labels().get(DockerCreate.REQUEST);
+    return of(container, details, image(details, images), standalone);
+  }
+
+  static Optional<ImageDetails> image(ContainerDetails details, DockerImageIndex images) {
+    return images.find(details.spec().image().toString()).map(DockerImageIndex.Found::details);
+  }
+
+  /** The same for who has some of it already. */
+  static ContainerFacts of(
+      Container container,
+      ContainerDetails details,
+      Optional<ImageDetails> image,
+      StandaloneContainers standalone) {
     return new ContainerFacts(
         DockerContainerIndex.id(container),
         ContainerNames.of(container),
         details,
-        request == null ? Json.Null.INSTANCE : JsonText.parse(request),
-        images.find(details.spec().image().toString()).map(DockerImageIndex.Found::details),
+        new Request(details),
+        image,
         standalone.health(details.id()),
         standalone.healthResults(details.id()),
-        standalone.labels(details));
+        () -> standalone.labels(details));
+  }
+
+  Json request() {
+    return asked.get();
+  }
+
+  /** Reads what a container was made from once. */
+  private static final class Request implements Supplier<Json> {
+    private final ContainerDetails details;
+    private @Nullable Json parsed;
+
+    Request(ContainerDetails details) {
+      this.details = details;
+    }
+
+    @Override
+    public Json get() {
+      Json known = parsed;
+      if (known == null) {
+        String text = details.spec().labels().get(DockerCreate.REQUEST);
+        known = text == null ? Json.Null.INSTANCE : JsonText.parse(text);
+        parsed = known;
+      }
+      return known;
+    }
+  }
+
+  /** What follows its end, as labels. */
+  Map<String, String> rules() {
+    return changed.get();
   }
 
   /** As its maker wrote it, else as people write it. */
   String imageName() {
-    return request.at("Image").string().orElseGet(() -> details.spec().image().familiar());
+    return request().at("Image").string().orElseGet(() -> details.spec().image().familiar());
   }
 
   String imageId() {
@@ -98,7 +143,7 @@ record ContainerFacts(
   }
 
   String networkMode() {
-    return request
+    return request()
         .at("HostConfig")
         .at("NetworkMode")
         .string()
@@ -108,7 +153,7 @@ record ContainerFacts(
 
   String state() {
     return switch (details.status()) {
-      case ContainerStatus.Created _ -> "created";
+      case ContainerStatus.Created _, ContainerStatus.Prepared _ -> "created";
       case ContainerStatus.Running _, ContainerStatus.Stopping _ -> "running";
       case ContainerStatus.Paused _ -> "paused";
       case ContainerStatus.Exited(Outcome outcome) ->
@@ -130,7 +175,10 @@ record ContainerFacts(
       case ContainerStatus.Paused paused -> Optional.of(paused.startedAt());
       case ContainerStatus.Stopping stopping -> Optional.of(stopping.startedAt());
       case ContainerStatus.Exited(Outcome outcome) -> outcome.startedAt();
-      case ContainerStatus.Created _, ContainerStatus.Removed _, ContainerStatus.Unknown _ ->
+      case ContainerStatus.Created _,
+          ContainerStatus.Prepared _,
+          ContainerStatus.Removed _,
+          ContainerStatus.Unknown _ ->
           Optional.empty();
     };
   }

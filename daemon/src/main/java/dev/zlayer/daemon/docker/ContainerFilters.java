@@ -68,7 +68,7 @@ final class ContainerFilters {
   }
 
   boolean shows(ContainerFacts facts) {
-    return filters.labels(facts.labels())
+    return filters.labels(facts::labels)
         && filters.any("id", id -> facts.id().startsWith(id))
         && filters.any("name", name -> named(facts, name))
         && filters.any("status", facts.state()::equals)

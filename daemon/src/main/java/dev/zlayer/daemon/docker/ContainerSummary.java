@@ -1,11 +1,15 @@
 package dev.zlayer.daemon.docker;
 
 import dev.zlayer.container.ContainerDetails;
+import dev.zlayer.container.ContainerId;
+import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.container.ContainerStatus;
 import dev.zlayer.container.IpText;
 import dev.zlayer.container.Mount;
 import dev.zlayer.engine.health.HealthState;
 import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
+import dev.zlayer.runtime.cni.ContainerNetworks;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -14,17 +18,59 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
 
 /** A container as a line of a listing, and what inspect shows in the same way. */
 final class ContainerSummary {
   private final ContainerEndpoints endpoints;
   private final Path volumes;
+  private final Map<ContainerId, Line> lines = new ConcurrentHashMap<>();
 
   /** {@code volumes} is where named volumes are. */
   ContainerSummary(ContainerEndpoints endpoints, Path volumes) {
     this.endpoints = endpoints;
     this.volumes = volumes;
+  }
+
+  /** What a line depends on; the id of an image stands for all that is in its configuration. */
+  private record Shown(
+      String id,
+      String name,
+      ContainerSpec spec,
+      ContainerStatus state,
+      String status,
+      List<ContainerDetails.PortBinding> ports,
+      List<ContainerNetworks.Member> members,
+      String image) {}
+
+  private record Line(Shown shown, String text) {}
+
+  /** As {@link #of} without sizes, as text: it is kept while nothing that it shows has changed. */
+  String line(ContainerFacts facts, Instant now) {
+    ContainerDetails details = facts.details();
+    var shown =
+        new Shown(
+            facts.id(),
+            facts.name(),
+            details.spec(),
+            details.status(),
+            status(facts, now),
+            details.ports(),
+            endpoints.members(facts),
+            facts.imageId());
+    Line known = lines.get(details.id());
+    if (known == null || !known.shown().equals(shown)) {
+      known = new Line(shown, JsonText.print(of(facts, now, Optional.empty())));
+      lines.put(details.id(), known);
+    }
+    return known.text();
+  }
+
+  /** Forgets the lines of all but these. */
+  void keep(Set<ContainerId> present) {
+    lines.keySet().retainAll(present);
   }
 
   Json.Obj of(ContainerFacts facts, Instant now, Optional<ContainerSizes> sizes) {
@@ -85,7 +131,7 @@ final class ContainerSummary {
     ContainerStatus status = facts.details().status();
     String since = HumanDuration.of(Duration.between(facts.startedAt().orElse(now), now));
     return switch (status) {
-      case ContainerStatus.Created _ -> "Created";
+      case ContainerStatus.Created _, ContainerStatus.Prepared _ -> "Created";
       case ContainerStatus.Running _, ContainerStatus.Stopping _ -> "Up " + since + health(facts);
       case ContainerStatus.Paused _ -> "Up " + since + " (Paused)";
       case ContainerStatus.Exited(var outcome) ->

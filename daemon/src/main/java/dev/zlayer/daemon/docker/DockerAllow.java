@@ -34,13 +34,20 @@ record DockerAllow(boolean privileged, boolean hostMounts, boolean hostNamespace
       return;
     }
     if (!StandaloneContainers.standalone(container.id())) {
-      throw DockerError.forbidden(
-          "container %s belongs to a deployment or a job and is closed to this socket: the operator can set docker_allow to %s"
-              .formatted(ContainerNames.of(container), ALL));
+      requireDeployments("container " + ContainerNames.of(container));
     }
     require(container.spec());
     if (container.spec().fileSystem().mounts().stream().anyMatch(Mount.Bind.class::isInstance)) {
       requireHostMounts();
+    }
+  }
+
+  /** Refuses what belongs to a deployment or a job, as they have what their files give them. */
+  void requireDeployments(String what) {
+    if (!everything()) {
+      throw DockerError.forbidden(
+          "%s belongs to a deployment or a job and is closed to this socket: the operator can set docker_allow to %s"
+              .formatted(what, ALL));
     }
   }
 
@@ -86,14 +93,17 @@ record DockerAllow(boolean privileged, boolean hostMounts, boolean hostNamespace
             || !security.devices().isEmpty()
             || security.deviceRules().isPresent()
             || !security.addCapabilities().isEmpty()
-            || security.seccomp() instanceof SecuritySpec.Seccomp.Unconfined
-            || security.apparmor().filter("unconfined"::equals).isPresent();
+            || !(security.seccomp() instanceof SecuritySpec.Seccomp.Default)
+            || security.apparmor().isPresent()
+            || spec.resources().cgroupParent().isPresent()
+            || spec.resources().oomScoreAdjust().orElse(0) < 0;
     if (powers) {
       requirePrivileged();
     }
     boolean namespaces =
         spec.network().mode() instanceof NetworkSpec.Mode.Host
             || security.uts().isPresent()
+            || security.users().filter(SecuritySpec.Users.HOST::equals).isPresent()
             || security.pid() instanceof SecuritySpec.Namespace.Host
             || security.ipc() instanceof SecuritySpec.Namespace.Host;
     if (namespaces) {

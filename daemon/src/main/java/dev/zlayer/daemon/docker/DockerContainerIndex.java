@@ -3,9 +3,12 @@ package dev.zlayer.daemon.docker;
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.container.Mount;
+import dev.zlayer.engine.volume.VolumeStore;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.ContainerRuntime;
+import dev.zlayer.runtime.cni.DeploymentBridges;
+import dev.zlayer.runtime.cni.NamedNetwork;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -16,6 +19,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.random.RandomGenerator;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
@@ -28,15 +32,18 @@ public final class DockerContainerIndex {
   static final String ID = "com.zlayer.docker.id";
 
   private static final int BYTES = 32;
+  private static final Pattern HEX = Pattern.compile("[0-9a-f]{1,64}");
 
   /** How much of an id people see, and the usual name of a host. */
   static final int SHORT = 12;
 
   private final ContainerRuntime runtime;
+  private final VolumeStore volumes;
   private final DockerAllow allow;
 
-  DockerContainerIndex(ContainerRuntime runtime, DockerAllow allow) {
+  DockerContainerIndex(ContainerRuntime runtime, VolumeStore volumes, DockerAllow allow) {
     this.runtime = runtime;
+    this.volumes = volumes;
     this.allow = allow;
   }
 
@@ -81,7 +88,27 @@ public final class DockerContainerIndex {
     return container;
   }
 
-  /** Refuses volumes of containers that are closed to this socket. */
+  /**
+   * Refuses a network of a deployment, or of containers that are closed to this socket: who is on
+   * it reaches what they publish nowhere.
+   *
+   * @param users the containers that are on it
+   */
+  void requireNetwork(String network, List<String> users) {
+    if (network.equals(NamedNetwork.DEFAULT)) {
+      return; // everybody's
+    }
+    if (DeploymentBridges.owns(network)) {
+      allow.requireDeployments("network " + network);
+    }
+    for (Container container : runtime.list()) {
+      if (users.contains(container.id().runtimeName())) {
+        allow.requireEntry(container);
+      }
+    }
+  }
+
+  /** Refuses volumes of deployments, and of containers that are closed to this socket. */
   void requireVolumes(ContainerSpec spec) {
     Set<String> wanted = volumes(spec);
     if (wanted.isEmpty()) {
@@ -91,6 +118,11 @@ public final class DockerContainerIndex {
       if (!allow.enters(container)
           && volumes(container.spec()).stream().anyMatch(wanted::contains)) {
         allow.requireEntry(container);
+      }
+    }
+    for (String volume : wanted) { // also while it has no containers
+      if (!volumes.deployments(volume).isEmpty()) {
+        allow.requireDeployments("volume " + volume);
       }
     }
   }
@@ -108,17 +140,24 @@ public final class DockerContainerIndex {
     if (name.isEmpty()) {
       return Optional.empty();
     }
-    boolean hex = name.matches("[0-9a-f]{1,64}");
-    var named = new ArrayList<Container>();
+    List<Container> all = runtime.list();
+    boolean hex = HEX.matcher(name).matches();
     var begun = new ArrayList<Container>();
-    for (Container container : runtime.list()) {
+    for (Container container : hex ? all : List.<Container>of()) {
       try {
-        if (hex && id(container).startsWith(name)) {
+        if (id(container).startsWith(name)) {
           if (name.length() == 2 * BYTES) {
             return Optional.of(container);
           }
           begun.add(container);
         }
+      } catch (AgentException.NotFound _) {
+        // removed meanwhile
+      }
+    }
+    var named = new ArrayList<Container>();
+    for (Container container : all) {
+      try {
         if (ContainerNames.of(container).equals(name)) {
           named.add(container);
         }

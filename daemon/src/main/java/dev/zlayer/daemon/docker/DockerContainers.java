@@ -1,5 +1,6 @@
 package dev.zlayer.daemon.docker;
 
+import dev.zlayer.container.ContainerDetails;
 import dev.zlayer.container.ContainerStatus;
 import dev.zlayer.container.Resources;
 import dev.zlayer.container.Signal;
@@ -11,15 +12,20 @@ import dev.zlayer.daemon.standalone.StandaloneContainers;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.error.Durations;
 import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
+import dev.zlayer.oci.ImageRef;
 import dev.zlayer.port.Container;
+import dev.zlayer.port.ImageDetails;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
 
 /** Making, finding, changing and removing containers. */
 final class DockerContainers implements Resource {
@@ -100,41 +106,50 @@ final class DockerContainers implements Resource {
     boolean all = DockerQuery.flag(call, "all") || filters.all() || limit > 0;
     boolean sizes = DockerQuery.flag(call, "size");
     Instant now = clock.instant();
-    var lines = new ArrayList<Json>();
-    for (Container container : newestFirst()) {
+    var lines = new ArrayList<String>();
+    // most containers share few images
+    var found = new HashMap<ImageRef, Optional<ImageDetails>>();
+    for (Listed one : newestFirst(all)) {
       if (limit > 0 && lines.size() >= limit) {
         break;
       }
       try {
-        if (all || container.status().alive()) {
-          ContainerFacts facts = facts(container);
-          if (filters.shows(facts)) {
-            lines.add(
-                summary.of(
-                    facts,
-                    now,
-                    sizes ? Optional.of(ContainerSizes.of(container, facts)) : Optional.empty()));
-          }
+        Container container = one.container();
+        Optional<ImageDetails> image =
+            found.computeIfAbsent(
+                one.details().spec().image(), _ -> ContainerFacts.image(one.details(), images));
+        ContainerFacts facts = ContainerFacts.of(container, one.details(), image, standalone);
+        if (filters.shows(facts)) {
+          lines.add(sizes ? sized(container, facts, now) : summary.line(facts, now));
         }
       } catch (AgentException.NotFound _) {
         // removed meanwhile
       }
     }
-    return ApiResponse.json(Json.of(lines));
+    return ApiResponse.text(ApiRequest.JSON, "[" + String.join(",", lines) + "]");
   }
 
-  private List<Container> newestFirst() {
-    record Aged(Container container, Instant createdAt) {}
-    var all = new ArrayList<Aged>();
-    for (Container container : index.list()) {
+  private String sized(Container container, ContainerFacts facts, Instant now) {
+    return JsonText.print(summary.of(facts, now, Optional.of(ContainerSizes.of(container, facts))));
+  }
+
+  private record Listed(Container container, ContainerDetails details) {}
+
+  private List<Listed> newestFirst(boolean all) {
+    var listed = new ArrayList<Listed>();
+    List<Container> present = index.list();
+    summary.keep(present.stream().map(Container::id).collect(Collectors.toSet()));
+    for (Container container : present) {
       try {
-        all.add(new Aged(container, container.inspect().createdAt()));
+        if (all || container.status().alive()) {
+          listed.add(new Listed(container, container.inspect()));
+        }
       } catch (AgentException.NotFound _) {
         // removed meanwhile
       }
     }
-    all.sort(Comparator.comparing(Aged::createdAt).reversed());
-    return all.stream().map(Aged::container).toList();
+    listed.sort(Comparator.comparing((Listed one) -> one.details().createdAt()).reversed());
+    return listed;
   }
 
   private ApiResponse inspect(ApiRequest call) {
@@ -211,9 +226,11 @@ final class DockerContainers implements Resource {
 
   /** One that is always started again is never over unless somebody stops it. */
   private boolean restarting(Container container) {
+    if (!standalone.unattended(container)) {
+      return false;
+    }
     ContainerFacts facts = facts(container);
-    return standalone.unattended(container)
-        && facts.startedAt().isPresent()
+    return facts.startedAt().isPresent()
         && Set.of("always", "unless_stopped")
             .contains(facts.rules().getOrDefault("com.zlayer.restart", "no"));
   }

@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 
 /**
  * What a listing is limited to. Clients write {@code {"label":{"a=b":true}}} or {@code
@@ -85,6 +86,11 @@ record DockerFilters(Map<String, List<String>> values) {
   }
 
   /** Whether all labels that are asked for are there, and none that is asked not to be. */
+  boolean labels(Supplier<Map<String, String>> labels) {
+    return (!has("label") && !has("label!")) || labels(labels.get());
+  }
+
+  /** The same for who has them. */
   boolean labels(Map<String, String> labels) {
     return get("label").stream().allMatch(asked -> label(asked, labels))
         && get("label!").stream().noneMatch(asked -> label(asked, labels));

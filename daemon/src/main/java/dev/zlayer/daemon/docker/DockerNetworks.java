@@ -13,6 +13,7 @@ import dev.zlayer.port.Connectable;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.runtime.cni.ContainerNetworks;
+import dev.zlayer.runtime.cni.DeploymentBridges;
 import dev.zlayer.runtime.cni.NamedNetwork;
 import dev.zlayer.runtime.cni.Networks;
 import dev.zlayer.runtime.cni.Subnet;
@@ -63,7 +64,7 @@ final class DockerNetworks implements Resource {
     this.networks = networks;
     this.index = new DockerNetworkIndex(networks);
     this.containers = containers;
-    this.endpoints = new ContainerEndpoints(networks);
+    this.endpoints = new ContainerEndpoints(networks, containers);
     this.events = events;
     this.clock = clock;
     this.opened = clock.instant();
@@ -460,7 +461,7 @@ final class DockerNetworks implements Resource {
     for (DockerNetworkIndex.Found network : index.all()) {
       Instant created =
           network.network().flatMap(one -> one.options().created()).orElse(Instant.EPOCH);
-      boolean ofDeployment = network.name().startsWith("d_");
+      boolean ofDeployment = DeploymentBridges.owns(network.name());
       if (!network.builtIn()
           && !ofDeployment
           && users(network).isEmpty()

@@ -46,9 +46,9 @@ public record DockerResources(
   /** All of them, in the order of the reference. */
   public List<Resource> all() {
     var allow = DockerAllow.of(config.dockerAllow());
-    var index = new DockerContainerIndex(runtime, allow);
+    var index = new DockerContainerIndex(runtime, volumes, allow);
     var imageIndex = new DockerImageIndex(runtime.images());
-    var endpoints = new ContainerEndpoints(networks);
+    var endpoints = new ContainerEndpoints(networks, index);
     var summary = new ContainerSummary(endpoints, config.directories().volumes());
     var owned = new OwnedContainers(name -> deployments.find(name).isPresent());
     RandomGenerator random = new java.security.SecureRandom();

@@ -1,5 +1,6 @@
 package dev.zlayer.daemon.http;
 
+import java.security.cert.X509Certificate;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
@@ -18,6 +19,9 @@ import org.eclipse.jetty.server.Request;
 final class AccessControl {
   private static final String BEARER = "Bearer ";
 
+  /** Before the id of a node, where callers have names. */
+  static final String NODE = "node ";
+
   /**
    * One listener.
    *
@@ -25,6 +29,7 @@ final class AccessControl {
    * @param tokens whether scoped tokens count here
    * @param hosts names under which this listener may be called; empty for any
    * @param browsers what browsers have to show here, the only callers then; no others may come in
+   * @param nodes of the cluster, who alone may come in then, by their certificates
    */
   record Rules(
       String name,
@@ -32,7 +37,8 @@ final class AccessControl {
       Optional<String> token,
       boolean tokens,
       Set<String> hosts,
-      Optional<BrowserAccess> browsers) {
+      Optional<BrowserAccess> browsers,
+      Optional<ClusterListener.Members> nodes) {
     Rules {
       hosts = Set.copyOf(hosts);
     }
@@ -40,7 +46,17 @@ final class AccessControl {
     /** A listener that no browser may use. */
     Rules(
         String name, boolean readOnly, Optional<String> token, boolean tokens, Set<String> hosts) {
-      this(name, readOnly, token, tokens, hosts, Optional.empty());
+      this(name, readOnly, token, tokens, hosts, Optional.empty(), Optional.empty());
+    }
+
+    Rules(
+        String name,
+        boolean readOnly,
+        Optional<String> token,
+        boolean tokens,
+        Set<String> hosts,
+        Optional<BrowserAccess> browsers) {
+      this(name, readOnly, token, tokens, hosts, browsers, Optional.empty());
     }
   }
 
@@ -64,6 +80,12 @@ final class AccessControl {
     listeners.put(connector, rules);
   }
 
+  /** One that no browser uses. */
+  void add(String connector, Rules rules) {
+    rules.nodes().ifPresent(nodes -> nodes.onRemoved(id -> connections.close(connection(id))));
+    listeners.put(connector, rules);
+  }
+
   /** Who sends this; throws {@link AccessDenied} for one who may send nothing. */
   Caller admit(Request request) {
     Rules rules = rules(request);
@@ -78,7 +100,45 @@ final class AccessControl {
     if (rules.browsers().isPresent()) {
       return rules.browsers().get().admit(request, rules.name(), connections);
     }
+    if (rules.nodes().isPresent()) {
+      return node(request, rules, rules.nodes().get());
+    }
     return rules.tokens() ? remote(request, rules) : local(request, rules);
+  }
+
+  /**
+   * One without a certificate, or whose certificate counts no longer, may only use what is open to
+   * everybody: it may want to join.
+   */
+  private Caller node(Request request, Rules rules, ClusterListener.Members nodes) {
+    Optional<X509Certificate> shown = PeerNames.own(request);
+    Optional<String> named = shown.flatMap(nodes::node);
+    if (named.isEmpty()) {
+      return outsider(rules, "unknown", 401, "a certificate of the cluster is required");
+    }
+    String node = named.get();
+    connections.add(connection(node), request);
+    // after it was remembered
+    Optional<ClusterListener.Refusal> refusal = nodes.refusal(node, shown.get());
+    if (refusal.isPresent()) {
+      return outsider(
+          rules, NODE + node, refusal.get().removed() ? 403 : 401, refusal.get().reason());
+    }
+    Optional<Caller.Access> limited =
+        Optional.ofNullable(request.getHeaders().get(ClusterListener.DEPLOYMENT))
+            .map(Caller.Access.Deployment::new);
+    return new Caller(
+        rules.name(), NODE + node, limited.orElseGet(Caller.Access.Full::new), Optional.empty());
+  }
+
+  private static Caller outsider(Rules rules, String who, int status, String reason) {
+    return new Caller(
+        rules.name(), who, new Caller.Access.Anonymous(status, reason), Optional.empty());
+  }
+
+  /** Under which connections of a node are remembered; tokens have other names. */
+  private static String connection(String node) {
+    return "node/" + node;
   }
 
   private static Caller local(Request request, Rules rules) {

@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -56,6 +57,49 @@ public final class ApiRequest {
 
     /** Who asks, as far as known. */
     Optional<String> remote();
+
+    String method();
+
+    /** Path and query as they were sent. */
+    String target();
+  }
+
+  /** The request below without some parameters. */
+  private record Without(Transport wire, Set<String> hidden) implements Transport {
+    @Override
+    public String id() {
+      return wire.id();
+    }
+
+    @Override
+    public List<String> query(String name) {
+      return hidden.contains(name) ? List.of() : wire.query(name);
+    }
+
+    @Override
+    public @Nullable String header(String name) {
+      return wire.header(name);
+    }
+
+    @Override
+    public InputStream body() {
+      return wire.body();
+    }
+
+    @Override
+    public Optional<String> remote() {
+      return wire.remote();
+    }
+
+    @Override
+    public String method() {
+      return wire.method();
+    }
+
+    @Override
+    public String target() {
+      return wire.target();
+    }
   }
 
   ApiRequest(Transport wire, Map<String, String> path, Caller caller) {
@@ -66,6 +110,32 @@ public final class ApiRequest {
 
   public String id() {
     return wire.id();
+  }
+
+  public String method() {
+    return wire.method();
+  }
+
+  /** Path and query as they were sent. */
+  public String target() {
+    return wire.target();
+  }
+
+  /** Whether another node of the cluster asks, which means this node alone. */
+  public boolean fromNode() {
+    return caller.listener().equals(ClusterListener.NAME);
+  }
+
+  /** The id of that node. */
+  public Optional<String> node() {
+    return fromNode()
+        ? Optional.of(caller.who().substring(AccessControl.NODE.length()))
+        : Optional.empty();
+  }
+
+  /** The same without some parameters. */
+  public ApiRequest without(Set<String> parameters) {
+    return new ApiRequest(new Without(wire, Set.copyOf(parameters)), path, caller);
   }
 
   /** How to leave a mark of this request; empty when its caller does not send it again. */

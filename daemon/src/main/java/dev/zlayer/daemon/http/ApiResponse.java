@@ -7,6 +7,7 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
+import java.util.Optional;
 import org.eclipse.jetty.websocket.api.Session;
 
 /** What is sent back. */
@@ -39,8 +40,15 @@ public sealed interface ApiResponse {
   /**
    * The connection becomes a stream of bytes in both directions; with {@code Upgrade} in the
    * request the status is 101, else 200.
+   *
+   * @param head the headers of another node that has changed the protocol, and speaks through us
    */
-  record Hijack(String type, Conversation conversation) implements ApiResponse {}
+  record Hijack(String type, Conversation conversation, Optional<Map<String, String>> head)
+      implements ApiResponse {
+    public Hijack(String type, Conversation conversation) {
+      this(type, conversation, Optional.empty());
+    }
+  }
 
   /** Speaks on a connection that was taken over; it is closed when this returns. */
   @FunctionalInterface

@@ -83,6 +83,13 @@ final class HijackedConnection implements AutoCloseable {
     write(ByteBuffer.wrap(head.append("\r\n").toString().getBytes(StandardCharsets.ISO_8859_1)));
   }
 
+  /** Writes the head of an answer that another node gave. */
+  void begin(Map<String, String> headers) throws IOException {
+    var head = new StringBuilder("HTTP/1.1 101 Switching Protocols\r\n");
+    headers.forEach((name, value) -> head.append(name).append(": ").append(value).append("\r\n"));
+    write(ByteBuffer.wrap(head.append("\r\n").toString().getBytes(StandardCharsets.ISO_8859_1)));
+  }
+
   /** What the caller sends until it ends its direction. */
   InputStream input() {
     return new InputStream() {

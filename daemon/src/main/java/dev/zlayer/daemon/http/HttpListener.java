@@ -16,28 +16,31 @@ import java.nio.file.attribute.PosixFileAttributeView;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.nio.file.attribute.UserPrincipalNotFoundException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
+import javax.net.ssl.SSLContext;
 import org.eclipse.jetty.http.HttpCompliance;
 import org.eclipse.jetty.http.HttpHeader;
 import org.eclipse.jetty.http.UriCompliance;
 import org.eclipse.jetty.server.Connector;
 import org.eclipse.jetty.server.HttpConfiguration;
 import org.eclipse.jetty.server.HttpConnectionFactory;
+import org.eclipse.jetty.server.NetworkConnector;
 import org.eclipse.jetty.server.Request;
 import org.eclipse.jetty.server.Response;
 import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
+import org.eclipse.jetty.server.SslConnectionFactory;
 import org.eclipse.jetty.unixdomain.server.UnixDomainServerConnector;
 import org.eclipse.jetty.util.Callback;
 import org.eclipse.jetty.util.HostPort;
-import org.eclipse.jetty.util.VirtualThreads;
-import org.eclipse.jetty.util.thread.QueuedThreadPool;
 import org.eclipse.jetty.websocket.server.ServerWebSocketContainer;
 
 /** The listening sockets and the server behind them. */
@@ -56,7 +59,6 @@ public final class HttpListener implements AutoCloseable {
 
   private static final int FRAMES = 1 << 20;
   private static final Duration IDLE = Duration.ofSeconds(60);
-  private static final Duration GRACE = Duration.ofSeconds(2);
 
   private final Server server;
   private final List<UnixSocket> sockets;
@@ -99,10 +101,25 @@ public final class HttpListener implements AutoCloseable {
   }
 
   /**
-   * Begins to serve; returns when every socket listens.
-   *
-   * @throws AgentException.Configuration a socket cannot be had; none listens then
+   * What serves WebSockets, made when it is asked for and not at the start: Java opens every jar of
+   * the class path to find extensions.
    */
+  static ServerWebSocketContainer webSockets(Server server) {
+    synchronized (server) {
+      ServerWebSocketContainer webSockets = ServerWebSocketContainer.ensure(server);
+      webSockets.setIdleTimeout(Duration.ZERO);
+      webSockets.setMaxBinaryMessageSize(FRAMES);
+      webSockets.setMaxTextMessageSize(FRAMES);
+      return webSockets;
+    }
+  }
+
+  /** Makes what the first request of some kind would have to wait for. */
+  public void complete() {
+    ServerWebSocketContainer _ = webSockets(server);
+  }
+
+  /** Begins to serve; returns when every socket listens. */
   public static HttpListener open(
       List<UnixSocket> sockets,
       Optional<TcpListener> tcp,
@@ -110,35 +127,34 @@ public final class HttpListener implements AutoCloseable {
       Access access,
       HttpObserver observer,
       Log log) {
-    var threads = new QueuedThreadPool(16, 2);
-    threads.setName("http");
-    threads.setVirtualThreadsExecutor(VirtualThreads.getNamedVirtualThreadsExecutor("http-"));
-    var server = new Server(threads);
+    try (var prepared = PreparedServer.start()) {
+      return open(prepared, sockets, tcp, router, access, observer, log);
+    }
+  }
+
+  /**
+   * The same with a server that was prepared.
+   *
+   * @throws AgentException.Configuration a socket cannot be had; none listens then
+   */
+  public static HttpListener open(
+      PreparedServer prepared,
+      List<UnixSocket> sockets,
+      Optional<TcpListener> tcp,
+      Router router,
+      Access access,
+      HttpObserver observer,
+      Log log) {
+    // before there is a listener, which would remove these files when it is closed
+    sockets.stream().filter(socket -> !socket.passed()).forEach(socket -> clear(socket.path()));
+    Server server = prepared.open();
     var rules = new HashMap<String, AccessControl.Rules>();
     HttpApi rest = new RestApi(router);
     var others = new ConcurrentHashMap<String, HttpApi>();
+    var connectors = new ArrayList<Connector>();
     for (UnixSocket socket : sockets) {
-      HttpConfiguration http = http();
-      // old clients send no name of a host; the path of the socket would be taken for one
-      http.setServerAuthority(new HostPort("localhost"));
-      boolean lenient = socket.api().filter(HttpApi::lenient).isPresent();
-      if (lenient) {
-        http.setUriCompliance(LENIENT_PATHS);
-      }
-      var connector =
-          new UnixDomainServerConnector(
-              server,
-              1,
-              1,
-              lenient ? new BlankHostConnections(http) : new HttpConnectionFactory(http));
-      // the connector removes the file of its path when it ends, also of a socket that it was given
-      connector.setUnixDomainPath(
-          socket.passed() ? socket.path().resolveSibling(".passed") : socket.path());
-      connector.setInheritChannel(socket.passed());
-      connector.setIdleTimeout(IDLE.toMillis());
-      connector.setAcceptQueueSize(BACKLOG);
-      connector.setName("unix:" + socket.path());
-      server.addConnector(connector);
+      Connector connector = connector(server, socket);
+      connectors.add(connector);
       socket.api().ifPresent(api -> others.put(connector.getName(), api));
       rules.put(
           connector.getName(),
@@ -148,25 +164,28 @@ public final class HttpListener implements AutoCloseable {
     tcp.ifPresent(
         settings -> {
           Connector connector = settings.connector(server, http(), access.audit());
-          server.addConnector(connector);
+          connectors.add(connector);
           rules.put(connector.getName(), settings.rules());
         });
     Function<Request, HttpApi> apis =
         request ->
             others.getOrDefault(request.getConnectionMetaData().getConnector().getName(), rest);
     var control = new AccessControl(rules, access.tokens(), access.scopes());
-    server.setHandler(new RequestHandler(apis, control, access.audit(), observer, log));
+    prepared.handle(new RequestHandler(apis, control, access.audit(), observer, log));
     server.setErrorHandler(
         (request, response, callback) -> refused(apis.apply(request), request, response, callback));
-    ServerWebSocketContainer webSockets = ServerWebSocketContainer.ensure(server);
-    webSockets.setIdleTimeout(Duration.ZERO);
-    webSockets.setMaxBinaryMessageSize(FRAMES);
-    webSockets.setMaxTextMessageSize(FRAMES);
-    server.setStopTimeout(GRACE.toMillis());
-    sockets.stream().filter(socket -> !socket.passed()).forEach(socket -> clear(socket.path()));
     var listener = new HttpListener(server, sockets, others, control, access.audit());
     try {
-      server.start();
+      for (Connector connector : connectors) {
+        server.addConnector(connector);
+        server.manage(connector);
+        if (connector instanceof NetworkConnector tcpConnector) {
+          tcpConnector.open(); // the first that fails, before any serves
+        }
+      }
+      for (Connector connector : connectors) {
+        connector.start();
+      }
       for (UnixSocket socket : sockets) {
         protect(socket);
       }
@@ -178,6 +197,30 @@ public final class HttpListener implements AutoCloseable {
       listener.close();
       throw new AgentException.Configuration("cannot listen: " + e.getMessage(), e);
     }
+  }
+
+  private static Connector connector(Server server, UnixSocket socket) {
+    HttpConfiguration http = http();
+    // old clients send no name of a host; the path of the socket would be taken for one
+    http.setServerAuthority(new HostPort("localhost"));
+    boolean lenient = socket.api().filter(HttpApi::lenient).isPresent();
+    if (lenient) {
+      http.setUriCompliance(LENIENT_PATHS);
+    }
+    var connector =
+        new UnixDomainServerConnector(
+            server,
+            1,
+            1,
+            lenient ? new BlankHostConnections(http) : new HttpConnectionFactory(http));
+    // the connector removes the file of its path when it ends, also of a socket that it was given
+    connector.setUnixDomainPath(
+        socket.passed() ? socket.path().resolveSibling(".passed") : socket.path());
+    connector.setInheritChannel(socket.passed());
+    connector.setIdleTimeout(IDLE.toMillis());
+    connector.setAcceptQueueSize(BACKLOG);
+    connector.setName("unix:" + socket.path());
+    return connector;
   }
 
   /**
@@ -210,6 +253,66 @@ public final class HttpListener implements AutoCloseable {
                   settings.address().getPort(),
                   e.getCause() == null ? e.getMessage() : e.getCause().getMessage()),
           e);
+    }
+  }
+
+  /**
+   * Opens the listener for other nodes of a cluster.
+   *
+   * @throws AgentException.Configuration the address cannot be had
+   */
+  public synchronized void add(ClusterListener settings, HttpApi api) {
+    ServerConnector connector =
+        TcpListener.connector(
+            server,
+            http(),
+            audit,
+            ClusterListener.NAME,
+            settings.address(),
+            Optional.of(settings.tls()),
+            false);
+    apis.put(connector.getName(), api);
+    access.add(connector.getName(), settings.rules());
+    try {
+      server.addConnector(connector);
+      connector.start();
+    } catch (Exception e) {
+      server.removeConnector(connector);
+      throw new AgentException.Configuration(
+          "cannot serve other nodes on %s:%d: %s"
+              .formatted(
+                  settings.address().getHostString(),
+                  settings.address().getPort(),
+                  e.getCause() == null ? e.getMessage() : e.getCause().getMessage()),
+          e);
+    }
+  }
+
+  /** Shows another certificate to other nodes from now on; open connections stay. */
+  public synchronized void replaceClusterTls(SSLContext tls) {
+    for (Connector connector : server.getConnectors()) {
+      SslConnectionFactory secure = connector.getConnectionFactory(SslConnectionFactory.class);
+      if (ClusterListener.NAME.equals(connector.getName()) && secure != null) {
+        try {
+          secure.getSslContextFactory().reload(factory -> factory.setSslContext(tls));
+        } catch (Exception e) {
+          throw new AgentException.Internal("cannot use the new certificate", e);
+        }
+      }
+    }
+  }
+
+  /** Closes it again, when this node has left its cluster. */
+  public synchronized void removeCluster() {
+    for (Connector connector : server.getConnectors()) {
+      if (ClusterListener.NAME.equals(connector.getName())) {
+        try {
+          connector.stop();
+        } catch (Exception e) {
+          throw new AgentException.Internal("cannot stop listening", e);
+        }
+        server.removeConnector(connector);
+      }
     }
   }
 
@@ -319,10 +422,14 @@ public final class HttpListener implements AutoCloseable {
   @Override
   public void close() {
     try {
-      if (sockets.stream().anyMatch(UnixSocket::passed)) {
-        PassedSocket.keepingStreams(server::stop);
-      } else {
-        server.stop();
+      try {
+        if (sockets.stream().anyMatch(UnixSocket::passed)) {
+          PassedSocket.keepingStreams(server::stop);
+        } else {
+          server.stop();
+        }
+      } catch (TimeoutException _) {
+        // followers do not end by themselves: they were interrupted, and all the rest has stopped
       }
       for (UnixSocket socket : sockets) {
         if (!socket.passed()) {

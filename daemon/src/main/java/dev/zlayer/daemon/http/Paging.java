@@ -8,15 +8,15 @@ import java.util.OptionalInt;
 
 /** Gives a part of a list to those who ask for one, and tells how long it is. */
 public final class Paging {
-  static final String LIMIT = "limit";
-  static final String OFFSET = "offset";
+  public static final String LIMIT = "limit";
+  public static final String OFFSET = "offset";
 
   /** The header with the length of the whole list. */
   public static final String TOTAL = "X-Total-Count";
 
   private Paging() {}
 
-  static Action around(Action action) {
+  public static Action around(Action action) {
     return call -> {
       OptionalInt limit = call.number(LIMIT);
       OptionalInt offset = call.number(OFFSET);

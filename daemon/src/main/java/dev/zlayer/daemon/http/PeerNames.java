@@ -27,11 +27,16 @@ final class PeerNames {
 
   /** The subject of the certificate that the caller has shown and the listener has verified. */
   static Optional<String> certificate(Request request) {
+    return own(request).map(PeerNames::certificate);
+  }
+
+  /** That certificate itself. */
+  static Optional<X509Certificate> own(Request request) {
     return Optional.ofNullable(request.getAttribute(EndPoint.SslSessionData.ATTRIBUTE))
         .map(EndPoint.SslSessionData.class::cast)
         .map(EndPoint.SslSessionData::peerCertificates)
         .filter(chain -> chain.length > 0)
-        .map(chain -> certificate(chain[0]));
+        .map(chain -> chain[0]);
   }
 
   private static String certificate(X509Certificate own) {

@@ -21,7 +21,6 @@ import org.eclipse.jetty.server.Request;
 import org.eclipse.jetty.server.Response;
 import org.eclipse.jetty.util.Callback;
 import org.eclipse.jetty.util.Fields;
-import org.eclipse.jetty.websocket.server.ServerWebSocketContainer;
 import org.jspecify.annotations.Nullable;
 
 /** From a request to the answer on the wire; every failure leaves as a problem document. */
@@ -217,7 +216,7 @@ final class RequestHandler extends Handler.Abstract {
   private static void upgrade(
       ApiResponse.Socket socket, Request request, Response response, Callback callback) {
     var container =
-        ServerWebSocketContainer.ensure(request.getConnectionMetaData().getConnector().getServer());
+        HttpListener.webSockets(request.getConnectionMetaData().getConnector().getServer());
     if (!container.upgrade((_, _, _) -> socket.endpoint(), request, response, callback)) {
       throw AccessDenied.malformed("this is a WebSocket: ask for an upgrade");
     }
@@ -229,7 +228,11 @@ final class RequestHandler extends Handler.Abstract {
     exchange.ended(upgrade ? 101 : 200);
     try (var connection = HijackedConnection.take(exchange.request)) {
       try {
-        connection.begin(upgrade, hijack.type(), exchange.response);
+        if (hijack.head().isPresent()) {
+          connection.begin(hijack.head().get());
+        } else {
+          connection.begin(upgrade, hijack.type(), exchange.response);
+        }
       } catch (IOException e) {
         hijack.conversation().abandon();
         throw e;
@@ -346,6 +349,16 @@ final class RequestHandler extends Handler.Abstract {
     @Override
     public InputStream body() {
       return Request.asInputStream(request);
+    }
+
+    @Override
+    public String method() {
+      return request.getMethod();
+    }
+
+    @Override
+    public String target() {
+      return request.getHttpURI().getPathQuery();
     }
 
     @Override

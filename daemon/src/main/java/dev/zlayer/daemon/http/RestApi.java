@@ -7,9 +7,20 @@ import java.util.Set;
 import org.eclipse.jetty.util.URIUtil;
 
 /** The agent's own API, whose failures are problem documents. */
-public record RestApi(Router router) implements HttpApi {
+public record RestApi(Router router, Set<String> open) implements HttpApi {
   /** Also found without the prefix, where probes and scrapers look for them. */
   private static final Set<String> SHORT = Set.of("ping", "health", "metrics");
+
+  /** No route is open to callers that were not admitted. */
+  public RestApi(Router router) {
+    this(router, Set.of());
+  }
+
+  /** By its template. */
+  @Override
+  public boolean open(Route route) {
+    return open.contains(route.template());
+  }
 
   @Override
   public Router.Match find(String method, String path) {

@@ -59,6 +59,7 @@ public record TcpListener(
       var context = new SslContextFactory.Server();
       context.setSslContext(tls.get());
       context.setNeedClientAuth(clientCertificates);
+      context.setWantClientAuth(!clientCertificates && name.equals(ClusterListener.NAME));
       connector =
           new ServerConnector(
               server,

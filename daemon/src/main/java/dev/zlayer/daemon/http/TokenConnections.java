@@ -11,18 +11,25 @@ import org.eclipse.jetty.io.EndPoint;
 import org.eclipse.jetty.server.Request;
 
 /**
- * The open connections of each scoped token, so that its removal or expiry ends them at once: what
- * they stream, and what they would ask next.
+ * The open connections of each scoped token, and of each node of a cluster, so that its removal or
+ * expiry ends them at once: what they stream, and what they would ask next.
  */
 final class TokenConnections {
   private final Map<String, Set<EndPoint>> open = new ConcurrentHashMap<>();
 
   /** Remembers the connection of a request; closed ones of the same token are forgotten. */
   void add(Tokens.Token token, Request request) {
+    if (add(token.id(), request)) {
+      token.expires().ifPresent(end -> closeAt(token.id(), end, request));
+    }
+  }
+
+  /** The same under any name; returns whether it is the first one of that name. */
+  boolean add(String name, Request request) {
     EndPoint endPoint = request.getConnectionMetaData().getConnection().getEndPoint();
     boolean[] first = {false};
     open.compute(
-        token.id(),
+        name,
         (_, known) -> {
           first[0] = known == null;
           Set<EndPoint> connections = known == null ? ConcurrentHashMap.newKeySet() : known;
@@ -30,9 +37,7 @@ final class TokenConnections {
           connections.add(endPoint);
           return connections;
         });
-    if (first[0]) {
-      token.expires().ifPresent(end -> closeAt(token.id(), end, request));
-    }
+    return first[0];
   }
 
   /** The connection by which a session is ended stays until the answer is sent. */

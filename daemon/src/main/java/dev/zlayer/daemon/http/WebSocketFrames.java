@@ -3,12 +3,16 @@ package dev.zlayer.daemon.http;
 import dev.zlayer.task.Reply;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.time.Duration;
 import java.util.function.Consumer;
 import org.eclipse.jetty.websocket.api.Callback;
 import org.eclipse.jetty.websocket.api.Session;
 
 /** Sends frames one after the other, whoever sends, and waits until each was taken. */
 public record WebSocketFrames(Session session) {
+  /** How long a client may take to agree to the end. */
+  private static final Duration CLOSING = Duration.ofSeconds(10);
+
   public void binary(ByteBuffer frame) throws IOException, InterruptedException {
     send(sent -> session.sendBinary(frame, sent));
   }
@@ -31,10 +35,21 @@ public record WebSocketFrames(Session session) {
     }
   }
 
-  /** Asks for the next frame of the client. */
+  /**
+   * Asks for the next frame of the client, also when nothing is sent any more: who does not ask
+   * never learns that the client has gone, and keeps its connection.
+   */
   public void demand() {
-    if (session.isOpen()) {
+    try {
       session.demand();
+    } catch (IllegalStateException _) {
+      // it has ended in both directions
     }
+  }
+
+  /** Says that it is over; returns before the client agrees, who has not for ever. */
+  public void end(int code) {
+    session.setIdleTimeout(CLOSING);
+    session.close(code, "", Callback.NOOP);
   }
 }

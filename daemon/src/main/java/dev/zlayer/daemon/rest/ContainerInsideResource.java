@@ -33,10 +33,17 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.function.Supplier;
+import java.util.regex.Pattern;
 
 /** What is inside containers: processes, files, output. */
 public final class ContainerInsideResource implements Resource {
   private static final String STAT = "X-Path-Stat";
+
+  /** Names of variables that people give to secrets. */
+  private static final Pattern SECRETIVE =
+      Pattern.compile(
+          "PASS|PWD$|SECRET|TOKEN|CREDENTIAL|PRIVATE|AUTH$|KEY$|(^|_)(API_?)?KEY",
+          Pattern.CASE_INSENSITIVE);
 
   private final ContainerLookup references;
   private final StandaloneContainers standalone;
@@ -51,6 +58,13 @@ public final class ContainerInsideResource implements Resource {
       @Doc("Working directory.") Optional<String> workingDirectory,
       @Doc("User name or uid, optionally with :group.") Optional<String> user,
       @Doc("Grant all capabilities.") @Default("false") boolean privileged) {}
+
+  /** A variable of its main process. */
+  @Doc("A variable of its main process.")
+  record Variable(
+      String name,
+      @Doc("Absent when the name is that of a secret; values of known secrets are replaced.")
+          Optional<String> value) {}
 
   /** Output of a process, and its exit as the last line. */
   record ExecLine(
@@ -103,6 +117,11 @@ public final class ContainerInsideResource implements Resource {
             .gives(ProcessTable.class),
         Route.view("/containers/{ref}/changes", "List changes against its image.", this::changes)
             .givesMany(FileChange.class),
+        Route.get(
+                "/containers/{ref}/environment",
+                "List the variables that it was created with, without secrets.",
+                this::environment)
+            .givesMany(Variable.class),
         Route.view("/containers/{ref}/ports", "List its published ports.", this::ports)
             .givesMany(ContainerView.PortView.class),
         Route.get("/containers/{ref}/archive", "Copy files out.", this::copyOut)
@@ -227,6 +246,21 @@ public final class ContainerInsideResource implements Resource {
 
   private ApiResponse changes(ApiRequest call) {
     return ApiResponse.json(ViewJson.of(files(call).changes()));
+  }
+
+  /** Whoever may run a process in it could read them there; secrets are hidden all the same. */
+  private ApiResponse environment(ApiRequest call) {
+    Redaction hidden = redaction.get();
+    return ApiResponse.json(
+        ViewJson.of(
+            container(call).spec().process().env().entrySet().stream()
+                .map(
+                    variable ->
+                        new Variable(
+                            variable.getKey(),
+                            Optional.of(hidden.text(variable.getValue()))
+                                .filter(_ -> !SECRETIVE.matcher(variable.getKey()).find())))
+                .toList()));
   }
 
   private ApiResponse ports(ApiRequest call) {

@@ -6,6 +6,8 @@ import dev.zlayer.daemon.standalone.DisplayName;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.ContainerRuntime;
+import java.util.Collections;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Predicate;
@@ -70,8 +72,8 @@ public final class ContainerLookup {
                     && !formerName(container, reference));
     for (Predicate<Container> way : ways) {
       List<Container> meant = all.stream().filter(way).toList();
-      if (meant.size() == 1) {
-        return meant.getFirst();
+      if (meant.stream().map(one -> one.id().toString()).distinct().count() == 1) {
+        return newest(meant);
       }
       if (meant.size() > 1) {
         throw new AgentException.InvalidSpec(
@@ -120,6 +122,12 @@ public final class ContainerLookup {
   private static boolean anyGeneration(ContainerId id, String path) {
     boolean execution = id.role().equals(ContainerId.JOB_ROLE) && id.toString().equals(path);
     return execution || id.withGeneration(0).path().equals(path);
+  }
+
+  /** The one before it may still stop, for example while its connections are drained. */
+  private static Container newest(List<Container> generations) {
+    return Collections.max(
+        generations, Comparator.comparingLong((Container one) -> one.id().generation()));
   }
 
   /** With generations only where the rest is the same. */

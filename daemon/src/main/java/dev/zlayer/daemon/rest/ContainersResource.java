@@ -31,6 +31,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
@@ -92,6 +93,7 @@ public final class ContainersResource implements Resource {
             .withFlag("all", "Also containers that are not running.")
             .with("deployment", "Only this deployment.")
             .with("service", "Only this service or job.")
+            .with("path", "Only those that events are about, one parameter each.")
             .givesMany(ContainerView.class),
         Route.post("/containers", "Create a container without a deployment.", this::create)
             .repeatableByKey()
@@ -150,6 +152,7 @@ public final class ContainersResource implements Resource {
     boolean all = call.flag("all", false);
     Optional<String> deployment = call.query("deployment");
     Optional<String> service = call.query("service");
+    Set<String> paths = Set.copyOf(call.queries("path"));
     Map<ContainerId, ContainerView.Replica> known = replicas.get();
     return ApiResponse.json(
         ViewJson.of(
@@ -157,6 +160,7 @@ public final class ContainersResource implements Resource {
                 .filter(container -> all || container.status().alive())
                 .filter(of -> deployment.map(of.id().deployment()::equals).orElse(true))
                 .filter(of -> service.map(of.id().service()::equals).orElse(true))
+                .filter(of -> paths.isEmpty() || paths.contains(of.id().path()))
                 .flatMap(this::details)
                 .sorted(Comparator.comparing(ContainerDetails::createdAt).reversed())
                 .map(one -> ContainerView.of(one, replica(one, known)))

@@ -111,6 +111,7 @@ public final class DeploymentsResource implements Resource {
             .with(
                 "directory",
                 "Absolute directory that relative paths of the file are resolved against.")
+            .withFlag("local", "In a cluster: run it on this node alone.")
             .with("wait", "Time to wait until it is ready, streaming progress or for the result.")
             .withHeader("If-Match", "ETag from GET; 412 if the deployment has changed since.")
             .withHeader("If-None-Match", "With *: 412 if the deployment exists.")
@@ -227,7 +228,7 @@ public final class DeploymentsResource implements Resource {
   }
 
   /** The revision that a caller has seen; none may exist for one that says so. */
-  private static OptionalLong seen(ApiRequest call) {
+  public static OptionalLong seen(ApiRequest call) {
     if (call.header("If-None-Match").filter("*"::equals).isPresent()) {
       return OptionalLong.of(0);
     }
@@ -310,7 +311,7 @@ public final class DeploymentsResource implements Resource {
     return settled(call, _ -> true);
   }
 
-  private static long number(String text) {
+  public static long number(String text) {
     try {
       return Long.parseLong(text);
     } catch (NumberFormatException e) {

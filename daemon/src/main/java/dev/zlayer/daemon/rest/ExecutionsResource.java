@@ -83,16 +83,20 @@ public final class ExecutionsResource implements Resource {
             .givesMany(Waiting.class));
   }
 
-  private ApiResponse list(ApiRequest call) {
+  /** What the caller asks for, the newest first. */
+  public static List<Execution> fitting(JobExecutor jobs, ApiRequest call) {
     Optional<String> job = call.query("job");
     Optional<String> status = call.query("status");
     Optional<String> deployment = call.query("deployment");
-    List<Execution> newest =
-        jobs.list().reversed().stream()
-            .filter(one -> deployment.map(one.job().deployment()::equals).orElse(true))
-            .filter(one -> job.map(one.job().toString()::equals).orElse(true))
-            .filter(one -> status.map(one.status().word()::equals).orElse(true))
-            .toList();
+    return jobs.list().reversed().stream()
+        .filter(one -> deployment.map(one.job().deployment()::equals).orElse(true))
+        .filter(one -> job.map(one.job().toString()::equals).orElse(true))
+        .filter(one -> status.map(one.status().word()::equals).orElse(true))
+        .toList();
+  }
+
+  private ApiResponse list(ApiRequest call) {
+    List<Execution> newest = fitting(jobs, call);
     Stream<Execution> part =
         newest.stream()
             .skip(call.number("offset").orElse(0))

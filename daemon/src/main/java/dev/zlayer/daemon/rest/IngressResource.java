@@ -6,7 +6,6 @@ import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.daemon.http.Route;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
-import dev.zlayer.json.JsonText;
 import dev.zlayer.proxy.ingress.AccessLogReader;
 import dev.zlayer.proxy.ingress.Ingress;
 import dev.zlayer.proxy.ingress.RouteMode;
@@ -15,7 +14,6 @@ import dev.zlayer.proxy.tls.CertificateStatus;
 import dev.zlayer.proxy.tls.Certificates;
 import dev.zlayer.spec.form.Doc;
 import dev.zlayer.task.Pauses;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -311,7 +309,7 @@ public final class IngressResource implements Resource {
 
   private static Json json(AccessLogReader.Line line) {
     Json.Builder json = Json.object().put("time", line.time());
-    JsonText.parse(line.json().getBytes(StandardCharsets.UTF_8)).members().forEach(json::put);
+    line.json().members().forEach(json::put);
     return json.build();
   }
 

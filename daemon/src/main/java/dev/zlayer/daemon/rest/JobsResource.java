@@ -17,6 +17,7 @@ import dev.zlayer.engine.job.Trigger;
 import dev.zlayer.engine.job.TriggerRequest;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.error.Durations;
+import dev.zlayer.json.Json;
 import dev.zlayer.schedule.CronExpression;
 import dev.zlayer.spec.form.Doc;
 import dev.zlayer.spec.form.Range;
@@ -54,7 +55,11 @@ public final class JobsResource implements Resource {
       @Doc("How long it may take in all.") Optional<Duration> deadline,
       @Doc("Its place in the queue instead of the job's: higher numbers leave it first.")
           @Range(min = -1000, max = 1000)
-          Optional<Integer> priority) {}
+          Optional<Integer> priority) {
+    /** Everything as the job says. */
+    public static final Run NOTHING =
+        new Run(Optional.empty(), Map.of(), Optional.empty(), Optional.empty());
+  }
 
   /** What was begun. */
   record Begun(ExecutionId id, String name) {}
@@ -245,20 +250,24 @@ public final class JobsResource implements Resource {
   }
 
   private ApiResponse upcoming(ApiRequest call) {
-    Duration within = call.query("within").map(Durations::parse).orElse(USUAL_AHEAD);
-    if (!within.isPositive() || within.compareTo(FURTHEST_AHEAD) > 0) {
-      throw new AgentException.InvalidSpec("within is more than nothing and at most 366d");
-    }
     Optional<String> deployment = call.query("deployment");
     List<CronStatus> schedules =
         cron.list().stream()
             .filter(entry -> deployment.map(entry.job().deployment()::equals).orElse(true))
             .toList();
-    return ApiResponse.json(
-        ViewJson.of(
-            UpcomingRuns.of(schedules, clock.instant().plus(within), MOST_AHEAD).stream()
-                .map(UpcomingView::of)
-                .toList()));
+    return ApiResponse.json(new Json.Arr(upcoming(call, schedules, clock.instant())));
+  }
+
+  /** The next runs of these schedules, as far ahead as the caller asks for. */
+  public static List<Json> upcoming(ApiRequest call, List<CronStatus> schedules, Instant now) {
+    Duration within = call.query("within").map(Durations::parse).orElse(USUAL_AHEAD);
+    if (!within.isPositive() || within.compareTo(FURTHEST_AHEAD) > 0) {
+      throw new AgentException.InvalidSpec("within is more than nothing and at most 366d");
+    }
+    return UpcomingRuns.of(schedules, now.plus(within), MOST_AHEAD).stream()
+        .map(UpcomingView::of)
+        .map(ViewJson::of)
+        .toList();
   }
 
   private ApiResponse now(ApiRequest call) {
@@ -280,7 +289,7 @@ public final class JobsResource implements Resource {
   }
 
   /** Our own command line says so; everybody else is a program. */
-  private static Trigger by(ApiRequest call) {
+  public static Trigger by(ApiRequest call) {
     return call.header("User-Agent").filter(COMMAND_LINE::equals).isPresent()
         ? new Trigger.Cli()
         : new Trigger.Endpoint(call.remote());

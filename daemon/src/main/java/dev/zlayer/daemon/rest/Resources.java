@@ -6,6 +6,7 @@ import dev.zlayer.daemon.access.AuditLog;
 import dev.zlayer.daemon.access.TokenStore;
 import dev.zlayer.daemon.backup.StateBackup;
 import dev.zlayer.daemon.build.ImageBuilder;
+import dev.zlayer.daemon.cluster.ClusterNode;
 import dev.zlayer.daemon.metrics.MetricHistory;
 import dev.zlayer.daemon.rest.view.ContainerView;
 import dev.zlayer.daemon.standalone.StandaloneContainers;
@@ -64,6 +65,7 @@ public record Resources(
     TokenStore tokens,
     AuditLog audit,
     Dashboard dashboard,
+    ClusterNode cluster,
     InstantSource clock) {
   /** All of them, in the order of the reference. */
   public List<Resource> all() {
@@ -96,6 +98,7 @@ public record Resources(
     all.add(new TokensResource(tokens, clock));
     all.add(new AuditResource(audit, clock));
     all.add(new DashboardResource(dashboard));
+    all.add(new ClusterResource(cluster));
     return all;
   }
 

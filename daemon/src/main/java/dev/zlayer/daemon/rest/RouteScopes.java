@@ -87,6 +87,7 @@ public final class RouteScopes {
       GET /containers/{ref}/attach/ws
       GET /containers/{ref}/top
       GET /containers/{ref}/changes
+      GET /containers/{ref}/environment
       GET /containers/{ref}/ports
       GET /containers/{ref}/archive
       GET /containers/{ref}/export
@@ -153,6 +154,20 @@ public final class RouteScopes {
       POST /dashboard/links
       GET /dashboard/sessions
       DELETE /dashboard/sessions/{name}
+      GET /cluster
+      POST /cluster/init
+      POST /cluster/join
+      POST /cluster/leave
+      GET /cluster/backup
+      GET /cluster/certificate
+      POST /cluster/restore
+      POST /cluster/tokens
+      GET /nodes
+      GET /nodes/{name}
+      POST /nodes/{name}/labels
+      POST /nodes/{name}/scheduling
+      POST /nodes/{name}/certificate
+      DELETE /nodes/{name}
       """;
 
   private static final Map<String, DeploymentScope> SCOPES = scopes();

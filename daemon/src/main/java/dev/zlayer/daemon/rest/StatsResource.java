@@ -1,6 +1,7 @@
 package dev.zlayer.daemon.rest;
 
 import dev.zlayer.container.ContainerId;
+import dev.zlayer.container.ContainerStatus;
 import dev.zlayer.container.Stats;
 import dev.zlayer.container.StatsSample;
 import dev.zlayer.daemon.http.ApiRequest;
@@ -102,7 +103,10 @@ public final class StatsResource implements Resource {
             .withFlag("stream", "One line per second.")
             .gives(StatsView.class)
             .streams(StatsView.class, "With stream."),
-        Route.view("/stats", "Show the resource usage of all running containers.", this::all)
+        Route.view(
+                "/stats",
+                "Show the resource usage of all running and prepared containers.",
+                this::all)
             .with("deployment", "Only this deployment.")
             .withFlag("rate", RATE)
             .withFlag("stream", "One line per container every second.")
@@ -215,7 +219,7 @@ public final class StatsResource implements Resource {
     var samples = new LinkedHashMap<Container, StatsSample>();
     for (Container container : containers) {
       try {
-        if (container.status().alive()) {
+        if (container.status().alive() || container.status() instanceof ContainerStatus.Prepared) {
           samples.put(container, container.sample());
         }
       } catch (AgentException.Conflict | AgentException.InvalidSpec | AgentException.NotFound _) {

@@ -75,11 +75,10 @@ final class ContainerEvents {
     }
   }
 
-  /** It was removed: what was noted of it goes in the same commit. */
-  void recordRemoval(Container container, Change.Delete... noted) {
+  /** It was removed: what was recorded of its exit goes in the same commit. */
+  void recordRemoval(Container container) {
     store.commit(
-        Change.of(noted)
-            .plus(Change.of(new Change.Delete(TOLD, container.id().path())))
+        Change.of(new Change.Delete(TOLD, container.id().path()))
             .plus(Change.of(event("container.removed", container, Json.object().build()))));
     created.remove(container.id());
   }

@@ -116,6 +116,7 @@ final class HealthMonitor implements Owner.State {
         return WHILE_PAUSED; // a paused container answers nothing, which says nothing
       }
       case ContainerStatus.Created _,
+          ContainerStatus.Prepared _,
           ContainerStatus.Stopping _,
           ContainerStatus.Exited _,
           ContainerStatus.Removed _ ->

@@ -1,7 +1,6 @@
 package dev.zlayer.daemon.standalone;
 
 import dev.zlayer.container.ContainerId;
-import dev.zlayer.engine.state.Change;
 import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
@@ -15,12 +14,10 @@ import java.util.Map;
  * which is kept in the store, since the labels of a container never change.
  */
 final class RestartRules {
-  private static final String CHANGED = "standalone.restart";
-
-  private final StateStore store;
+  private final StoredNotes changes;
 
   RestartRules(StateStore store) {
-    this.store = store;
+    this.changes = new StoredNotes(store, "standalone.restart");
   }
 
   AfterExit of(ContainerId id, Map<String, String> created) {
@@ -29,8 +26,8 @@ final class RestartRules {
 
   /** The labels as they would be had the container been created with the present rules. */
   Map<String, String> labels(ContainerId id, Map<String, String> created) {
-    return store
-        .find(CHANGED, id.path())
+    return changes
+        .find(id)
         .map(
             changed -> {
               var labels = new LinkedHashMap<>(created);
@@ -48,11 +45,10 @@ final class RestartRules {
       throw new AgentException.InvalidSpec(
           "a container that is removed after its end cannot be restarted: create it without rm");
     }
-    store.commit(
-        Change.of(new Change.Put(CHANGED, id.path(), JsonText.bytes(Json.of(changed.labels())))));
+    changes.put(id, JsonText.bytes(Json.of(changed.labels())));
   }
 
-  Change.Delete forgotten(ContainerId id) {
-    return new Change.Delete(CHANGED, id.path());
+  void forget(ContainerId id) {
+    changes.forget(id);
   }
 }

@@ -12,7 +12,6 @@ import dev.zlayer.container.WaitCondition;
 import dev.zlayer.daemon.log.Log;
 import dev.zlayer.engine.health.HealthState;
 import dev.zlayer.engine.health.HealthStatus;
-import dev.zlayer.engine.state.Change;
 import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
@@ -44,7 +43,6 @@ public final class StandaloneContainers implements AutoCloseable {
   public static final String REQUEST = "com.zlayer.docker.request";
 
   private final ContainerRuntime runtime;
-  private final StateStore store;
   private final TimeSource clock;
   private final Supervisor supervisor;
   private final Pauses pauses;
@@ -86,7 +84,6 @@ public final class StandaloneContainers implements AutoCloseable {
       Log log) {
     this.supervisor = supervisor;
     this.runtime = runtime;
-    this.store = store;
     this.free = new FreeNames(runtime);
     this.stops = new ManualStops(store);
     this.rules = new RestartRules(store);
@@ -159,7 +156,8 @@ public final class StandaloneContainers implements AutoCloseable {
     try (var _ = names.lock(name)) {
       free.require(name);
       ContainerId id = free.id(name);
-      store.commit(Change.of(stops.forgotten(id), rules.forgotten(id)));
+      stops.forget(id);
+      rules.forget(id);
       Container container = runtime.create(id, spec.withLabels(labels));
       events.record(
           "container.created", container, Json.object().put("image", spec.image()).build());
@@ -446,8 +444,9 @@ public final class StandaloneContainers implements AutoCloseable {
   }
 
   private void forget(Container container) {
-    events.recordRemoval(
-        container, stops.forgotten(container.id()), rules.forgotten(container.id()));
+    stops.forget(container.id());
+    rules.forget(container.id());
+    events.recordRemoval(container);
   }
 
   /** What is known of the health of a container that runs and is checked. */

@@ -23,7 +23,8 @@ import java.util.zip.GZIPOutputStream;
 
 /**
  * The files of the page, all in memory and compressed once. {@code files.txt} lists them; a file
- * that is not on the list is not served.
+ * that is not on the list is not served. All but the page itself are below a folder that is named
+ * after their content, so that browsers keep them and ask for none of them again.
  */
 final class StaticFiles {
   private static final String FOLDER = "/web/";
@@ -39,36 +40,48 @@ final class StaticFiles {
   private static final Pattern IMPORT_MAP =
       Pattern.compile("<script type=\"importmap\">(.*?)</script>", Pattern.DOTALL);
 
+  private static final int LETTERS_OF_VERSION = 16;
+
   @SuppressWarnings("ArrayRecordComponent") // bytes of a file, never compared
-  private record File(String type, byte[] plain, byte[] compressed, String tag) {}
+  private record File(String type, byte[] plain, byte[] compressed) {}
 
   private final SecureRandom random = new SecureRandom();
   private final Map<String, File> files;
+  private final String folder;
+  private final String page;
   private final String importMap;
 
-  private StaticFiles(Map<String, File> files, String importMap) {
+  private StaticFiles(Map<String, File> files, String folder, String page, String importMap) {
     this.files = files;
+    this.folder = folder;
+    this.page = page;
     this.importMap = importMap;
   }
 
   static StaticFiles load() {
     var files = new HashMap<String, File>();
+    var content = new ByteArrayOutputStream();
     for (String name : names()) {
       byte[] bytes = resource(name);
       String type = TYPES.get(name.substring(name.lastIndexOf('.') + 1));
       if (type == null) {
         throw new AgentException.Internal("a file of the dashboard has no known type: " + name);
       }
-      files.put(name, new File(type, bytes, gzip(bytes), '"' + sha256Hex(bytes) + '"'));
+      files.put(name, new File(type, bytes, gzip(bytes)));
+      content.writeBytes(name.getBytes(StandardCharsets.UTF_8));
+      content.writeBytes(sha256(bytes));
     }
-    Matcher map =
-        IMPORT_MAP.matcher(
-            new String(Objects.requireNonNull(files.get(PAGE)).plain(), StandardCharsets.UTF_8));
+    String folder = sha256Hex(content.toByteArray()).substring(0, LETTERS_OF_VERSION);
+    String page =
+        new String(Objects.requireNonNull(files.get(PAGE)).plain(), StandardCharsets.UTF_8)
+            .replace("@FILES@", folder);
+    Matcher map = IMPORT_MAP.matcher(page);
     if (!map.find()) {
       throw new AgentException.Internal("the page of the dashboard has no import map");
     }
-    byte[] content = map.group(1).getBytes(StandardCharsets.UTF_8);
-    return new StaticFiles(Map.copyOf(files), Base64.getEncoder().encodeToString(sha256(content)));
+    byte[] importMap = sha256(map.group(1).getBytes(StandardCharsets.UTF_8));
+    return new StaticFiles(
+        Map.copyOf(files), folder + "/", page, Base64.getEncoder().encodeToString(importMap));
   }
 
   /** The names of all files. */
@@ -106,7 +119,10 @@ final class StaticFiles {
   Optional<ApiResponse> find(String path, ApiRequest call) {
     return path.equals(PAGE)
         ? Optional.of(page())
-        : Optional.ofNullable(files.get(path)).map(file -> answer(file, call));
+        : Optional.of(path)
+            .filter(name -> name.startsWith(folder))
+            .flatMap(name -> Optional.ofNullable(files.get(name.substring(folder.length()))))
+            .map(file -> answer(file, call));
   }
 
   /** The terminal makes style elements of its own, which this page alone admits by a nonce. */
@@ -114,23 +130,17 @@ final class StaticFiles {
     byte[] bytes = new byte[18];
     random.nextBytes(bytes);
     String nonce = Base64.getUrlEncoder().encodeToString(bytes);
-    File file = Objects.requireNonNull(files.get(PAGE));
-    String text = new String(file.plain(), StandardCharsets.UTF_8).replace("@NONCE@", nonce);
     return new ApiResponse.Whole(
         200,
-        file.type(),
-        text.getBytes(StandardCharsets.UTF_8),
+        Objects.requireNonNull(TYPES.get("html")),
+        page.replace("@NONCE@", nonce).getBytes(StandardCharsets.UTF_8),
         Map.of("Content-Security-Policy", policy(" 'nonce-" + nonce + "'")));
   }
 
   private static ApiResponse answer(File file, ApiRequest call) {
     var headers = new HashMap<String, String>();
-    headers.put("ETag", file.tag());
-    headers.put("Cache-Control", "no-cache");
+    headers.put("Cache-Control", "private, max-age=31536000, immutable");
     headers.put("Vary", "Accept-Encoding");
-    if (call.header("If-None-Match").filter(file.tag()::equals).isPresent()) {
-      return new ApiResponse.Whole(304, "", new byte[0], headers);
-    }
     boolean gzip = call.header("Accept-Encoding").filter(text -> text.contains("gzip")).isPresent();
     if (gzip) {
       headers.put("Content-Encoding", "gzip");

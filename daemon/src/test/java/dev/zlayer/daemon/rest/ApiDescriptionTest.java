@@ -26,7 +26,7 @@ class ApiDescriptionTest {
     var system = new SystemResource(null, null, null, null, null);
     return new Resources(
             system, null, null, null, null, null, null, null, null, null, null, null, null, null,
-            null, null, null, null, null, null, null, null, null)
+            null, null, null, null, null, null, null, null, null, null)
         .all();
   }
 

@@ -71,6 +71,17 @@ class ContainerLookupTest {
   }
 
   @Test
+  void theNewestContainerOfAReplicaIsMeantWhileTheOneBeforeStops() throws Exception {
+    ContainerId first = ContainerId.of("shop", "db", 1).withGeneration(1);
+    make(first);
+    ContainerId second = make(first.withGeneration(2)).id();
+
+    assertThat(found("shop/db/1")).isEqualTo(second);
+    assertThat(found("shop/db")).isEqualTo(second);
+    assertThat(found("shop/db/1@1")).isEqualTo(first);
+  }
+
+  @Test
   void byTheNameItWasGivenLaterAndNotByTheFirst() throws Exception {
     ContainerId renamed = ContainerId.of(ContainerId.STANDALONE, "one3", 1);
     ((Renamable) fake.find(renamed).orElseThrow()).rename("other");

@@ -6,8 +6,12 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
 /** What is served as the page of the dashboard. */
@@ -57,6 +61,48 @@ class StaticFilesTest {
   @Test
   void thePageIsSmall() {
     assertThat(StaticFiles.load().compressedBytes()).isLessThan(LARGEST);
+  }
+
+  /** Without it a browser learns of each script only when it has read the one that imports it. */
+  @Test
+  void thePageNamesEveryScriptOfItsFirstView() {
+    var needed = new TreeSet<String>();
+    var open = new ArrayDeque<>(List.of("app.js"));
+    while (!open.isEmpty()) {
+      String name = open.pop();
+      if (needed.add(name)) {
+        open.addAll(imports(name));
+      }
+    }
+    var named = new TreeSet<String>();
+    Matcher links =
+        Pattern.compile("<link rel=\"modulepreload\" href=\"@FILES@/(.*)\">")
+            .matcher(text("index.html"));
+    while (links.find()) {
+      named.add(links.group(1));
+    }
+
+    assertThat(named).isEqualTo(needed);
+    assertThat(named).doesNotContain("vendor/xterm.mjs", "vendor/uplot.mjs");
+  }
+
+  private static List<String> imports(String name) {
+    var found = new ArrayList<String>();
+    Matcher from = Pattern.compile("(?:from|import)\\s*\"([^\"]+)\"").matcher(text(name));
+    while (from.find()) {
+      Matcher mapped =
+          Pattern.compile("\"" + Pattern.quote(from.group(1)) + "\": \"./@FILES@/(.*)\"")
+              .matcher(text("index.html"));
+      found.add(
+          mapped.find()
+              ? mapped.group(1)
+              : Path.of(name).resolveSibling(from.group(1)).normalize().toString());
+    }
+    return found;
+  }
+
+  private static String text(String name) {
+    return new String(StaticFiles.resource(name), StandardCharsets.UTF_8);
   }
 
   @Test

@@ -3,6 +3,8 @@ package dev.zlayer.engine.cron;
 import dev.zlayer.engine.job.JobDefinition;
 import dev.zlayer.engine.job.JobKey;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.schedule.CronPlanner;
+import dev.zlayer.schedule.CronSchedule;
 import dev.zlayer.spec.job.CronSpec;
 import dev.zlayer.task.Backoff;
 import dev.zlayer.task.Saturating;
@@ -141,7 +143,7 @@ record CronEntry(
   }
 
   Optional<Instant> nextRun() {
-    return nextDue().map(due -> CronPlanner.fireAt(job(), due, settings().jitter()));
+    return nextDue().map(due -> CronPlanner.fireAt(job().toString(), due, settings().jitter()));
   }
 
   /** When to look at it again. */

@@ -4,6 +4,7 @@ import dev.zlayer.engine.job.JobKey;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.json.StoredFormat;
+import dev.zlayer.schedule.Skipped;
 import java.time.Instant;
 import java.util.Optional;
 

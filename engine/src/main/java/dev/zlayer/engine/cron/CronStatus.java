@@ -1,6 +1,7 @@
 package dev.zlayer.engine.cron;
 
 import dev.zlayer.engine.job.JobKey;
+import dev.zlayer.schedule.Skipped;
 import java.time.Instant;
 import java.time.ZoneId;
 import java.util.Optional;

@@ -15,6 +15,9 @@ import dev.zlayer.engine.state.Suspect;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.error.Blame;
 import dev.zlayer.json.Json;
+import dev.zlayer.schedule.CronPlanner;
+import dev.zlayer.schedule.Skipped;
+import dev.zlayer.task.LazyLogger;
 import dev.zlayer.task.Owner;
 import dev.zlayer.task.Saturating;
 import dev.zlayer.task.TimeSource;
@@ -28,7 +31,7 @@ import java.util.TreeMap;
 
 /** All schedules in the hands of their owner. */
 final class CronTable implements Owner.State {
-  private static final System.Logger LOG = System.getLogger(CronTable.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(CronTable.class);
 
   /** A clock that was moved is noticed after this time. */
   private static final Duration LONGEST_WAIT = Duration.ofSeconds(20);
@@ -184,7 +187,7 @@ final class CronTable implements Owner.State {
     try {
       List<CronPlanner.Step> steps =
           CronPlanner.plan(
-              entry.job(),
+              entry.job().toString(),
               entry.schedule(),
               entry.settings(),
               entry.state().anchor(),

@@ -2,6 +2,7 @@ package dev.zlayer.engine.cron;
 
 import dev.zlayer.engine.job.JobKey;
 import dev.zlayer.schedule.CronExpression;
+import dev.zlayer.schedule.CronSchedule;
 import java.time.Instant;
 import java.time.ZoneId;
 import java.time.ZonedDateTime;

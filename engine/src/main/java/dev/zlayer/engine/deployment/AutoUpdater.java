@@ -1,7 +1,6 @@
 package dev.zlayer.engine.deployment;
 
 import dev.zlayer.container.ServiceKey;
-import dev.zlayer.engine.cron.CronSchedule;
 import dev.zlayer.engine.service.ServiceRevision;
 import dev.zlayer.engine.service.ServiceRunner;
 import dev.zlayer.engine.service.ServiceState;
@@ -10,6 +9,7 @@ import dev.zlayer.engine.state.Event;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.schedule.CronExpression;
+import dev.zlayer.schedule.CronSchedule;
 import dev.zlayer.spec.ServiceSpec;
 import dev.zlayer.task.Owner;
 import java.time.Duration;

@@ -3,9 +3,14 @@ package dev.zlayer.engine.deployment;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.oci.PullPolicy;
 import dev.zlayer.spec.DeploymentSpec;
+import dev.zlayer.spec.RunType;
+import dev.zlayer.spec.ServiceSpec;
 import dev.zlayer.spec.problem.Problem;
 import dev.zlayer.spec.read.SpecReader;
 import dev.zlayer.spec.read.SpecResult;
+import dev.zlayer.spec.read.UnsupportedKeys;
+import dev.zlayer.spec.service.ScaleSpec;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
@@ -21,17 +26,58 @@ final class DeploymentFile {
    * @throws AgentException.Unsupported fields that nothing acts on are written in it
    */
   static DeploymentSpec read(Optional<String> name, byte[] file) {
+    return read(name, file, Optional.empty());
+  }
+
+  /** The file of a revision, with the part of it alone that runs here. */
+  static DeploymentSpec read(Revision revision) {
+    return read(Optional.of(revision.deployment()), revision.bytes(), revision.share());
+  }
+
+  static DeploymentSpec read(Optional<String> name, byte[] file, Optional<Share> share) {
     String shown = name.orElse("deployment") + ".zlayer.yml";
     return switch (SpecReader.read(shown, file)) {
       case SpecResult.Invalid(var problems) -> throw new AgentException.InvalidSpec(text(problems));
       case SpecResult.Valid(var spec, _, var notHonoured) -> {
-        if (!notHonoured.isEmpty()) {
-          throw new AgentException.Unsupported(text(notHonoured));
+        List<Problem> refused =
+            share.isEmpty()
+                ? notHonoured
+                : notHonoured.stream().filter(one -> !UnsupportedKeys.needsCluster(one)).toList();
+        if (!refused.isEmpty()) {
+          throw new AgentException.Unsupported(text(refused));
         }
         requireName(name, spec);
-        yield spec;
+        yield share.map(part -> reduced(spec, part)).orElse(spec);
       }
     };
+  }
+
+  /**
+   * Services without replicas here are none of this node, and those that depend on them were
+   * started by the cluster in that order. Jobs are all here: the cluster says when they run.
+   */
+  private static DeploymentSpec reduced(DeploymentSpec spec, Share share) {
+    var services = new LinkedHashMap<String, ServiceSpec>();
+    spec.services()
+        .forEach(
+            (name, service) -> {
+              List<Integer> numbers = share.replicas().get(name);
+              if (service.rtype() != RunType.SERVICE) {
+                services.put(name, service.with(service.lifecycle().withoutDepends()).placed());
+              } else if (numbers != null) {
+                services.put(
+                    name,
+                    service
+                        .with(
+                            service
+                                .lifecycle()
+                                .with(new ScaleSpec.Fixed(numbers.size()))
+                                .withoutDepends())
+                        .placed());
+              }
+            });
+    return new DeploymentSpec(
+        spec.version(), spec.deployment(), services, spec.externals(), spec.tunnels(), spec.api());
   }
 
   private static void requireName(Optional<String> name, DeploymentSpec spec) {

@@ -21,7 +21,7 @@ import java.util.random.RandomGenerator;
  * var records = new DeploymentStore(store);
  * var containers = new NetworkedContainers(translator, networks, records);
  * var jobs = JobExecutor.open(jobParts(containers), jobConfig, records.jobs());
- * var cron = CronScheduler.open(store, jobs, clock, supervisor, records.jobs());
+ * var cron = CronScheduler.open(store, jobs, clock, supervisor, records.schedules());
  * var deployments = Deployments.open(new DeploymentParts(...), config);
  * }</pre>
  *

@@ -2,9 +2,11 @@ package dev.zlayer.engine.deployment;
 
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
+import dev.zlayer.json.RecordJson;
 import dev.zlayer.json.StoredFormat;
 import java.nio.file.Path;
 import java.time.Instant;
+import java.util.Optional;
 
 /**
  * What is remembered of a deployment beside its revisions.
@@ -71,6 +73,7 @@ record DeploymentRecord(
             .put("reason", revision.reason())
             .put("directory", revision.directory().toString())
             .put("file", revision.file())
+            .putIf("share", revision.share().map(RecordJson::write))
             .build());
   }
 
@@ -82,7 +85,10 @@ record DeploymentRecord(
         Instant.parse(text(json, "at")),
         text(json, "reason"),
         Path.of(text(json, "directory")),
-        text(json, "file"));
+        text(json, "file"),
+        json.at("share").isNull()
+            ? Optional.empty()
+            : Optional.of(RecordJson.read(json.at("share"), Share.class)));
   }
 
   /** Sorts like the number. */

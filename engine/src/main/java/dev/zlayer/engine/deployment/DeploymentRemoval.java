@@ -9,6 +9,7 @@ import dev.zlayer.json.Json;
 import dev.zlayer.spec.storage.StorageSpec;
 import dev.zlayer.task.Backoff;
 import dev.zlayer.task.Deadline;
+import dev.zlayer.task.LazyLogger;
 import dev.zlayer.task.Owner;
 import dev.zlayer.task.Watched;
 import java.time.Duration;
@@ -25,7 +26,7 @@ import java.util.stream.Stream;
  * next start.
  */
 final class DeploymentRemoval implements Owner.State {
-  private static final System.Logger LOG = System.getLogger(DeploymentRemoval.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(DeploymentRemoval.class);
   private static final Backoff RETRY_BACKOFF =
       new Backoff(Duration.ofMillis(200), Duration.ofSeconds(30), 2);
 
@@ -181,7 +182,7 @@ final class DeploymentRemoval implements Owner.State {
 
   private static List<String> named(Revision revision) {
     try {
-      return DeploymentFile.read(Optional.empty(), revision.bytes()).services().values().stream()
+      return DeploymentFile.read(revision).services().values().stream()
           .flatMap(service -> service.storage().stream())
           .flatMap(
               storage ->

@@ -18,6 +18,7 @@ import java.util.Optional;
  * @param revision the newest one
  * @param problem why the whole of it cannot go on: the file cannot be read any more, the network
  *     cannot be made; or why its removal has not ended
+ * @param share what of it runs here, when the rest runs on other nodes of a cluster
  * @param autoUpdates by service
  * @param dependencies what its services and jobs wait for
  */
@@ -28,6 +29,7 @@ public record DeploymentStatus(
     Instant createdAt,
     Instant updatedAt,
     Path directory,
+    Optional<Share> share,
     List<ServiceStatus> services,
     List<JobStatus> jobs,
     Optional<Failure> problem,

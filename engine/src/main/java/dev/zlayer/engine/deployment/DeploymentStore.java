@@ -11,6 +11,7 @@ import dev.zlayer.spec.RunType;
 import dev.zlayer.spec.read.SpecReader;
 import dev.zlayer.spec.read.SpecResult;
 import dev.zlayer.spec.storage.StorageSpec;
+import dev.zlayer.task.LazyLogger;
 import dev.zlayer.task.TaskScope;
 import java.nio.file.Path;
 import java.time.Instant;
@@ -30,7 +31,7 @@ import java.util.stream.Stream;
  * executor and the schedules, which need to know the jobs of all deployments when they are opened.
  */
 public final class DeploymentStore {
-  private static final System.Logger LOG = System.getLogger(DeploymentStore.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(DeploymentStore.class);
 
   private final StateStore store;
 
@@ -107,13 +108,21 @@ public final class DeploymentStore {
     }
   }
 
-  /**
-   * The jobs and schedules of all deployments, for {@code JobExecutor} and {@code CronScheduler}.
-   */
+  /** The jobs and schedules of all deployments, for {@code JobExecutor}. */
   public List<JobDefinition> jobs() {
+    return all(this::jobs);
+  }
+
+  /** Those that this node runs by itself, for {@code CronScheduler}. */
+  public List<JobDefinition> schedules() {
+    return all(
+        record -> newest(record).flatMap(Revision::share).isPresent() ? List.of() : jobs(record));
+  }
+
+  private List<JobDefinition> all(Function<DeploymentRecord, List<JobDefinition>> jobs) {
     List<DeploymentRecord> current =
         records().stream().filter(record -> !record.removing()).toList();
-    return together(current, this::jobs).stream().flatMap(List::stream).toList();
+    return together(current, jobs).stream().flatMap(List::stream).toList();
   }
 
   /** The results in the same order, by all processors: there may be thousands of files to parse. */
@@ -232,7 +241,7 @@ public final class DeploymentStore {
     if (known != null && known.revision().equals(revision)) {
       return known.spec();
     }
-    DeploymentSpec spec = DeploymentFile.read(Optional.of(revision.deployment()), revision.bytes());
+    DeploymentSpec spec = DeploymentFile.read(revision);
     if (!opened) {
       parsed.put(revision.deployment(), new ParsedFile(revision, spec));
     }
@@ -248,7 +257,9 @@ public final class DeploymentStore {
   /** A file that a newer or older program wrote and this one refuses has no jobs. */
   private List<JobDefinition> jobs(DeploymentRecord record) {
     try {
-      return newest(record).map(this::spec).map(DeploymentStore::jobs).orElse(List.of());
+      return newest(record)
+          .map(revision -> jobs(spec(revision), revision.directory()))
+          .orElse(List.of());
     } catch (AgentException _) {
       return List.of();
     }
@@ -260,6 +271,18 @@ public final class DeploymentStore {
         .map(
             entry ->
                 new JobDefinition(new JobKey(spec.deployment(), entry.getKey()), entry.getValue()))
+        .toList();
+  }
+
+  /** A cluster starts its schedules itself. */
+  static List<JobDefinition> schedules(DeploymentSpec spec, Optional<Share> share) {
+    return share.isPresent() ? List.of() : jobs(spec);
+  }
+
+  /** With the directory, so that nobody who starts one has to read the revision for it. */
+  static List<JobDefinition> jobs(DeploymentSpec spec, Path directory) {
+    return jobs(spec).stream()
+        .map(job -> new JobDefinition(job.key(), job.service(), Optional.of(directory)))
         .toList();
   }
 

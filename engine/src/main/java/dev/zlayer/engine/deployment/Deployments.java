@@ -130,13 +130,14 @@ public final class Deployments implements AutoCloseable {
    * @throws AgentException.Unsupported fields of it cannot be honoured; all are named
    */
   public Revision up(UpRequest request) {
-    DeploymentSpec spec = DeploymentFile.read(request.name(), request.file());
+    DeploymentSpec spec = DeploymentFile.read(request.name(), request.file(), request.share());
     String file = new String(request.file(), StandardCharsets.UTF_8);
+    var wanted = new Wanted(spec, file, request.directory(), request.share());
     return locked(
         spec.deployment(),
         () -> {
           request.after().ifPresent(seen -> requireRevision(spec.deployment(), seen));
-          return revise(spec, file, request.directory(), Optional.empty(), Optional.empty());
+          return revise(wanted, Optional.empty(), Optional.empty());
         });
   }
 
@@ -151,12 +152,21 @@ public final class Deployments implements AutoCloseable {
     }
   }
 
-  private Revision revise(
-      DeploymentSpec spec,
-      String file,
-      Path directory,
-      Optional<String> reason,
-      Optional<String> updated) {
+  /** What a revision is to be made from. */
+  private record Wanted(DeploymentSpec spec, String file, Path directory, Optional<Share> share) {
+    static Wanted again(Revision old) {
+      return new Wanted(DeploymentFile.read(old), old.file(), old.directory(), old.share());
+    }
+
+    boolean same(Revision old) {
+      return old.file().equals(file)
+          && old.directory().equals(directory)
+          && old.share().equals(share);
+    }
+  }
+
+  private Revision revise(Wanted wanted, Optional<String> reason, Optional<String> updated) {
+    DeploymentSpec spec = wanted.spec();
     String name = spec.deployment();
     Optional<LiveDeployment> known = Optional.ofNullable(live.get(name));
     if (known.isEmpty()) {
@@ -170,16 +180,21 @@ public final class Deployments implements AutoCloseable {
           "deployment '%s' is being removed; try again when that is done".formatted(name));
     }
     Optional<Revision> newest = store.revision(name, before.revision());
-    boolean same =
-        newest
-            .filter(old -> old.file().equals(file) && old.directory().equals(directory))
-            .isPresent();
-    if (same && reason.isEmpty() && !DeploymentFile.asksForNewest(spec)) {
+    if (newest.filter(wanted::same).isPresent()
+        && reason.isEmpty()
+        && !DeploymentFile.asksForNewest(spec)) {
       known.orElseThrow().want(before, newest.orElseThrow(), spec, lastEvent() + 1, updated);
       return newest.orElseThrow();
     }
     var revision =
-        new Revision(name, before.revision() + 1, now, reason.orElse("up"), directory, file);
+        new Revision(
+            name,
+            before.revision() + 1,
+            now,
+            reason.orElse("up"),
+            wanted.directory(),
+            wanted.file(),
+            wanted.share());
     DeploymentRecord record = before.with(revision);
     LiveDeployment deployment = known.orElseGet(() -> make(record));
     long event = writer.write(record, revision, deployment.revisionsInUse());
@@ -201,12 +216,8 @@ public final class Deployments implements AutoCloseable {
             () -> {
               long number = deployment(service.deployment()).record().revision();
               Revision newest = store.revision(service.deployment(), number).orElseThrow();
-              DeploymentSpec spec =
-                  DeploymentFile.read(Optional.of(service.deployment()), newest.bytes());
               return revise(
-                  spec,
-                  newest.file(),
-                  newest.directory(),
+                  Wanted.again(newest),
                   Optional.of("auto_update of " + service.service()),
                   Optional.of(service.service()));
             });
@@ -277,13 +288,7 @@ public final class Deployments implements AutoCloseable {
                               : new AgentException.NotFound(
                                   "revision %d of deployment '%s'".formatted(number, name),
                                   "it never was, or is kept no longer"));
-          DeploymentSpec spec = DeploymentFile.read(Optional.of(name), old.bytes());
-          return revise(
-              spec,
-              old.file(),
-              old.directory(),
-              Optional.of("rollback to " + number),
-              Optional.empty());
+          return revise(Wanted.again(old), Optional.of("rollback to " + number), Optional.empty());
         });
   }
 
@@ -319,11 +324,7 @@ public final class Deployments implements AutoCloseable {
     loop(service).scale(replicas);
   }
 
-  /**
-   * What is kept of its replicas whose containers are removed, oldest first.
-   *
-   * @throws AgentException.NotFound there is no such service
-   */
+  /** What is kept of its replicas whose containers are removed, oldest first. */
   public List<EndedReplica> ended(ServiceKey service) {
     ServiceRunner _ = loop(service);
     return EndedReplica.read(parts.store(), service);
@@ -406,8 +407,9 @@ public final class Deployments implements AutoCloseable {
         parts.store(), changes, name -> Optional.ofNullable(live.get(name)), this::statusOf);
   }
 
-  /** Secrets have changed: services that use them are rolled. */
+  /** Secrets have changed: services that use them are rolled, jobs made ahead are made anew. */
   public void secretsChanged() {
+    parts.jobs().reconsider();
     live.values()
         .forEach(deployment -> deployment.services().values().forEach(ServiceRunner::reconsider));
   }

@@ -44,9 +44,7 @@ final class FileDiff {
   /** A file as it was parsed and as it is written. */
   record Side(DeploymentSpec spec, String file) {
     static Side of(Revision revision) {
-      return new Side(
-          DeploymentFile.read(Optional.of(revision.deployment()), revision.bytes()),
-          revision.file());
+      return new Side(DeploymentFile.read(revision), revision.file());
     }
   }
 

@@ -46,6 +46,7 @@ final class LiveDeployment implements ServiceParts.Listener, AutoCloseable {
   private final List<Consumer<Progress>> listeners = new CopyOnWriteArrayList<>();
   private volatile DeploymentRecord record;
   private volatile Path directory = Path.of("/");
+  private volatile Optional<Share> share = Optional.empty();
   private volatile Optional<DeploymentSpec> spec = Optional.empty();
   private volatile Optional<AgentException> problem = Optional.empty();
   private volatile Optional<RemovalDelay> delay = Optional.empty();
@@ -80,6 +81,11 @@ final class LiveDeployment implements ServiceParts.Listener, AutoCloseable {
 
   DeploymentRecord record() {
     return record;
+  }
+
+  /** What of it runs here, when the rest runs on other nodes. */
+  Optional<Share> share() {
+    return share;
   }
 
   Optional<DeploymentSpec> spec() {
@@ -141,6 +147,7 @@ final class LiveDeployment implements ServiceParts.Listener, AutoCloseable {
    */
   void recover(Revision newest, List<ServiceKey> stored) {
     directory = newest.directory();
+    share = newest.share();
     for (ServiceKey key : stored) {
       services.put(key.service(), ServiceRunner.recover(serviceParts(), key));
     }
@@ -174,12 +181,13 @@ final class LiveDeployment implements ServiceParts.Listener, AutoCloseable {
       Optional<String> updated) {
     this.record = record;
     this.directory = revision.directory();
+    this.share = revision.share();
     parsed.add(revision, spec);
     this.spec = Optional.of(spec);
     this.problem = Optional.empty();
     this.eventsBefore = Math.max(0, event - 1);
-    parts.jobs().define(record.name(), DeploymentStore.jobs(spec));
-    parts.cron().define(record.name(), DeploymentStore.jobs(spec));
+    parts.jobs().define(record.name(), DeploymentStore.jobs(spec, directory));
+    parts.cron().define(record.name(), DeploymentStore.schedules(spec, share));
     bring(true, updated);
     context.changed();
   }
@@ -242,7 +250,17 @@ final class LiveDeployment implements ServiceParts.Listener, AutoCloseable {
               known ->
                   Optional.ofNullable(known.spec().services().get(service))
                       .filter(found -> found.rtype() == RunType.SERVICE)
-                      .map(found -> new ServiceRevision(revision, found, known.directory())));
+                      .map(
+                          found ->
+                              new ServiceRevision(
+                                  revision,
+                                  found,
+                                  known.directory(),
+                                  known
+                                      .share()
+                                      .map(
+                                          part ->
+                                              part.replicas().getOrDefault(service, List.of())))));
     } catch (AgentException _) {
       // this program does not take a file that another one took
       return Optional.empty();

@@ -2,9 +2,9 @@ package dev.zlayer.engine.deployment;
 
 import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.container.NetworkSpec;
-import dev.zlayer.engine.job.Execution;
 import dev.zlayer.engine.job.JobContainers;
 import dev.zlayer.engine.job.JobDefinition;
+import dev.zlayer.engine.job.Overrides;
 import dev.zlayer.engine.job.TranslatedContainers;
 import dev.zlayer.engine.service.ReplicaContainers;
 import dev.zlayer.engine.translate.ServiceTranslator;
@@ -31,8 +31,8 @@ public final class NetworkedContainers implements JobContainers, ReplicaContaine
   }
 
   @Override
-  public ContainerSpec spec(JobDefinition job, Execution execution) {
-    ContainerSpec spec = jobs.spec(job, execution);
+  public ContainerSpec spec(JobDefinition job, Overrides overrides) {
+    ContainerSpec spec = jobs.spec(job, overrides);
     if (job.key().single()) {
       return spec; // on the network of containers that belong to no deployment
     }

@@ -16,12 +16,12 @@ final class ParsedRevisions {
   private static final int KEPT = 3;
 
   /** A parsed file and where its relative paths start. */
-  record Parsed(DeploymentSpec spec, Path directory) {}
+  record Parsed(DeploymentSpec spec, Path directory, Optional<Share> share) {}
 
   private final Map<Long, Parsed> byNumber = new LinkedHashMap<>(8, 0.75f, true);
 
   synchronized void add(Revision revision, DeploymentSpec spec) {
-    byNumber.put(revision.number(), new Parsed(spec, revision.directory()));
+    byNumber.put(revision.number(), new Parsed(spec, revision.directory(), revision.share()));
     while (byNumber.size() > KEPT) {
       byNumber.remove(byNumber.keySet().iterator().next());
     }
@@ -29,7 +29,7 @@ final class ParsedRevisions {
 
   /** Parses and keeps the file; throws what {@link DeploymentFile#read} throws. */
   synchronized DeploymentSpec read(Revision revision) {
-    DeploymentSpec spec = DeploymentFile.read(Optional.of(revision.deployment()), revision.bytes());
+    DeploymentSpec spec = DeploymentFile.read(revision);
     add(revision, spec);
     return spec;
   }

@@ -59,6 +59,7 @@ final class StatusView {
         record.createdAt(),
         record.updatedAt(),
         live.directory(),
+        live.share(),
         services,
         jobs,
         problem,

@@ -11,12 +11,14 @@ import java.util.Optional;
  * One try of an execution.
  *
  * @param number counted from 1
+ * @param prepared the number of the container made ahead that it was given
  * @param runningAt when the main process was about to start
  * @param steps what the init steps reported, newest last
  * @param notes what could not be kept of it, for people
  */
 public record Attempt(
     int number,
+    Optional<Long> prepared,
     Instant startedAt,
     Optional<Instant> runningAt,
     Optional<Instant> finishedAt,
@@ -50,6 +52,7 @@ public record Attempt(
   static Attempt begun(int number, Instant now) {
     return new Attempt(
         number,
+        Optional.empty(),
         now,
         Optional.empty(),
         Optional.empty(),
@@ -61,9 +64,10 @@ public record Attempt(
         List.of());
   }
 
-  Attempt running(Instant now) {
+  Attempt running(Optional<Long> prepared, Instant now) {
     return new Attempt(
         number,
+        prepared,
         startedAt,
         Optional.of(now),
         finishedAt,
@@ -75,12 +79,17 @@ public record Attempt(
         notes);
   }
 
+  Attempt withdrawn() {
+    return begun(number, startedAt);
+  }
+
   Attempt with(StepReport step) {
     var all = new ArrayList<>(steps);
     all.removeIf(step::replaces);
     all.add(step);
     return new Attempt(
         number,
+        prepared,
         startedAt,
         runningAt,
         finishedAt,
@@ -95,6 +104,7 @@ public record Attempt(
   Attempt ended(AttemptEnd end, Instant now) {
     return new Attempt(
         number,
+        prepared,
         startedAt,
         runningAt,
         Optional.of(end.outcome().flatMap(outcome -> outcome.finishedAt()).orElse(now)),

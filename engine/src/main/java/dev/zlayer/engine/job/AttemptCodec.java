@@ -20,6 +20,7 @@ final class AttemptCodec {
   static Json json(Attempt attempt) {
     return Json.object()
         .put("number", attempt.number())
+        .putIf("prepared", attempt.prepared())
         .put("started_at", attempt.startedAt())
         .putIf("running_at", attempt.runningAt())
         .putIf("finished_at", attempt.finishedAt())
@@ -36,6 +37,7 @@ final class AttemptCodec {
   static Attempt read(Json json) {
     return new Attempt(
         (int) number(json, "number"),
+        json.at("prepared").integer(),
         Instant.parse(text(json, "started_at")),
         instant(json, "running_at"),
         instant(json, "finished_at"),

@@ -46,6 +46,37 @@ public record Execution(
     attempts = List.copyOf(attempts);
   }
 
+  /** One that waits for its turn. */
+  static Execution pending(
+      ExecutionId id,
+      long number,
+      JobKey job,
+      Trigger trigger,
+      Overrides overrides,
+      int priority,
+      List<ExecutionId> needs,
+      List<ExecutionId> follows,
+      Instant now) {
+    return new Execution(
+        id,
+        number,
+        job,
+        trigger,
+        overrides,
+        priority,
+        now,
+        needs,
+        follows,
+        Optional.empty(),
+        Optional.empty(),
+        Optional.empty(),
+        false,
+        false,
+        List.of(),
+        new ExecutionStatus.Pending(),
+        Optional.empty());
+  }
+
   public Attempt attempt() {
     return attempts.getLast();
   }
@@ -55,9 +86,16 @@ public record Execution(
     return job + "/" + number;
   }
 
-  /** The container of the given attempt; no other attempt ever has the same. */
+  /**
+   * The container of the given attempt, which may have been made ahead; no other attempt ever has
+   * the same.
+   */
   public ContainerId container(int attempt) {
-    return ContainerId.ofExecution(job.deployment(), job.name(), number, attempt);
+    Optional<Long> prepared =
+        attempt <= attempts.size() ? attempts.get(attempt - 1).prepared() : Optional.empty();
+    return prepared
+        .map(made -> ContainerId.ofPrepared(job.deployment(), job.name(), made))
+        .orElseGet(() -> ContainerId.ofExecution(job.deployment(), job.name(), number, attempt));
   }
 
   /** Bytes that retention counts. */
@@ -80,8 +118,13 @@ public record Execution(
         });
   }
 
-  Execution running(Instant now) {
-    return with(attempt().running(now)).with(new ExecutionStatus.Running());
+  Execution running(Optional<Long> prepared, Instant now) {
+    return with(attempt().running(prepared, now)).with(new ExecutionStatus.Running());
+  }
+
+  /** Nothing ran in the container that it was given; it gets another. */
+  Execution withdrawn() {
+    return with(attempt().withdrawn()).with(new ExecutionStatus.Initializing());
   }
 
   Execution uploading(ExitStatus exit) {

@@ -8,10 +8,12 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.UnaryOperator;
 
 /** Executions as the JSON that is stored; a version is written so that readers can tell. */
 final class ExecutionCodec {
-  static final StoredFormat FORMAT = StoredFormat.of("the execution");
+  /** Version 2 can name containers that were made ahead. */
+  static final StoredFormat FORMAT = StoredFormat.of("the execution", UnaryOperator.identity());
 
   private ExecutionCodec() {}
 

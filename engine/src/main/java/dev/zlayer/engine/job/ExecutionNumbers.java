@@ -64,6 +64,13 @@ final class ExecutionNumbers {
     return number + 1;
   }
 
+  long take(JobKey job, long number) {
+    long highest = last.getOrDefault(job, 0L);
+    before.putIfAbsent(job, highest);
+    last.put(job, Math.max(highest, number));
+    return number;
+  }
+
   /** What has to become durable, before or together with any other change. */
   List<Change.Write> writes() {
     var writes = new ArrayList<Change.Write>();

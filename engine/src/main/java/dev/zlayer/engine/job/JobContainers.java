@@ -9,5 +9,5 @@ import dev.zlayer.container.ContainerSpec;
 @FunctionalInterface
 public interface JobContainers {
   /** Throws when a part cannot be honoured or a reference cannot be resolved. */
-  ContainerSpec spec(JobDefinition job, Execution execution);
+  ContainerSpec spec(JobDefinition job, Overrides overrides);
 }

@@ -20,6 +20,7 @@ final class JobDefaults {
           0,
           new BackoffSpec(Duration.ofSeconds(1), Duration.ofSeconds(60), 2),
           Map.of(),
+          Optional.empty(),
           List.of(),
           List.of(),
           new ByteSize(1L << 30),

@@ -9,7 +9,7 @@ import java.util.Optional;
 /**
  * A job as its file defines it.
  *
- * @param directory where relative paths start, for a job that belongs to no deployment
+ * @param directory where relative paths start; without it, where its deployment's do
  */
 public record JobDefinition(JobKey key, ServiceSpec service, Optional<Path> directory) {
   public JobDefinition(JobKey key, ServiceSpec service) {

@@ -1,11 +1,13 @@
 package dev.zlayer.engine.job;
 
+import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ExitStatus;
 import dev.zlayer.engine.init.StepReport;
 import dev.zlayer.engine.state.Change;
 import dev.zlayer.engine.state.Quarantine;
 import dev.zlayer.engine.state.Suspect;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.task.LazyLogger;
 import dev.zlayer.task.Owner;
 import dev.zlayer.task.Saturating;
 import java.time.Duration;
@@ -23,7 +25,7 @@ import java.util.Optional;
  * cannot be saved is set aside for a while and does not hold up the others.
  */
 final class JobDispatcher implements Owner.State, JobRun.RunCallbacks {
-  private static final System.Logger LOG = System.getLogger(JobDispatcher.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(JobDispatcher.class);
   private static final Duration LONGEST_WAIT = Duration.ofSeconds(30);
 
   private record Running(JobRun run, Thread thread) {}
@@ -36,6 +38,8 @@ final class JobDispatcher implements Owner.State, JobRun.RunCallbacks {
   private final Suspect suspect;
   private final ArtifactStore artifacts;
   private final ResultCollector collector;
+  private final Owner<WarmContainers> ahead;
+  private final WarmContainers.Stock stock;
   private final Map<ExecutionId, Running> runs = new HashMap<>();
 
   /** One execution at a time, so that it is known with which one something is wrong. */
@@ -50,6 +54,8 @@ final class JobDispatcher implements Owner.State, JobRun.RunCallbacks {
       Ledger ledger,
       ExecutionView view,
       Suspect suspect,
+      Owner<WarmContainers> ahead,
+      WarmContainers.Stock stock,
       boolean careful) {
     this.owner = owner;
     this.parts = parts;
@@ -58,6 +64,8 @@ final class JobDispatcher implements Owner.State, JobRun.RunCallbacks {
     this.view = view;
     this.suspect = suspect;
     this.careful = careful;
+    this.ahead = ahead;
+    this.stock = stock;
     this.artifacts = new ArtifactStore(parts.artifacts());
     this.collector = new ResultCollector(artifacts);
   }
@@ -71,10 +79,21 @@ final class JobDispatcher implements Owner.State, JobRun.RunCallbacks {
   }
 
   @Override
-  public boolean ready(ExecutionId id, int attempt) throws InterruptedException {
+  public boolean ready(ExecutionId id, int attempt, Optional<Long> prepared)
+      throws InterruptedException {
     Owner.Question<JobDispatcher, Boolean> ready =
-        loop -> loop.machine.ready(id, attempt, loop.now());
+        loop -> loop.machine.ready(id, attempt, prepared, loop.now());
     return owner.report(ready, _ -> ready).await();
+  }
+
+  @Override
+  public void withdrawn(ExecutionId id, int attempt) throws InterruptedException {
+    Owner.Question<JobDispatcher, Boolean> withdrawn =
+        loop -> {
+          loop.machine.withdrawn(id, attempt);
+          return true;
+        };
+    boolean _ = owner.report(withdrawn, _ -> withdrawn).await();
   }
 
   @Override
@@ -198,7 +217,7 @@ final class JobDispatcher implements Owner.State, JobRun.RunCallbacks {
 
   private void act(JobEffect effect) {
     switch (effect) {
-      case JobEffect.Launch(Execution execution) -> launch(execution);
+      case JobEffect.Launch(Execution execution, boolean given) -> launch(execution, given);
       case JobEffect.Halt(ExecutionId id, JobEffect.Why why) -> {
         Running running = runs.get(id);
         if (running != null) {
@@ -212,8 +231,16 @@ final class JobDispatcher implements Owner.State, JobRun.RunCallbacks {
   }
 
   private void tidy() {
-    OrphanCleanup.remove(parts.runtime(), view::find, this::unreadable);
+    OrphanCleanup.remove(parts.runtime(), view::find, this::unreadable, this::ahead);
     artifacts.dropUnless(id -> view.find(id).isPresent() || unreadable(id));
+  }
+
+  /** Whether a container was made ahead for an execution to come, or for one that goes on. */
+  private boolean ahead(ContainerId id) {
+    return stock.holds(id)
+        || view.all().stream()
+            .filter(execution -> execution.status().active())
+            .anyMatch(execution -> execution.container(execution.attempt().number()).equals(id));
   }
 
   /** What belongs to an execution that only another program can read is left alone. */
@@ -221,8 +248,10 @@ final class JobDispatcher implements Owner.State, JobRun.RunCallbacks {
     return Quarantine.holds(parts.store(), Ledger.EXECUTIONS, id.text());
   }
 
-  private void launch(Execution execution) {
-    var run = new JobRun(parts, this, collector, execution, machine.definition(execution.job()));
+  private void launch(Execution execution, boolean given) {
+    var run =
+        new JobRun(
+            parts, this, collector, ahead, execution, given, machine.definition(execution.job()));
     Thread started = spawn("job " + execution.id(), run::run);
     runs.put(execution.id(), new Running(run, started));
   }

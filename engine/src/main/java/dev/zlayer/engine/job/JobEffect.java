@@ -2,8 +2,12 @@ package dev.zlayer.engine.job;
 
 /** Something to do once the decision behind it is durable. */
 sealed interface JobEffect {
-  /** Begin an attempt, or go on with one that an earlier process of the agent began. */
-  record Launch(Execution execution) implements JobEffect {}
+  /**
+   * Begin an attempt, or go on with one that an earlier process of the agent began.
+   *
+   * @param given whether it was given a container made ahead when it was triggered
+   */
+  record Launch(Execution execution, boolean given) implements JobEffect {}
 
   /** End a run. */
   record Halt(ExecutionId id, Why why) implements JobEffect {}

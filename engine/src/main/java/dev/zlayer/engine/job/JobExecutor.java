@@ -1,9 +1,11 @@
 package dev.zlayer.engine.job;
 
+import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.container.LogQuery;
 import dev.zlayer.engine.state.Quarantine;
 import dev.zlayer.engine.state.Suspect;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.oci.PullPolicy;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.LogReader;
 import dev.zlayer.task.Deadline;
@@ -11,10 +13,14 @@ import dev.zlayer.task.Owner;
 import dev.zlayer.task.Watched;
 import java.io.InputStream;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 
@@ -23,6 +29,11 @@ import java.util.stream.Stream;
  * May be used from any thread; looking never waits for anything under way.
  */
 public final class JobExecutor implements AutoCloseable {
+  /** Policies by which the image is known without asking a registry. */
+  private static final Set<PullPolicy> LOCAL = Set.of(PullPolicy.IF_NOT_PRESENT, PullPolicy.NEVER);
+
+  private static final Duration LEAVING = Duration.ofSeconds(10);
+
   private final JobParts parts;
   private final ExecutionView view = new ExecutionView();
   private final Suspect suspect = new Suspect();
@@ -32,6 +43,8 @@ public final class JobExecutor implements AutoCloseable {
   private final ArtifactStore artifacts;
   private final JobLogStore logs;
   private final SingleJobs singles;
+  private final WarmContainers.Stock stock = new WarmContainers.Stock();
+  private final Owner<WarmContainers> ahead;
 
   /** An execution that waits, and how many get their turn before it. */
   public record Queued(int position, Execution execution) {}
@@ -43,6 +56,7 @@ public final class JobExecutor implements AutoCloseable {
     this.singles = new SingleJobs(parts.store(), parts.clock());
     this.definitions =
         new Watched<>(Stream.concat(jobs.stream(), singles.definitions().stream()).toList());
+    this.ahead = WarmContainers.owner(parts, WarmPlanner.Limits.DEFAULT, stock, definitions::now);
     this.loop =
         Owner.of(
             "jobs",
@@ -63,7 +77,8 @@ public final class JobExecutor implements AutoCloseable {
     List<Execution> stored = stored(parts);
     machine.recover(stored, ExecutionNumbers.load(parts.store(), stored));
     stored.forEach(execution -> view.publish(execution.id(), Optional.of(execution)));
-    return new JobDispatcher(owner, parts, machine, ledger, view, suspect, deaths > 0);
+    return new JobDispatcher(
+        owner, parts, machine, ledger, view, suspect, ahead, stock, deaths > 0);
   }
 
   private static List<JobDefinition> of(String deployment, List<JobDefinition> jobs) {
@@ -80,6 +95,7 @@ public final class JobExecutor implements AutoCloseable {
     var executor = new JobExecutor(parts, config, jobs);
     try {
       executor.loop.start();
+      executor.ahead.start();
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new AgentException.Internal("interrupted while the jobs were opened", e);
@@ -92,7 +108,12 @@ public final class JobExecutor implements AutoCloseable {
         parts.store(), Ledger.EXECUTIONS, ExecutionCodec::read, parts.clock().instant());
   }
 
-  /** Replaces the jobs of a deployment; runs under way go on as they were begun. */
+  /**
+   * Replaces the jobs of a deployment; runs under way go on as they were begun. Without jobs it
+   * returns when no container made ahead is left.
+   *
+   * @throws AgentException.Timeout that took too long; it goes on
+   */
   public void define(String deployment, List<JobDefinition> jobs) {
     List<JobDefinition> _ =
         definitions.update(
@@ -107,6 +128,27 @@ public final class JobExecutor implements AutoCloseable {
               owned.machine().define(deployment, jobs);
               return true;
             });
+    if (jobs.isEmpty()) {
+      awaitLeft(
+          ahead.ask(
+              pool -> {
+                pool.define(definitions.now());
+                return pool.left(deployment);
+              }));
+    } else {
+      ahead.tell(pool -> pool.define(definitions.now()));
+    }
+  }
+
+  private static void awaitLeft(CountDownLatch left) {
+    try {
+      if (!left.await(LEAVING.toMillis(), TimeUnit.MILLISECONDS)) {
+        throw new AgentException.Timeout("removing containers that were created ahead", LEAVING);
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new AgentException.Internal("interrupted while containers were removed", e);
+    }
   }
 
   /**
@@ -158,7 +200,47 @@ public final class JobExecutor implements AutoCloseable {
    * @throws AgentException.Busy its queue is full; nothing was recorded
    */
   public ExecutionId trigger(TriggerRequest request) {
-    return ask(owned -> owned.machine().trigger(request, owned.now()));
+    Optional<Long> offer = offer(request);
+    boolean given = false;
+    try {
+      JobStateMachine.Triggered triggered =
+          ask(owned -> owned.machine().trigger(request, offer, owned.now()));
+      given = triggered.given();
+      return triggered.id();
+    } finally {
+      if (!given) {
+        offer.ifPresent(number -> ahead.tell(pool -> pool.back(number)));
+      }
+    }
+  }
+
+  /**
+   * A container made ahead that is exactly what the execution wants. It is found before anything is
+   * recorded, on the thread of the caller: so the commit that records the execution also says where
+   * it runs, and nothing but the start follows it.
+   */
+  private Optional<Long> offer(TriggerRequest request) {
+    if (closing || !stock.has(request.job()) || !request.overrides().usual()) {
+      return Optional.empty();
+    }
+    return definitions.now().stream()
+        .filter(job -> job.key().equals(request.job()) && job.needs().isEmpty())
+        .filter(job -> LOCAL.contains(job.service().image().pullPolicy()))
+        .findFirst()
+        .flatMap(this::offer);
+  }
+
+  private Optional<Long> offer(JobDefinition job) {
+    try {
+      ContainerSpec spec = parts.containers().spec(job, Overrides.NONE);
+      var shape =
+          new WarmPlanner.Shape(
+              spec,
+              parts.runtime().images().find(spec.image()).map(found -> found.info().digest()));
+      return ahead.ask(pool -> pool.offer(job.key(), shape)).map(WarmContainers.Taken::number);
+    } catch (AgentException _) {
+      return Optional.empty(); // the run says what is wrong, for example with a secret
+    }
   }
 
   /**
@@ -302,15 +384,25 @@ public final class JobExecutor implements AutoCloseable {
     return artifacts.open(id, artifact);
   }
 
+  /** A secret or a variable may have changed: containers made ahead with the old one go. */
+  public void reconsider() {
+    ahead.tell(WarmContainers::reconsider);
+  }
+
   /** Looks at the clock again; for clocks that do not go by themselves. */
   public void wake() {
     loop.wake();
+    ahead.wake();
   }
 
-  /** Stops deciding; containers go on and are found by the next executor over the same store. */
+  /**
+   * Stops deciding; containers go on and are found by the next executor over the same store. Those
+   * that were made ahead go.
+   */
   @Override
   public void close() {
     closing = true;
     loop.close();
+    ahead.close();
   }
 }

@@ -11,13 +11,18 @@ import dev.zlayer.engine.init.StartPhase;
 import dev.zlayer.engine.init.StepReport;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Container;
+import dev.zlayer.port.ImageInfo;
+import dev.zlayer.port.Preparable;
 import dev.zlayer.port.PullRequest;
 import dev.zlayer.spec.ServiceSpec;
 import dev.zlayer.task.Backoff;
 import dev.zlayer.task.Deadline;
+import dev.zlayer.task.LazyLogger;
+import dev.zlayer.task.Owner;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -33,6 +38,9 @@ final class JobRun {
 
   static final String ATTEMPT = "com.zlayer.attempt";
 
+  /** What people call the execution, on containers that were made before it was known. */
+  static final String NAME = "com.zlayer.name";
+
   private static final Backoff RETRY_BACKOFF =
       new Backoff(Duration.ofMillis(50), Duration.ofSeconds(10), 2);
   private static final Backoff UPLOADS =
@@ -42,12 +50,18 @@ final class JobRun {
   /** How often a runtime is asked about a container whose process never ran; some minutes. */
   private static final int QUESTIONS = 25;
 
-  private static final System.Logger LOG = System.getLogger(JobRun.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(JobRun.class);
 
   /** The loop, as a run sees it. */
   interface RunCallbacks {
-    /** Blocks until it is durable that the process is about to start; false: do not start it. */
-    boolean ready(ExecutionId id, int attempt) throws InterruptedException;
+    /**
+     * Blocks until it is durable that the process is about to start, and in which container made
+     * ahead if in one; false: do not start it.
+     */
+    boolean ready(ExecutionId id, int attempt, Optional<Long> prepared) throws InterruptedException;
+
+    /** Blocks until it is durable that nothing ran in the container it was given. */
+    void withdrawn(ExecutionId id, int attempt) throws InterruptedException;
 
     /** Blocks until it is durable that the process ended and its files are to be uploaded. */
     void uploading(ExecutionId id, int attempt, ExitStatus exit) throws InterruptedException;
@@ -67,7 +81,11 @@ final class JobRun {
   private final Execution execution;
   private final Optional<JobDefinition> definition;
   private final int attempt;
-  private final ContainerId container;
+  private final Owner<WarmContainers> ahead;
+  private ContainerId container;
+  private Optional<Long> prepared = Optional.empty();
+  private boolean began;
+  private boolean asked;
   private volatile JobEffect.@Nullable Why halt;
   private boolean collecting;
 
@@ -77,15 +95,25 @@ final class JobRun {
       JobParts parts,
       RunCallbacks callbacks,
       ResultCollector collector,
+      Owner<WarmContainers> ahead,
       Execution execution,
+      boolean given,
       Optional<JobDefinition> definition) {
     this.parts = parts;
     this.callbacks = callbacks;
     this.collector = collector;
+    this.ahead = ahead;
     this.execution = execution;
     this.definition = definition;
     this.attempt = execution.attempt().number();
     this.container = execution.container(attempt);
+    this.began =
+        execution.status() instanceof ExecutionStatus.Running
+            || execution.status() instanceof ExecutionStatus.Uploading;
+    if (given) {
+      this.prepared = execution.attempt().prepared();
+      this.asked = true;
+    }
     if (execution.cancelRequested()) {
       halt = JobEffect.Why.CANCELLED;
     } else if (execution.timedOut()) {
@@ -110,6 +138,8 @@ final class JobRun {
       remove(container);
     } catch (InterruptedException _) {
       // the agent ends: the container goes on, and the next process of the agent with it
+    } finally {
+      prepared.ifPresent(number -> ahead.tell(pool -> pool.left(number)));
     }
   }
 
@@ -125,12 +155,7 @@ final class JobRun {
 
   private AttemptEnd carryOut() throws InterruptedException {
     try {
-      Container made = began() ? found() : prepare();
-      if (made.status() instanceof ContainerStatus.Created) {
-        phase.enter("start");
-        made.start();
-      }
-      phase.leave();
+      Container made = begin();
       Outcome outcome = awaitEnd(made);
       upload(made, outcome.status());
       collecting = true;
@@ -144,13 +169,27 @@ final class JobRun {
     }
   }
 
-  private AttemptEnd during(AttemptEnd end) {
-    return phase.now().map(end::during).orElse(end);
+  /** Returns when the process runs. */
+  private Container begin() throws InterruptedException {
+    try {
+      Optional<Container> given = asked ? given() : Optional.empty();
+      Container made = given.isPresent() ? given.get() : began ? found() : prepare();
+      if (made.status() instanceof ContainerStatus.Created
+          || made.status() instanceof ContainerStatus.Prepared) {
+        phase.enter("start");
+        made.start();
+      }
+      phase.leave();
+      return made;
+    } finally {
+      if (asked) {
+        ahead.tell(WarmContainers::started);
+      }
+    }
   }
 
-  private boolean began() {
-    return execution.status() instanceof ExecutionStatus.Running
-        || execution.status() instanceof ExecutionStatus.Uploading;
+  private AttemptEnd during(AttemptEnd end) {
+    return phase.now().map(end::during).orElse(end);
   }
 
   /**
@@ -203,21 +242,39 @@ final class JobRun {
                     "container '" + container + "'", "it was removed while it was running"));
   }
 
+  /** The container that it was given when it was triggered, unless that changed since. */
+  private Optional<Container> given() throws InterruptedException {
+    Optional<Container> made = parts.runtime().find(container).filter(this::claimed);
+    if (made.isEmpty()) {
+      callbacks.withdrawn(execution.id(), attempt);
+      began = false;
+      container =
+          ContainerId.ofExecution(
+              execution.job().deployment(), execution.job().name(), execution.number(), attempt);
+      prepared.ifPresent(number -> ahead.tell(pool -> pool.spoilt(number)));
+      prepared = Optional.empty();
+      ahead.tell(WarmContainers::started);
+      asked = false;
+    }
+    return made;
+  }
+
   private Container prepare() throws InterruptedException {
     JobDefinition job =
         definition.orElseThrow(
             () -> new AgentException.NotFound("job '" + execution.job() + "'", "it was removed"));
-    ContainerSpec spec = labelled(parts.containers().spec(job, execution));
+    ContainerSpec spec = parts.containers().spec(job, execution.overrides());
     ServiceSpec service = job.service();
     removeLeftovers(service.lifecycle().init().steps().size());
     phase.enter("image pull");
-    parts
-        .runtime()
-        .images()
-        .pull(
-            new PullRequest(
-                spec.image(), service.image().pullPolicy(), spec.platform(), Optional.empty()),
-            _ -> {});
+    ImageInfo image =
+        parts
+            .runtime()
+            .images()
+            .pull(
+                new PullRequest(
+                    spec.image(), service.image().pullPolicy(), spec.platform(), Optional.empty()),
+                _ -> {});
     if (!service.lifecycle().init().steps().isEmpty()) {
       phase.enter("init");
       parts
@@ -225,7 +282,7 @@ final class JobRun {
           .run(
               new Initializer.Request(
                   container,
-                  spec,
+                  labelled(spec),
                   service.lifecycle().init(),
                   service.lifecycle().errors().onInitFailure()),
               report -> {
@@ -234,13 +291,47 @@ final class JobRun {
               });
     }
     phase.enter("create");
-    Container made = parts.runtime().create(container, spec);
+    Optional<Container> ready =
+        job.job().ahead() > 0
+            ? take(job, new WarmPlanner.Shape(spec, Optional.of(image.digest())))
+            : Optional.empty();
+    Container made =
+        ready.isPresent() ? ready.get() : parts.runtime().create(container, labelled(spec));
     phase.leave();
-    parts.initializer().fetch(made, this::tell);
-    if (!callbacks.ready(execution.id(), attempt)) {
+    if (ready.isEmpty()) {
+      parts.initializer().fetch(made, this::tell);
+    }
+    if (!callbacks.ready(execution.id(), attempt, prepared)) {
       throw new InterruptedException("halted before the start");
     }
     return made;
+  }
+
+  /** A container that was made ahead and is what this execution wants; it is this run's now. */
+  private Optional<Container> take(JobDefinition job, WarmPlanner.Shape shape) {
+    boolean usual = execution.overrides().usual();
+    asked = true;
+    try {
+      Optional<WarmContainers.Taken> taken = ahead.ask(pool -> pool.take(job.key(), shape, usual));
+      if (taken.isEmpty()) {
+        return Optional.empty();
+      }
+      if (claimed(taken.get().container())) {
+        container = taken.get().container().id();
+        prepared = Optional.of(taken.get().number());
+        return Optional.of(taken.get().container());
+      }
+      ahead.tell(pool -> pool.spoilt(taken.get().number()));
+    } catch (AgentException e) {
+      LOG.log(System.Logger.Level.WARNING, "no container made ahead: " + e.getMessage());
+    }
+    return Optional.empty();
+  }
+
+  private boolean claimed(Container made) {
+    Map<String, String> labels = new HashMap<>(labels());
+    labels.put(NAME, execution.name());
+    return made instanceof Preparable preparable && preparable.claim(labels);
   }
 
   private void tell(StepReport report) {
@@ -257,9 +348,12 @@ final class JobRun {
 
   private ContainerSpec labelled(ContainerSpec spec) {
     var labels = new HashMap<>(spec.labels());
-    labels.put(EXECUTION, execution.id().text());
-    labels.put(ATTEMPT, Integer.toString(attempt));
+    labels.putAll(labels());
     return spec.withLabels(labels);
+  }
+
+  private Map<String, String> labels() {
+    return Map.of(EXECUTION, execution.id().text(), ATTEMPT, Integer.toString(attempt));
   }
 
   /** Ends what runs, however long it takes: nothing may be reported ended that is not. */
@@ -295,7 +389,7 @@ final class JobRun {
 
   /** Ends what was made before it failed; a runtime that does not answer now is asked again. */
   private AttemptEnd failed(AgentException error) throws InterruptedException {
-    boolean running = began();
+    boolean running = began;
     for (int tries = 0; ; tries++) {
       if (callbacks.closing()) {
         throw new InterruptedException("the agent ends");

@@ -6,6 +6,7 @@ import dev.zlayer.engine.state.Change;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.error.Durations;
 import dev.zlayer.spec.job.JobSpec;
+import dev.zlayer.task.LazyLogger;
 import dev.zlayer.task.Saturating;
 import java.time.Duration;
 import java.time.Instant;
@@ -24,7 +25,7 @@ import java.util.stream.Stream;
  * last one.
  */
 final class JobStateMachine {
-  private static final System.Logger LOG = System.getLogger(JobStateMachine.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(JobStateMachine.class);
 
   /** How long results may be too many or too large; looking at each end would cost too much. */
   private static final Duration SOON = Duration.ofSeconds(1);
@@ -36,6 +37,12 @@ final class JobStateMachine {
   private final Set<ExecutionId> aside = new HashSet<>();
   private Instant nextSweep = Instant.MIN;
   private Instant nextTidying = Instant.MIN;
+
+  /** The container that an execution gets if it begins while it is triggered. */
+  private Map<ExecutionId, Long> offered = Map.of();
+
+  /** What was triggered, and whether it runs at once in the container it was offered. */
+  record Triggered(ExecutionId id, boolean given) {}
 
   JobStateMachine(JobConfig config, ExecutionIds ids, Ledger ledger) {
     this.config = config;
@@ -69,13 +76,27 @@ final class JobStateMachine {
     for (Execution execution : stored) {
       ids.after(execution.id());
       if (execution.status().active()) {
-        ledger.then(new JobEffect.Launch(execution));
+        ledger.then(new JobEffect.Launch(execution, false));
       }
     }
   }
 
-  /** Records the execution, and before it one of each job that it needs; returns its id. */
   ExecutionId trigger(TriggerRequest request, Instant now) {
+    return trigger(request, Optional.empty(), now).id();
+  }
+
+  /**
+   * Records the execution, and before it one of each job that it needs.
+   *
+   * @param offer a container made ahead that is what it wants; it is recorded as running there, so
+   *     that one commit is all between the request and the start
+   */
+  Triggered trigger(TriggerRequest request, Optional<Long> offer, Instant now) {
+    Optional<ExecutionId> known =
+        request.given().map(TriggerRequest.Given::id).filter(id -> ledger.find(id).isPresent());
+    if (known.isPresent()) {
+      return new Triggered(known.get(), false);
+    }
     List<JobDefinition> all = JobNeeds.inOrder(request.job(), definitions);
     all.forEach(this::requireRoom);
     if (ledger.waiting().size() + all.size() > config.queue()) {
@@ -87,13 +108,18 @@ final class JobStateMachine {
       boolean root = job.key().equals(request.job());
       Trigger trigger =
           root ? request.trigger() : new Trigger.Internal("needed by " + request.job());
-      asked = ids.next(now);
+      Optional<TriggerRequest.Given> given = root ? request.given() : Optional.empty();
+      given.ifPresent(one -> ids.after(one.id()));
+      asked = given.map(TriggerRequest.Given::id).orElseGet(() -> ids.next(now));
       made.put(job.key(), asked);
       List<ExecutionId> needs = job.needs().stream().map(made::get).toList();
       Execution execution =
-          pending(
+          Execution.pending(
               asked,
-              job,
+              given
+                  .map(one -> ledger.takeNumber(job.key(), one.number()))
+                  .orElseGet(() -> ledger.nextNumber(job.key())),
+              job.key(),
               trigger,
               root ? request.overrides() : Overrides.NONE,
               request.priority().orElse(job.job().priority()),
@@ -103,8 +129,19 @@ final class JobStateMachine {
       ledger.put(execution);
       ledger.note(new JobEvent("job.pending", execution, now).build());
     }
-    ledger.find(asked).map(request.alongside()).ifPresent(ledger::alongside);
-    return asked;
+    if (offer.isPresent()) {
+      offered = Map.of(asked, offer.get());
+      try {
+        admitAll(now);
+      } finally {
+        offered = Map.of();
+      }
+    }
+    Optional<Execution> recorded = ledger.find(asked);
+    recorded.map(request.alongside()).ifPresent(ledger::alongside);
+    boolean given =
+        recorded.filter(one -> one.status() instanceof ExecutionStatus.Running).isPresent();
+    return new Triggered(asked, given);
   }
 
   private void requireRoom(JobDefinition job) {
@@ -137,35 +174,6 @@ final class JobStateMachine {
     return Math.max(0, config.concurrency() - ledger.active());
   }
 
-  private Execution pending(
-      ExecutionId id,
-      JobDefinition job,
-      Trigger trigger,
-      Overrides overrides,
-      int priority,
-      List<ExecutionId> needs,
-      List<ExecutionId> follows,
-      Instant now) {
-    return new Execution(
-        id,
-        ledger.nextNumber(job.key()),
-        job.key(),
-        trigger,
-        overrides,
-        priority,
-        now,
-        needs,
-        follows,
-        Optional.empty(),
-        Optional.empty(),
-        Optional.empty(),
-        false,
-        false,
-        List.of(),
-        new ExecutionStatus.Pending(),
-        Optional.empty());
-  }
-
   /** Ends an execution; the result is cancelled, whatever happens from now on. */
   Execution cancel(ExecutionId id, Instant now) {
     Execution execution =
@@ -193,16 +201,21 @@ final class JobStateMachine {
     return ledger.find(id).orElseThrow();
   }
 
-  /** The container is made; true when its process may be started. */
-  boolean ready(ExecutionId id, int attempt, Instant now) {
+  /** The container is made, perhaps ahead; true when its process may be started. */
+  boolean ready(ExecutionId id, int attempt, Optional<Long> prepared, Instant now) {
     Optional<Execution> found = current(id, attempt);
     if (found.isEmpty() || found.get().cancelRequested() || found.get().timedOut()) {
       return false;
     }
-    Execution execution = found.get().running(now);
+    Execution execution = found.get().running(prepared, now);
     ledger.put(execution);
     ledger.note(new JobEvent("job.running", execution, now).build());
     return true;
+  }
+
+  /** The container that it was given cannot be used, and nothing ran in it. */
+  void withdrawn(ExecutionId id, int attempt) {
+    current(id, attempt).ifPresent(execution -> ledger.put(execution.withdrawn()));
   }
 
   /** The process ended; its files are to be uploaded. */
@@ -428,9 +441,14 @@ final class JobStateMachine {
       finish(execution, new ExecutionStatus.Failed(hopeless.get(), Optional.empty()), now);
     } else if (free(execution, now)) {
       Execution started = execution.started(now, deadline(execution));
-      ledger.put(started);
       ledger.note(new JobEvent("job.initializing", started, now).build());
-      ledger.then(new JobEffect.Launch(started));
+      Optional<Long> container = Optional.ofNullable(offered.get(execution.id()));
+      if (container.isPresent()) {
+        started = started.running(container, now);
+        ledger.note(new JobEvent("job.running", started, now).build());
+      }
+      ledger.put(started);
+      ledger.then(new JobEffect.Launch(started, container.isPresent()));
     }
   }
 

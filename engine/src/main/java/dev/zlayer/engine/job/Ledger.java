@@ -87,6 +87,11 @@ final class Ledger {
     return numbers.next(job);
   }
 
+  /** A number that was given elsewhere; none of this node is smaller from now on. */
+  long takeNumber(JobKey job, long number) {
+    return numbers.take(job, number);
+  }
+
   void put(Execution execution) {
     before.putIfAbsent(execution.id(), find(execution.id()));
     set(execution);

@@ -19,4 +19,9 @@ public record Overrides(
     args = args.map(List::copyOf);
     env = Map.copyOf(env);
   }
+
+  /** Whether the container is the one that the job describes. */
+  boolean usual() {
+    return args.isEmpty() && env.isEmpty();
+  }
 }

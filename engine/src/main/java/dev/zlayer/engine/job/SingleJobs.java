@@ -9,6 +9,7 @@ import dev.zlayer.json.JsonText;
 import dev.zlayer.json.StoredFormat;
 import dev.zlayer.spec.read.JobReader;
 import dev.zlayer.spec.storage.StorageSpec;
+import dev.zlayer.task.LazyLogger;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.InstantSource;
@@ -22,7 +23,7 @@ public final class SingleJobs {
   static final String KIND = "job";
   static final StoredFormat FORMAT = StoredFormat.of("the job");
 
-  private static final System.Logger LOG = System.getLogger(SingleJobs.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(SingleJobs.class);
 
   private final StateStore store;
   private final InstantSource clock;

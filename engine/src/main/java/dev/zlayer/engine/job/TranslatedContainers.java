@@ -19,7 +19,7 @@ public final class TranslatedContainers implements JobContainers {
   }
 
   @Override
-  public ContainerSpec spec(JobDefinition job, Execution execution) {
+  public ContainerSpec spec(JobDefinition job, Overrides overrides) {
     JobKey key = job.key();
     ContainerSpec spec =
         translator.translate(
@@ -27,7 +27,6 @@ public final class TranslatedContainers implements JobContainers {
             key.name(),
             job.service(),
             job.directory().orElseGet(() -> directories.apply(key.deployment())));
-    Overrides overrides = execution.overrides();
     ProcessSpec process = spec.process();
     if (overrides.args().isPresent()) {
       process = process.withArgs(overrides.args().get().toArray(String[]::new));

@@ -9,6 +9,7 @@ import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.json.StoredFormat;
 import dev.zlayer.spec.value.SecretRef;
+import dev.zlayer.task.LazyLogger;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -28,7 +29,7 @@ public final class SecretStore implements SecretSource {
   /** Tells a wrong key at once, and not when the first secret is needed. */
   static final String CHECK_KIND = "secret-key";
 
-  private static final System.Logger LOG = System.getLogger(SecretStore.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(SecretStore.class);
   private static final String CHECK = "check";
   private static final byte[] CHECK_TEXT = "zlayer".getBytes(StandardCharsets.US_ASCII);
   static final StoredFormat FORMAT = StoredFormat.of("the secret");

@@ -318,7 +318,9 @@ final class DesiredState {
     layoutRecord = record();
     boolean none = leaving != Leaving.NO || record().stopped() || record().shutdown().isPresent();
     ReplicaLayout now =
-        none || blueprint.isEmpty() ? ReplicaLayout.EMPTY : new ReplicaLayout(counts(), hashes());
+        none || blueprint.isEmpty()
+            ? ReplicaLayout.EMPTY
+            : new ReplicaLayout(counts(), hashes(), numbers());
     if (!now.equals(layout)) {
       layout = now;
       slots = now.slots();
@@ -343,6 +345,14 @@ final class DesiredState {
     var counts = new HashMap<String, Integer>();
     groups.forEach(group -> counts.put(group.role(), group.count()));
     return counts;
+  }
+
+  private Map<String, List<Integer>> numbers() {
+    return blueprint
+        .flatMap(ServiceRevision::numbers)
+        .filter(given -> given.size() == count(lifecycle().scale()))
+        .map(given -> Map.of(ContainerId.DEFAULT_ROLE, given))
+        .orElse(Map.of());
   }
 
   int count(ScaleSpec scale) {

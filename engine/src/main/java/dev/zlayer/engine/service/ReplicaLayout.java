@@ -1,17 +1,24 @@
 package dev.zlayer.engine.service;
 
 import java.util.Collections;
+import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.TreeMap;
 
-/** How many replicas of each role there should be, and what they are made from if that is known. */
-record ReplicaLayout(Map<String, Integer> counts, Map<String, String> hashes) {
-  static final ReplicaLayout EMPTY = new ReplicaLayout(Map.of(), Map.of());
+/**
+ * How many replicas of each role there should be, and what they are made from if that is known.
+ *
+ * @param numbers of the replicas of a role where they are not those from 1 on
+ */
+record ReplicaLayout(
+    Map<String, Integer> counts, Map<String, String> hashes, Map<String, List<Integer>> numbers) {
+  static final ReplicaLayout EMPTY = new ReplicaLayout(Map.of(), Map.of(), Map.of());
 
   ReplicaLayout {
     counts = Map.copyOf(counts);
     hashes = Map.copyOf(hashes);
+    numbers = Map.copyOf(numbers);
   }
 
   /** Every replica with its hash, which is empty while it is not known. */
@@ -19,7 +26,9 @@ record ReplicaLayout(Map<String, Integer> counts, Map<String, String> hashes) {
     var slots = new TreeMap<ReplicaId, String>();
     counts.forEach(
         (role, count) -> {
-          for (int replica = 1; replica <= count; replica++) {
+          List<Integer> given = numbers.getOrDefault(role, List.of());
+          for (int i = 0; i < count; i++) {
+            int replica = given.isEmpty() ? i + 1 : given.get(i);
             slots.put(new ReplicaId(role, replica), hashes.getOrDefault(role, ""));
           }
         });

@@ -15,6 +15,7 @@ import java.util.Optional;
  * @param id its container, or the one it will have next
  * @param revision the revision of the deployment it was made from; 0 when not known
  * @param ready whether it takes traffic
+ * @param current whether it is as the service wants it now, whatever revision it was made from
  * @param restarts how often it was made anew because its process ended or was unhealthy
  * @param startedAt when its process began; its age counts from here
  * @param nextTry when it will be started, while it waits
@@ -25,6 +26,7 @@ public record ReplicaStatus(
     long revision,
     Optional<HealthStatus> health,
     boolean ready,
+    boolean current,
     int restarts,
     String image,
     Optional<Digest> imageDigest,

@@ -11,8 +11,10 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Rotation;
 import dev.zlayer.task.Backoff;
 import dev.zlayer.task.Deadline;
+import dev.zlayer.task.LazyLogger;
 import dev.zlayer.task.Owner;
 import dev.zlayer.task.Saturating;
+import dev.zlayer.task.Stopwatch;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -32,7 +34,7 @@ import java.util.function.UnaryOperator;
  */
 final class ServiceController implements Owner.State {
   /** Nothing needs a round as late as this; what happens to its containers wakes it. */
-  private static final System.Logger LOG = System.getLogger(ServiceController.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(ServiceController.class);
 
   private static final Duration LONGEST_WAIT = Duration.ofMinutes(5);
 
@@ -44,6 +46,11 @@ final class ServiceController implements Owner.State {
   private static final int MANY = 50;
 
   private static final Duration PAUSE_PER_REPLICA = Duration.ofNanos(200_000);
+
+  /** On a machine that is busy, with starting them perhaps, rounds get a tenth of the time. */
+  private static final int PAUSES_PER_ROUND = 9;
+
+  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(2);
 
   private static final Backoff RETRY_BACKOFF =
       new Backoff(Duration.ofMillis(20), Duration.ofSeconds(5), 2);
@@ -177,11 +184,22 @@ final class ServiceController implements Owner.State {
     }
     nextRound = Instant.MIN; // unless it ends well it is made again
     changed = false;
+    var took = Stopwatch.started();
     Duration wait = act(now);
-    int replicas = reconciler.lives.size();
-    pause = Deadline.after(PAUSE_PER_REPLICA.multipliedBy(replicas < MANY ? 0 : replicas));
+    pause = Deadline.after(pauseAfter(took.passed()));
     nextRound = Saturating.plus(now, wait);
     return changed ? pause.left() : wait;
+  }
+
+  private Duration pauseAfter(Duration round) {
+    int replicas = reconciler.lives.size();
+    if (replicas < MANY) {
+      return Duration.ZERO;
+    }
+    Duration least = PAUSE_PER_REPLICA.multipliedBy(replicas);
+    Duration fair = round.multipliedBy(PAUSES_PER_ROUND);
+    Duration pause = fair.compareTo(LONGEST_PAUSE) < 0 ? fair : LONGEST_PAUSE;
+    return pause.compareTo(least) < 0 ? least : pause;
   }
 
   /** Returns how long nothing has to be done unless something happens. */

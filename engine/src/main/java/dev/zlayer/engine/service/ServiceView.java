@@ -194,6 +194,7 @@ final class ServiceView {
         record.desired(),
         Optional.empty(),
         false,
+        false,
         remembered.restarts(),
         desired.spec().map(spec -> spec.image().name().familiar()).orElse(""),
         Optional.empty(),
@@ -214,6 +215,7 @@ final class ServiceView {
         live.revision,
         alive ? Optional.of(live.health) : Optional.empty(),
         live.ready(),
+        desired.current(live),
         remembered.restarts(),
         details
             .map(known -> known.spec().image().familiar())

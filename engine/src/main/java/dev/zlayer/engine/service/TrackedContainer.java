@@ -120,7 +120,10 @@ final class TrackedContainer {
       case ContainerStatus.Paused paused -> paused.startedAt();
       case ContainerStatus.Stopping stopping -> stopping.startedAt();
       case ContainerStatus.Exited exited -> exited.outcome().startedAt().orElse(otherwise);
-      case ContainerStatus.Created _, ContainerStatus.Unknown _, ContainerStatus.Removed _ ->
+      case ContainerStatus.Created _,
+          ContainerStatus.Prepared _,
+          ContainerStatus.Unknown _,
+          ContainerStatus.Removed _ ->
           otherwise;
     };
   }
@@ -142,7 +145,8 @@ final class TrackedContainer {
       case STOPPING, REMOVING -> ObservedReplica.Phase.STOPPING;
       case NO ->
           switch (status()) {
-            case ContainerStatus.Created _ -> ObservedReplica.Phase.LEFTOVER;
+            case ContainerStatus.Created _, ContainerStatus.Prepared _ ->
+                ObservedReplica.Phase.LEFTOVER;
             case ContainerStatus.Exited _, ContainerStatus.Removed _ ->
                 ended.isEmpty()
                     ? ObservedReplica.Phase.RUNNING

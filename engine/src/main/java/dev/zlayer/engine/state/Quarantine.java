@@ -1,6 +1,7 @@
 package dev.zlayer.engine.state;
 
 import dev.zlayer.json.Json;
+import dev.zlayer.task.LazyLogger;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -19,7 +20,7 @@ public final class Quarantine {
   /** Those that an owner failed with. */
   public static final String FATAL = "quarantine.fatal";
 
-  private static final System.Logger LOG = System.getLogger(Quarantine.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(Quarantine.class);
 
   private Quarantine() {}
 

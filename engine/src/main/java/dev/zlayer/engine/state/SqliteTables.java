@@ -7,7 +7,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
-import java.sql.DriverManager;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -16,6 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Properties;
+import org.sqlite.JDBC;
 
 /** The statements over one connection. Used by one thread after it was opened. */
 final class SqliteTables implements AutoCloseable {
@@ -103,7 +103,8 @@ final class SqliteTables implements AutoCloseable {
     if (readOnly) {
       properties.setProperty("open_mode", "1");
     }
-    return DriverManager.getConnection("jdbc:sqlite:" + file, properties);
+    // asked itself: the manager of drivers first opens every jar in search of others
+    return JDBC.createConnection("jdbc:sqlite:" + file, properties);
   }
 
   private static void prepare(Connection connection, StoreConfig config) throws SQLException {

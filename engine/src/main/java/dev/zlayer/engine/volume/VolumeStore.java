@@ -342,6 +342,11 @@ public final class VolumeStore implements DeploymentVolumes {
     }
   }
 
+  /** The deployments that use a volume of that name, which need not have been made yet. */
+  public Set<String> deployments(String volume) {
+    return deployments().getOrDefault(volume, Set.of());
+  }
+
   private Map<String, Set<String>> deployments() {
     var owners = new TreeMap<String, Set<String>>();
     declared

@@ -18,6 +18,8 @@ import dev.zlayer.engine.state.MemoryStateStore;
 import dev.zlayer.engine.state.Quarantine;
 import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.schedule.CronPlanner;
+import dev.zlayer.schedule.Skipped;
 import dev.zlayer.task.Supervisor;
 import dev.zlayer.testkit.FakeClock;
 import dev.zlayer.testkit.fake.FakeRuntime;

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.zlayer.engine.job.JobKey;
 import dev.zlayer.json.JsonText;
+import dev.zlayer.schedule.Skipped;
 import dev.zlayer.testkit.FrozenFormat;
 import java.time.Instant;
 import java.util.Optional;

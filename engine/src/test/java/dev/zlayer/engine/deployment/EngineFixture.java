@@ -44,7 +44,7 @@ import org.awaitility.Awaitility;
 final class EngineFixture implements AutoCloseable {
   static final String NAME = "shop";
   private static final Duration STEP = Duration.ofMillis(250);
-  private static final Duration SETTLE_TIMEOUT = Duration.ofSeconds(20);
+  private static final Duration SETTLE_TIMEOUT = Duration.ofSeconds(60);
 
   final FakeClock clock = new FakeClock();
   final Supervisor supervisor = new Supervisor();
@@ -104,7 +104,7 @@ final class EngineFixture implements AutoCloseable {
                 supervisor),
             JobConfig.DEFAULT,
             records.jobs());
-    cron = CronScheduler.open(store, jobs, clock, supervisor, records.jobs());
+    cron = CronScheduler.open(store, jobs, clock, supervisor, records.schedules());
     deployments =
         Deployments.open(
             new DeploymentParts(

@@ -85,6 +85,11 @@ class RolloutTest {
     assertThat(fixture.service("web").rollout().orElseThrow().step())
         .contains("canary, 5% of the requests go to new replicas");
     assertThat(fresh()).isEqualTo(1);
+    assertThat(fixture.service("web").revision()).as("on the way to it").isEqualTo(2);
+    assertThat(fixture.service("web").replicas())
+        .filteredOn(one -> one.ready() && one.current())
+        .singleElement()
+        .matches(one -> one.id().generation() > 2);
     fixture.stop();
     fixture.open();
     fixture.await(() -> fixture.service("web").rollout().flatMap(one -> one.step()).isPresent());

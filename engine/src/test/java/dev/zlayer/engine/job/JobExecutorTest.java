@@ -39,6 +39,24 @@ class JobExecutorTest extends JobFixture {
         .containsExactly("job.pending", "job.initializing", "job.running", "job.completed");
   }
 
+  /** A cluster asks again when it does not know whether it was heard. */
+  @Test
+  void anExecutionWithAGivenIdentityIsMadeOnce() throws InterruptedException {
+    open(ONE);
+    var given = new TriggerRequest.Given(ExecutionId.parse("0123456789abcdefghjkmnpqrs"), 7);
+    TriggerRequest request =
+        TriggerRequest.of(Jobs.key("one"), new Trigger.Cli())
+            .with(Jobs.behaving(Map.of("exit", "0")))
+            .as(given);
+
+    ExecutionId id = executor.trigger(request);
+    assertThat(ended(id).name()).isEqualTo("shop/one/7");
+    assertThat(executor.trigger(request)).isEqualTo(id).isEqualTo(given.id());
+    assertThat(executor.list()).hasSize(1);
+    ExecutionId next = trigger("one", Map.of("exit", "0"));
+    assertThat(executor.execution(next).number()).isEqualTo(8);
+  }
+
   @Test
   void anErrorEndsTheExecutionWithItsReason() throws InterruptedException {
     initializer =

@@ -2,6 +2,7 @@ package dev.zlayer.engine.job;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.zlayer.container.ContainerStatus;
 import dev.zlayer.container.LogQuery;
 import dev.zlayer.container.LogRecord;
 import dev.zlayer.engine.init.Initializer;
@@ -75,13 +76,25 @@ abstract class JobFixture {
   }
 
   final Execution ended(ExecutionId id) throws InterruptedException {
-    return executor.await(id, Deadline.after(Duration.ofSeconds(20)));
+    return executor.await(id, Deadline.after(Duration.ofSeconds(60)));
   }
 
   final void reaches(ExecutionId id, Class<? extends ExecutionStatus> status) {
     Awaitility.await()
         .pollInterval(Duration.ofMillis(2))
         .untilAsserted(() -> assertThat(executor.execution(id).status()).isInstanceOf(status));
+  }
+
+  /** That it runs is recorded before its process starts. */
+  final void runs(ExecutionId id) {
+    reaches(id, ExecutionStatus.Running.class);
+    Awaitility.await()
+        .until(
+            () ->
+                runtime
+                    .find(executor.execution(id).container(1))
+                    .map(container -> container.status() instanceof ContainerStatus.Running)
+                    .orElse(false));
   }
 
   final List<String> output(ExecutionId id, int attempt) throws InterruptedException {

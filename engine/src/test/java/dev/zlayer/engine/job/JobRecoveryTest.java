@@ -4,7 +4,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.zlayer.container.ContainerStatus;
 import dev.zlayer.container.LogQuery;
 import dev.zlayer.engine.init.InitObserver;
 import dev.zlayer.engine.init.Initializer;
@@ -30,8 +29,8 @@ class JobRecoveryTest extends JobFixture {
     ExecutionId running = trigger("one", Map.of("exit", "4", "after", "1h", "log", "long"));
     ExecutionId ending = trigger("one", Map.of("exit", "5", "after", "1m", "log", "short"));
     ExecutionId waiting = trigger("one", Map.of("exit", "6", "log", "later"));
-    reaches(running, ExecutionStatus.Running.class);
-    reaches(ending, ExecutionStatus.Running.class);
+    runs(running);
+    runs(ending);
     executor.close();
     clock.advance(Duration.ofMinutes(5));
 
@@ -53,7 +52,7 @@ class JobRecoveryTest extends JobFixture {
     open("one: {rtype: job, image: app:1, job: {concurrency: 1}}");
     ExecutionId running = trigger("one", Map.of("exit", "0", "after", "1m"));
     ExecutionId waiting = trigger("one");
-    reaches(running, ExecutionStatus.Running.class);
+    runs(running);
 
     executor.define(Jobs.DEPLOYMENT, List.of());
     clock.advance(Duration.ofMinutes(1));
@@ -67,9 +66,7 @@ class JobRecoveryTest extends JobFixture {
   void aContainerThatSomebodyRemovedIsReportedAsUnknown() throws InterruptedException {
     open(ONE);
     ExecutionId id = trigger("one");
-    reaches(id, ExecutionStatus.Running.class);
-    Awaitility.await()
-        .until(() -> runtime.list().getFirst().status() instanceof ContainerStatus.Running);
+    runs(id);
     executor.close();
     runtime.list().getFirst().remove(true);
 

@@ -40,9 +40,9 @@ public final class Jobs {
   }
 
   /** Labels of the job, and overriding variables that begin with {@code fake.}, are behaviour. */
-  public static ContainerSpec container(JobDefinition job, Execution execution) {
+  public static ContainerSpec container(JobDefinition job, Overrides overrides) {
     var labels = new HashMap<>(job.service().labels());
-    execution.overrides().env().forEach(labels::put);
+    overrides.env().forEach(labels::put);
     return ContainerSpec.of(job.service().image().name()).withLabels(labels);
   }
 

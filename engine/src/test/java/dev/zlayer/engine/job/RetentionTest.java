@@ -18,6 +18,7 @@ class RetentionTest {
     var attempt =
         new Attempt(
             1,
+            Optional.empty(),
             end,
             Optional.empty(),
             Optional.of(end),

@@ -11,14 +11,10 @@ import dev.zlayer.container.NetworkSpec;
 import dev.zlayer.container.Resources;
 import dev.zlayer.container.SecuritySpec;
 import dev.zlayer.container.Signal;
-import dev.zlayer.engine.job.Execution;
-import dev.zlayer.engine.job.ExecutionId;
-import dev.zlayer.engine.job.ExecutionStatus;
 import dev.zlayer.engine.job.JobDefinition;
 import dev.zlayer.engine.job.Jobs;
 import dev.zlayer.engine.job.Overrides;
 import dev.zlayer.engine.job.TranslatedContainers;
-import dev.zlayer.engine.job.Trigger;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.oci.Platform;
 import dev.zlayer.spec.ServiceSpec;
@@ -28,7 +24,6 @@ import java.lang.reflect.RecordComponent;
 import java.net.InetAddress;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -381,28 +376,9 @@ class ServiceTranslatorTest {
     JobDefinition job = definition("rtype: job\ncommand: {args: [a]}\nenv: {A: '1', B: '2'}");
     var overrides =
         new Overrides(Optional.of(List.of("x", "y")), Map.of("B", "3"), Optional.empty());
-    var execution =
-        new Execution(
-            new ExecutionId("x"),
-            1,
-            job.key(),
-            new Trigger.Cli(),
-            overrides,
-            0,
-            Instant.EPOCH,
-            List.of(),
-            List.of(),
-            Optional.empty(),
-            Optional.empty(),
-            Optional.empty(),
-            false,
-            false,
-            List.of(),
-            new ExecutionStatus.Pending(),
-            Optional.empty());
 
     ContainerSpec spec =
-        new TranslatedContainers(translator(), _ -> DIRECTORY).spec(job, execution);
+        new TranslatedContainers(translator(), _ -> DIRECTORY).spec(job, overrides);
 
     assertThat(spec.process().args()).contains(List.of("x", "y"));
     assertThat(spec.process().env()).isEqualTo(Map.of("A", "1", "B", "3"));

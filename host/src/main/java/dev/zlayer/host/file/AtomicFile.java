@@ -89,6 +89,24 @@ public final class AtomicFile {
     }
   }
 
+  /** Makes a name lead to another file of its directory, whatever it was before. */
+  public static void link(Path name, Path target) throws IOException {
+    Uninterrupted.run(
+        () -> {
+          Path temporary =
+              parent(name)
+                  .resolve("." + name.getFileName() + "-" + NUMBERS.incrementAndGet() + ".tmp");
+          Files.deleteIfExists(temporary); // of a process that was killed
+          try {
+            Files.createSymbolicLink(temporary, target.getFileName());
+            Files.move(temporary, name, StandardCopyOption.ATOMIC_MOVE);
+            syncDirectory(parent(name));
+          } finally {
+            Files.deleteIfExists(temporary);
+          }
+        });
+  }
+
   /** Renames a file that is complete and synced, and makes the rename itself durable. */
   public static void publish(Path complete, Path target) throws IOException {
     Files.move(complete, target, StandardCopyOption.ATOMIC_MOVE);

@@ -273,6 +273,11 @@ public record DataDir(Path data, Path run) {
     return data.resolve("ingress");
   }
 
+  /** What this node has of its cluster; there only while it is in one. */
+  public Path cluster() {
+    return data.resolve("cluster");
+  }
+
   /** Configuration, records and sockets of the ingress. */
   public Path ingress() {
     return run.resolve("ingress");

@@ -1,5 +1,6 @@
 package dev.zlayer.host.file;
 
+import dev.zlayer.task.LazyLogger;
 import dev.zlayer.task.Pauses;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -11,7 +12,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
  * another system writes to. It sleeps while nobody listens.
  */
 public final class DirectoryPollLoop implements DirectoryWatch {
-  private static final System.Logger LOG = System.getLogger(DirectoryPollLoop.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(DirectoryPollLoop.class);
 
   private final Duration pause;
   private final List<Runnable> listeners = new CopyOnWriteArrayList<>();

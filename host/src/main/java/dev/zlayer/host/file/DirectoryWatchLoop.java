@@ -1,5 +1,6 @@
 package dev.zlayer.host.file;
 
+import dev.zlayer.task.LazyLogger;
 import java.io.IOException;
 import java.nio.file.ClosedWatchServiceException;
 import java.nio.file.Path;
@@ -20,7 +21,7 @@ import java.util.concurrent.locks.ReentrantLock;
  * changed, not what: they look themselves, so a lost or a doubled event does no harm.
  */
 public final class DirectoryWatchLoop implements DirectoryWatch {
-  private static final System.Logger LOG = System.getLogger(DirectoryWatchLoop.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(DirectoryWatchLoop.class);
 
   /** A listener that is still told; closing it twice is harmless. */
   public interface Registration extends AutoCloseable {

@@ -1,6 +1,7 @@
 package dev.zlayer.host.file;
 
 import dev.zlayer.error.AgentException;
+import dev.zlayer.task.LazyLogger;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -15,7 +16,7 @@ import java.util.Optional;
  * nothing new may be made, so that removals alone get it. May be used from any thread.
  */
 public final class DiskReserve {
-  private static final System.Logger LOG = System.getLogger(DiskReserve.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(DiskReserve.class);
   private static final int SIZE = 16 << 20;
 
   /** With less than this, writing has to be expected to fail. */

@@ -14,6 +14,7 @@ import java.nio.channels.SocketChannel;
 import java.util.Optional;
 import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLSocket;
+import jdk.net.ExtendedSocketOptions;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,6 +23,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class HttpConnection {
   private static final int BUFFER = 16 << 10;
+  private static final int KEEP_ALIVE_SECONDS = 15;
+  private static final int KEEP_ALIVE_TRIES = 3;
 
   private final SocketChannel channel;
   private final Optional<ProcessRelay> relay;
@@ -64,6 +67,11 @@ final class HttpConnection {
     }
     channel.connect(target);
     channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
+    // a machine that lost its power ends nothing: what it streams would be awaited for ever
+    channel.setOption(StandardSocketOptions.SO_KEEPALIVE, true);
+    channel.setOption(ExtendedSocketOptions.TCP_KEEPIDLE, KEEP_ALIVE_SECONDS);
+    channel.setOption(ExtendedSocketOptions.TCP_KEEPINTERVAL, KEEP_ALIVE_SECONDS);
+    channel.setOption(ExtendedSocketOptions.TCP_KEEPCOUNT, KEEP_ALIVE_TRIES);
   }
 
   private void secure(HttpAddress.Tls address) throws IOException {

@@ -1,8 +1,10 @@
 package dev.zlayer.host.http;
 
 import dev.zlayer.error.AgentException;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
@@ -32,7 +34,7 @@ public record TlsFiles(Optional<Path> trusted, Optional<Own> own) {
       Pattern.compile("-----BEGIN PRIVATE KEY-----([A-Za-z0-9+/=\\s]+)-----END PRIVATE KEY-----");
   private static final char[] NO_PASSWORD = new char[0];
 
-  /** A certificate (chain) and its unencrypted key in PKCS #8. */
+  /** A certificate (chain) and its unencrypted key in PKCS #8; both may be the same file. */
   public record Own(Path certificate, Path key) {}
 
   public SSLContext context() {
@@ -82,7 +84,10 @@ public record TlsFiles(Optional<Path> trusted, Optional<Own> own) {
 
   private static Collection<? extends Certificate> certificates(Path file)
       throws GeneralSecurityException, IOException {
-    try (InputStream in = Files.newInputStream(file)) {
+    // the factory takes a key beside them for one of them; other bytes stay as they are
+    String text = Files.readString(file, StandardCharsets.ISO_8859_1);
+    String without = PRIVATE_KEY.matcher(text).replaceAll("");
+    try (InputStream in = new ByteArrayInputStream(without.getBytes(StandardCharsets.ISO_8859_1))) {
       return CertificateFactory.getInstance("X.509").generateCertificates(in);
     }
   }

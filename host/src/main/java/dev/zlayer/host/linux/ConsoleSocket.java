@@ -6,7 +6,6 @@ import dev.zlayer.task.Pauses;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.lang.invoke.MethodHandle;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -30,17 +29,12 @@ public final class ConsoleSocket implements AutoCloseable {
   private static final Duration PAUSE = Duration.ofMillis(1);
   private static final int HEADER = 16; // struct cmsghdr
   private static final int CONTROL = 64; // room for more than the one descriptor that is expected
-  private static final MethodHandle SOCKET =
-      Libc.bind("socket", Libc.INT, Libc.INT, Libc.INT, Libc.INT);
-  private static final MethodHandle BIND =
-      Libc.bind("bind", Libc.INT, Libc.INT, Libc.POINTER, Libc.INT);
-  private static final MethodHandle LISTEN = Libc.bind("listen", Libc.INT, Libc.INT, Libc.INT);
-  private static final MethodHandle ACCEPT =
-      Libc.bind("accept4", Libc.INT, Libc.INT, Libc.POINTER, Libc.POINTER, Libc.INT);
-  private static final MethodHandle RECEIVE =
-      Libc.bind("recvmsg", Libc.LONG, Libc.INT, Libc.POINTER, Libc.INT);
-  private static final MethodHandle POLL =
-      Libc.bind("poll", Libc.INT, Libc.POINTER, Libc.LONG, Libc.INT);
+  private static final Libc.Function SOCKET = Libc.bind("socket");
+  private static final Libc.Function BIND = Libc.bind("bind");
+  private static final Libc.Function LISTEN = Libc.bind("listen");
+  private static final Libc.Function ACCEPT = Libc.bind("accept4");
+  private static final Libc.Function RECEIVE = Libc.bind("recvmsg");
+  private static final Libc.Function POLL = Libc.bind("poll");
 
   private final Descriptor listening;
   private final Path path;
@@ -55,7 +49,7 @@ public final class ConsoleSocket implements AutoCloseable {
     try (Descriptor held = RootedFiles.openRoot(directory);
         var using = held.use();
         var call = Libc.call()) {
-      int fd = (int) SOCKET.invokeExact(call.errno(), AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+      int fd = SOCKET.call(call, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
       var socket = new Descriptor(call.check(fd, "make a socket"));
       try {
         // by way of the open directory, since the whole path may be too long for a socket
@@ -65,19 +59,13 @@ public final class ConsoleSocket implements AutoCloseable {
         address.set(ValueLayout.JAVA_SHORT, 0, (short) AF_UNIX);
         MemorySegment.copy(name, 0, address, ValueLayout.JAVA_BYTE, Short.BYTES, name.length);
         Path path = directory.resolve(NAME);
-        call.check(
-            (int) BIND.invokeExact(call.errno(), fd, address, (int) address.byteSize()),
-            "bind " + path);
-        call.check((int) LISTEN.invokeExact(call.errno(), fd, 1), "listen on " + path);
+        call.check(BIND.call(call, fd, address.address(), address.byteSize()), "bind " + path);
+        call.check(LISTEN.call(call, fd, 1), "listen on " + path);
         return new ConsoleSocket(socket, path);
       } catch (Throwable e) {
         socket.close();
         throw e;
       }
-    } catch (IOException e) {
-      throw e;
-    } catch (Throwable e) {
-      throw Libc.impossible(e);
     }
   }
 
@@ -122,32 +110,17 @@ public final class ConsoleSocket implements AutoCloseable {
       MemorySegment entry = call.allocate(ENTRY);
       entry.set(ValueLayout.JAVA_INT, 0, using.number());
       entry.set(ValueLayout.JAVA_SHORT, 4, POLLIN);
-      int count = (int) POLL.invokeExact(call.errno(), entry, 1L, 0);
+      int count = POLL.call(call, entry.address(), 1, 0);
       boolean interrupted = count < 0 && call.errnoValue() == ErrnoException.EINTR;
       return !interrupted && call.check(count, "poll") > 0;
-    } catch (IOException e) {
-      throw e;
-    } catch (Throwable e) {
-      throw Libc.impossible(e);
     }
   }
 
   private Descriptor accept() throws IOException {
     try (var using = listening.use();
         var call = Libc.call()) {
-      int fd =
-          (int)
-              ACCEPT.invokeExact(
-                  call.errno(),
-                  using.number(),
-                  MemorySegment.NULL,
-                  MemorySegment.NULL,
-                  SOCK_CLOEXEC);
+      int fd = ACCEPT.call(call, using.number(), 0, 0, SOCK_CLOEXEC);
       return new Descriptor(call.check(fd, "accept at " + path));
-    } catch (IOException e) {
-      throw e;
-    } catch (Throwable e) {
-      throw Libc.impossible(e);
     }
   }
 
@@ -167,7 +140,7 @@ public final class ConsoleSocket implements AutoCloseable {
       message.set(ValueLayout.JAVA_LONG, 40, CONTROL);
       long count;
       do {
-        count = (long) RECEIVE.invokeExact(call.errno(), using.number(), message, MSG_CMSG_CLOEXEC);
+        count = RECEIVE.callLong(call, using.number(), message.address(), MSG_CMSG_CLOEXEC);
       } while (count < 0 && call.errnoValue() == ErrnoException.EINTR);
       call.check(count, "receive a terminal");
       boolean rights =
@@ -178,10 +151,6 @@ public final class ConsoleSocket implements AutoCloseable {
           ? Optional.of(
               PseudoTerminal.received(new Descriptor(control.get(ValueLayout.JAVA_INT, HEADER))))
           : Optional.empty();
-    } catch (IOException e) {
-      throw e;
-    } catch (Throwable e) {
-      throw Libc.impossible(e);
     }
   }
 

@@ -6,7 +6,6 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.lang.invoke.MethodHandle;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -20,14 +19,11 @@ import java.util.concurrent.atomic.AtomicInteger;
  * writing, but after {@link #pauseWriters}.
  */
 public final class Descriptor implements AutoCloseable {
-  private static final MethodHandle CLOSE = Libc.bind("close", Libc.INT, Libc.INT);
-  private static final MethodHandle READ =
-      Libc.bind("read", Libc.LONG, Libc.INT, Libc.POINTER, Libc.LONG);
-  private static final MethodHandle WRITE =
-      Libc.bind("write", Libc.LONG, Libc.INT, Libc.POINTER, Libc.LONG);
+  private static final Libc.Function CLOSE = Libc.bind("close");
+  private static final Libc.Function READ = Libc.bind("read");
+  private static final Libc.Function WRITE = Libc.bind("write");
 
-  private static final MethodHandle POLL =
-      Libc.bind("poll", Libc.INT, Libc.POINTER, Libc.LONG, Libc.INT);
+  private static final Libc.Function POLL = Libc.bind("poll");
 
   private static final int POLLFD_BYTES = 8;
   private static final short POLLIN = 1;
@@ -84,7 +80,7 @@ public final class Descriptor implements AutoCloseable {
       MemorySegment buffer = arena.allocate(bytes.length);
       long count;
       do {
-        count = (long) READ.invokeExact(call.errno(), using.number(), buffer, (long) bytes.length);
+        count = READ.callLong(call, using.number(), buffer.address(), bytes.length);
         if (count < 0 && call.errnoValue() == ErrnoException.EAGAIN) {
           awaitInput(using.number());
         }
@@ -94,10 +90,25 @@ public final class Descriptor implements AutoCloseable {
       call.check(count, "read");
       MemorySegment.copy(buffer, ValueLayout.JAVA_BYTE, 0, bytes, 0, (int) count);
       return (int) count;
-    } catch (IOException e) {
-      throw e;
-    } catch (Throwable e) {
-      throw Libc.impossible(e);
+    }
+  }
+
+  /** How many bytes came, 0 at the end, -1 when there are none now; after {@link #neverBlock}. */
+  int readSome(byte[] bytes, int offset, int length) throws IOException {
+    try (var using = use();
+        var call = Libc.call();
+        var arena = Arena.ofConfined()) {
+      MemorySegment buffer = arena.allocate(length);
+      long count;
+      do {
+        count = READ.callLong(call, using.number(), buffer.address(), length);
+      } while (count < 0 && call.errnoValue() == ErrnoException.EINTR);
+      if (count < 0 && call.errnoValue() == ErrnoException.EAGAIN) {
+        return -1;
+      }
+      call.check(count, "read");
+      MemorySegment.copy(buffer, ValueLayout.JAVA_BYTE, 0, bytes, offset, (int) count);
+      return (int) count;
     }
   }
 
@@ -107,10 +118,8 @@ public final class Descriptor implements AutoCloseable {
       MemorySegment entry = call.allocate(POLLFD_BYTES);
       entry.set(ValueLayout.JAVA_INT, 0, number);
       entry.set(ValueLayout.JAVA_SHORT, Integer.BYTES, POLLIN);
-      int ignored = (int) POLL.invokeExact(call.errno(), entry, 1L, -1);
+      int ignored = POLL.call(call, entry.address(), 1, -1);
       assert ignored <= 1;
-    } catch (Throwable e) {
-      throw Libc.impossible(e);
     }
   }
 
@@ -120,6 +129,11 @@ public final class Descriptor implements AutoCloseable {
    * process.
    */
   public void pauseWriters() throws IOException {
+    neverBlock();
+  }
+
+  /** From now on calls of the kernel return when they would have to wait. */
+  void neverBlock() throws IOException {
     try (var using = use();
         var kernel = new KernelCalls()) {
       long flags = kernel.call(Syscall.FCNTL, using.number(), F_GETFL, 0, 0);
@@ -162,16 +176,12 @@ public final class Descriptor implements AutoCloseable {
       MemorySegment.copy(bytes, offset, buffer, ValueLayout.JAVA_BYTE, 0, length);
       long count;
       do {
-        count = (long) WRITE.invokeExact(call.errno(), using.number(), buffer, (long) length);
+        count = WRITE.callLong(call, using.number(), buffer.address(), length);
       } while (count < 0 && call.errnoValue() == ErrnoException.EINTR);
       if (count < 0 && call.errnoValue() == ErrnoException.EAGAIN) {
         return 0;
       }
       return (int) call.check(count, "write");
-    } catch (IOException e) {
-      throw e;
-    } catch (Throwable e) {
-      throw Libc.impossible(e);
     }
   }
 
@@ -191,10 +201,8 @@ public final class Descriptor implements AutoCloseable {
 
   private void closeNow() {
     try (var call = Libc.call()) {
-      int ignored = (int) CLOSE.invokeExact(call.errno(), number);
+      int ignored = CLOSE.call(call, number);
       assert ignored <= 0;
-    } catch (Throwable e) {
-      throw Libc.impossible(e);
     }
   }
 }

@@ -10,6 +10,7 @@ public final class ErrnoException extends IOException {
   public static final int ESRCH = 3;
   public static final int EINTR = 4;
   public static final int ENXIO = 6;
+  public static final int ENOEXEC = 8;
   public static final int EBADF = 9;
   public static final int EAGAIN = 11;
   public static final int EACCES = 13;
@@ -38,6 +39,7 @@ public final class ErrnoException extends IOException {
           Map.entry(ESRCH, "no such process"),
           Map.entry(EINTR, "interrupted"),
           Map.entry(ENXIO, "not a regular file"),
+          Map.entry(ENOEXEC, "not a program"),
           Map.entry(EBADF, "it is closed"),
           Map.entry(EAGAIN, "try again"),
           Map.entry(EACCES, "permission denied"),

@@ -1,13 +1,11 @@
 package dev.zlayer.host.linux;
 
-import java.lang.invoke.MethodHandle;
 import java.nio.file.Path;
 import java.util.List;
 
 /** Another program in the place of this one, in the same process. */
 public final class Exec {
-  private static final MethodHandle EXECVE =
-      Libc.bind("execve", Libc.INT, Libc.POINTER, Libc.POINTER, Libc.POINTER);
+  private static final Libc.Function EXECVE = Libc.bind("execve");
 
   private Exec() {}
 
@@ -22,15 +20,12 @@ public final class Exec {
       Path program, List<String> arguments, List<String> environment) {
     try (var call = Libc.call()) {
       int _ =
-          (int)
-              EXECVE.invokeExact(
-                  call.errno(),
-                  call.string(program.toString()),
-                  call.strings(arguments),
-                  call.strings(environment));
+          EXECVE.call(
+              call,
+              call.string(program.toString()).address(),
+              call.strings(arguments).address(),
+              call.strings(environment).address());
       return new ErrnoException("execute " + program, call.errnoValue());
-    } catch (Throwable e) {
-      throw Libc.impossible(e);
     }
   }
 }

@@ -3,7 +3,6 @@ package dev.zlayer.host.linux;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.lang.invoke.MethodHandle;
 import java.nio.file.Path;
 import java.util.Optional;
 
@@ -20,8 +19,7 @@ public final class Fifo implements AutoCloseable {
   private static final short POLLIN = 1;
   private static final long ENTRY = 8; // struct pollfd
   private static final long REVENTS = 6;
-  private static final MethodHandle POLL =
-      Libc.bind("poll", Libc.INT, Libc.POINTER, Libc.LONG, Libc.INT);
+  private static final Libc.Function POLL = Libc.bind("poll");
 
   private final Descriptor descriptor;
 
@@ -86,7 +84,7 @@ public final class Fifo implements AutoCloseable {
       entries.set(ValueLayout.JAVA_SHORT, 4, POLLIN);
       entries.set(ValueLayout.JAVA_INT, ENTRY, other.number());
       entries.set(ValueLayout.JAVA_SHORT, ENTRY + 4, POLLIN);
-      int count = (int) POLL.invokeExact(call.errno(), entries, 2L, millis);
+      int count = POLL.call(call, entries.address(), 2, millis);
       if (count < 0 && call.errnoValue() == ErrnoException.EINTR) {
         return Answer.NOTHING_YET;
       }
@@ -98,10 +96,6 @@ public final class Fifo implements AutoCloseable {
       return (told & POLLIN) != 0 && descriptor.read(new byte[1]) > 0
           ? Answer.WRITTEN
           : Answer.ENDED;
-    } catch (IOException e) {
-      throw e;
-    } catch (Throwable e) {
-      throw Libc.impossible(e);
     }
   }
 

@@ -8,53 +8,76 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.StructLayout;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
-import java.lang.invoke.VarHandle;
+import java.util.Arrays;
 import java.util.List;
 
 /**
- * Binds functions of the C library. A bound handle takes the place for errno as its first argument;
- * {@link Call#check(int, String)} turns a failed call into an {@link ErrnoException}.
+ * Binds functions of the C library; {@link Call#check(int, String)} turns a failed call into an
+ * {@link ErrnoException}.
  *
  * <pre>{@code
- * private static final MethodHandle UMOUNT2 = Libc.bind("umount2", INT, POINTER, INT);
+ * private static final Libc.Function UMOUNT2 = Libc.bind("umount2");
  * ...
  * try (var call = Libc.call()) {
- *   call.check((int) UMOUNT2.invokeExact(call.errno(), call.string(path), flags), "umount " + path);
+ *   call.check(UMOUNT2.call(call, call.string(path).address(), flags), "umount " + path);
  * }
  * }</pre>
  */
 @SuppressWarnings("restricted") // this is the one place for native calls
 final class Libc {
-  static final MemoryLayout INT = ValueLayout.JAVA_INT;
-  static final MemoryLayout LONG = ValueLayout.JAVA_LONG;
-  static final MemoryLayout POINTER = ValueLayout.ADDRESS;
-
   private static final Linker LINKER = Linker.nativeLinker();
   private static final StructLayout CAPTURE = Linker.Option.captureStateLayout();
-  private static final VarHandle ERRNO =
-      CAPTURE.varHandle(MemoryLayout.PathElement.groupElement("errno"));
+  private static final long ERRNO_AT =
+      CAPTURE.byteOffset(MemoryLayout.PathElement.groupElement("errno"));
+
+  /** So many does {@code syscall} take, and nothing that is called here takes more. */
+  private static final int ARGUMENTS = 7;
+
+  private static final MethodHandle CALL = handle();
 
   private Libc() {}
 
-  /** A handle {@code (errno, arguments...) -> result}. */
-  static MethodHandle bind(String function, MemoryLayout result, MemoryLayout... arguments) {
-    return LINKER.downcallHandle(
-        LINKER.defaultLookup().findOrThrow(function),
-        FunctionDescriptor.of(result, arguments),
-        Linker.Option.captureCallState("errno"));
+  /** The function of this name, which has to be there. */
+  static Function bind(String function) {
+    return new Function(LINKER.defaultLookup().findOrThrow(function));
   }
 
   /**
-   * A handle for a C function whose arguments from {@code fixed} on are variadic, such as {@code
-   * syscall} or {@code open}.
+   * {@code (address, errno, seven numbers) -> number}: one way to call them all. Java spins a dozen
+   * classes for each signature at its first use, which was a third of a daemon's start when every
+   * function had its own. On both machines that we run on, numbers and pointers go to registers one
+   * by one, whoever is called takes from them what it declares, narrowed to the width that it
+   * declares, and what is too many stays unread; variadic functions take theirs from there, too.
    */
-  static MethodHandle bindVariadic(
-      String function, int fixed, MemoryLayout result, MemoryLayout... arguments) {
+  private static MethodHandle handle() {
+    var arguments = new MemoryLayout[ARGUMENTS];
+    Arrays.fill(arguments, ValueLayout.JAVA_LONG);
     return LINKER.downcallHandle(
-        LINKER.defaultLookup().findOrThrow(function),
-        FunctionDescriptor.of(result, arguments),
-        Linker.Option.captureCallState("errno"),
-        Linker.Option.firstVariadicArg(fixed));
+        FunctionDescriptor.of(ValueLayout.JAVA_LONG, arguments),
+        Linker.Option.captureCallState("errno"));
+  }
+
+  /** A C function of numbers and pointers, neither of them floating nor structures. */
+  record Function(MemorySegment address) {
+    /** For one that returns {@code int}: only that much of the result means anything. */
+    int call(Call call, long... arguments) {
+      return (int) callLong(call, arguments);
+    }
+
+    /** For one that returns {@code long} or {@code ssize_t}. */
+    long callLong(Call call, long... arguments) {
+      long[] all = Arrays.copyOf(arguments, ARGUMENTS);
+      return invoke(call.errno(), all[0], all[1], all[2], all[3], all[4], all[5], all[6]);
+    }
+
+    long invoke(MemorySegment errno, long a, long b, long c, long d, long e, long f, long g) {
+      try {
+        return (long) CALL.invokeExact(address, errno, a, b, c, d, e, f, g);
+      } catch (Throwable thrown) {
+        // in the signature of handles only: a C function cannot
+        throw new IllegalStateException("a native call threw", thrown);
+      }
+    }
   }
 
   /** Whether this C library has the function; some came late, or only to some libraries. */
@@ -76,7 +99,7 @@ final class Libc {
     }
 
     int errnoValue() {
-      return (int) ERRNO.get(errno, 0L);
+      return errno.get(ValueLayout.JAVA_INT, ERRNO_AT);
     }
 
     MemorySegment string(String text) {
@@ -85,7 +108,7 @@ final class Libc {
 
     /** Pointers to the texts and a null pointer after them. */
     MemorySegment strings(List<String> texts) {
-      MemorySegment pointers = arena.allocate(POINTER, texts.size() + 1L);
+      MemorySegment pointers = arena.allocate(ValueLayout.ADDRESS, texts.size() + 1L);
       for (int i = 0; i < texts.size(); i++) {
         pointers.setAtIndex(ValueLayout.ADDRESS, i, string(texts.get(i)));
       }
@@ -119,10 +142,5 @@ final class Libc {
     public void close() {
       arena.close();
     }
-  }
-
-  /** Handles throw Throwable in their signature only; a bound C function cannot. */
-  static RuntimeException impossible(Throwable thrown) {
-    return new IllegalStateException("a native call threw", thrown);
   }
 }

@@ -1,13 +1,8 @@
 package dev.zlayer.host.linux;
 
-import static dev.zlayer.host.linux.Libc.INT;
-import static dev.zlayer.host.linux.Libc.LONG;
-import static dev.zlayer.host.linux.Libc.POINTER;
-
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.lang.invoke.MethodHandle;
 import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
@@ -15,34 +10,32 @@ import java.net.SocketException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.HexFormat;
 import java.util.List;
+import java.util.Optional;
 
 /** Network interfaces of the namespace in which the calling thread is. */
 public final class Links {
-  private static final MethodHandle SOCKET = Libc.bind("socket", INT, INT, INT, INT);
-  private static final MethodHandle CLOSE = Libc.bind("close", INT, INT);
-  private static final MethodHandle IOCTL = Libc.bindVariadic("ioctl", 2, INT, INT, LONG, POINTER);
-  private static final MethodHandle INDEX = Libc.bind("if_nametoindex", INT, POINTER);
-  private static final MethodHandle SEND = Libc.bind("send", LONG, INT, POINTER, LONG, INT);
-  private static final MethodHandle RECV = Libc.bind("recv", LONG, INT, POINTER, LONG, INT);
+  private static final Libc.Function SOCKET = Libc.bind("socket");
+  private static final Libc.Function CLOSE = Libc.bind("close");
+  private static final Libc.Function IOCTL = Libc.bind("ioctl");
+  private static final Libc.Function INDEX = Libc.bind("if_nametoindex");
 
   private static final int AF_INET = 2;
-  private static final int AF_NETLINK = 16;
-  private static final int SOCK_DGRAM = 2;
-  private static final int SOCK_RAW = 3;
-  private static final int SOCK_CLOEXEC = 0x80000;
+  private static final int SOCK_DGRAM_CLOEXEC = 2 | 0x80000;
 
   private static final long SIOCGIFFLAGS = 0x8913;
   private static final long SIOCSIFFLAGS = 0x8914;
+  private static final long SIOCGIFADDR = 0x8915;
+  private static final long SIOCGIFHWADDR = 0x8927;
   private static final short IFF_UP = 1;
   private static final long IFREQ_BYTES = 40;
   private static final long IFREQ_FLAGS = 16;
+  private static final long IFREQ_IP = 20; // behind family and port
+  private static final long IFREQ_MAC = 18; // behind the family
   private static final int NAME_LIMIT = 15;
 
-  private static final short RTM_DELLINK = 17;
-  private static final short NLM_F_REQUEST_ACK = 1 | 4;
-  private static final int DELLINK_BYTES = 32; // header of 16, interface message of 16
-  private static final int NETLINK_ERROR = 16; // where the answer carries the negated errno
   private static final int ENODEV = 19;
 
   private Links() {}
@@ -76,27 +69,20 @@ public final class Links {
 
   public static void up(String name) throws IOException {
     try (var call = Libc.call()) {
-      int socket = socket(call, AF_INET, SOCK_DGRAM);
+      int socket = socket(call);
       try {
-        MemorySegment request = call.allocate(IFREQ_BYTES);
-        byte[] bytes = name.getBytes(StandardCharsets.UTF_8);
-        MemorySegment.copy(
-            bytes, 0, request, ValueLayout.JAVA_BYTE, 0, Math.min(bytes.length, NAME_LIMIT));
+        MemorySegment request = request(call, name);
         call.check(
-            (int) IOCTL.invokeExact(call.errno(), socket, SIOCGIFFLAGS, request),
+            IOCTL.call(call, socket, SIOCGIFFLAGS, request.address()),
             "read the flags of interface " + name);
         short flags = request.get(ValueLayout.JAVA_SHORT, IFREQ_FLAGS);
         request.set(ValueLayout.JAVA_SHORT, IFREQ_FLAGS, (short) (flags | IFF_UP));
         call.check(
-            (int) IOCTL.invokeExact(call.errno(), socket, SIOCSIFFLAGS, request),
+            IOCTL.call(call, socket, SIOCSIFFLAGS, request.address()),
             "bring up interface " + name);
       } finally {
-        int _ = (int) CLOSE.invokeExact(call.errno(), socket);
+        int _ = CLOSE.call(call, socket);
       }
-    } catch (IOException e) {
-      throw e;
-    } catch (Throwable e) {
-      throw Libc.impossible(e);
     }
   }
 
@@ -106,33 +92,51 @@ public final class Links {
     if (index == 0) {
       return;
     }
-    try (var call = Libc.call()) {
-      int socket = socket(call, AF_NETLINK, SOCK_RAW);
-      try {
-        MemorySegment message = call.allocate(DELLINK_BYTES);
-        message.set(ValueLayout.JAVA_INT, 0, DELLINK_BYTES);
-        message.set(ValueLayout.JAVA_SHORT, 4, RTM_DELLINK);
-        message.set(ValueLayout.JAVA_SHORT, 6, NLM_F_REQUEST_ACK);
-        message.set(ValueLayout.JAVA_INT, 20, index);
-        call.check(
-            (long) SEND.invokeExact(call.errno(), socket, message, (long) DELLINK_BYTES, 0),
-            "delete interface " + name);
-        MemorySegment answer = call.allocate(1024);
-        call.check(
-            (long) RECV.invokeExact(call.errno(), socket, answer, 1024L, 0),
-            "delete interface " + name);
-        int error = -answer.get(ValueLayout.JAVA_INT, NETLINK_ERROR);
-        if (error != 0 && error != ENODEV) {
-          throw new ErrnoException("delete interface " + name, error);
-        }
-      } finally {
-        int _ = (int) CLOSE.invokeExact(call.errno(), socket);
+    try (RouteSocket socket = RouteSocket.open()) {
+      socket.send(
+          RouteMessage.changing(RouteMessage.DELLINK).link(0, index, false),
+          "delete interface " + name);
+    } catch (ErrnoException e) {
+      if (e.errno() != ENODEV) {
+        throw e;
       }
-    } catch (IOException e) {
-      throw e;
-    } catch (Throwable e) {
-      throw Libc.impossible(e);
     }
+  }
+
+  /** The hardware address of an interface that is up and has this address first; else empty. */
+  public static Optional<String> mac(String name, InetAddress address) throws IOException {
+    try (var call = Libc.call()) {
+      int socket = socket(call);
+      try {
+        MemorySegment request = request(call, name);
+        boolean up =
+            IOCTL.call(call, socket, SIOCGIFFLAGS, request.address()) == 0
+                && (request.get(ValueLayout.JAVA_SHORT, IFREQ_FLAGS) & IFF_UP) != 0;
+        if (!up || IOCTL.call(call, socket, SIOCGIFADDR, request.address()) < 0) {
+          return Optional.empty();
+        }
+        byte[] own = request.asSlice(IFREQ_IP, 4).toArray(ValueLayout.JAVA_BYTE);
+        if (!Arrays.equals(own, address.getAddress())) {
+          return Optional.empty();
+        }
+        call.check(
+            IOCTL.call(call, socket, SIOCGIFHWADDR, request.address()),
+            "read the hardware address of interface " + name);
+        return Optional.of(
+            HexFormat.ofDelimiter(":")
+                .formatHex(request.asSlice(IFREQ_MAC, 6).toArray(ValueLayout.JAVA_BYTE)));
+      } finally {
+        int _ = CLOSE.call(call, socket);
+      }
+    }
+  }
+
+  private static MemorySegment request(Libc.Call call, String name) {
+    MemorySegment request = call.allocate(IFREQ_BYTES);
+    byte[] bytes = name.getBytes(StandardCharsets.UTF_8);
+    MemorySegment.copy(
+        bytes, 0, request, ValueLayout.JAVA_BYTE, 0, Math.min(bytes.length, NAME_LIMIT));
+    return request;
   }
 
   /**
@@ -165,17 +169,15 @@ public final class Links {
     }
   }
 
-  private static int index(String name) {
+  /** Of an interface; 0 when there is none of that name. */
+  static int index(String name) {
     try (var call = Libc.call()) {
-      return (int) INDEX.invokeExact(call.errno(), call.string(name));
-    } catch (Throwable e) {
-      throw Libc.impossible(e);
+      return INDEX.call(call, call.string(name).address());
     }
   }
 
-  private static int socket(Libc.Call call, int family, int type) throws Throwable {
-    return call.check(
-        (int) SOCKET.invokeExact(call.errno(), family, type | SOCK_CLOEXEC, 0), "open a socket");
+  private static int socket(Libc.Call call) throws IOException {
+    return call.check(SOCKET.call(call, AF_INET, SOCK_DGRAM_CLOEXEC, 0), "open a socket");
   }
 
   /** Whether the network of a process has a default route. */

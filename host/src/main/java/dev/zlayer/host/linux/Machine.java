@@ -3,7 +3,6 @@ package dev.zlayer.host.linux;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
-import java.lang.invoke.MethodHandle;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -17,7 +16,7 @@ public final class Machine {
   /** {@code struct utsname}: six texts of this length, the machine is the fifth. */
   private static final int NAME_LENGTH = 65;
 
-  private static final MethodHandle UNAME = Libc.bind("uname", Libc.INT, Libc.POINTER);
+  private static final Libc.Function UNAME = Libc.bind("uname");
 
   private Machine() {}
 
@@ -35,12 +34,10 @@ public final class Machine {
   public static String architecture() {
     try (var call = Libc.call()) {
       MemorySegment names = call.allocate(6L * NAME_LENGTH);
-      call.check((int) UNAME.invokeExact(call.errno(), names), "uname");
+      call.check(UNAME.call(call, names.address()), "uname");
       return names.getString(4L * NAME_LENGTH);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
-    } catch (Throwable e) {
-      throw Libc.impossible(e);
     }
   }
 

@@ -47,14 +47,14 @@ public record NamespaceProcesses(long first) implements ProcessGroup {
     if (processes.isEmpty()) {
       throw new NoSuchFileException(PROC.resolve(Long.toString(first)).toString());
     }
-    long ticks = 0;
+    long cpu = 0;
     long memory = 0;
     long read = 0;
     long written = 0;
     for (long pid : processes) {
       Path process = PROC.resolve(Long.toString(pid));
       try {
-        ticks += ticks(Files.readString(process.resolve("stat")));
+        cpu += cpuNanos(Files.readString(process.resolve("stat")), schedule(process));
         String status = Files.readString(process.resolve("status"));
         memory += 1024 * number(status, "RssAnon:");
         memory += 1024 * number(status, "RssShmem:");
@@ -66,7 +66,7 @@ public record NamespaceProcesses(long first) implements ProcessGroup {
       }
     }
     return new CgroupUsage(
-        ticks * TICK_NANOS,
+        cpu,
         memory,
         OptionalLong.empty(),
         processes.size(),
@@ -74,6 +74,21 @@ public record NamespaceProcesses(long first) implements ProcessGroup {
         read,
         written,
         0);
+  }
+
+  /**
+   * All threads and children, but in ticks of 10 ms, or the first thread alone to the nanosecond:
+   * whichever is more, so that a short life is not none.
+   */
+  static long cpuNanos(String stat, String schedule) {
+    long first = schedule.isEmpty() ? 0 : Long.parseLong(schedule.split(" ", 2)[0]);
+    return Math.max(ticks(stat) * TICK_NANOS, first);
+  }
+
+  /** A kernel may be without it. */
+  private static String schedule(Path process) throws IOException {
+    Path file = process.resolve("schedstat");
+    return Files.exists(file) ? Files.readString(file) : "";
   }
 
   /** User and system time, its own and that of children it waited for; the name may have blanks. */

@@ -1,12 +1,6 @@
 package dev.zlayer.host.linux;
 
-import static dev.zlayer.host.linux.Libc.INT;
-import static dev.zlayer.host.linux.Libc.LONG;
-import static dev.zlayer.host.linux.Libc.POINTER;
-
 import java.io.IOException;
-import java.lang.foreign.MemorySegment;
-import java.lang.invoke.MethodHandle;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.concurrent.ArrayBlockingQueue;
@@ -14,25 +8,37 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 
 /**
- * The one platform thread that steps into a new network namespace and back. A thread inherits the
+ * The one platform thread that steps into new network namespaces and back. A thread inherits the
  * namespace of the thread that starts it, and waking a virtual thread may start a carrier: so
  * nothing is answered before the thread is home again.
  */
 final class NamespaceThread implements AutoCloseable {
-  private static final MethodHandle UNSHARE = Libc.bind("unshare", INT, INT);
-  private static final MethodHandle SETNS = Libc.bind("setns", INT, INT, INT);
-  private static final MethodHandle OPEN = Libc.bindVariadic("open", 2, INT, POINTER, INT);
-  private static final MethodHandle CLOSE = Libc.bind("close", INT, INT);
-  private static final MethodHandle MOUNT =
-      Libc.bind("mount", INT, POINTER, POINTER, POINTER, LONG, POINTER);
+  private static final Libc.Function UNSHARE = Libc.bind("unshare");
+  private static final Libc.Function SETNS = Libc.bind("setns");
+  private static final Libc.Function OPEN = Libc.bind("open");
+  private static final Libc.Function CLOSE = Libc.bind("close");
+  private static final Libc.Function MOUNT = Libc.bind("mount");
   private static final int CLONE_NEWNET = 0x40000000;
   private static final int O_CLOEXEC = 0x80000;
   private static final long MS_BIND = 4096;
   private static final String OWN_NAMESPACE = "/proc/thread-self/ns/net";
 
-  /** Without a file it is the last one. */
+  /** Something to do in a namespace. */
+  @FunctionalInterface
+  private interface Work {
+    void run() throws IOException;
+  }
+
+  /**
+   * @param first done before the thread leaves its own namespace
+   * @param from the namespace to enter; a new one when absent
+   * @param inside without it, this is the last job
+   */
   private record Job(
-      Optional<Path> file, Optional<Path> from, BlockingQueue<Optional<IOException>> answer) {}
+      Work first,
+      Optional<Path> from,
+      Optional<Work> inside,
+      BlockingQueue<Optional<IOException>> answer) {}
 
   private final BlockingQueue<Job> jobs = new LinkedBlockingQueue<>();
   private volatile boolean ended;
@@ -47,7 +53,25 @@ final class NamespaceThread implements AutoCloseable {
    * @param from one that exists and is as new; without it, one is made
    */
   void create(Path file, Optional<Path> from) throws IOException {
-    var job = new Job(Optional.of(file), from, new ArrayBlockingQueue<>(1));
+    run(() -> {}, from, () -> pinHere(file));
+  }
+
+  /** Connects the namespace that is mounted on the file. */
+  void connect(Path file, BridgePort port) throws IOException {
+    run(() -> lay(file, port), Optional.of(file), port::configure);
+  }
+
+  private static void lay(Path file, BridgePort port) throws IOException {
+    int namespace = open(file.toString());
+    try {
+      port.lay(namespace);
+    } finally {
+      close(namespace);
+    }
+  }
+
+  private void run(Work first, Optional<Path> from, Work inside) throws IOException {
+    var job = new Job(first, from, Optional.of(inside), new ArrayBlockingQueue<>(1));
     jobs.add(job);
     if (ended) {
       answerAll(closed());
@@ -60,7 +84,7 @@ final class NamespaceThread implements AutoCloseable {
 
   @Override
   public void close() {
-    jobs.add(new Job(Optional.empty(), Optional.empty(), new ArrayBlockingQueue<>(1)));
+    jobs.add(new Job(() -> {}, Optional.empty(), Optional.empty(), new ArrayBlockingQueue<>(1)));
   }
 
   private static Optional<IOException> awaitAnswer(Job job) {
@@ -86,10 +110,10 @@ final class NamespaceThread implements AutoCloseable {
       home = open(OWN_NAMESPACE);
       while (!ended) {
         Job job = jobs.take();
-        if (job.file().isEmpty()) {
+        if (job.inside().isEmpty()) {
           break;
         }
-        job.answer().add(serve(job.file().get(), job.from(), home));
+        job.answer().add(serve(job, job.inside().get(), home));
       }
     } catch (IOException e) {
       answerAll(e);
@@ -100,17 +124,20 @@ final class NamespaceThread implements AutoCloseable {
     }
   }
 
-  private Optional<IOException> serve(Path file, Optional<Path> from, int home) {
+  private Optional<IOException> serve(Job job, Work inside, int home) {
     Optional<IOException> failure = Optional.empty();
     try {
-      if (from.isPresent()) {
-        enter(from.get());
+      job.first().run();
+      if (job.from().isPresent()) {
+        enter(job.from().get());
       } else {
         unshare();
       }
-      pinHere(file);
+      inside.run();
     } catch (IOException e) {
       failure = Optional.of(e);
+    } catch (RuntimeException | Error e) { // who asked waits for an answer, whatever it is
+      failure = Optional.of(new IOException("cannot change a network namespace: " + e, e));
     }
     try {
       enter(home);
@@ -124,11 +151,7 @@ final class NamespaceThread implements AutoCloseable {
 
   private static void unshare() throws IOException {
     try (var call = Libc.call()) {
-      call.check((int) UNSHARE.invokeExact(call.errno(), CLONE_NEWNET), "make a network namespace");
-    } catch (IOException e) {
-      throw e;
-    } catch (Throwable e) {
-      throw Libc.impossible(e);
+      call.check(UNSHARE.call(call, CLONE_NEWNET), "make a network namespace");
     }
   }
 
@@ -146,43 +169,27 @@ final class NamespaceThread implements AutoCloseable {
       Links.up("lo");
       Links.refuseRouters();
       call.check(
-          (int)
-              MOUNT.invokeExact(
-                  call.errno(),
-                  call.string(OWN_NAMESPACE),
-                  call.string(file.toString()),
-                  MemorySegment.NULL,
-                  MS_BIND,
-                  MemorySegment.NULL),
+          MOUNT.call(
+              call,
+              call.string(OWN_NAMESPACE).address(),
+              call.string(file.toString()).address(),
+              0,
+              MS_BIND,
+              0),
           "mount a network namespace on " + file);
-    } catch (IOException e) {
-      throw e;
-    } catch (Throwable e) {
-      throw Libc.impossible(e);
     }
   }
 
   private static void enter(int namespace) throws IOException {
     try (var call = Libc.call()) {
-      call.check(
-          (int) SETNS.invokeExact(call.errno(), namespace, CLONE_NEWNET),
-          "enter a network namespace");
-    } catch (IOException e) {
-      throw e;
-    } catch (Throwable e) {
-      throw Libc.impossible(e);
+      call.check(SETNS.call(call, namespace, CLONE_NEWNET), "enter a network namespace");
     }
   }
 
   private static int open(String namespace) throws IOException {
     try (var call = Libc.call()) {
       return call.check(
-          (int) OPEN.invokeExact(call.errno(), call.string(namespace), O_CLOEXEC),
-          "open " + namespace);
-    } catch (IOException e) {
-      throw e;
-    } catch (Throwable e) {
-      throw Libc.impossible(e);
+          OPEN.call(call, call.string(namespace).address(), O_CLOEXEC), "open " + namespace);
     }
   }
 
@@ -196,9 +203,7 @@ final class NamespaceThread implements AutoCloseable {
 
   private static void close(int descriptor) {
     try (var call = Libc.call()) {
-      int _ = (int) CLOSE.invokeExact(call.errno(), descriptor);
-    } catch (Throwable e) {
-      throw Libc.impossible(e);
+      int _ = CLOSE.call(call, descriptor);
     }
   }
 

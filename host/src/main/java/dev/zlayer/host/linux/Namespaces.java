@@ -1,11 +1,7 @@
 package dev.zlayer.host.linux;
 
-import static dev.zlayer.host.linux.Libc.INT;
-import static dev.zlayer.host.linux.Libc.POINTER;
-
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
-import java.lang.invoke.MethodHandle;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -17,8 +13,8 @@ import java.util.Optional;
  * namespace dies when the file is deleted here and the last process in it has ended.
  */
 public final class Namespaces implements AutoCloseable {
-  private static final MethodHandle UMOUNT2 = Libc.bind("umount2", INT, POINTER, INT);
-  private static final MethodHandle STATFS = Libc.bind("statfs", INT, POINTER, POINTER);
+  private static final Libc.Function UMOUNT2 = Libc.bind("umount2");
+  private static final Libc.Function STATFS = Libc.bind("statfs");
   private static final int MNT_DETACH = 2;
   private static final long NSFS_MAGIC = 0x6e736673;
   private static final long STATFS_BYTES = 256; // larger than the structure on any architecture
@@ -46,6 +42,11 @@ public final class Namespaces implements AutoCloseable {
       delete(file);
       throw e;
     }
+  }
+
+  /** Connects a namespace to a bridge; what is half made when it fails ends with the namespace. */
+  public void connect(Path file, BridgePort port) throws IOException {
+    loop.connect(file, port);
   }
 
   /** Where a namespace of a process is found as long as it lives; {@code net}, {@code user} ... */
@@ -77,10 +78,8 @@ public final class Namespaces implements AutoCloseable {
   public static boolean alive(Path file) {
     try (var call = Libc.call()) {
       var result = call.allocate(STATFS_BYTES);
-      int code = (int) STATFS.invokeExact(call.errno(), call.string(file.toString()), result);
+      int code = STATFS.call(call, call.string(file.toString()).address(), result.address());
       return code == 0 && result.get(ValueLayout.JAVA_LONG, 0) == NSFS_MAGIC;
-    } catch (Throwable e) {
-      throw Libc.impossible(e);
     }
   }
 
@@ -100,14 +99,10 @@ public final class Namespaces implements AutoCloseable {
 
   private static void unmount(Path file) throws ErrnoException {
     try (var call = Libc.call()) {
-      int code = (int) UMOUNT2.invokeExact(call.errno(), call.string(file.toString()), MNT_DETACH);
+      int code = UMOUNT2.call(call, call.string(file.toString()).address(), MNT_DETACH);
       if (code < 0 && call.errnoValue() != ErrnoException.EINVAL) {
         call.check(code, "unmount " + file);
       }
-    } catch (ErrnoException e) {
-      throw e;
-    } catch (Throwable e) {
-      throw Libc.impossible(e);
     }
   }
 }

@@ -3,7 +3,6 @@ package dev.zlayer.host.linux;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.lang.invoke.MethodHandle;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 
@@ -17,11 +16,9 @@ public final class PacketSocket {
   private static final int SHUT_WR = 1;
   private static final int SHUT_RDWR = 2;
   private static final int MAX_PATH = 107;
-  private static final MethodHandle SOCKET =
-      Libc.bind("socket", Libc.INT, Libc.INT, Libc.INT, Libc.INT);
-  private static final MethodHandle CONNECT =
-      Libc.bind("connect", Libc.INT, Libc.INT, Libc.POINTER, Libc.INT);
-  private static final MethodHandle SHUTDOWN = Libc.bind("shutdown", Libc.INT, Libc.INT, Libc.INT);
+  private static final Libc.Function SOCKET = Libc.bind("socket");
+  private static final Libc.Function CONNECT = Libc.bind("connect");
+  private static final Libc.Function SHUTDOWN = Libc.bind("shutdown");
 
   private PacketSocket() {}
 
@@ -53,24 +50,19 @@ public final class PacketSocket {
       bytes[0] = 0;
     }
     try (var call = Libc.call()) {
-      int fd = (int) SOCKET.invokeExact(call.errno(), AF_UNIX, type | SOCK_CLOEXEC, 0);
+      int fd = SOCKET.call(call, AF_UNIX, type | SOCK_CLOEXEC, 0);
       var socket = new Descriptor(call.check(fd, "make a socket"));
       try {
         MemorySegment address = call.allocate(Short.BYTES + MAX_PATH + 1L);
         address.set(ValueLayout.JAVA_SHORT, 0, (short) AF_UNIX);
         MemorySegment.copy(bytes, 0, address, ValueLayout.JAVA_BYTE, Short.BYTES, bytes.length);
         int length = abstractName ? Short.BYTES + bytes.length : (int) address.byteSize();
-        call.check(
-            (int) CONNECT.invokeExact(call.errno(), fd, address, length), "connect to " + path);
+        call.check(CONNECT.call(call, fd, address.address(), length), "connect to " + path);
         return socket;
       } catch (IOException e) {
         socket.close();
         throw e;
       }
-    } catch (IOException e) {
-      throw e;
-    } catch (Throwable e) {
-      throw Libc.impossible(e);
     }
   }
 
@@ -87,11 +79,7 @@ public final class PacketSocket {
   private static void shutdown(Descriptor socket, int how) throws IOException {
     try (var using = socket.use();
         var call = Libc.call()) {
-      call.check((int) SHUTDOWN.invokeExact(call.errno(), using.number(), how), "shut a socket");
-    } catch (IOException e) {
-      throw e;
-    } catch (Throwable e) {
-      throw Libc.impossible(e);
+      call.check(SHUTDOWN.call(call, using.number(), how), "shut a socket");
     }
   }
 }

@@ -2,7 +2,6 @@ package dev.zlayer.host.linux;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.lang.invoke.MethodHandle;
 import java.util.OptionalInt;
 
 /**
@@ -10,14 +9,6 @@ import java.util.OptionalInt;
  * readable when the process has ended.
  */
 public final class PidFd implements AutoCloseable {
-  private static final long SYS_PIDFD_SEND_SIGNAL = 424;
-  private static final long SYS_PIDFD_OPEN = 434;
-  private static final MethodHandle OPEN =
-      Libc.bindVariadic("syscall", 1, Libc.LONG, Libc.LONG, Libc.LONG, Libc.LONG);
-  private static final MethodHandle SEND =
-      Libc.bindVariadic(
-          "syscall", 1, Libc.LONG, Libc.LONG, Libc.LONG, Libc.LONG, Libc.LONG, Libc.LONG);
-
   /** struct pidfd_info of 64 bytes: a mask of what is asked and told, ..., the exit code. */
   private static final long GET_INFO = 0xC040FF0BL;
 
@@ -34,13 +25,8 @@ public final class PidFd implements AutoCloseable {
   public static PidFd open(long pid) throws ErrnoException {
     try (var call = Libc.call()) {
       long fd =
-          call.check(
-              (long) OPEN.invokeExact(call.errno(), SYS_PIDFD_OPEN, pid, 0L), "process " + pid);
+          call.check(Syscall.PIDFD_OPEN.invoke(call.errno(), pid, 0, 0, 0, 0, 0), "process " + pid);
       return new PidFd(new Descriptor((int) fd));
-    } catch (ErrnoException e) {
-      throw e;
-    } catch (Throwable e) {
-      throw Libc.impossible(e);
     }
   }
 
@@ -48,19 +34,8 @@ public final class PidFd implements AutoCloseable {
     try (var using = descriptor.use();
         var call = Libc.call()) {
       call.check(
-          (long)
-              SEND.invokeExact(
-                  call.errno(),
-                  SYS_PIDFD_SEND_SIGNAL,
-                  (long) using.number(),
-                  (long) number,
-                  0L,
-                  0L),
+          Syscall.PIDFD_SEND_SIGNAL.invoke(call.errno(), using.number(), number, 0, 0, 0, 0),
           "signal " + number);
-    } catch (ErrnoException e) {
-      throw e;
-    } catch (Throwable e) {
-      throw Libc.impossible(e);
     }
   }
 

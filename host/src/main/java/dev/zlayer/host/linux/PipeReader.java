@@ -3,13 +3,11 @@ package dev.zlayer.host.linux;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.lang.invoke.MethodHandle;
 
 /** The process at the other end of a pipe or terminal that this process writes to. */
 public final class PipeReader {
   private static final int POLLFD_BYTES = 8;
-  private static final MethodHandle POLL =
-      Libc.bind("poll", Libc.INT, Libc.POINTER, Libc.LONG, Libc.INT);
+  private static final Libc.Function POLL = Libc.bind("poll");
 
   private PipeReader() {}
 
@@ -23,13 +21,9 @@ public final class PipeReader {
       poll.set(ValueLayout.JAVA_INT, 0, descriptor); // no events: errors are always reported
       int ready;
       do {
-        ready = (int) POLL.invokeExact(call.errno(), poll, 1L, -1);
+        ready = POLL.call(call, poll.address(), 1, -1);
       } while (ready < 0 && call.errnoValue() == ErrnoException.EINTR);
       call.check(ready, "wait for the reader of descriptor " + descriptor);
-    } catch (IOException e) {
-      throw e;
-    } catch (Throwable e) {
-      throw Libc.impossible(e);
     }
   }
 }

@@ -1,15 +1,11 @@
 package dev.zlayer.host.linux;
 
-import static dev.zlayer.host.linux.Libc.INT;
-import static dev.zlayer.host.linux.Libc.POINTER;
-
 import dev.zlayer.container.IpText;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.Pauses;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.lang.invoke.MethodHandle;
 import java.net.Inet6Address;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
@@ -27,11 +23,10 @@ import java.util.stream.Stream;
  * Its environment says for whom, and which port, so it is recorded as soon as it exists.
  */
 public final class PortKeeper {
-  private static final MethodHandle SOCKET = Libc.bind("socket", INT, INT, INT, INT);
-  private static final MethodHandle BIND = Libc.bind("bind", INT, INT, POINTER, INT);
-  private static final MethodHandle LISTEN = Libc.bind("listen", INT, INT, INT);
-  private static final MethodHandle SET_OPTION =
-      Libc.bind("setsockopt", INT, INT, INT, INT, POINTER, INT);
+  private static final Libc.Function SOCKET = Libc.bind("socket");
+  private static final Libc.Function BIND = Libc.bind("bind");
+  private static final Libc.Function LISTEN = Libc.bind("listen");
+  private static final Libc.Function SET_OPTION = Libc.bind("setsockopt");
 
   private static final int AF_INET = 2;
   private static final int AF_INET6 = 10;
@@ -159,7 +154,7 @@ public final class PortKeeper {
     int type = (datagrams ? SOCK_DGRAM : SOCK_STREAM) | SOCK_CLOEXEC;
     String what = name(datagrams, address);
     try (var call = Libc.call()) {
-      int fd = (int) SOCKET.invokeExact(call.errno(), six ? AF_INET6 : AF_INET, type, 0);
+      int fd = SOCKET.call(call, six ? AF_INET6 : AF_INET, type, 0);
       var socket = new Descriptor(call.check(fd, "make a socket"));
       try {
         MemorySegment name = call.allocate(six ? ADDRESS6_BYTES : ADDRESS_BYTES);
@@ -173,25 +168,18 @@ public final class PortKeeper {
           MemorySegment on = call.allocate(Integer.BYTES);
           on.set(ValueLayout.JAVA_INT, 0, 1);
           call.check(
-              (int)
-                  SET_OPTION.invokeExact(
-                      call.errno(), fd, SOL_SOCKET, SO_REUSEADDR, on, Integer.BYTES),
+              SET_OPTION.call(call, fd, SOL_SOCKET, SO_REUSEADDR, on.address(), Integer.BYTES),
               "change a socket");
         }
-        call.check(
-            (int) BIND.invokeExact(call.errno(), fd, name, (int) name.byteSize()), "bind " + what);
+        call.check(BIND.call(call, fd, name.address(), name.byteSize()), "bind " + what);
         if (!datagrams) {
-          call.check((int) LISTEN.invokeExact(call.errno(), fd, 1), "listen on " + what);
+          call.check(LISTEN.call(call, fd, 1), "listen on " + what);
         }
         return socket;
       } catch (Throwable e) {
         socket.close();
         throw e;
       }
-    } catch (IOException e) {
-      throw e;
-    } catch (Throwable e) {
-      throw Libc.impossible(e);
     }
   }
 }

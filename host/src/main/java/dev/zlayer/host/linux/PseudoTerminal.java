@@ -3,7 +3,6 @@ package dev.zlayer.host.linux;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.lang.invoke.MethodHandle;
 import java.nio.file.Path;
 import java.util.Optional;
 
@@ -18,16 +17,13 @@ public final class PseudoTerminal implements AutoCloseable {
   private static final int TERMIOS_BYTES = 128;
 
   private static final long TIOCSWINSZ = 0x5414;
-  private static final MethodHandle OPEN = Libc.bind("posix_openpt", Libc.INT, Libc.INT);
-  private static final MethodHandle UNLOCK = Libc.bind("unlockpt", Libc.INT, Libc.INT);
-  private static final MethodHandle NAME =
-      Libc.bind("ptsname_r", Libc.INT, Libc.INT, Libc.POINTER, Libc.LONG);
-  private static final MethodHandle GET = Libc.bind("tcgetattr", Libc.INT, Libc.INT, Libc.POINTER);
-  private static final MethodHandle SET =
-      Libc.bind("tcsetattr", Libc.INT, Libc.INT, Libc.INT, Libc.POINTER);
-  private static final MethodHandle MAKE_RAW = Libc.bind("cfmakeraw", Libc.INT, Libc.POINTER);
-  private static final MethodHandle IOCTL =
-      Libc.bindVariadic("ioctl", 2, Libc.INT, Libc.INT, Libc.LONG, Libc.POINTER);
+  private static final Libc.Function OPEN = Libc.bind("posix_openpt");
+  private static final Libc.Function UNLOCK = Libc.bind("unlockpt");
+  private static final Libc.Function NAME = Libc.bind("ptsname_r");
+  private static final Libc.Function GET = Libc.bind("tcgetattr");
+  private static final Libc.Function SET = Libc.bind("tcsetattr");
+  private static final Libc.Function MAKE_RAW = Libc.bind("cfmakeraw");
+  private static final Libc.Function IOCTL = Libc.bind("ioctl");
 
   private final Descriptor master;
   private final Optional<Path> path;
@@ -40,7 +36,7 @@ public final class PseudoTerminal implements AutoCloseable {
   /** Makes one that passes every byte on as it is. */
   public static PseudoTerminal open() throws IOException {
     try (var call = Libc.call()) {
-      int fd = (int) OPEN.invokeExact(call.errno(), O_RDWR | O_NOCTTY | O_CLOEXEC);
+      int fd = OPEN.call(call, O_RDWR | O_NOCTTY | O_CLOEXEC);
       var master = new Descriptor(call.check(fd, "open a terminal"));
       try {
         return prepared(call, fd, master);
@@ -48,25 +44,18 @@ public final class PseudoTerminal implements AutoCloseable {
         master.close();
         throw e;
       }
-    } catch (IOException e) {
-      throw e;
-    } catch (Throwable e) {
-      throw Libc.impossible(e);
     }
   }
 
   private static PseudoTerminal prepared(Libc.Call call, int fd, Descriptor master)
-      throws Throwable {
-    call.check((int) UNLOCK.invokeExact(call.errno(), fd), "unlock a terminal");
+      throws IOException {
+    call.check(UNLOCK.call(call, fd), "unlock a terminal");
     MemorySegment name = call.allocate(PATH_BYTES);
-    call.check(
-        (int) NAME.invokeExact(call.errno(), fd, name, (long) PATH_BYTES), "name a terminal");
+    call.check(NAME.call(call, fd, name.address(), PATH_BYTES), "name a terminal");
     MemorySegment settings = call.allocate(TERMIOS_BYTES);
-    call.check((int) GET.invokeExact(call.errno(), fd, settings), "read a terminal's settings");
-    int ignored = (int) MAKE_RAW.invokeExact(call.errno(), settings);
-    call.check(
-        (int) SET.invokeExact(call.errno(), fd, ignored * 0, settings),
-        "change a terminal's settings");
+    call.check(GET.call(call, fd, settings.address()), "read a terminal's settings");
+    MAKE_RAW.call(call, settings.address());
+    call.check(SET.call(call, fd, 0, settings.address()), "change a terminal's settings");
     return new PseudoTerminal(master, Optional.of(Path.of(name.getString(0))));
   }
 
@@ -95,13 +84,7 @@ public final class PseudoTerminal implements AutoCloseable {
       MemorySegment size = call.allocate(Short.BYTES * 4L);
       size.set(ValueLayout.JAVA_SHORT, 0, (short) rows);
       size.set(ValueLayout.JAVA_SHORT, Short.BYTES, (short) columns);
-      call.check(
-          (int) IOCTL.invokeExact(call.errno(), using.number(), TIOCSWINSZ, size),
-          "resize a terminal");
-    } catch (IOException e) {
-      throw e;
-    } catch (Throwable e) {
-      throw Libc.impossible(e);
+      call.check(IOCTL.call(call, using.number(), TIOCSWINSZ, size.address()), "resize a terminal");
     }
   }
 

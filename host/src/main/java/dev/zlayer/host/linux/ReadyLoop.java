@@ -60,7 +60,11 @@ public final class ReadyLoop implements AutoCloseable {
     handle.close();
   }
 
-  private synchronized long add(Descriptor descriptor, Runnable listener) throws IOException {
+  /**
+   * Calls a listener once, soon, on the thread of all; {@link #remove} has to follow, or the end of
+   * the descriptor.
+   */
+  synchronized long add(Descriptor descriptor, Runnable listener) throws IOException {
     if (closing) {
       throw new IOException("nobody waits any more");
     }
@@ -70,7 +74,7 @@ public final class ReadyLoop implements AutoCloseable {
     return key;
   }
 
-  private synchronized void remove(long key, Descriptor descriptor) throws IOException {
+  synchronized void remove(long key, Descriptor descriptor) throws IOException {
     listeners.remove(key);
     if (!closing) {
       poll.remove(descriptor);
@@ -93,8 +97,11 @@ public final class ReadyLoop implements AutoCloseable {
     return closing;
   }
 
-  private synchronized void call(long key) {
-    Runnable listener = listeners.remove(key);
+  private void call(long key) {
+    Runnable listener;
+    synchronized (this) {
+      listener = listeners.remove(key);
+    }
     if (listener != null) {
       listener.run();
     }

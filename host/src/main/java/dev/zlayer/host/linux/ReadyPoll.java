@@ -4,7 +4,6 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.lang.invoke.MethodHandle;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -20,12 +19,10 @@ final class ReadyPoll implements AutoCloseable {
   private static final int EPOLLONESHOT = 1 << 30;
   private static final int EVENTS = 64;
   private static final long WAKE = 0;
-  private static final MethodHandle CREATE = Libc.bind("epoll_create1", Libc.INT, Libc.INT);
-  private static final MethodHandle CONTROL =
-      Libc.bind("epoll_ctl", Libc.INT, Libc.INT, Libc.INT, Libc.INT, Libc.POINTER);
-  private static final MethodHandle WAIT =
-      Libc.bind("epoll_wait", Libc.INT, Libc.INT, Libc.POINTER, Libc.INT, Libc.INT);
-  private static final MethodHandle EVENTFD = Libc.bind("eventfd", Libc.INT, Libc.INT, Libc.INT);
+  private static final Libc.Function CREATE = Libc.bind("epoll_create1");
+  private static final Libc.Function CONTROL = Libc.bind("epoll_ctl");
+  private static final Libc.Function WAIT = Libc.bind("epoll_wait");
+  private static final Libc.Function EVENTFD = Libc.bind("eventfd");
 
   /** struct epoll_event is packed on x86-64 and padded elsewhere. */
   private static final int DATA_AT =
@@ -43,19 +40,11 @@ final class ReadyPoll implements AutoCloseable {
 
   static ReadyPoll open() throws IOException {
     try (var call = Libc.call()) {
-      var poll =
-          new Descriptor(
-              call.check((int) CREATE.invokeExact(call.errno(), EPOLL_CLOEXEC), "epoll"));
-      var wake =
-          new Descriptor(
-              call.check((int) EVENTFD.invokeExact(call.errno(), 0, EPOLL_CLOEXEC), "eventfd"));
+      var poll = new Descriptor(call.check(CREATE.call(call, EPOLL_CLOEXEC), "epoll"));
+      var wake = new Descriptor(call.check(EVENTFD.call(call, 0, EPOLL_CLOEXEC), "eventfd"));
       var result = new ReadyPoll(poll, wake);
       result.control(EPOLL_CTL_ADD, EPOLLIN, wake, WAKE);
       return result;
-    } catch (IOException e) {
-      throw e;
-    } catch (Throwable e) {
-      throw Libc.impossible(e);
     }
   }
 
@@ -77,7 +66,7 @@ final class ReadyPoll implements AutoCloseable {
       MemorySegment events = arena.allocate((long) EVENT_BYTES * EVENTS, Long.BYTES);
       int count;
       do {
-        count = (int) WAIT.invokeExact(call.errno(), using.number(), events, EVENTS, -1);
+        count = WAIT.call(call, using.number(), events.address(), EVENTS, -1);
       } while (count < 0 && call.errnoValue() == ErrnoException.EINTR);
       call.check(count, "epoll");
       var keys = new ArrayList<Long>();
@@ -88,10 +77,6 @@ final class ReadyPoll implements AutoCloseable {
         }
       }
       return keys;
-    } catch (IOException e) {
-      throw e;
-    } catch (Throwable e) {
-      throw Libc.impossible(e);
     }
   }
 
@@ -114,12 +99,7 @@ final class ReadyPoll implements AutoCloseable {
       event.set(ValueLayout.JAVA_INT, 0, events);
       event.set(ValueLayout.JAVA_LONG_UNALIGNED, DATA_AT, key);
       call.check(
-          (int) CONTROL.invokeExact(call.errno(), own.number(), operation, using.number(), event),
-          "epoll");
-    } catch (IOException e) {
-      throw e;
-    } catch (Throwable e) {
-      throw Libc.impossible(e);
+          CONTROL.call(call, own.number(), operation, using.number(), event.address()), "epoll");
     }
   }
 }

@@ -1,22 +1,17 @@
 package dev.zlayer.host.linux;
 
-import static dev.zlayer.host.linux.Libc.INT;
-import static dev.zlayer.host.linux.Libc.LONG;
-import static dev.zlayer.host.linux.Libc.POINTER;
-
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.lang.invoke.MethodHandle;
 import java.nio.ByteOrder;
 import java.util.OptionalLong;
 
 /** The rules of nftables in the network namespace of the calling thread, as the kernel has them. */
 public final class RuleSet {
-  private static final MethodHandle SOCKET = Libc.bind("socket", INT, INT, INT, INT);
-  private static final MethodHandle CLOSE = Libc.bind("close", INT, INT);
-  private static final MethodHandle SEND = Libc.bind("send", LONG, INT, POINTER, LONG, INT);
-  private static final MethodHandle RECV = Libc.bind("recv", LONG, INT, POINTER, LONG, INT);
+  private static final Libc.Function SOCKET = Libc.bind("socket");
+  private static final Libc.Function CLOSE = Libc.bind("close");
+  private static final Libc.Function SEND = Libc.bind("send");
+  private static final Libc.Function RECV = Libc.bind("recv");
 
   private static final int AF_NETLINK = 16;
   private static final int SOCK_RAW_CLOEXEC = 3 | 0x80000;
@@ -39,21 +34,19 @@ public final class RuleSet {
     try (var call = Libc.call()) {
       int socket =
           call.check(
-              (int)
-                  SOCKET.invokeExact(call.errno(), AF_NETLINK, SOCK_RAW_CLOEXEC, NETLINK_NETFILTER),
-              "open a socket");
+              SOCKET.call(call, AF_NETLINK, SOCK_RAW_CLOEXEC, NETLINK_NETFILTER), "open a socket");
       try {
         MemorySegment request = call.allocate(REQUEST_BYTES);
         request.set(ValueLayout.JAVA_INT, 0, REQUEST_BYTES);
         request.set(ValueLayout.JAVA_SHORT, TYPE, GETGEN);
         request.set(ValueLayout.JAVA_SHORT, 6, NLM_F_REQUEST);
         call.check(
-            (long) SEND.invokeExact(call.errno(), socket, request, (long) REQUEST_BYTES, 0),
+            SEND.callLong(call, socket, request.address(), REQUEST_BYTES, 0),
             "ask for the generation of the rules");
         MemorySegment answer = call.allocate(ANSWER_BYTES);
         long length =
             call.check(
-                (long) RECV.invokeExact(call.errno(), socket, answer, ANSWER_BYTES, 0),
+                RECV.callLong(call, socket, answer.address(), ANSWER_BYTES, 0),
                 "read the generation of the rules");
         boolean known =
             length >= FIRST_ATTRIBUTE + 8
@@ -63,12 +56,8 @@ public final class RuleSet {
             ? OptionalLong.of(Integer.toUnsignedLong(answer.get(NETWORK_INT, FIRST_ATTRIBUTE + 4)))
             : OptionalLong.empty();
       } finally {
-        int _ = (int) CLOSE.invokeExact(call.errno(), socket);
+        int _ = CLOSE.call(call, socket);
       }
-    } catch (IOException e) {
-      throw e;
-    } catch (Throwable e) {
-      throw Libc.impossible(e);
     }
   }
 }

@@ -3,7 +3,6 @@ package dev.zlayer.host.linux;
 import dev.zlayer.host.process.Command;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.lang.invoke.MethodHandle;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -15,8 +14,7 @@ public final class Scheduling {
   private static final int SCHED_FIFO = 1;
   private static final Path CHRT = Path.of("/usr/bin/chrt");
   private static final int SCHED_RESET_ON_FORK = 0x40000000;
-  private static final MethodHandle SET =
-      Libc.bind("sched_setscheduler", Libc.INT, Libc.INT, Libc.INT, Libc.POINTER);
+  private static final Libc.Function SET = Libc.bind("sched_setscheduler");
 
   private Scheduling() {}
 
@@ -50,10 +48,7 @@ public final class Scheduling {
     try (var call = Libc.call()) {
       MemorySegment parameter = call.allocate(Integer.BYTES);
       parameter.set(ValueLayout.JAVA_INT, 0, priority);
-      return (int) SET.invokeExact(call.errno(), (int) pid, policy | SCHED_RESET_ON_FORK, parameter)
-          == 0;
-    } catch (Throwable e) {
-      throw Libc.impossible(e);
+      return SET.call(call, pid, policy | SCHED_RESET_ON_FORK, parameter.address()) == 0;
     }
   }
 }

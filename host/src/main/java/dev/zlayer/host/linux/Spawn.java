@@ -1,10 +1,10 @@
 package dev.zlayer.host.linux;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.lang.invoke.MethodHandle;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -83,46 +83,30 @@ final class Spawn {
     private static final short DEFAULT_SIGNALS = 0x04;
     private static final short SIGNAL_MASK = 0x08;
 
-    private static final MethodHandle INIT =
-        Libc.bind("posix_spawn_file_actions_init", Libc.INT, Libc.POINTER);
-    private static final MethodHandle DESTROY =
-        Libc.bind("posix_spawn_file_actions_destroy", Libc.INT, Libc.POINTER);
-    private static final MethodHandle ADD_DUP2 =
-        Libc.bind("posix_spawn_file_actions_adddup2", Libc.INT, Libc.POINTER, Libc.INT, Libc.INT);
-    private static final MethodHandle ADD_CLOSE_FROM =
-        Libc.bind(CLOSE_FROM, Libc.INT, Libc.POINTER, Libc.INT);
-    private static final MethodHandle ADD_CHDIR =
-        Libc.bind(CHANGE_DIRECTORY, Libc.INT, Libc.POINTER, Libc.POINTER);
-    private static final MethodHandle SPAWN =
-        Libc.bind(
-            "posix_spawnp",
-            Libc.INT,
-            Libc.POINTER,
-            Libc.POINTER,
-            Libc.POINTER,
-            Libc.POINTER,
-            Libc.POINTER,
-            Libc.POINTER);
+    private static final Libc.Function INIT = Libc.bind("posix_spawn_file_actions_init");
+    private static final Libc.Function DESTROY = Libc.bind("posix_spawn_file_actions_destroy");
+    private static final Libc.Function ADD_DUP2 = Libc.bind("posix_spawn_file_actions_adddup2");
+    private static final Libc.Function ADD_CLOSE_FROM = Libc.bind(CLOSE_FROM);
+    private static final Libc.Function ADD_CHDIR = Libc.bind(CHANGE_DIRECTORY);
+    private static final Libc.Function SPAWN = Libc.bind("posix_spawnp");
     private static final MemorySegment ATTRIBUTES = attributes();
 
     /** The same for all children: no signal is blocked, ignored or handled. */
     private static MemorySegment attributes() {
-      MethodHandle init = Libc.bind("posix_spawnattr_init", Libc.INT, Libc.POINTER);
-      MethodHandle flags =
-          Libc.bind("posix_spawnattr_setflags", Libc.INT, Libc.POINTER, ValueLayout.JAVA_SHORT);
-      MethodHandle defaults =
-          Libc.bind("posix_spawnattr_setsigdefault", Libc.INT, Libc.POINTER, Libc.POINTER);
+      Libc.Function init = Libc.bind("posix_spawnattr_init");
+      Libc.Function flags = Libc.bind("posix_spawnattr_setflags");
+      Libc.Function defaults = Libc.bind("posix_spawnattr_setsigdefault");
       MemorySegment attributes = Arena.global().allocate(ATTRIBUTES_BYTES, 16);
       try (var call = Libc.call()) {
         MemorySegment all = call.allocate(SIGNALS_BYTES).fill((byte) 0xff);
         // the mask is empty from the beginning
-        check((int) init.invokeExact(call.errno(), attributes), "prepare");
-        check((int) defaults.invokeExact(call.errno(), attributes, all), "prepare");
+        check(init.call(call, attributes.address()), "prepare");
+        check(defaults.call(call, attributes.address(), all.address()), "prepare");
         short both = DEFAULT_SIGNALS | SIGNAL_MASK;
-        check((int) flags.invokeExact(call.errno(), attributes, both), "prepare");
+        check(flags.call(call, attributes.address(), both), "prepare");
         return attributes;
-      } catch (Throwable e) {
-        throw Libc.impossible(e);
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
       }
     }
 
@@ -134,46 +118,41 @@ final class Spawn {
         throws IOException {
       try (var call = Libc.call()) {
         MemorySegment actions = call.allocate(ACTIONS_BYTES);
-        check((int) INIT.invokeExact(call.errno(), actions), "prepare");
+        check(INIT.call(call, actions.address()), "prepare");
         try {
           fill(call, actions, directory, descriptors);
           MemorySegment pid = call.allocate(Long.BYTES);
           MemorySegment words = call.strings(arguments);
           check(
-              (int)
-                  SPAWN.invokeExact(
-                      call.errno(),
-                      pid,
-                      words.get(ValueLayout.ADDRESS, 0),
-                      actions,
-                      ATTRIBUTES,
-                      words,
-                      call.strings(environment)),
+              SPAWN.call(
+                  call,
+                  pid.address(),
+                  words.get(ValueLayout.ADDRESS, 0).address(),
+                  actions.address(),
+                  ATTRIBUTES.address(),
+                  words.address(),
+                  call.strings(environment).address()),
               "start " + arguments.getFirst());
           return pid.get(ValueLayout.JAVA_INT, 0);
         } finally {
-          int ignored = (int) DESTROY.invokeExact(call.errno(), actions);
+          int ignored = DESTROY.call(call, actions.address());
           assert ignored == 0;
         }
-      } catch (IOException e) {
-        throw e;
-      } catch (Throwable e) {
-        throw Libc.impossible(e);
       }
     }
 
     private static void fill(
         Libc.Call call, MemorySegment actions, Optional<Path> directory, List<Integer> descriptors)
-        throws Throwable {
+        throws IOException {
       if (directory.isPresent()) {
         MemorySegment path = call.string(directory.get().toString());
-        check((int) ADD_CHDIR.invokeExact(call.errno(), actions, path), "prepare");
+        check(ADD_CHDIR.call(call, actions.address(), path.address()), "prepare");
       }
       for (int i = 0; i < descriptors.size(); i++) {
         int source = descriptors.get(i);
-        check((int) ADD_DUP2.invokeExact(call.errno(), actions, source, i), "prepare");
+        check(ADD_DUP2.call(call, actions.address(), source, i), "prepare");
       }
-      check((int) ADD_CLOSE_FROM.invokeExact(call.errno(), actions, descriptors.size()), "prepare");
+      check(ADD_CLOSE_FROM.call(call, actions.address(), descriptors.size()), "prepare");
     }
 
     /** These functions return the number of the failure. */

@@ -1,13 +1,10 @@
 package dev.zlayer.host.linux;
 
-import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
-import java.lang.invoke.MethodHandle;
-import java.util.Arrays;
 
 /**
- * System calls by number, on both machines we run on. Going to the kernel directly gives one bound
- * handle instead of forty, and semantics that do not depend on the C library.
+ * System calls by number, on both machines we run on. Going to the kernel directly gives semantics
+ * that do not depend on the C library.
  */
 enum Syscall {
   READ(0, 63),
@@ -46,17 +43,18 @@ enum Syscall {
   RENAMEAT2(316, 276),
   MEMFD_CREATE(319, 279),
   STATX(332, 291),
+  PIDFD_SEND_SIGNAL(424, 424),
   OPEN_TREE(428, 428),
   MOVE_MOUNT(429, 429),
   FSOPEN(430, 430),
   FSCONFIG(431, 431),
   FSMOUNT(432, 432),
+  PIDFD_OPEN(434, 434),
   OPENAT2(437, 437),
   MOUNT_SETATTR(442, 442);
 
-  private static final int MACHINE_OFFSET = 4 * 65; // fields of struct utsname are 65 bytes each
   private static final boolean ARM = machineIsArm();
-  private static final MethodHandle SYSCALL = bind();
+  private static final Libc.Function SYSCALL = Libc.bind("syscall");
 
   /** Flags of open whose numbers differ between the machines. */
   static final int O_DIRECTORY = ARM ? 0x4000 : 0x10000;
@@ -73,36 +71,17 @@ enum Syscall {
 
   /** The kernel's answer, -1 for a failure whose number is then in {@code errno}. */
   long invoke(MemorySegment errno, long a, long b, long c, long d, long e, long f) {
-    try {
-      return (long) SYSCALL.invokeExact(errno, (long) (ARM ? arm : x86), a, b, c, d, e, f);
-    } catch (Throwable thrown) {
-      throw Libc.impossible(thrown);
-    }
-  }
-
-  private static MethodHandle bind() {
-    MemoryLayout[] arguments = new MemoryLayout[7];
-    Arrays.fill(arguments, Libc.LONG);
-    return Libc.bindVariadic("syscall", 1, Libc.LONG, arguments);
+    return SYSCALL.invoke(errno, ARM ? arm : x86, a, b, c, d, e, f);
   }
 
   private static boolean machineIsArm() {
-    MethodHandle uname = Libc.bind("uname", Libc.INT, Libc.POINTER);
-    try (var call = Libc.call()) {
-      MemorySegment names = call.allocate(6 * 65);
-      int result = (int) uname.invokeExact(call.errno(), names);
-      String machine = result == 0 ? names.getString(MACHINE_OFFSET) : "unknown";
-      return switch (machine) {
-        case "x86_64" -> false;
-        case "aarch64" -> true;
-        default ->
-            throw new UnsupportedOperationException(
-                "system calls of " + machine + " are not known: use x86_64 or aarch64");
-      };
-    } catch (RuntimeException e) {
-      throw e;
-    } catch (Throwable thrown) {
-      throw Libc.impossible(thrown);
-    }
+    String machine = Machine.architecture();
+    return switch (machine) {
+      case "x86_64" -> false;
+      case "aarch64" -> true;
+      default ->
+          throw new UnsupportedOperationException(
+              "system calls of " + machine + " are not known: use x86_64 or aarch64");
+    };
   }
 }

@@ -4,7 +4,6 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.lang.invoke.MethodHandle;
 
 /** The terminal behind a descriptor of this process: its size, and how it passes keys on. */
 public final class TerminalControl {
@@ -13,12 +12,10 @@ public final class TerminalControl {
 
   private static final int AFTER_OUTPUT = 1;
   private static final long TIOCGWINSZ = 0x5413;
-  private static final MethodHandle GET = Libc.bind("tcgetattr", Libc.INT, Libc.INT, Libc.POINTER);
-  private static final MethodHandle SET =
-      Libc.bind("tcsetattr", Libc.INT, Libc.INT, Libc.INT, Libc.POINTER);
-  private static final MethodHandle MAKE_RAW = Libc.bind("cfmakeraw", Libc.INT, Libc.POINTER);
-  private static final MethodHandle IOCTL =
-      Libc.bindVariadic("ioctl", 2, Libc.INT, Libc.INT, Libc.LONG, Libc.POINTER);
+  private static final Libc.Function GET = Libc.bind("tcgetattr");
+  private static final Libc.Function SET = Libc.bind("tcsetattr");
+  private static final Libc.Function MAKE_RAW = Libc.bind("cfmakeraw");
+  private static final Libc.Function IOCTL = Libc.bind("ioctl");
 
   private final int descriptor;
 
@@ -43,15 +40,10 @@ public final class TerminalControl {
     try (var call = Libc.call()) {
       MemorySegment size = call.allocate(Short.BYTES * 4L);
       call.check(
-          (int) IOCTL.invokeExact(call.errno(), descriptor, TIOCGWINSZ, size),
-          "ask a terminal for its size");
+          IOCTL.call(call, descriptor, TIOCGWINSZ, size.address()), "ask a terminal for its size");
       return new Size(
           Short.toUnsignedInt(size.get(ValueLayout.JAVA_SHORT, 0)),
           Short.toUnsignedInt(size.get(ValueLayout.JAVA_SHORT, Short.BYTES)));
-    } catch (IOException e) {
-      throw e;
-    } catch (Throwable e) {
-      throw Libc.impossible(e);
     }
   }
 
@@ -60,19 +52,15 @@ public final class TerminalControl {
     Arena kept = Arena.ofShared();
     MemorySegment before = kept.allocate(TERMIOS_BYTES, 8);
     try (var call = Libc.call()) {
-      call.check(
-          (int) GET.invokeExact(call.errno(), descriptor, before), "read a terminal's settings");
+      call.check(GET.call(call, descriptor, before.address()), "read a terminal's settings");
       MemorySegment raw = call.allocate(TERMIOS_BYTES);
       raw.copyFrom(before);
-      int ignored = (int) MAKE_RAW.invokeExact(call.errno(), raw);
+      MAKE_RAW.call(call, raw.address());
       call.check(
-          (int) SET.invokeExact(call.errno(), descriptor, AFTER_OUTPUT + ignored * 0, raw),
-          "change a terminal's settings");
+          SET.call(call, descriptor, AFTER_OUTPUT, raw.address()), "change a terminal's settings");
     } catch (IOException e) {
       kept.close();
       throw e;
-    } catch (Throwable e) {
-      throw Libc.impossible(e);
     }
     return () -> restore(before);
   }
@@ -80,10 +68,8 @@ public final class TerminalControl {
   /** A terminal that has gone meanwhile needs nothing back. */
   private void restore(MemorySegment before) {
     try (var call = Libc.call()) {
-      int result = (int) SET.invokeExact(call.errno(), descriptor, AFTER_OUTPUT, before);
+      int result = SET.call(call, descriptor, AFTER_OUTPUT, before.address());
       assert result <= 0;
-    } catch (Throwable e) {
-      throw Libc.impossible(e);
     }
   }
 }

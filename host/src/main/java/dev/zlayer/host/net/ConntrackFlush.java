@@ -6,6 +6,7 @@ import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.CommandResult;
 import dev.zlayer.host.process.Processes;
 import dev.zlayer.task.Deadline;
+import dev.zlayer.task.LazyLogger;
 import java.io.IOException;
 import java.net.Inet6Address;
 import java.net.InetAddress;
@@ -23,7 +24,7 @@ import java.util.Optional;
  * pauses keeps its own.
  */
 public final class ConntrackFlush {
-  private static final System.Logger LOG = System.getLogger(ConntrackFlush.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(ConntrackFlush.class);
   private static final Duration LIMIT = Duration.ofSeconds(10);
 
   private ConntrackFlush() {}

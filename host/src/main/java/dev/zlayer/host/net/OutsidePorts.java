@@ -6,6 +6,7 @@ import dev.zlayer.host.linux.PortKeeper;
 import dev.zlayer.host.linux.ProcessIdentity;
 import dev.zlayer.host.linux.UserNamespaces;
 import dev.zlayer.task.Deadline;
+import dev.zlayer.task.LazyLogger;
 import dev.zlayer.task.Pauses;
 import java.io.Closeable;
 import java.io.IOException;
@@ -49,7 +50,7 @@ public final class OutsidePorts {
   /** So long services may take to have again what they had when an earlier agent ended. */
   private static final Duration UNCLAIMED = Duration.ofMinutes(1);
 
-  private static final System.Logger LOG = System.getLogger(OutsidePorts.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(OutsidePorts.class);
 
   /** Set once, when an agent begins that is in a network of its own. */
   private static volatile Optional<OutsidePorts> current = Optional.empty();

@@ -1,6 +1,7 @@
 package dev.zlayer.host.net;
 
 import dev.zlayer.task.Backoff;
+import dev.zlayer.task.LazyLogger;
 import dev.zlayer.task.Pauses;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -25,7 +26,7 @@ import java.util.concurrent.atomic.AtomicLong;
  * the other side too, and a slow reader slows the writer. It ends with the agent.
  */
 public final class Relay implements PortRelay {
-  private static final System.Logger LOG = System.getLogger(Relay.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(Relay.class);
   private static final int CONNECT_MILLIS = 3_000;
   private static final int MOST_CONNECTIONS = 4_096;
   private static final int BUFFER = 32 * 1024;

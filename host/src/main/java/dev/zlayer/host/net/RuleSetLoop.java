@@ -2,6 +2,7 @@ package dev.zlayer.host.net;
 
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.linux.RuleSet;
+import dev.zlayer.task.LazyLogger;
 import dev.zlayer.task.Pauses;
 import dev.zlayer.task.Threads;
 import java.io.IOException;
@@ -17,7 +18,7 @@ import java.util.OptionalLong;
  * are the tables listed, at most once in a few seconds, since changes of our own are changes, too.
  */
 public final class RuleSetLoop implements AutoCloseable {
-  private static final System.Logger LOG = System.getLogger(RuleSetLoop.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(RuleSetLoop.class);
   private static final Duration PERIOD = Duration.ofSeconds(1);
   private static final Duration BETWEEN_CHECKS = Duration.ofSeconds(4);
 

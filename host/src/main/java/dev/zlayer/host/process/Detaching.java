@@ -51,10 +51,7 @@ public final class Detaching implements AutoCloseable {
   }
 
   private DetachedProcess start(Command command) throws IOException {
-    List<String> environment =
-        Processes.builder(command).environment().entrySet().stream()
-            .map(variable -> variable.getKey() + "=" + variable.getValue())
-            .toList();
+    List<String> environment = Processes.variables(Processes.builder(command));
     try {
       return DetachedProcess.start(command.arguments(), environment, command.directory(), loop);
     } catch (IOException e) {

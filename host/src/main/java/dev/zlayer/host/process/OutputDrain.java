@@ -5,11 +5,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 
-/**
- * Reads one output of a program on a thread of its own. Nothing ends a read from a pipe that a
- * process the program left behind still holds, so whoever wants the output waits for a limited
- * time; the thread ends with the last holder of the pipe.
- */
+/** Reads one output of a program on a thread of its own, which ends with the output. */
 final class OutputDrain {
   private final InputStream stream;
   private final int limit;

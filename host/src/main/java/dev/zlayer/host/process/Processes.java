@@ -5,7 +5,6 @@ import dev.zlayer.task.Deadline;
 import dev.zlayer.task.TaskScope;
 import java.io.File;
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -54,14 +53,15 @@ public final class Processes {
   /** Like {@link #run(Command, Deadline)} with input that need not be in memory. */
   public static CommandResult run(Command command, Input input, Deadline deadline)
       throws InterruptedException {
-    Process process = launch(builder(command), command);
     String name = command.program();
     int limit = command.outputLimit();
-    try (var scope = new TaskScope(name)) {
+    try (var piped = PipedProcess.start(command);
+        var scope = new TaskScope(name)) {
+      Process process = piped.process();
       try {
-        OutputDrain stdout = OutputDrain.start(name, process.getInputStream(), limit);
-        OutputDrain stderr = OutputDrain.start(name, process.getErrorStream(), limit);
-        scope.fork(() -> feed(process.getOutputStream(), input));
+        OutputDrain stdout = OutputDrain.start(name, piped.stdout(), limit);
+        OutputDrain stderr = OutputDrain.start(name, piped.stderr(), limit);
+        scope.fork(() -> feed(piped.stdin(), input));
         if (!process.waitFor(deadline.leftNanos(), TimeUnit.NANOSECONDS)) {
           throw new AgentException.Timeout("running " + command.program(), deadline.limit());
         }
@@ -130,7 +130,14 @@ public final class Processes {
     return builder;
   }
 
-  private static Process launch(ProcessBuilder builder, Command command) {
+  /** What a child gets of a builder, each as {@code NAME=value}. */
+  static List<String> variables(ProcessBuilder builder) {
+    return builder.environment().entrySet().stream()
+        .map(variable -> variable.getKey() + "=" + variable.getValue())
+        .toList();
+  }
+
+  static Process launch(ProcessBuilder builder, Command command) {
     try {
       return builder.start();
     } catch (IOException e) {
@@ -153,16 +160,6 @@ public final class Processes {
     if (process.isAlive()) {
       process.descendants().forEach(ProcessHandle::destroyForcibly);
       process.destroyForcibly();
-    }
-    closeQuietly(process.getInputStream());
-    closeQuietly(process.getErrorStream());
-  }
-
-  private static void closeQuietly(InputStream stream) {
-    try {
-      stream.close();
-    } catch (IOException _) {
-      // nothing was to be read from it any more
     }
   }
 }

@@ -1,6 +1,7 @@
 package dev.zlayer.host.process;
 
 import dev.zlayer.host.net.OutsidePorts;
+import dev.zlayer.task.LazyLogger;
 import java.io.IOException;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
@@ -11,7 +12,7 @@ import java.util.concurrent.TimeUnit;
  * restores itself.
  */
 public final class RootlessMonitor implements AutoCloseable {
-  private static final System.Logger LOG = System.getLogger(RootlessMonitor.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(RootlessMonitor.class);
 
   private final Semaphore stop = new Semaphore(0);
 

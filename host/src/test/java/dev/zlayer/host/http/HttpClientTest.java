@@ -2,13 +2,20 @@ package dev.zlayer.host.http;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import dev.zlayer.error.AgentException;
 import dev.zlayer.task.Deadline;
+import dev.zlayer.task.TaskScope;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
@@ -46,6 +53,45 @@ class HttpClientTest {
     assertThat(
             answer("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"))
         .isEqualTo("ok");
+  }
+
+  /**
+   * The kernel asks for a peer that is silent, so that one without power is not awaited for ever.
+   */
+  @Test
+  void aSilentPeerOfTheNetworkIsAskedFor() throws Exception {
+    try (var server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
+        var client = HttpClient.open(new HttpAddress.Tcp("127.0.0.1", server.getLocalPort()));
+        var scope = new TaskScope("peer")) {
+      var asked =
+          scope.fork(
+              () -> {
+                try (Socket peer = server.accept()) {
+                  int asks = peer.getInputStream().read();
+                  assertThat(asks).isEqualTo('G');
+                  await().until(() -> timer(peer.getPort()).startsWith("02:"));
+                  peer.getOutputStream()
+                      .write("HTTP/1.1 204 No Content\r\n\r\n".getBytes(StandardCharsets.UTF_8));
+                  return true;
+                }
+              });
+      client.send(HttpRequest.get("/"), Deadline.none()).close();
+      scope.join();
+      assertThat(asked.result()).isTrue();
+    }
+  }
+
+  /** Which timer of the kernel runs for a connection: 2 is that which keeps it alive. */
+  private static String timer(int port) throws IOException {
+    String local = ":%04X".formatted(port);
+    var lines = new ArrayList<>(Files.readAllLines(Path.of("/proc/self/net/tcp6")));
+    lines.addAll(Files.readAllLines(Path.of("/proc/self/net/tcp")));
+    return lines.stream()
+        .map(line -> line.strip().split("\\s+"))
+        .filter(words -> words[1].endsWith(local) && words[3].equals("01"))
+        .map(words -> words[5])
+        .findFirst()
+        .orElse("");
   }
 
   @Test
@@ -241,8 +287,9 @@ class HttpClientTest {
                   peer.in().readAllBytes();
                 });
         var client = HttpClient.open(server.address())) {
-      var response = client.send(HttpRequest.get("/"), Deadline.after(Duration.ofMillis(300)));
-      assertThatThrownBy(() -> response.text(10)).isInstanceOf(AgentException.Timeout.class);
+      Deadline deadline = Deadline.after(Duration.ofMillis(300));
+      assertThatThrownBy(() -> client.send(HttpRequest.get("/"), deadline).text(10))
+          .isInstanceOf(AgentException.Timeout.class);
     }
   }
 

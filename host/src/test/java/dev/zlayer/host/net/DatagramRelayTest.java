@@ -51,11 +51,19 @@ class DatagramRelayTest {
   }
 
   private static DatagramPacket heard(DatagramSocket socket, String text) throws Exception {
+    DatagramPacket packet = received(socket);
+    assertThat(text(packet)).isEqualTo(text);
+    return packet;
+  }
+
+  private static DatagramPacket received(DatagramSocket socket) throws Exception {
     var packet = new DatagramPacket(new byte[65_535], 65_535);
     socket.receive(packet);
-    assertThat(new String(packet.getData(), 0, packet.getLength(), StandardCharsets.UTF_8))
-        .isEqualTo(text);
     return packet;
+  }
+
+  private static String text(DatagramPacket packet) {
+    return new String(packet.getData(), 0, packet.getLength(), StandardCharsets.UTF_8);
   }
 
   @Test
@@ -93,7 +101,12 @@ class DatagramRelayTest {
     first = new DatagramSocket(new InetSocketAddress(FIRST, port));
     first.setSoTimeout(LIMIT);
     say("here");
-    first.send(heard(first, "here"));
+    DatagramPacket packet = received(first);
+    if (text(packet).equals("lost")) { // a busy machine copied it only now
+      packet = received(first);
+    }
+    assertThat(text(packet)).isEqualTo("here");
+    first.send(packet);
     heard(client, "here");
   }
 

@@ -189,7 +189,7 @@ class RelayTest {
 
   private Socket client() throws IOException {
     var socket = new Socket();
-    socket.connect(new InetSocketAddress(FIRST, relay.port()), 2_000);
+    socket.connect(new InetSocketAddress(FIRST, relay.port()), KILL_AFTER);
     socket.setSoTimeout(KILL_AFTER);
     return socket;
   }

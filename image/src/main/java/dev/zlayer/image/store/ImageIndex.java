@@ -4,6 +4,7 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.AtomicFile;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.oci.Digest;
+import dev.zlayer.task.LazyLogger;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -20,7 +21,7 @@ import java.util.function.UnaryOperator;
  * wait.
  */
 public final class ImageIndex {
-  private static final System.Logger LOG = System.getLogger(ImageIndex.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(ImageIndex.class);
 
   private final Path file;
   private final Map<Digest, Instant> used = new HashMap<>();

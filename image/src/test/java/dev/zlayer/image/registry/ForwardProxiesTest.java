@@ -181,7 +181,7 @@ class ForwardProxiesTest extends RegistryFixture {
             PLAIN,
             proxies,
             Credentials.NONE,
-            SHORT,
+            timeouts,
             InstantSource.system(),
             pauses::add,
             division())) {

@@ -121,6 +121,9 @@ class MisbehavingRegistryTest extends RegistryFixture {
 
   @Test
   void stalledBodyIsGivenUpAndTriedAgain() throws Exception {
+    timeouts =
+        new Timeouts(
+            USUAL.connect(), USUAL.answer(), Duration.ofMillis(200), USUAL.longestRetryAfter());
     var tries = new AtomicInteger();
     fake.behave(
         exchange ->
@@ -128,7 +131,7 @@ class MisbehavingRegistryTest extends RegistryFixture {
                 && tries.incrementAndGet() == 1
                 && fake.stall(exchange, layer, 500_000));
     fetchLayer();
-    assertThat(notices).singleElement().asString().contains("no data for 200ms");
+    assertThat(notices).first().asString().contains("no data for 200ms");
     assertThat(content.has(layer.digest())).isTrue();
   }
 

@@ -26,12 +26,14 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** A fake registry with one image, a store, and a client that does not really wait. */
 abstract class RegistryFixture {
-  static final Timeouts SHORT =
+  /** A body may be silent for longer than a busy machine keeps its sender from the processor. */
+  static final Timeouts USUAL =
       new Timeouts(
           Duration.ofSeconds(5),
           Duration.ofSeconds(5),
-          Duration.ofMillis(200),
+          Duration.ofSeconds(1),
           Duration.ofSeconds(3));
+
   static final BlobListener SILENT =
       new BlobListener() {
         @Override
@@ -50,6 +52,7 @@ abstract class RegistryFixture {
   final MadeImage image =
       ImageMaker.scratch().layer(TarEntry.file("noise", noise(2_000_000))).make();
   final Content layer = image.layers().getFirst().blob();
+  Timeouts timeouts = USUAL;
   FakeRegistry fake;
   ImageRef ref;
   DiskContentStore content;
@@ -77,7 +80,7 @@ abstract class RegistryFixture {
         config,
         ForwardProxies.NONE,
         credentials,
-        SHORT,
+        timeouts,
         InstantSource.system(),
         pauses::add,
         division());

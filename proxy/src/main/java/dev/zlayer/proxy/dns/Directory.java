@@ -47,25 +47,31 @@ final class Directory {
   }
 
   void service(Members members) {
-    services
-        .computeIfAbsent(members.service().deployment(), _ -> new ConcurrentHashMap<>())
-        .put(lower(members.service().service()), members.members());
+    services.compute(
+        members.service().deployment(),
+        (_, known) -> {
+          Map<String, List<Member>> all = known == null ? new ConcurrentHashMap<>() : known;
+          all.put(lower(members.service().service()), members.members());
+          return all;
+        });
   }
 
   void remove(ServiceKey service) {
-    Map<String, List<Member>> known = services.get(service.deployment());
-    if (known != null) {
-      known.remove(lower(service.service()));
-    }
+    services.computeIfPresent(
+        service.deployment(),
+        (_, known) -> {
+          known.remove(lower(service.service()));
+          return known.isEmpty() ? null : known;
+        });
   }
 
   void range(String deployment, Range range) {
     ranges.put(deployment, range);
   }
 
+  /** Its services stay known until they are removed: other nodes may have members of them. */
   void forget(String deployment) {
     ranges.remove(deployment);
-    services.remove(deployment);
   }
 
   /** The deployment in whose network an address is. */

@@ -5,6 +5,7 @@ import dev.zlayer.port.DeploymentNames;
 import dev.zlayer.port.DeploymentNames.Range;
 import dev.zlayer.port.Rotation.Members;
 import dev.zlayer.task.Backoff;
+import dev.zlayer.task.LazyLogger;
 import dev.zlayer.task.Pauses;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
@@ -35,7 +36,7 @@ import org.xbill.DNS.Rcode;
  * of its own; when too many wait, a new one is dropped and asked again by its resolver.
  */
 public final class NameServer implements AutoCloseable {
-  private static final System.Logger LOG = System.getLogger(NameServer.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(NameServer.class);
   private static final InetAddress LOOPBACK = InetAddress.ofLiteral("127.0.0.1");
   private static final int MOST_QUESTIONS = 512;
   private static final int MOST_STREAMS = 128;

@@ -2,6 +2,8 @@ package dev.zlayer.proxy.ingress;
 
 import dev.zlayer.container.ServiceKey;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -15,7 +17,9 @@ import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.Deque;
+import java.util.HexFormat;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.regex.Matcher;
@@ -27,9 +31,7 @@ import org.jspecify.annotations.Nullable;
  * middle of a line. Owned by one thread.
  */
 public final class AccessLogReader implements AutoCloseable {
-  private static final Pattern LINE =
-      Pattern.compile("(\\S+) ([0-9]{1,12})\\.([0-9]{3}) (\\{.*\\})");
-  private static final Pattern MILLIS = Pattern.compile("\"ms\":([0-9]{1,12})[,}]");
+  private static final Pattern LINE = Pattern.compile("(\\S+) ([0-9]{1,12})\\.([0-9]{3}) (.+)");
   private static final Pattern NUMBER = Pattern.compile("[0-9]{1,12}");
   private static final byte BEGIN = 0x1e;
   private static final int BUFFER = 64 << 10;
@@ -45,21 +47,96 @@ public final class AccessLogReader implements AutoCloseable {
   private @Nullable SeekableByteChannel file;
 
   /**
-   * One request.
+   * One request, or one connection.
    *
-   * @param json all about it but the time
+   * @param text all about it but the time, as {@link AccessLogRules} has it written
    */
-  public record Line(ServiceKey service, Instant time, String json) {
+  public record Line(ServiceKey service, Instant time, String text) {
+    private static final Pattern FIELDS =
+        Pattern.compile(
+            "(?<client>\\S+) (?<status>-|-?[0-9]+) (?<bytes>[0-9]+)"
+                + " (?<received>[0-9]+) (?<ms>-?[0-9]+) (?<response>-|-?[0-9]+) (?<replica>\\S+)"
+                + " (?<end>\\S+) (?<id>\\S+)(?<sent>( \"[^\"]*\")+)");
+
+    private static final Pattern QUOTED = Pattern.compile("\"([^\"]*)\"");
+
+    /** What is longer than HAProxy keeps has no version; HTTP/2 has the host before the path. */
+    private static final Pattern REQUEST =
+        Pattern.compile(
+            "(?<method>\\S*)( ([a-z]+://[^/?]*)?(?<uri>.*?)( (?<version>HTTP/\\S+))?)?",
+            Pattern.DOTALL);
+
+    /** What clients sent, in the order in which it is captured. */
+    private static final int HOST = 0;
+
+    private static final int AGENT = 1;
+    private static final int REFERER = 2;
+    private static final int REQUEST_LINE = 3;
+
     OptionalLong millis() {
-      Matcher matcher = MILLIS.matcher(json);
-      return matcher.find()
-          ? OptionalLong.of(Long.parseLong(matcher.group(1)))
+      Matcher fields = FIELDS.matcher(text);
+      return fields.matches() && !fields.group("ms").startsWith("-")
+          ? OptionalLong.of(Long.parseLong(fields.group("ms")))
           : OptionalLong.empty();
     }
 
     /** Whether it was answered with a status from 500 on. */
     boolean failed() {
-      return json.contains("\"status\":5");
+      Matcher fields = FIELDS.matcher(text);
+      return fields.matches() && fields.group("status").startsWith("5");
+    }
+
+    /** For people; a connection has no method, status and so on. */
+    public Json json() {
+      Matcher fields = FIELDS.matcher(text);
+      if (!fields.matches()) {
+        // an earlier version wrote JSON
+        return text.startsWith("{")
+            ? JsonText.parse(text)
+            : Json.object().put("line", text).build();
+      }
+      List<String> sent =
+          QUOTED.matcher(fields.group("sent")).results().map(one -> decode(one.group(1))).toList();
+      Optional<Matcher> request =
+          sent.size() > REQUEST_LINE
+              ? Optional.of(REQUEST.matcher(sent.get(REQUEST_LINE))).filter(Matcher::matches)
+              : Optional.empty();
+      Json.Builder json = Json.object().put("client", fields.group("client"));
+      request.ifPresent(line -> json.put("method", line.group("method")));
+      json.put("host", sent.get(HOST));
+      request.ifPresentOrElse(
+          line ->
+              json.put("uri", Objects.requireNonNullElse(line.group("uri"), ""))
+                  .put("protocol", Objects.requireNonNullElse(line.group("version"), "HTTP"))
+                  .put("status", number(fields, "status")),
+          () -> json.put("protocol", "TLS"));
+      json.put("bytes", number(fields, "bytes"))
+          .put("request_bytes", number(fields, "received"))
+          .put("ms", number(fields, "ms"));
+      request.ifPresent(_ -> json.put("response_ms", number(fields, "response")));
+      json.put("replica", fields.group("replica")).put("end", fields.group("end"));
+      return request.isPresent()
+          ? json.put("agent", sent.get(AGENT))
+              .put("referer", sent.get(REFERER))
+              .put("id", fields.group("id"))
+              .build()
+          : json.build();
+    }
+
+    private static long number(Matcher fields, String name) {
+      String text = fields.group(name);
+      return text.equals("-") ? -1 : Long.parseLong(text);
+    }
+
+    /** Signs that were written as {@code #} and two digits; what is no UTF-8 is replaced. */
+    private static String decode(String written) {
+      var bytes = new ByteArrayOutputStream();
+      for (int i = 0; i < written.length(); i++) {
+        boolean escaped = written.startsWith("#", i) && i + 2 < written.length();
+        bytes.write(escaped ? HexFormat.fromHexDigits(written, i + 1, i + 3) : written.charAt(i));
+        i += escaped ? 2 : 0;
+      }
+      return bytes.toString(StandardCharsets.UTF_8);
     }
   }
 

@@ -1,34 +1,32 @@
 package dev.zlayer.proxy.ingress;
 
 /**
- * What HAProxy writes about each request: the backend, the time, and JSON. A line is written at
- * once and whole as long as it has at most 4,096 bytes, so what clients send is cut to fit even
- * when every character of it is escaped. Each begins with a byte that JSON cannot hold, since
- * HAProxy also writes messages of its own there, and not always a line end behind them. Pure.
+ * What HAProxy writes about each request: the backend, the time, and what {@link AccessLogReader}
+ * turns into JSON when somebody reads it, since each expression costs every request. What clients
+ * send is captured and written within quotes, with signs that could end them as {@code #} and two
+ * digits. A line is written at once and whole as long as it has at most 4,096 bytes, so it is cut
+ * to fit even when every character of it is written so. Each begins with a byte that is nowhere
+ * else in it, since HAProxy also writes messages of its own there, and not always a line end behind
+ * them. Pure.
  */
 final class AccessLogRules {
   private AccessLogRules() {}
 
-  /** In a frontend; the backend is in {@code txn.backend}, the id in {@code txn.id}. */
+  /** Of the first line of a request; HAProxy copies it in any case. */
+  static final int LONGEST_REQUEST = 800;
+
+  /** In a frontend for requests; the id is that of HAProxy. */
   static String frontend() {
     return """
       log %s len 4090 format raw local1 info
-      http-request set-var(txn.log_host) req.hdr(host),bytes(0,100),json(utf8s)
-      http-request set-var(txn.log_uri) pathq,bytes(0,600),json(utf8s)
-      http-request set-var(txn.log_agent) req.hdr(user-agent),bytes(0,128),json(utf8s)
-      http-request set-var(txn.log_referer) req.hdr(referer),bytes(0,128),json(utf8s)
+      capture request header host len 100
+      capture request header user-agent len 128
+      capture request header referer len 128
       log-format %s
     """
         .formatted(
             AccessLog.DESCRIPTOR,
-            """
-            \\x1e%[var(txn.backend)] %Ts.%ms {"client":"%ci","method":"%HM","host":"%[var(txn.log_host)]",\
-            "uri":"%[var(txn.log_uri)]","protocol":"%HV","status":%ST,"bytes":%B,"request_bytes":%U,\
-            "ms":%Ta,"response_ms":%Tr,"replica":"%si:%sp","end":"%ts",\
-            "agent":"%[var(txn.log_agent)]","referer":"%[var(txn.log_referer)]","id":"%[var(txn.id)]"}\
-            """
-                .replace("\"", "\\\"")
-                .replace(" ", "\\ "));
+            format("%b %Ts.%ms %ci %ST %B %U %Ta %Tr %si:%sp %ts %ID %{+Q}hrl %{+Q}r"));
   }
 
   /** The same for connections, of which only the name in the handshake is known. */
@@ -38,12 +36,15 @@ final class AccessLogRules {
       log-format %s
     """
         .formatted(
-            AccessLog.DESCRIPTOR,
-            """
-            \\x1e%b %Ts.%ms {"client":"%ci","host":"%[var(sess.log_host)]","protocol":"TLS",\
-            "bytes":%B,"request_bytes":%U,"ms":%Tt,"replica":"%si:%sp","end":"%ts"}\
-            """
-                .replace("\"", "\\\"")
-                .replace(" ", "\\ "));
+            AccessLog.DESCRIPTOR, format("%b %Ts.%ms %ci - %B %U %Tt - %si:%sp %ts - %{+Q}hrl"));
+  }
+
+  /** When the name is known. */
+  static String streamName() {
+    return "  tcp-request content capture var(sess.name) len 100\n";
+  }
+
+  private static String format(String fields) {
+    return "\\x1e" + fields.replace(" ", "\\ ");
   }
 }

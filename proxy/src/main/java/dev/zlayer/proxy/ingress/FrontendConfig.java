@@ -17,7 +17,8 @@ import java.util.stream.Collectors;
  *
  * @param endpoints those that it serves
  * @param bind where it listens
- * @param rules further ones, for requests whose host is known
+ * @param rules further ones, for requests whose path has an unusual sign, such as a dot at the
+ *     begin of a name
  */
 record FrontendConfig(
     IngressConfig config,
@@ -72,7 +73,7 @@ record FrontendConfig(
                 behind.isPresent() ? "" : proxies(config));
     return encrypted.isEmpty()
         ? List.of()
-        : List.of(new FrontendConfig(config, Protocol.HTTPS, encrypted, bind, MISDIRECTED));
+        : List.of(new FrontendConfig(config, Protocol.HTTPS, encrypted, bind, ""));
   }
 
   /** How clients are decrypted. */
@@ -81,11 +82,22 @@ record FrontendConfig(
         .formatted(directory.resolve(IngressCertificates.LIST), CIPHERS, CURVES);
   }
 
+  /** The host without its port and the dot that may be behind it. */
+  private static final String HOST =
+      """
+        http-request set-var(txn.host) req.fhdr(host),host_only,lower
+        http-request set-var(txn.host) var(txn.host),regsub([.]$,) if { var(txn.host) -m end . }
+      """;
+
+  private static final String SHOWN =
+      """
+        tcp-request session set-var(sess.sni) ssl_fc_sni,lower,regsub([.]$,)
+      """;
+
   /** A host is only served to those who were shown its certificate. */
   private static final String MISDIRECTED =
       """
-        http-request set-var(txn.sni) ssl_fc_sni,lower,regsub([.]$,)
-        http-request return status 421 content-type text/plain string "this connection is for another host\\n" unless { var(txn.sni),strcmp(txn.host) eq 0 }
+        http-request return status 421 content-type text/plain string "this connection is for another host\\n" unless { var(sess.sni),strcmp(txn.host) eq 0 }
       """;
 
   /** Authorities ask without TLS, for every host, before the host has a certificate. */
@@ -98,58 +110,68 @@ record FrontendConfig(
   }
 
   /**
-   * A path is compared as servers will read it: decoded, without double slashes and parameters.
-   * What can be read in two ways is refused where it could pass by a rule. A host becomes part of
-   * redirects, so one that is no name is refused, too, even where a wildcard would fit its end.
-   * Expressions are only applied where they can change something: each costs every request.
+   * What clients claim about themselves is removed before the same is added. A host that has but
+   * one endpoint is found at once; for all others a path is compared as servers will read it:
+   * decoded, without double slashes and parameters. What can be read in two ways is refused where
+   * it could pass by a rule. A host becomes part of redirects, so one that is no name is refused,
+   * too, even where a wildcard would fit its end. Expressions are only applied where they can
+   * change something, and once for a connection where they say the same of all its requests: each
+   * costs every request.
    */
   String text() {
     return """
 
     frontend %1$s
       bind %2$s
-    %9$s  http-request deny deny_status 400 if { req.hdr(host) -m reg [^][A-Za-z0-9._:-] }
-      http-request set-var(txn.host) req.hdr(host),host_only,lower
-      http-request set-var(txn.host) var(txn.host),regsub([.]$,) if { var(txn.host) -m end . }
-    %3$s  http-request set-var(txn.path) path
+      tcp-request session set-var-fmt(sess.forwarded) for=%%[src];proto=%1$s
+      tcp-request session set-var-fmt(sess.forwarded) for=\\"[%%[src]]\\";proto=%1$s if { src -m sub : }
+    %12$s%3$s  unique-id-format %%[uuid]
+      unique-id-header X-Request-Id
+      http-after-response set-header X-Request-Id %%[unique-id]
+      http-request del-header ^(x[-_](forwarded[-_].*|real[-_]ip|request[-_]id)|forwarded|proxy)$ -m reg
+      http-request add-header X-Forwarded-For %%[src]
+      http-request add-header X-Forwarded-Proto %1$s
+      http-request add-header X-Forwarded-Host %%[req.fhdr(host)]
+      http-request add-header X-Forwarded-Port %%[dst_port]
+      http-request add-header Forwarded %%[var(sess.forwarded)]
+    %4$s  http-request set-var(txn.backend) req.fhdr(host),host_only,lower,map_str(%5$s)
+      http-request allow if { var(txn.backend) -m found } !{ path -m reg %%|;|//|/[.] }
+    %11$s  http-request deny deny_status 400 if { req.fhdr(host) -m reg [^][A-Za-z0-9._:-] }
+    %6$s  http-request set-var(txn.path) path
       http-request set-var(txn.path) path,url_dec,regsub(;[^/]*,,g),regsub(//+,/,g) if { path -m sub %% ; // }
       http-request deny deny_status 400 if { var(txn.path) -m sub . } { var(txn.path) -m reg (^|/)[.][.]?(/|$) }
-      http-request set-var(txn.site) var(txn.host),map_str(%4$s)
-      http-request set-var(txn.site) var(txn.host),map_end(%5$s) if !{ var(txn.site) -m found }
+      http-request set-var(txn.site) var(txn.host),map_str(%7$s)
+      http-request set-var(txn.site) var(txn.host),map_end(%8$s) if !{ var(txn.site) -m found }
       http-request set-var(txn.site) str(*) if !{ var(txn.site) -m found }
-      http-request deny deny_status 400 if { path -m sub -i %%2f %%5c %%00 \\\\ } { var(txn.site),map_str(%6$s) -m found }
-      http-request set-var(txn.backend) var(txn.site),concat(,txn.path,/),map_beg(%7$s)
-      http-request set-var(txn.id) uuid()
-      http-request set-header X-Request-Id %%[var(txn.id)]
-      http-after-response set-header X-Request-Id %%[var(txn.id)]
-      http-request del-header ^(x[-_]forwarded[-_].*|x[-_]real[-_]ip|forwarded|proxy)$ -m reg
-      http-request set-header X-Forwarded-For %%[src]
-      http-request set-header X-Forwarded-Proto %1$s
-      http-request set-header X-Forwarded-Host %%[req.hdr(host)]
-      http-request set-header X-Forwarded-Port %%[dst_port]
-      http-request set-header Forwarded for=%%[src];proto=%1$s
-      http-request set-header Forwarded for=\\"[%%[src]]\\";proto=%1$s if { src -m sub : }
-    %8$s  use_backend %%[var(txn.backend)] if { var(txn.backend) -m found }
+      http-request deny deny_status 400 if { path -m sub -i %%2f %%5c %%00 \\\\ } { var(txn.site),map_str(%9$s) -m found }
+      http-request set-var(txn.backend) var(txn.site),concat(,txn.path,/),map_beg(%10$s)
+      use_backend %%[var(txn.backend)] if { var(txn.backend) -m found }
       default_backend none
     """
         .formatted(
             protocol.word,
             bind,
+            AccessLogRules.frontend(),
+            protocol == Protocol.HTTPS ? HOST + MISDIRECTED : "",
+            map("direct"),
             rules,
             map("hosts"),
             map("wildcards"),
             map("strict"),
             map("routes"),
-            ModeRules.frontend(config.directory()),
-            AccessLogRules.frontend());
+            protocol == Protocol.HTTPS ? "" : HOST,
+            protocol == Protocol.HTTPS ? SHOWN : "");
   }
 
   private Path map(String name) {
     return config.directory().resolve(name + protocol.suffix + ".map");
   }
 
+  /** Two sockets, since one for both would show the addresses of IPv4 as those of IPv6. */
   static String address(IngressConfig config, String address) {
-    return address.startsWith(":") && config.ipv6() ? "::" + address + " v4v6" : address;
+    return address.startsWith(":") && config.ipv6()
+        ? "%1$s,::%1$s v6only".formatted(address)
+        : address;
   }
 
   /**
@@ -171,6 +193,7 @@ record FrontendConfig(
       http-request return status 404 content-type text/plain string "no service has this host and path\\n"
 
     backend %s
+      http-request set-var(txn.host) req.fhdr(host),host_only,lower if !{ var(txn.host) -m found }
       http-request redirect location https://%%[var(txn.host)]%s%%[pathq] code 308
     """
         .formatted(REDIRECT, port == HTTPS_PORT ? "" : ":" + port);
@@ -186,6 +209,7 @@ record FrontendConfig(
                 .thenComparing(Comparator.naturalOrder()));
     var routes = new TreeMap<String, String>();
     var strict = new TreeSet<String>();
+    var direct = new TreeMap<String, String>();
     for (IngressEndpoint endpoint : endpoints) {
       for (String host : endpoint.route().hosts()) {
         if (host.startsWith("*.")) {
@@ -195,18 +219,21 @@ record FrontendConfig(
         }
         if (!endpoint.route().prefix().isEmpty()) {
           strict.add(host);
+        } else {
+          direct.put(host, backend(endpoint));
         }
       }
       endpoint.routes().forEach(route -> routes.put(route, backend(endpoint)));
     }
+    direct.keySet().removeAll(strict);
+    direct.keySet().retainAll(hosts);
     var files = new LinkedHashMap<String, String>();
+    files.put(name("direct"), entries(direct));
     files.put(name("hosts"), lines(hosts.stream().map(host -> host + " " + host).toList()));
     files.put(
         name("wildcards"),
         lines(wildcards.stream().map(host -> host.substring(1) + " " + host).toList()));
-    files.put(
-        name("routes"),
-        lines(routes.entrySet().stream().map(one -> one.getKey() + " " + one.getValue()).toList()));
+    files.put(name("routes"), entries(routes));
     files.put(name("strict"), lines(strict.stream().map(host -> host + " 1").toList()));
     return files;
   }
@@ -221,6 +248,11 @@ record FrontendConfig(
 
   private String name(String map) {
     return String.valueOf(map(map).getFileName());
+  }
+
+  private static String entries(Map<String, String> entries) {
+    return lines(
+        entries.entrySet().stream().map(one -> one.getKey() + " " + one.getValue()).toList());
   }
 
   private static String lines(List<String> lines) {

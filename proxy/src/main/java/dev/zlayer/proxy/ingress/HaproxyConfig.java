@@ -98,6 +98,7 @@ record HaproxyConfig(String text, Map<String, String> files, String fingerprint)
       description %s
     %s  stats socket %s mode 600 level admin expose-fd listeners
       stats timeout 1m
+      tune.http.logurilen %s
       hard-stop-after 1h
       lua-load-per-thread %s
       lua-load-per-thread %s
@@ -122,6 +123,7 @@ record HaproxyConfig(String text, Map<String, String> files, String fingerprint)
             fingerprint,
             account,
             directory.resolve(WORKER_SOCKET),
+            AccessLogRules.LONGEST_REQUEST,
             directory.resolve(LUA),
             directory.resolve(ModeRules.LUA));
   }
@@ -169,7 +171,8 @@ record HaproxyConfig(String text, Map<String, String> files, String fingerprint)
       lines.add("  http-request set-header X-Forwarded-Prefix " + route.prefix());
       lines.add("  http-request replace-path ^%s/?(.*)$ /\\1".formatted(prefix));
     }
-    lines.addAll(ModeRules.backend(PolicyRules.content(config.directory(), endpoint)));
+    lines.addAll(
+        ModeRules.backend(config.directory(), PolicyRules.content(config.directory(), endpoint)));
     route
         .hold()
         .ifPresent(

@@ -154,9 +154,12 @@ public final class Ingress implements Rotation, AutoCloseable {
     }
   }
 
+  /** An endpoint may say how long; the longest of a service decides. */
   @Override
   public void drain(ContainerId member, Deadline deadline) throws InterruptedException {
-    kernel.drain(member, deadline);
+    var service = new ServiceKey(member.deployment(), member.service());
+    Optional<Duration> own = owner.ask(state -> state.drain(service));
+    kernel.drain(member, own.map(Deadline::after).orElse(deadline));
   }
 
   @Override

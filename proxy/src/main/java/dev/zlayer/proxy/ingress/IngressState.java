@@ -7,6 +7,7 @@ import dev.zlayer.port.Rotation.Requests;
 import dev.zlayer.proxy.tls.Certificates;
 import dev.zlayer.proxy.tls.HostTls;
 import dev.zlayer.task.Deadline;
+import dev.zlayer.task.LazyLogger;
 import dev.zlayer.task.Owner;
 import dev.zlayer.task.TimeSource;
 import java.nio.file.Files;
@@ -14,6 +15,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -33,7 +35,7 @@ final class IngressState implements Owner.State {
   private static final Duration LISTEN = Duration.ofMillis(100);
   private static final Duration LOG_WATCH = Duration.ofSeconds(10);
   private static final Duration IDLE = Duration.ofHours(1);
-  private static final System.Logger LOG = System.getLogger(IngressState.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(IngressState.class);
 
   private final IngressConfig config;
   private final Haproxy haproxy;
@@ -452,6 +454,13 @@ final class IngressState implements Owner.State {
   /** Whether a replica gets no requests because it failed. */
   boolean ejected(IngressEndpoint endpoint, IngressEndpoint.Server server) {
     return ejections.ejected(endpoint, server);
+  }
+
+  /** How long connections of its replicas may continue, if an endpoint says so. */
+  Optional<Duration> drain(ServiceKey service) {
+    return services.getOrDefault(service, List.of()).stream()
+        .flatMap(endpoint -> endpoint.route().policy().drain().stream())
+        .max(Comparator.naturalOrder());
   }
 
   /** The requests of a service, if it has a route. */

@@ -10,6 +10,7 @@ import dev.zlayer.json.RecordJson;
 import dev.zlayer.json.StoredFormat;
 import dev.zlayer.spec.network.EncryptionSpec;
 import dev.zlayer.spec.network.RoutePolicy;
+import dev.zlayer.task.LazyLogger;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -20,7 +21,7 @@ import java.util.TreeMap;
 
 /** What the ingress serves, one file per service, so that the next agent starts with it. */
 final class IngressStore {
-  private static final System.Logger LOG = System.getLogger(IngressStore.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(IngressStore.class);
   private static final String PREFIX = "service-";
   private static final String ENDPOINTS = "endpoints";
 

@@ -39,7 +39,7 @@ final class ModeRules {
         .collect(Collectors.joining());
   }
 
-  /** Waits until the service is resumed, and then no longer treats it as set aside. */
+  /** Waits until the service is resumed; {@code txn.mode} is set when it is not. */
   static String lua(Path directory) {
     return """
     local modes = Map.new("%s", Map._str)
@@ -50,27 +50,22 @@ final class ModeRules {
         core.msleep(20)
         left = left - 20
       end
-      if not modes:lookup(backend) then
-        txn:unset_var("txn.mode")
+      if modes:lookup(backend) then
+        txn:set_var("txn.mode", true)
       end
     end)
     """
         .formatted(directory.resolve(MAP));
   }
 
-  /** After the backend of a request is known. */
-  static String frontend(Path directory) {
-    return "  http-request set-var(txn.mode) var(txn.backend),map_str(%s)\n"
-        .formatted(directory.resolve(MAP));
-  }
-
   /** With the content of responses, if there is one. */
-  static List<String> backend(Optional<String> page) {
+  static List<String> backend(Path directory, Optional<String> page) {
     String content =
         page.orElse(
             "content-type text/plain string \"this service is not available at the moment\\n\"");
     return List.of(
-        "  http-request lua.pause if { var(txn.mode) -m found }",
+        "  http-request lua.pause if { be_name,map_str(%s) -m found }"
+            .formatted(directory.resolve(MAP)),
         "  http-request return status 503 %s hdr Retry-After 10 hdr Cache-Control no-store if { var(txn.mode) -m found }"
             .formatted(content));
   }
@@ -79,9 +74,8 @@ final class ModeRules {
   static List<String> streamBackend(Path directory, String backend) {
     return List.of(
         "  tcp-request content set-var(txn.backend) str(%s)".formatted(backend),
-        "  tcp-request content set-var(txn.mode) var(txn.backend),map_str(%s)"
+        "  tcp-request content lua.pause if { be_name,map_str(%s) -m found }"
             .formatted(directory.resolve(MAP)),
-        "  tcp-request content lua.pause if { var(txn.mode) -m found }",
         "  tcp-request content reject if { var(txn.mode) -m found }");
   }
 

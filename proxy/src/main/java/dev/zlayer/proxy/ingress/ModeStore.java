@@ -6,6 +6,7 @@ import dev.zlayer.host.file.AtomicFile;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.json.RecordJson;
 import dev.zlayer.json.StoredFormat;
+import dev.zlayer.task.LazyLogger;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -14,7 +15,7 @@ import java.util.TreeMap;
 
 /** Which services operators have set aside; it survives a reboot. */
 final class ModeStore {
-  private static final System.Logger LOG = System.getLogger(ModeStore.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(ModeStore.class);
   private static final String MODES = "modes";
 
   static final StoredFormat FORMAT = StoredFormat.of("the modes of routes");

@@ -94,12 +94,12 @@ record StreamConfig(
   }
 
   private String lookup(String names, String wildcards) {
-    return """
-      tcp-request content set-var(sess.log_host) var(sess.name),bytes(0,100),json(utf8s)
-      tcp-request content set-var(txn.backend) var(sess.name),map_str(%s)
-      tcp-request content set-var(txn.backend) var(sess.name),map_end(%s) if !{ var(txn.backend) -m found }
-    """
-        .formatted(config.directory().resolve(names), config.directory().resolve(wildcards));
+    return AccessLogRules.streamName()
+        + """
+          tcp-request content set-var(txn.backend) var(sess.name),map_str(%s)
+          tcp-request content set-var(txn.backend) var(sess.name),map_end(%s) if !{ var(txn.backend) -m found }
+        """
+            .formatted(config.directory().resolve(names), config.directory().resolve(wildcards));
   }
 
   /** Decrypts what is neither passed through nor HTTP, which unknown names never are. */

@@ -61,12 +61,13 @@ final class CertificateController implements Owner.State {
   private final Set<String> unread = new TreeSet<>();
   private final Map<String, String> reported = new HashMap<>();
   private final Set<String> ordering = new TreeSet<>();
-  private CertificateRecords.Account account;
+
+  /** Read by the first host that needs it: where there is none yet, a key is made for it. */
+  private Optional<CertificateRecords.Account> account = Optional.empty();
 
   CertificateController(Owner<CertificateController> owner, Context context, Set<HostTls> hosts) {
     this.owner = owner;
     this.context = context;
-    this.account = context.records().account(context.directory());
     context.records().prune(context.now());
     want(hosts);
   }
@@ -230,7 +231,7 @@ final class CertificateController implements Owner.State {
             ? Instant.EPOCH
             : context.planner().next(host, record.history(), record.validity(), now);
     Instant paused =
-        account
+        account()
             .pausedUntil()
             .map(until -> earlier(until, now.plus(OrderHistory.LONGEST_WAIT)))
             .orElse(Instant.EPOCH);
@@ -316,7 +317,7 @@ final class CertificateController implements Owner.State {
     HostRecord record = acmeRecord(host.host());
     save(host.host(), record.failed(error, record.history().failed(failure.retryAfter(), now)));
     if (failure.general()) {
-      int failures = Math.min(account.failures() + 1, 1000);
+      int failures = Math.min(account().failures() + 1, 1000);
       Instant until = now.plus(context.planner().backoff().delay(failures - 1));
       Instant asked = failure.retryAfter().orElse(until);
       pause(failures, Optional.of(asked.isAfter(until) ? asked : until));
@@ -326,12 +327,20 @@ final class CertificateController implements Owner.State {
     failed(host, error);
   }
 
+  private CertificateRecords.Account account() {
+    if (account.isEmpty()) {
+      account = Optional.of(context.records().account(context.directory()));
+    }
+    return account.get();
+  }
+
   /** The account itself is read anew: the order may have registered it. */
   private void pause(int failures, Optional<Instant> until) {
-    account = context.records().account(context.directory());
-    if (account.failures() != failures || !account.pausedUntil().equals(until)) {
-      account = account.paused(failures, until);
-      context.records().put(account);
+    account = Optional.empty();
+    if (account().failures() != failures || !account().pausedUntil().equals(until)) {
+      CertificateRecords.Account paused = account().paused(failures, until);
+      context.records().put(paused);
+      account = Optional.of(paused);
     }
   }
 
@@ -341,9 +350,9 @@ final class CertificateController implements Owner.State {
       HostRecord record = acmeRecord(host);
       save(host, record.with(record.history().moved(by)));
     }
-    account = context.records().account(context.directory());
-    if (account.pausedUntil().isPresent()) {
-      pause(account.failures(), account.pausedUntil().map(until -> until.plus(by)));
+    account = Optional.empty();
+    if (account().pausedUntil().isPresent()) {
+      pause(account().failures(), account().pausedUntil().map(until -> until.plus(by)));
     }
   }
 

@@ -5,6 +5,7 @@ import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.json.StoredFormat;
 import dev.zlayer.port.SealedStore;
+import dev.zlayer.task.LazyLogger;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.time.format.DateTimeParseException;
@@ -13,7 +14,7 @@ import java.util.function.Function;
 
 /** What is durable of certificates, all of it sealed: there is a private key in every record. */
 final class CertificateRecords {
-  private static final System.Logger LOG = System.getLogger(CertificateRecords.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(CertificateRecords.class);
   private static final String AUTHORITY = "authority";
   private static final String ACCOUNT = "acme-account";
   static final StoredFormat ACCOUNT_FORMAT = StoredFormat.of("the record of an ACME account");

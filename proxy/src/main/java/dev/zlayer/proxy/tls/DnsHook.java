@@ -6,6 +6,7 @@ import dev.zlayer.host.process.CommandResult;
 import dev.zlayer.host.process.Processes;
 import dev.zlayer.proxy.tls.CertificateIssuer.OrderFailed;
 import dev.zlayer.task.Deadline;
+import dev.zlayer.task.LazyLogger;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
@@ -15,7 +16,7 @@ import java.util.Optional;
  * VALUE}. It returns when the name servers of the domain answer with the record.
  */
 record DnsHook(Path program) {
-  private static final System.Logger LOG = System.getLogger(DnsHook.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(DnsHook.class);
   private static final Duration LIMIT = Duration.ofMinutes(5);
 
   void present(String domain, String name, String value) throws OrderFailed, InterruptedException {

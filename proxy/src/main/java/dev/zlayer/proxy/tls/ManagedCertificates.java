@@ -2,6 +2,7 @@ package dev.zlayer.proxy.tls;
 
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.SealedStore;
+import dev.zlayer.task.LazyLogger;
 import dev.zlayer.task.Owner;
 import dev.zlayer.task.Supervisor;
 import dev.zlayer.task.TimeSource;
@@ -18,7 +19,7 @@ import java.util.function.Function;
 
 /** Certificates that are made, fetched and renewed by one owner; readers wait for nobody. */
 public final class ManagedCertificates implements Certificates, AutoCloseable {
-  private static final System.Logger LOG = System.getLogger(ManagedCertificates.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(ManagedCertificates.class);
 
   /** What the certificates are made from. */
   public record Parts(

@@ -328,7 +328,7 @@ class NameServerTest {
   private Message ask(String name, int type) throws IOException {
     byte[] query = query(name, type);
     try (var socket = new DatagramSocket()) {
-      socket.setSoTimeout(5_000);
+      socket.setSoTimeout(20_000);
       socket.send(new DatagramPacket(query, query.length, LOOPBACK, server.port()));
       var packet = new DatagramPacket(new byte[4096], 4096);
       socket.receive(packet);
@@ -339,7 +339,7 @@ class NameServerTest {
   private Message askByStream(String name) throws IOException {
     byte[] query = query(name, Type.A);
     try (var socket = new Socket(LOOPBACK, server.port())) {
-      socket.setSoTimeout(5_000);
+      socket.setSoTimeout(20_000);
       var out = new DataOutputStream(socket.getOutputStream());
       out.writeShort(query.length);
       out.write(query);

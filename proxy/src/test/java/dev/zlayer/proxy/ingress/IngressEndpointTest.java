@@ -83,7 +83,20 @@ class IngressEndpointTest {
 
     assertThat(config(endpoints).files())
         .containsEntry("wildcards.map", ".shop.test *.shop.test\n.test *.test\n")
-        .containsEntry("hosts.map", "shop.test shop.test\n");
+        .containsEntry("hosts.map", "shop.test shop.test\n")
+        .containsEntry("direct.map", "shop.test shop:web:c\n");
+  }
+
+  @Test
+  void onlyHostsWithoutPathsAreFoundAtOnce() {
+    List<IngressEndpoint> endpoints =
+        List.of(
+            new IngressEndpoint(WEB, "a", 80, false, Routes.host("a.test"), List.of()),
+            new IngressEndpoint(WEB, "b", 80, false, Routes.host("b.test"), List.of()),
+            new IngressEndpoint(
+                WEB, "c", 80, false, Routes.of("b.test", Optional.of("/api")), List.of()));
+
+    assertThat(config(endpoints).files()).containsEntry("direct.map", "a.test shop:web:a\n");
   }
 
   @Test
@@ -133,7 +146,7 @@ class IngressEndpointTest {
                 new IngressEndpoint(WEB, "c", 80, false, both, List.of())));
 
     assertThat(without.text()).doesNotContain("crt-list", "challenge");
-    assertThat(with.text()).contains("bind :::443 v4v6 ssl crt-list /i/certificates.list");
+    assertThat(with.text()).contains("bind :443,:::443 v6only ssl crt-list /i/certificates.list");
     assertThat(with.files())
         .containsEntry("routes.map", "a.test/ shop:web:a\nb.test/ redirect\nc.test/ shop:web:c\n")
         .containsEntry("routes-https.map", "b.test/ shop:web:b\nc.test/ shop:web:c\n");
@@ -150,7 +163,7 @@ class IngressEndpointTest {
     assertThat(config(List.of(https)).text()).doesNotContain("frontend tls", "accept-proxy");
     HaproxyConfig with = config(List.of(https, stream));
     assertThat(with.text())
-        .contains("frontend tls", "  bind :::443 v4v6\n")
+        .contains("frontend tls", "  bind :443,:::443 v6only\n")
         .contains("bind unix@/i/empty/h mode 600 user haproxy accept-proxy ssl crt-list")
         .contains("bind unix@/i/empty/s mode 600 user haproxy accept-proxy ssl crt-list");
     assertThat(with.files())

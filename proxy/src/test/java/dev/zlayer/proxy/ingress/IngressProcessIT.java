@@ -16,9 +16,9 @@ import dev.zlayer.task.Pauses;
 import dev.zlayer.task.Supervisor;
 import dev.zlayer.task.TimeSource;
 import dev.zlayer.testkit.Fact;
+import dev.zlayer.testkit.FreePorts;
 import dev.zlayer.testkit.Requires;
 import java.io.IOException;
-import java.net.BindException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
@@ -30,7 +30,6 @@ import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.TreeSet;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.logging.Handler;
@@ -59,9 +58,7 @@ class IngressProcessIT {
 
   @BeforeEach
   void open() throws Exception {
-    try (var socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      port = socket.getLocalPort();
-    }
+    port = FreePorts.take();
     config = IngressConfig.of(directory.resolve("i"), "127.0.0.1:" + port, "127.0.0.1:443", false);
     ingress = open(config);
   }
@@ -170,11 +167,15 @@ class IngressProcessIT {
     assertThat(get("a.test", "/")).contains("1 /");
   }
 
+  /** The agent is away while the port is taken, or it would start HAProxy again meanwhile. */
   @Test
   void anIngressThatCannotStartAgainIsLoggedOnce() throws Exception {
     ingress.update(members(server(1), Routes.host("a.test"), 1));
+    ingress.close();
+    new Haproxy(config, Pauses.REAL).stop();
     try (var log = new Logged()) {
-      try (var _ = takenFromHaproxy()) {
+      try (var _ = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
+        ingress = open(config);
         Awaitility.await().atMost(LIMIT).until(() -> alerts() >= 3);
       }
       Awaitility.await()
@@ -219,19 +220,6 @@ class IngressProcessIT {
     public void close() {
       logger.removeHandler(this);
     }
-  }
-
-  /** The port of HAProxy, which is killed for it; it may be started again before we have it. */
-  private ServerSocket takenFromHaproxy() {
-    return Awaitility.await()
-        .atMost(LIMIT)
-        .ignoreExceptionsInstanceOf(BindException.class)
-        .until(
-            () -> {
-              new Haproxy(config, Pauses.REAL).stop();
-              return new ServerSocket(port, 1, InetAddress.getLoopbackAddress());
-            },
-            Objects::nonNull);
   }
 
   /** How often it failed to start. */

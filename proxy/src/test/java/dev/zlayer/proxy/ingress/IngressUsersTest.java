@@ -41,6 +41,7 @@ class IngressUsersTest {
                 Optional.empty(),
                 Optional.empty(),
                 Optional.empty(),
+                Optional.empty(),
                 Optional.empty()));
     return new IngressEndpoint(
         new ServiceKey("shop", service), "http", 80, false, route, List.of());

@@ -19,10 +19,18 @@ final class Routes {
   private Routes() {}
 
   static RouteSpec host(String host) {
+    return of(host, Optional.empty());
+  }
+
+  static RouteSpec of(String host, Optional<String> path) {
+    return of(host, path, RoutePolicy.NONE);
+  }
+
+  static RouteSpec of(String host, Optional<String> path, RoutePolicy policy) {
     RouteSpec none = RouteSpec.NONE;
     return new RouteSpec(
         Optional.of(HostNames.parse(host)),
-        Optional.empty(),
+        path,
         false,
         none.balance(),
         false,
@@ -35,7 +43,44 @@ final class Routes {
         0,
         false,
         EncryptionSpec.NONE,
+        policy);
+  }
+
+  /** How replicas are chosen, and how long they may take. */
+  static RouteSpec choosing(
+      String host, RouteSpec.Balance balance, boolean sticky, Optional<Duration> response) {
+    return new RouteSpec(
+        Optional.of(HostNames.parse(host)),
+        Optional.empty(),
+        false,
+        balance,
+        sticky,
+        Optional.empty(),
+        0,
+        response.map(
+            limit ->
+                new RouteSpec.Timeouts(Optional.empty(), Optional.of(limit), Optional.empty())),
+        Optional.empty(),
+        List.of(),
+        List.of(),
+        0,
+        false,
+        EncryptionSpec.NONE,
         RoutePolicy.NONE);
+  }
+
+  /** Whose replicas speak HTTP/2, as gRPC needs. */
+  static RouteSpec http2(String host) {
+    var policy =
+        new RoutePolicy(
+            Optional.empty(),
+            Optional.empty(),
+            Optional.empty(),
+            Optional.empty(),
+            Optional.empty(),
+            Optional.of(RoutePolicy.ReplicaProtocol.HTTP2),
+            Optional.empty());
+    return of(host, Optional.empty(), policy);
   }
 
   /** With every setting there is. */
@@ -67,7 +112,8 @@ final class Routes {
             Optional.of("<p>\"later\" 'or' %[src]\n"),
             Optional.empty(),
             Optional.of(Duration.ofSeconds(10)),
-            Optional.of(RoutePolicy.ReplicaProtocol.HTTP1)));
+            Optional.of(RoutePolicy.ReplicaProtocol.HTTP1),
+            Optional.of(Duration.ofSeconds(20))));
   }
 
   /** The same hosts with certificates of the local authority, and nothing else. */

@@ -4,12 +4,15 @@ import dev.zlayer.container.IpText;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -19,6 +22,9 @@ import java.util.Set;
 final class Addresses {
   /** An address that is taken. */
   record Given(String network, String ip, String slot) {}
+
+  /** Where the plugin notes the last address that it gave. */
+  private static final String LAST = "last_reserved_ip.0";
 
   private final Path directory;
 
@@ -41,6 +47,58 @@ final class Addresses {
       }
     }
     return given;
+  }
+
+  /**
+   * Gives a slot the next address of a network after the last one that was given, so that one which
+   * was given back is not used again at once.
+   *
+   * @return empty when all are taken
+   */
+  synchronized Optional<InetAddress> take(NamedNetwork network, PreparedNamespace slot)
+      throws IOException {
+    Subnet subnet = network.subnet();
+    Path own = Files.createDirectories(directory.resolve(network.name()));
+    int hosts = subnet.size() - 2; // without the network's own and that for all
+    int last = last(own.resolve(LAST), subnet);
+    for (int i = 0; i < hosts; i++) {
+      int number = 1 + Math.floorMod(last + i, hosts);
+      InetAddress address = subnet.host(number);
+      if (!address.equals(network.gateway()) && take(own.resolve(IpText.of(address)), slot)) {
+        Files.writeString(own.resolve(LAST), IpText.of(address));
+        return Optional.of(address);
+      }
+    }
+    return Optional.empty();
+  }
+
+  /** The plugin takes one in this way, too, so that each has one owner. */
+  private static boolean take(Path file, PreparedNamespace slot) throws IOException {
+    try {
+      Files.writeString(
+          file,
+          slot.id() + "\r\n" + slot.target().interfaceName(),
+          StandardOpenOption.CREATE_NEW,
+          StandardOpenOption.WRITE);
+      return true;
+    } catch (FileAlreadyExistsException _) {
+      return false;
+    } catch (IOException e) {
+      Files.deleteIfExists(file); // without an owner nobody would give it back
+      throw e;
+    }
+  }
+
+  /** How many addresses the last one is after that of the network; 0 when none was given. */
+  private static int last(Path file, Subnet subnet) throws IOException {
+    try {
+      // whatever bytes damage has left: no address
+      String text = new String(Files.readAllBytes(file), StandardCharsets.UTF_8);
+      InetAddress last = InetAddress.ofLiteral(text.strip());
+      return subnet.contains(last) ? subnet.position(last) : 0;
+    } catch (NoSuchFileException | IllegalArgumentException _) {
+      return 0;
+    }
   }
 
   /** Addresses given to slots that are not among the known ones. */

@@ -5,6 +5,7 @@ import dev.zlayer.host.file.AtomicFile;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.json.StoredFormat;
+import dev.zlayer.task.LazyLogger;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -22,7 +23,7 @@ import java.util.NoSuchElementException;
  */
 final class ConnectionStore {
   static final StoredFormat FORMAT = StoredFormat.of("the connections of a container");
-  private static final System.Logger LOG = System.getLogger(ConnectionStore.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(ConnectionStore.class);
   private static final String SUFFIX = ".json";
 
   /**

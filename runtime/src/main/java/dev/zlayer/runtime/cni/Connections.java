@@ -145,7 +145,7 @@ final class Connections {
       Links.routeLoopback(network.bridge());
       Links.refuseRouters(network.bridge());
       if (made.made().hostLink().isPresent() && made.made().station().isPresent()) {
-        rules.bind(made.made().hostLink().get(), made.made().station().get());
+        rules.bind(Map.of(made.made().hostLink().get(), made.made().station().get()));
       }
       save(container, of(container).with(made));
       steps.accept("connection made");

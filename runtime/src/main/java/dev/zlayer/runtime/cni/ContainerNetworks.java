@@ -264,9 +264,13 @@ public final class ContainerNetworks {
     return slot;
   }
 
+  /** The network of that name, if there is one. */
+  public Optional<NamedNetwork> network(String name) {
+    return networks.find(name);
+  }
+
   NamedNetwork existing(String name) {
-    return networks
-        .find(name)
+    return network(name)
         .orElseThrow(
             () ->
                 new AgentException.NotFound(

@@ -20,15 +20,53 @@ public final class DeploymentBridges implements DeploymentNetworks {
 
   private final Networks networks;
   private final DeploymentNames names;
+  private volatile Ranges ranges = _ -> Optional.empty();
+
+  /** Where the addresses of deployments are that run on several nodes. */
+  @FunctionalInterface
+  public interface Ranges {
+    /**
+     * Empty for a deployment of this node alone.
+     *
+     * @throws AgentException.Unavailable it is not known yet
+     */
+    Optional<Subnet> of(String deployment);
+  }
 
   public DeploymentBridges(Networks networks, DeploymentNames names) {
     this.networks = networks;
     this.names = names;
   }
 
+  /** Whether a network is that of a deployment. */
+  public static boolean owns(String network) {
+    return network.startsWith(PREFIX);
+  }
+
+  /** New networks get their addresses from there; those that exist keep theirs. */
+  public void use(Ranges ranges) {
+    this.ranges = ranges;
+  }
+
+  /** The network of a deployment, if it has one yet. */
+  public Optional<NamedNetwork> find(String deployment) {
+    String name = name(deployment);
+    return networks.networks().stream().filter(network -> network.name().equals(name)).findFirst();
+  }
+
+  /** Begins the names of bridges, and is the name of the tables of nftables. */
+  public String prefix() {
+    return networks.config.prefix();
+  }
+
   @Override
   public Network make(String deployment) throws InterruptedException {
-    NamedNetwork network = networks.network(name(deployment));
+    Optional<NamedNetwork> known = find(deployment);
+    NamedNetwork network =
+        networks.network(
+            name(deployment),
+            NetworkOptions.NONE,
+            known.isPresent() ? Optional.empty() : ranges.of(deployment));
     InetAddress gateway = network.gateway();
     names.open(deployment, network.range());
     return new Network(

@@ -7,6 +7,7 @@ import dev.zlayer.host.process.Processes;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.task.Deadline;
+import dev.zlayer.task.TaskScope;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -32,14 +33,44 @@ public final class HostFirewall {
 
   /** Accepts our bridges where iptables drops by policy; does nothing the second time. */
   void admit(boolean ipv6) throws InterruptedException {
+    for (List<String> command : absent(ipv6)) {
+      run(command);
+    }
+  }
+
+  /** Writes the rules of our own table. */
+  @FunctionalInterface
+  interface Writing {
+    void write() throws InterruptedException;
+  }
+
+  /**
+   * The same when our own rules are written, which filter what is accepted; what is missing is
+   * asked meanwhile.
+   */
+  void admitAfter(boolean ipv6, Writing own) throws InterruptedException {
+    try (var scope = new TaskScope("firewall")) {
+      TaskScope.Task<List<List<String>>> absent = scope.fork(() -> absent(ipv6));
+      own.write();
+      scope.join();
+      for (List<String> command : absent.result()) {
+        run(command);
+      }
+    }
+  }
+
+  /** The commands that insert the rules that are needed and not there. */
+  private List<List<String>> absent(boolean ipv6) throws InterruptedException {
+    var commands = new ArrayList<List<String>>();
     Optional<List<Json>> chains = chains();
     for (String program : programs(ipv6)) {
       for (List<String> rule : missing(program, chains)) {
         var command = new ArrayList<>(List.of(program, "-w", "5", "-I"));
         command.addAll(rule);
-        run(command);
+        commands.add(command);
       }
     }
+    return commands;
   }
 
   /** IPv6 has rules of its own, which matter as soon as a network has such addresses. */

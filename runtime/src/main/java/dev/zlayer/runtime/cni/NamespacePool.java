@@ -3,11 +3,11 @@ package dev.zlayer.runtime.cni;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.linux.Namespaces;
 import dev.zlayer.task.Backoff;
+import dev.zlayer.task.LazyLogger;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.Queue;
-import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
@@ -19,14 +19,23 @@ import java.util.stream.IntStream;
  * number again.
  */
 final class NamespacePool implements AutoCloseable {
-  private static final System.Logger LOG = System.getLogger(NamespacePool.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(NamespacePool.class);
   private static final int WORKERS = 2;
   private static final int GROWTH = 8;
 
   /** About what a container takes to start, which a refill is not to slow down. */
   private static final Duration COURTESY = Duration.ofMillis(40);
 
-  private final Callable<PreparedNamespace> maker;
+  /** How many one makes together at most; the first of them waits for the last. */
+  private static final int TOGETHER = 4;
+
+  /** Delivers slots in phase ready. */
+  @FunctionalInterface
+  interface Maker {
+    List<PreparedNamespace> make(int count) throws InterruptedException;
+  }
+
+  private final Maker maker;
   private final NamespacePreparer slots;
   private final int usual;
   private final Duration lull;
@@ -38,11 +47,9 @@ final class NamespacePool implements AutoCloseable {
   /**
    * Starts to fill it.
    *
-   * @param maker delivers slots in phase ready
    * @param lull without a taker ends a growth
    */
-  NamespacePool(
-      int usual, Duration lull, Callable<PreparedNamespace> maker, NamespacePreparer slots) {
+  NamespacePool(int usual, Duration lull, Maker maker, NamespacePreparer slots) {
     this.maker = maker;
     this.slots = slots;
     this.usual = usual;
@@ -107,11 +114,16 @@ final class NamespacePool implements AutoCloseable {
           shrink();
           continue;
         }
+        int count = 1;
         try {
           if (!ready.isEmpty()) {
             pause(COURTESY);
           }
-          ready.add(maker.call());
+          // after a failure one by one: several would take the last addresses and give them back
+          while (failures == 0 && count < TOGETHER && missing.tryAcquire()) {
+            count++;
+          }
+          ready.addAll(maker.make(count));
           failures = 0;
         } catch (AgentException e) {
           LOG.log(
@@ -119,12 +131,12 @@ final class NamespacePool implements AutoCloseable {
               "no network namespace could be prepared: {0}",
               e.getMessage());
           pause(Backoff.DEFAULT.delay(failures++));
-          missing.release();
+          missing.release(count);
         }
       }
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt(); // closed
-    } catch (Exception e) {
+    } catch (RuntimeException e) {
       LOG.log(System.Logger.Level.ERROR, "network namespaces are no longer prepared", e);
     }
   }

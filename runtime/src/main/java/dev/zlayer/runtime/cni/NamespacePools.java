@@ -1,6 +1,7 @@
 package dev.zlayer.runtime.cni;
 
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
@@ -13,10 +14,10 @@ final class NamespacePools {
   /** Joins of a network after which the next ones are prepared. */
   private static final int OFTEN = 6;
 
-  /** Makes a slot in phase ready on a network. */
+  /** Makes slots in phase ready on a network. */
   @FunctionalInterface
   interface Maker {
-    PreparedNamespace make(String network) throws InterruptedException;
+    List<PreparedNamespace> make(String network, int count) throws InterruptedException;
   }
 
   private final NetworkConfig config;
@@ -77,6 +78,6 @@ final class NamespacePools {
 
   private NamespacePool pool(String network) {
     return new NamespacePool(
-        config.poolSize(), config.poolLull(), () -> maker.make(network), slots);
+        config.poolSize(), config.poolLull(), count -> maker.make(network, count), slots);
   }
 }

@@ -9,9 +9,13 @@ import dev.zlayer.task.Rollback;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.security.SecureRandom;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Consumer;
 
 /** Makes slots: a namespace, and its interface when it is on a network. */
@@ -19,6 +23,7 @@ final class NamespacePreparer {
   private final NetworkConfig config;
   private final Namespaces namespaces;
   private final Cni cni;
+  private final DirectBridge direct;
   private final PreparedNamespaceStore store;
   private final Rules rules;
   private final ReleaseLoop releases;
@@ -29,6 +34,7 @@ final class NamespacePreparer {
       NetworkConfig config,
       Namespaces namespaces,
       Cni cni,
+      Addresses addresses,
       PreparedNamespaceStore store,
       Rules rules,
       ReleaseLoop releases,
@@ -36,6 +42,7 @@ final class NamespacePreparer {
     this.config = config;
     this.namespaces = namespaces;
     this.cni = cni;
+    this.direct = new DirectBridge(config, namespaces, addresses);
     this.store = store;
     this.rules = rules;
     this.releases = releases;
@@ -49,22 +56,53 @@ final class NamespacePreparer {
    */
   PreparedNamespace make(Optional<NamedNetwork> network, Optional<Path> from)
       throws InterruptedException {
-    PreparedNamespace slot = plan(network);
-    store.begin(slot);
+    return make(network, from, 1).getFirst();
+  }
+
+  /** Several on a network; their addresses are written into the rules together. */
+  List<PreparedNamespace> make(NamedNetwork network, int count) throws InterruptedException {
+    return make(Optional.of(network), Optional.empty(), count);
+  }
+
+  private List<PreparedNamespace> make(
+      Optional<NamedNetwork> network, Optional<Path> from, int count) throws InterruptedException {
+    var made = new ArrayList<PreparedNamespace>();
+    var stations = new HashMap<String, Station>();
+    var ready = new HashSet<String>();
+    var known = new HashMap<String, PreparedNamespace>(); // with their addresses
     try (var rollback = new Rollback()) {
-      rollback.add(
-          "take down " + slot.id(), () -> leave(PreparedNamespaceStore.Phase.MAKING, slot));
-      steps.accept("slot recorded");
-      PreparedNamespace made = slot.withResult(connect(slot, network, from));
-      if (made.hostLink().isPresent() && made.station().isPresent()) {
-        rules.bind(made.hostLink().get(), made.station().get());
+      while (made.size() < count) {
+        PreparedNamespace slot = plan(network);
+        store.begin(slot);
+        rollback.add(
+            "take down " + slot.id(),
+            () -> leave(phase(slot, ready), known.getOrDefault(slot.id(), slot)));
+        steps.accept("slot recorded");
+        PreparedNamespace connected = slot.withResult(connect(slot, network, from));
+        made.add(connected);
+        known.put(slot.id(), connected);
+        connected
+            .hostLink()
+            .ifPresent(link -> connected.station().ifPresent(own -> stations.put(link, own)));
+      }
+      if (!stations.isEmpty()) {
+        rules.bind(stations);
         steps.accept("address bound");
       }
-      store.ready(made);
+      for (PreparedNamespace slot : made) {
+        store.ready(slot);
+        ready.add(slot.id());
+        steps.accept("slot ready");
+      }
       rollback.commit();
-      steps.accept("slot ready");
       return made;
     }
+  }
+
+  private static PreparedNamespaceStore.Phase phase(PreparedNamespace slot, Set<String> ready) {
+    return ready.contains(slot.id())
+        ? PreparedNamespaceStore.Phase.READY
+        : PreparedNamespaceStore.Phase.MAKING;
   }
 
   /** Gives a slot up that nobody holds. */
@@ -93,7 +131,9 @@ final class NamespacePreparer {
     try {
       namespaces.create(slot.netns(), from);
       steps.accept("namespace made");
-      Json result = cni.add(slot.target(), slot.chain());
+      Optional<Json> connected =
+          network.isPresent() ? direct.connect(slot, network.get()) : Optional.empty();
+      Json result = connected.isPresent() ? connected.get() : cni.add(slot.target(), slot.chain());
       steps.accept("plugins added");
       if (network.isPresent()) {
         Links.routeLoopback(network.get().bridge());

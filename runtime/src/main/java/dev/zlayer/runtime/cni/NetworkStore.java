@@ -10,6 +10,7 @@ import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.json.StoredFormat;
 import dev.zlayer.task.KeyedLock;
+import dev.zlayer.task.LazyLogger;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.nio.file.Files;
@@ -30,7 +31,7 @@ import java.util.stream.IntStream;
 /** The networks of this agent, one file each, so that a network keeps its bridge and range. */
 final class NetworkStore {
   private static final Pattern NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9_.-]{0,63}");
-  private static final System.Logger LOG = System.getLogger(NetworkStore.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(NetworkStore.class);
   static final StoredFormat FORMAT = StoredFormat.of("the network");
   private static final String SUFFIX = ".json";
 
@@ -105,11 +106,16 @@ final class NetworkStore {
   }
 
   NamedNetwork create(String name) throws InterruptedException {
-    return create(name, NetworkOptions.NONE);
+    return create(name, NetworkOptions.NONE, Optional.empty());
   }
 
-  /** Records a network with a free bridge name and a range that nothing else on this host uses. */
-  NamedNetwork create(String name, NetworkOptions options) throws InterruptedException {
+  /**
+   * Records a network with a free bridge name and a range that nothing else on this host uses.
+   *
+   * @param within where that range is; among those of this agent when absent
+   */
+  NamedNetwork create(String name, NetworkOptions options, Optional<Subnet> within)
+      throws InterruptedException {
     options.check(name);
     if (!NAME.matcher(name).matches()) {
       throw new AgentException.InvalidSpec(
@@ -121,7 +127,8 @@ final class NetworkStore {
       if (existing != null) {
         return existing;
       }
-      Subnet subnet = options.subnet().isPresent() ? unused(name, options) : freeSubnet(name);
+      Subnet subnet =
+          options.subnet().isPresent() ? unused(name, options) : freeSubnet(name, within);
       var network = new NamedNetwork(name, freeBridge(), subnet, ipv6(name, options), options);
       save(network);
       return network;
@@ -209,8 +216,20 @@ final class NetworkStore {
     return taken;
   }
 
-  private Subnet freeSubnet(String name) throws IOException {
+  private Subnet freeSubnet(String name, Optional<Subnet> within) throws IOException {
     List<Subnet> taken = taken();
+    if (within.isPresent()) {
+      taken.add(within.get().first(Subnet.NAMED_NETWORK)); // has the node's own address
+      return within
+          .get()
+          .free(Subnet.NAMED_NETWORK, taken)
+          .orElseThrow(
+              () ->
+                  new AgentException.Network(
+                      "no range is free for network '%s': all of %s, which the cluster gave to this"
+                              .formatted(name, within.get())
+                          + " node, is used; remove a deployment"));
+    }
     int size = name.equals(NamedNetwork.DEFAULT) ? Subnet.DEFAULT_NETWORK : Subnet.NAMED_NETWORK;
     return range
         .free(size, taken)

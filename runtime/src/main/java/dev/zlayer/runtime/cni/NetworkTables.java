@@ -52,6 +52,14 @@ record NetworkTables(String table) {
                 outside.stream().map(NetworkTables::quoted).collect(Collectors.joining(", ")));
   }
 
+  /**
+   * The interface to other nodes of a cluster, if this one is in any. A table of its own says which
+   * of them reach which bridge; what it let pass is accepted here, and keeps its address.
+   */
+  private String overlay() {
+    return table + "-vx";
+  }
+
   private String fresh(String family) {
     return "table %1$s %2$s\ndelete table %1$s %2$s\n".formatted(family, table);
   }
@@ -89,6 +97,7 @@ record NetworkTables(String table) {
           }
           chain postrouting {
             type nat hook postrouting priority srcnat; policy accept;
+            oifname "%7$s" return
             ct status dnat ip saddr 127.0.0.0/8 masquerade
             ct status dnat ip saddr @subnets ip daddr @subnets masquerade
             ip saddr @subnets ip daddr != @subnets ip daddr != 224.0.0.0/4 masquerade
@@ -100,6 +109,7 @@ record NetworkTables(String table) {
             iifname @internal iifname . oifname != @within drop
             ct status dnat accept
             ct state established,related accept
+            iifname "%7$s" oifname @bridges oifname != @internal accept
             iifname != @bridges oifname @bridges drop
             iifname @bridges oifname @bridges iifname . oifname != @within drop
             iifname != @bridges oifname != @bridges jump elsewhere
@@ -112,7 +122,8 @@ record NetworkTables(String table) {
                 pairs(networks),
                 elements(networks.stream(), network -> network.subnet().toString()),
                 internal(networks),
-                elsewhere(outside));
+                elsewhere(outside),
+                overlay());
   }
 
   /**

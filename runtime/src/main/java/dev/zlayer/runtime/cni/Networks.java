@@ -9,6 +9,7 @@ import dev.zlayer.host.linux.Namespaces;
 import dev.zlayer.port.DeploymentNames;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.KeyedLock;
+import dev.zlayer.task.LazyLogger;
 import dev.zlayer.task.Rollback;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -34,11 +35,11 @@ import java.util.stream.Stream;
  * what they left half made, and writes the rules anew. Only one agent may be open on a directory.
  */
 public final class Networks implements AutoCloseable {
-  private static final System.Logger LOG = System.getLogger(Networks.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(Networks.class);
   private static final Pattern NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9_.-]{0,199}");
   private static final Duration CLOSE_LIMIT = Duration.ofSeconds(20);
 
-  private final NetworkConfig config;
+  final NetworkConfig config;
   private final Consumer<String> steps;
   private final Namespaces namespaces = new Namespaces();
   private final Cni cni;
@@ -77,7 +78,8 @@ public final class Networks implements AutoCloseable {
     List<PreparedNamespaceStore.Found> found = store.load();
     stopOrphans(found, connections.unfinished());
     this.releases = new ReleaseLoop(cni, store, addresses, rules, steps);
-    this.slots = new NamespacePreparer(config, namespaces, cni, store, rules, releases, steps);
+    this.slots =
+        new NamespacePreparer(config, namespaces, cni, addresses, store, rules, releases, steps);
     try {
       recover(found);
     } catch (IOException | RuntimeException | InterruptedException e) {
@@ -86,8 +88,7 @@ public final class Networks implements AutoCloseable {
       throw e;
     }
     this.pools =
-        new NamespacePools(
-            config, name -> slots.make(Optional.of(network(name)), Optional.empty()), slots);
+        new NamespacePools(config, (name, count) -> slots.make(network(name), count), slots);
   }
 
   /** Adopts what is attached, and undoes what an earlier agent left half made. */
@@ -291,17 +292,19 @@ public final class Networks implements AutoCloseable {
           "network name '%s': names that begin with '%s' are those of deployments"
               .formatted(name, DeploymentBridges.PREFIX));
     }
-    return network(name, options);
+    return network(name, options, Optional.empty());
   }
 
   /** The network of that name; it is recorded now if it is new. */
   public NamedNetwork network(String name) throws InterruptedException {
-    return network(name, NetworkOptions.NONE);
+    return network(name, NetworkOptions.NONE, Optional.empty());
   }
 
-  private NamedNetwork network(String name, NetworkOptions options) throws InterruptedException {
+  /** {@code within} is the range of a new one; the usual one when absent. */
+  NamedNetwork network(String name, NetworkOptions options, Optional<Subnet> within)
+      throws InterruptedException {
     boolean known = networks.find(name).isPresent();
-    NamedNetwork network = networks.create(name, options);
+    NamedNetwork network = networks.create(name, options, within);
     rules.include(networks::all);
     if (!known) {
       firewall.admit(dualStack()); // Docker or ufw may have started since
@@ -473,8 +476,7 @@ public final class Networks implements AutoCloseable {
       published.putAll(Rules.targets(now.ports(), to));
       ports.relay(container, to);
     }
-    rules.replace(networks.all(), published, stations);
-    firewall.admit(dualStack());
+    firewall.admitAfter(dualStack(), () -> rules.replace(networks.all(), published, stations));
     for (Addresses.Given stray : addresses.strays(connected)) {
       addresses.release(stray);
     }

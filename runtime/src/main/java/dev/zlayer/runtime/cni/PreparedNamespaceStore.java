@@ -3,6 +3,7 @@ package dev.zlayer.runtime.cni;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.linux.Namespaces;
 import dev.zlayer.json.JsonText;
+import dev.zlayer.task.LazyLogger;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -45,7 +46,7 @@ final class PreparedNamespaceStore {
    */
   record Found(Phase phase, String key, PreparedNamespace slot, Optional<String> damage) {}
 
-  private static final System.Logger LOG = System.getLogger(PreparedNamespaceStore.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(PreparedNamespaceStore.class);
   private static final String SUFFIX = ".json";
   private static final String SEPARATOR = "@";
   private static final String TEMPORARY = ".tmp";

@@ -5,6 +5,7 @@ import dev.zlayer.host.linux.Links;
 import dev.zlayer.host.linux.Namespaces;
 import dev.zlayer.task.Backoff;
 import dev.zlayer.task.Deadline;
+import dev.zlayer.task.LazyLogger;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -25,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * several times faster than to delete each. Its address is given back when the interface is gone.
  */
 final class ReleaseLoop implements AutoCloseable {
-  private static final System.Logger LOG = System.getLogger(ReleaseLoop.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(ReleaseLoop.class);
 
   /** How long a process may keep a namespace alive before its interface is cut off. */
   private static final Duration LINK_LIMIT = Duration.ofSeconds(2);

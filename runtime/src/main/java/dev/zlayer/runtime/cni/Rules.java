@@ -136,14 +136,12 @@ final class Rules {
     ConntrackFlush.servers(Set.copyOf(removed.values()));
   }
 
-  /** From now on whoever is connected to this port of a bridge has these addresses alone. */
-  void bind(String port, Station station) throws InterruptedException {
+  /** From now on whoever is connected to one of these ports of bridges has its addresses alone. */
+  void bind(Map<String, Station> ports) throws InterruptedException {
     try (var _ = lock.lock(table)) {
-      stations.put(port, station);
+      stations.putAll(ports);
       if (unguarded.isEmpty()
-          && !run(tables.stations("delete", released)
-                  + tables.stations("add", Map.of(port, station)))
-              .success()) {
+          && !run(tables.stations("delete", released) + tables.stations("add", ports)).success()) {
         guard(networks);
       }
       released.clear();

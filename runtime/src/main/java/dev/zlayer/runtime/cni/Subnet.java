@@ -63,6 +63,11 @@ public record Subnet(int address, int prefixLength) {
     return InetAddress.ofLiteral(print(address + number));
   }
 
+  /** Which {@link #host} an address of this network is. */
+  int position(InetAddress member) {
+    return number(member) - address;
+  }
+
   /** How many addresses it has. */
   int size() {
     return 1 << (32 - prefixLength);
@@ -70,6 +75,11 @@ public record Subnet(int address, int prefixLength) {
 
   InetAddress last() {
     return host(size() - 1);
+  }
+
+  /** The first part of this range. */
+  Subnet first(int partLength) {
+    return new Subnet(address, partLength);
   }
 
   /** The first part of this range, of the given size, that overlaps none of those taken. */

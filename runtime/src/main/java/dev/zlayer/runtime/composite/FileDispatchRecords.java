@@ -8,6 +8,7 @@ import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.json.RecordJson;
 import dev.zlayer.runtime.lifecycle.Identities;
+import dev.zlayer.task.LazyLogger;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -29,7 +30,7 @@ import java.util.stream.Stream;
  * at the first change, so that nothing is glued to a line that a crash has torn.
  */
 public final class FileDispatchRecords implements DispatchRecords, Identities {
-  private static final System.Logger LOG = System.getLogger(FileDispatchRecords.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(FileDispatchRecords.class);
   private static final String SUFFIX = ".json";
   private static final String DROPPED = "dropped";
 
@@ -180,7 +181,8 @@ public final class FileDispatchRecords implements DispatchRecords, Identities {
   private Change change(String name, Optional<DispatchRecord> next) throws IOException {
     lock.lock();
     try {
-      int size = next.map(FileDispatchRecords::size).orElse(0);
+      byte[] line = bytes(next.map(RecordJson::write).orElseGet(() -> dropped(name)));
+      int size = next.isPresent() ? line.length : 0;
       if (next.isPresent()) {
         requireRoom(next.get().id(), size);
       }
@@ -192,7 +194,7 @@ public final class FileDispatchRecords implements DispatchRecords, Identities {
       } else if (next.isEmpty() && kept.size() == 1 && later.isEmpty()) {
         clear();
       } else {
-        add(next.map(RecordJson::write).orElseGet(() -> dropped(name)));
+        add(line);
       }
       put(name, next, size);
       return Change.ADDED;
@@ -229,16 +231,11 @@ public final class FileDispatchRecords implements DispatchRecords, Identities {
     }
   }
 
-  private static int size(DispatchRecord record) {
-    return bytes(RecordJson.write(record)).length;
-  }
-
   private long total() {
     return sizes.values().stream().mapToLong(Integer::longValue).sum();
   }
 
-  private void add(Json json) throws IOException {
-    byte[] line = bytes(json);
+  private void add(byte[] line) throws IOException {
     AppendedFile.append(file, length, line);
     length += line.length;
   }

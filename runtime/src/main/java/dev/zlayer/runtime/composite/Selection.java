@@ -169,19 +169,7 @@ public final class Selection {
       return "the agent needs root (or rootless mode) for it; 'zlayer doctor' lists what is"
           + " missing";
     }
-    return "enable %s on this node, or add a peer that runs %s to the cluster"
-        .formatted(remedy(os), os);
-  }
-
-  private static String remedy(String os) {
-    return switch (os) {
-      case "linux" ->
-          "a runtime for linux (its own needs root or rootless mode, 'zlayer info' lists what is"
-              + " missing; or docker, or wsl)";
-      case "windows" -> "the docker runtime with an engine for windows";
-      case "wasi" -> "the wasm runtime";
-      default -> "a runtime for " + os;
-    };
+    return AgentException.RouteToPeer.remedies(os, "this node");
   }
 
   private static Optional<Candidate> first(List<Candidate> candidates, Predicate<Candidate> fits) {

@@ -8,6 +8,7 @@ import dev.zlayer.json.JsonText;
 import dev.zlayer.json.RecordJson;
 import dev.zlayer.json.StoredFormat;
 import dev.zlayer.oci.ImageRef;
+import dev.zlayer.task.LazyLogger;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -41,7 +42,7 @@ final class DockerLabels {
           UnaryOperator.identity(),
           UnaryOperator.identity());
 
-  private static final System.Logger LOG = System.getLogger(DockerLabels.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(DockerLabels.class);
 
   private DockerLabels() {}
 

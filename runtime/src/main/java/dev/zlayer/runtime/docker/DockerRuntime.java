@@ -18,6 +18,7 @@ import dev.zlayer.port.Pausable;
 import dev.zlayer.port.ProcessListing;
 import dev.zlayer.port.Renamable;
 import dev.zlayer.port.Updatable;
+import dev.zlayer.task.LazyLogger;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -29,7 +30,7 @@ import java.util.concurrent.ConcurrentHashMap;
 /** Runs containers through a Docker Engine, as {@link ContainerRuntime} tells. */
 public final class DockerRuntime implements ContainerRuntime, AutoCloseable {
   static final String NAME = "docker";
-  private static final System.Logger LOG = System.getLogger(DockerRuntime.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(DockerRuntime.class);
 
   private final DockerApi api;
   private final String agent;

@@ -11,6 +11,7 @@ import dev.zlayer.oci.Digest;
 import dev.zlayer.port.ImageDetails;
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 
@@ -161,6 +162,10 @@ public record ContainerRecord(
 
   public ContainerRecord withResources(Resources resources) {
     return known(spec.withResources(resources), name, gpus, ids);
+  }
+
+  public ContainerRecord withLabels(Map<String, String> labels) {
+    return known(spec.withLabels(labels), name, gpus, ids);
   }
 
   private ContainerRecord at(

@@ -1,5 +1,6 @@
 package dev.zlayer.runtime.lifecycle;
 
+import dev.zlayer.container.ContainerStatus;
 import dev.zlayer.container.Outcome;
 import dev.zlayer.container.Signal;
 import dev.zlayer.task.KeyedLock;
@@ -44,7 +45,7 @@ public abstract class MonitoredContainer extends StatefulContainer<ContainerReco
   @Override
   public final void kill(Signal signal) throws InterruptedException {
     requirePresent();
-    if (!stopping.signal(state, signal)) {
+    if (status() instanceof ContainerStatus.Prepared || !stopping.signal(state, signal)) {
       throw notRunning();
     }
   }

@@ -7,6 +7,7 @@ import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.json.RecordChanges;
 import dev.zlayer.json.RecordJson;
+import dev.zlayer.task.LazyLogger;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -25,7 +26,7 @@ import java.util.Optional;
  * end. Its owner lets one thread in at a time.
  */
 final class RecordFile<R extends Record> {
-  private static final System.Logger LOG = System.getLogger(RecordFile.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(RecordFile.class);
 
   /** How much may follow the first line before all is written anew. */
   private static final int MOST_CHANGES = 64 * 1024;

@@ -8,6 +8,7 @@ import dev.zlayer.host.file.ContainerDir;
 import dev.zlayer.host.file.DirectoryWatchLoop;
 import dev.zlayer.runtime.log.EndSignal;
 import dev.zlayer.runtime.log.LogFiles;
+import dev.zlayer.task.LazyLogger;
 import dev.zlayer.task.Watched;
 import java.io.IOException;
 import java.util.Optional;
@@ -18,7 +19,7 @@ import java.util.function.UnaryOperator;
  * keeping. Readers never wait; changes go to the disk first.
  */
 public abstract class RecordedState<R extends Record & LifecycleRecord<R>> implements EndSignal {
-  private static final System.Logger LOG = System.getLogger(RecordedState.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(RecordedState.class);
 
   private final String name;
   private final ContainerDir directory;
@@ -31,7 +32,7 @@ public abstract class RecordedState<R extends Record & LifecycleRecord<R>> imple
     this.name = directory.path().getFileName().toString();
     this.directory = directory;
     this.file = new RecordFile<>(directory.recordFile());
-    this.view = new Watched<>(new View<>(record, false, 0, false, Optional.empty()));
+    this.view = new Watched<>(new View<>(record, false, false, 0, false, Optional.empty()));
   }
 
   /** The record of a directory; one that a later build wrote is an error, and left as it is. */

@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.UnaryOperator;
 
 /**
  * Runs the process of a container that is made, for the first time or again; whatever fails leaves
@@ -33,15 +34,35 @@ public abstract class Starter {
 
   protected abstract LogReader logs(ContainerState state, LogQuery query);
 
+  /** A part of a start. */
+  @FunctionalInterface
+  protected interface Step {
+    void run(ContainerState state) throws ToolFailed, IOException, InterruptedException;
+  }
+
   /** The caller holds the container's lock. */
   public final void start(ContainerState state) throws InterruptedException {
+    begin(state, this::run);
+  }
+
+  /** Records that it is being started, and does a part of that. */
+  protected final void begin(ContainerState state, Step step) throws InterruptedException {
     ContainerRecord before = state.record();
     state.save(record -> record.starting(clock.instant()));
+    attempt(state, step, _ -> before);
+  }
+
+  /**
+   * Does a part of a start that is recorded; {@code undone} is the record when it is interrupted.
+   */
+  protected final void attempt(
+      ContainerState state, Step step, UnaryOperator<ContainerRecord> undone)
+      throws InterruptedException {
     try {
-      run(state);
+      step.run(state);
     } catch (InterruptedException e) {
       undo(state, e);
-      state.save(_ -> before);
+      state.save(undone);
       throw e;
     } catch (ToolFailed e) {
       throw failed(state, e.reason(), e);

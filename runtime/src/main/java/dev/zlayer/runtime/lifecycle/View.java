@@ -10,29 +10,40 @@ import java.util.Optional;
  * A container at one moment: its record, with what is not worth keeping.
  *
  * @param stopping it was told to end
+ * @param prepared the process of the run that begins is made and waits to be let go
  * @param ends runs that ended since this process knows the container
  * @param trouble what keeps us from telling its state
  */
 public record View<R extends LifecycleRecord<R>>(
-    R record, boolean stopping, int ends, boolean removed, Optional<String> trouble) {
+    R record,
+    boolean stopping,
+    boolean prepared,
+    int ends,
+    boolean removed,
+    Optional<String> trouble) {
   View<R> with(R record) {
-    return new View<>(record, stopping, ends, removed, Optional.empty());
+    boolean still = prepared && record.phase() == Phase.STARTING;
+    return new View<>(record, stopping, still, ends, removed, Optional.empty());
+  }
+
+  public View<R> prepared(boolean prepared) {
+    return new View<>(record, stopping, prepared, ends, removed, trouble);
   }
 
   public View<R> stopping(boolean stopping) {
-    return new View<>(record, stopping, ends, removed, trouble);
+    return new View<>(record, stopping, prepared, ends, removed, trouble);
   }
 
   public View<R> troubled(String trouble) {
-    return new View<>(record, stopping, ends, removed, Optional.of(trouble));
+    return new View<>(record, stopping, prepared, ends, removed, Optional.of(trouble));
   }
 
   View<R> ended(R record) {
-    return new View<>(record, false, ends + 1, removed, Optional.empty());
+    return new View<>(record, false, false, ends + 1, removed, Optional.empty());
   }
 
   public View<R> gone() {
-    return new View<>(record, false, ends, true, Optional.empty());
+    return new View<>(record, false, false, ends, true, Optional.empty());
   }
 
   public ContainerStatus status() {
@@ -44,10 +55,7 @@ public record View<R extends LifecycleRecord<R>>(
     }
     return switch (record.phase()) {
       case CREATING, CREATED -> new ContainerStatus.Created();
-      case STARTING ->
-          record.outcome().isPresent()
-              ? new ContainerStatus.Exited(outcome())
-              : new ContainerStatus.Created();
+      case STARTING -> starting();
       case RUNNING ->
           stopping
               ? new ContainerStatus.Stopping(started())
@@ -56,6 +64,15 @@ public record View<R extends LifecycleRecord<R>>(
       case ENDED -> new ContainerStatus.Exited(outcome());
       case REMOVING -> new ContainerStatus.Unknown("it is being removed");
     };
+  }
+
+  private ContainerStatus starting() {
+    if (prepared) {
+      return new ContainerStatus.Prepared(started(), record.pid());
+    }
+    return record.outcome().isPresent()
+        ? new ContainerStatus.Exited(outcome())
+        : new ContainerStatus.Created();
   }
 
   /** How the last run ended; unknown for a container that never ran. */

@@ -297,6 +297,10 @@ public final class LogFileReader implements LogReader {
     if (LogFiles.key(files.current()).map(key::equals).orElse(true)) {
       return false;
     }
+    return files.unchanged(() -> findAfter(last, key));
+  }
+
+  private boolean findAfter(LogPart last, Object key) throws IOException {
     List<LogFiles.Generation> readable = files.readable();
     long number = last.generation().number();
     for (LogFiles.Generation generation : readable) {

@@ -6,6 +6,7 @@ import dev.zlayer.host.file.UnixPath;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;
+import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
@@ -63,12 +64,30 @@ public final class LogFiles {
    */
   record Generation(long number, Path path, Object key, long size) {}
 
+  /** Each is for some directories: who settles one and who reads it may be different objects. */
+  private static final List<Object> LOCKS = Stream.generate(Object::new).limit(64).toList();
+
   private final Path directory;
   private final LogSpec spec;
+  private final Object lock;
 
   public LogFiles(Path directory, LogSpec spec) {
     this.directory = directory;
     this.spec = spec;
+    this.lock = LOCKS.get(Math.floorMod(directory.hashCode(), LOCKS.size()));
+  }
+
+  /** Something that looks at the files. */
+  @FunctionalInterface
+  interface Look<T> {
+    T look() throws IOException;
+  }
+
+  /** Looks while we give no names: until a file has its last one, a gap may not be told by it. */
+  <T> T unchanged(Look<T> look) throws IOException {
+    synchronized (lock) {
+      return look.look();
+    }
   }
 
   public Path directory() {
@@ -137,11 +156,13 @@ public final class LogFiles {
 
   /**
    * Brings our names in line with what conmon did: names a generation that has none, makes the next
-   * one, deletes those that are too many. One thread at a time.
+   * one, deletes those that are too many.
    */
   public void settle() throws IOException {
-    for (int turn = 0; turn < TURNS && !settled(); turn++) {
-      // it rotated meanwhile; at once, so that conmon finds the next file made
+    synchronized (lock) {
+      for (int turn = 0; turn < TURNS && !settled(); turn++) {
+        // it rotated meanwhile; at once, so that conmon finds the next file made
+      }
     }
   }
 
@@ -195,8 +216,10 @@ public final class LogFiles {
 
   /** Writes all that is kept, oldest first, as conmon wrote it. */
   public void copyTo(OutputStream out) throws IOException {
-    for (Generation generation : readable()) {
-      Files.copy(generation.path(), out);
+    for (LogPart part : LogPart.openAll(this)) {
+      try (part) {
+        Channels.newInputStream(part.channel()).transferTo(out);
+      }
     }
   }
 

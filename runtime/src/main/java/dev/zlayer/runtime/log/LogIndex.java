@@ -3,6 +3,7 @@ package dev.zlayer.runtime.log;
 import dev.zlayer.container.LogQuery;
 import dev.zlayer.container.LogRecord;
 import dev.zlayer.host.file.AtomicFile;
+import dev.zlayer.task.LazyLogger;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
@@ -28,7 +29,7 @@ import java.util.zip.CRC32C;
  * is made anew from the log, which alone is the truth.
  */
 final class LogIndex {
-  private static final System.Logger LOG = System.getLogger(LogIndex.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(LogIndex.class);
 
   /** A range of the file without the text. */
   record Skip(long from, long to) {}

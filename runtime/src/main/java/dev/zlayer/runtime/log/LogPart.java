@@ -33,6 +33,10 @@ record LogPart(LogFiles.Generation generation, FileChannel channel, long size, b
 
   /** Opens what is there now, oldest first; those deleted meanwhile are left out. */
   static List<LogPart> openAll(LogFiles files) throws IOException {
+    return files.unchanged(() -> openEach(files));
+  }
+
+  private static List<LogPart> openEach(LogFiles files) throws IOException {
     var parts = new ArrayList<LogPart>();
     long before = 0;
     for (LogFiles.Generation generation : files.readable()) {

@@ -2,7 +2,6 @@ package dev.zlayer.runtime.log;
 
 import dev.zlayer.host.file.DirectoryWatch;
 import dev.zlayer.host.file.DirectoryWatchLoop;
-import dev.zlayer.task.KeyedLock;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.NoSuchFileException;
@@ -16,7 +15,6 @@ import java.util.List;
  */
 public final class LogRotation implements AutoCloseable {
   private final DirectoryWatch loop;
-  private final KeyedLock<Path> locks = new KeyedLock<>();
 
   /** Told about new files by somebody who is closed with it. */
   public LogRotation(DirectoryWatch loop) {
@@ -42,12 +40,10 @@ public final class LogRotation implements AutoCloseable {
   }
 
   private void settle(LogFiles files) {
-    try (var _ = locks.lock(files.directory())) {
+    try {
       files.settle();
     } catch (NoSuchFileException _) {
       // the container is being removed, or it rotated once more and we are called again
-    } catch (InterruptedException _) {
-      Thread.currentThread().interrupt(); // what is not settled now is at the next start
     } catch (IOException e) {
       throw new UncheckedIOException("cannot rotate the log in " + files.directory(), e);
     }

@@ -1,5 +1,6 @@
 package dev.zlayer.runtime.observe;
 
+import dev.zlayer.task.LazyLogger;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.concurrent.Semaphore;
@@ -10,7 +11,7 @@ import java.util.concurrent.TimeUnit;
  * seldom, and the more seldom the more there are, so that idle ones cost next to nothing.
  */
 public final class SamplerLoop implements AutoCloseable {
-  private static final System.Logger LOG = System.getLogger(SamplerLoop.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(SamplerLoop.class);
 
   /** So long after a question the next one is expected. */
   private static final Duration INTEREST = Duration.ofSeconds(30);

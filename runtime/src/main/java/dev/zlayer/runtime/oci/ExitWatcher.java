@@ -11,7 +11,9 @@ import dev.zlayer.host.linux.ProcessGroup;
 import dev.zlayer.runtime.lifecycle.ContainerRecord;
 import dev.zlayer.runtime.lifecycle.ContainerState;
 import dev.zlayer.runtime.lifecycle.ExitNotes;
+import dev.zlayer.runtime.lifecycle.Phase;
 import dev.zlayer.runtime.observe.StatsSource;
+import dev.zlayer.task.LazyLogger;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.time.Instant;
@@ -19,7 +21,7 @@ import java.util.OptionalInt;
 
 /** Learns how a run ended from what its monitor noted, and from nothing else. */
 final class ExitWatcher {
-  private static final System.Logger LOG = System.getLogger(ExitWatcher.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(ExitWatcher.class);
   private static final int SIGNAL_BITS = 0x7f;
 
   private final OciContext context;
@@ -46,6 +48,26 @@ final class ExitWatcher {
                         context.sampler().remove(record.id());
                         end(state, record);
                       });
+            });
+  }
+
+  /**
+   * What a process that waits uses is known; when it ends before it was let go, it does not wait.
+   */
+  void watchPrepared(ContainerState state) {
+    ContainerRecord record = state.record();
+    ContainerRecord.Processes processes = record.processes().orElseThrow();
+    context.sampler().watch(record.id(), source(state, processes.first().pid()));
+    context
+        .exits()
+        .onEnd(
+            processes.monitor(),
+            () -> {
+              Phase phase = state.record().phase();
+              if (phase == Phase.STARTING || phase == Phase.REMOVING) {
+                context.sampler().remove(record.id());
+                state.view().update(view -> view.prepared(false));
+              }
             });
   }
 

@@ -25,6 +25,7 @@ import dev.zlayer.port.ExecSession;
 import dev.zlayer.port.Exportable;
 import dev.zlayer.port.LogReader;
 import dev.zlayer.port.Pausable;
+import dev.zlayer.port.Preparable;
 import dev.zlayer.port.ProcessListing;
 import dev.zlayer.port.Renamable;
 import dev.zlayer.port.Updatable;
@@ -45,7 +46,9 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.net.InetAddress;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 /** A handle to one container; see {@link Container}. */
@@ -55,6 +58,7 @@ final class OciContainer extends MonitoredContainer
         Connectable,
         Exportable,
         Pausable,
+        Preparable,
         ProcessListing,
         Renamable,
         Updatable,
@@ -80,7 +84,27 @@ final class OciContainer extends MonitoredContainer
 
   @Override
   protected void begin() throws InterruptedException {
-    new OciStarter(context).start(state);
+    new OciStarter(context).startPrepared(state);
+  }
+
+  @Override
+  public void prepare() throws InterruptedException {
+    try (var _ = context.locks().lock(state.name())) {
+      requirePresent();
+      new OciStarter(context).prepare(state);
+    }
+  }
+
+  @Override
+  public boolean claim(Map<String, String> labels) {
+    if (!(status() instanceof ContainerStatus.Prepared)
+        || !context.mounted().unchanged(state.name())) {
+      return false;
+    }
+    var all = new HashMap<>(spec().labels());
+    all.putAll(labels);
+    state.save(record -> record.withLabels(all));
+    return true;
   }
 
   @Override
@@ -142,7 +166,9 @@ final class OciContainer extends MonitoredContainer
   @Override
   public StatsSample sample() {
     requirePresent();
-    requireRunning();
+    if (!(status() instanceof ContainerStatus.Prepared)) {
+      requireRunning();
+    }
     return context.sampler().sampleOf(id());
   }
 
@@ -243,7 +269,7 @@ final class OciContainer extends MonitoredContainer
     try (var _ = context.locks().lock(state.name())) {
       requirePresent();
       Json limits = ResourcesSection.limits(resources, context.host());
-      if (status().alive()) {
+      if (status().alive() || status() instanceof ContainerStatus.Prepared) {
         context.runtime().update(state.name(), ResourcesSection.withoutEmpty(limits));
       }
       new Bundles(context).limits(state, limits);

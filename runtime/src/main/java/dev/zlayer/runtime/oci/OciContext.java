@@ -34,6 +34,7 @@ record OciContext(
     LayerStore layers,
     Networks networks,
     Volumes volumes,
+    MountedFiles mounted,
     LogRotation rotation,
     DirectoryWatchLoop logWatch,
     ExitWatchLoop exits,

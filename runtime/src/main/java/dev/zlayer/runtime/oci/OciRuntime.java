@@ -26,6 +26,7 @@ import dev.zlayer.port.Exportable;
 import dev.zlayer.port.ImageDetails;
 import dev.zlayer.port.Images;
 import dev.zlayer.port.Pausable;
+import dev.zlayer.port.Preparable;
 import dev.zlayer.port.ProcessListing;
 import dev.zlayer.port.Renamable;
 import dev.zlayer.port.Updatable;
@@ -78,6 +79,7 @@ public final class OciRuntime implements ContainerRuntime, InUse, AutoCloseable 
                 Attachable.class,
                 Exportable.class,
                 Pausable.class,
+                Preparable.class,
                 ProcessListing.class,
                 Connectable.class,
                 Renamable.class,
@@ -143,6 +145,7 @@ public final class OciRuntime implements ContainerRuntime, InUse, AutoCloseable 
               parts.store().layers(),
               parts.networks(),
               new Volumes(dirs.volumes()),
+              new MountedFiles(dirs.volumes()),
               LogRotation.open(dirs.containers()),
               DirectoryWatchLoop.open(
                   "log-follow",

@@ -3,6 +3,8 @@ package dev.zlayer.runtime.oci;
 import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.container.LogQuery;
 import dev.zlayer.container.NetworkSpec;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.linux.ProcessIdentity;
 import dev.zlayer.port.LogReader;
 import dev.zlayer.runtime.lifecycle.ContainerRecord;
 import dev.zlayer.runtime.lifecycle.ContainerState;
@@ -33,11 +35,58 @@ final class OciStarter extends Starter {
     this.ending = new ExitWatcher(context);
   }
 
+  /**
+   * Makes the process and lets it wait; the caller holds the container's lock. What is recorded is
+   * a start: should the agent die, its successor finds that nothing ran and takes the process away.
+   */
+  void prepare(ContainerState state) throws InterruptedException {
+    if (state.view().now().prepared()) {
+      return;
+    }
+    if (state.record().run() > 0) {
+      throw new AgentException.Conflict(
+          "container %s has been started before".formatted(state.record().id()));
+    }
+    begin(
+        state,
+        made -> {
+          context.mounted().note(state.name(), state.record().spec().fileSystem().mounts());
+          make(made, false);
+        });
+    state.view().update(view -> view.prepared(true));
+    ending.watchPrepared(state);
+    context.faults().reached("prepare.done");
+  }
+
+  /** Starts it, by one write where its process waits; the caller holds the container's lock. */
+  void startPrepared(ContainerState state) throws InterruptedException {
+    boolean waits =
+        state.view().now().prepared()
+            && state.record().processes().filter(found -> found.first().alive()).isPresent();
+    if (!waits) {
+      start(state);
+      return;
+    }
+    attempt(
+        state,
+        made -> {
+          publish(made);
+          release(made);
+        },
+        ContainerRecord::notStarted);
+  }
+
   @Override
   protected void run(ContainerState state) throws ToolFailed, IOException, InterruptedException {
+    make(state, true);
+    release(state);
+  }
+
+  private void make(ContainerState state, boolean published)
+      throws ToolFailed, IOException, InterruptedException {
     context.attaching().soon();
     context.faults().reached("start.recorded");
-    prepare(state);
+    bringBack(state, published);
     context.faults().reached("start.prepared");
     ContainerSpec spec = state.record().spec();
     Conmon.Monitored monitored =
@@ -58,15 +107,18 @@ final class OciStarter extends Starter {
             record.withProcesses(
                 new ContainerRecord.Processes(monitored.monitor(), monitored.process())));
     context.faults().reached("start.created");
+  }
+
+  private void release(ContainerState state) throws ToolFailed, IOException, InterruptedException {
+    ProcessIdentity first = state.record().processes().orElseThrow().first();
     // taken before, since a short process has ended by the time the runtime returns
     Instant started = context.clock().instant();
-    if (spec.gpu().isPresent()) {
+    if (state.record().spec().gpu().isPresent()) {
       context.runtime().start(state.name()); // only the runtime runs the hooks that came with a GPU
     } else {
       context
           .runtime()
-          .start(
-              state.name(), monitored.process(), () -> context.faults().reached("start.released"));
+          .start(state.name(), first, () -> context.faults().reached("start.released"));
     }
     context.faults().reached("start.started");
     state.save(record -> record.running(started));
@@ -75,15 +127,17 @@ final class OciStarter extends Starter {
   }
 
   /** Brings back what a restart of the machine took, and clears what the last run left. */
-  private void prepare(ContainerState state) throws ToolFailed, IOException, InterruptedException {
+  private void bringBack(ContainerState state, boolean published)
+      throws ToolFailed, IOException, InterruptedException {
     context.runtime().delete(state.name());
     Files.createDirectories(state.directory().run());
     Optional<UserMounts> users = UserMounts.of(context, state);
     try (var namespace = new OwnNamespaces(context).renew(state, users, detached(state))) {
       attach(state, namespace.network());
     }
-    context.networks().published().publish(state.name(), state.record().spec().network().ports());
-    context.faults().reached("start.published");
+    if (published) {
+      publish(state);
+    }
     Path root = root(state, users);
     MemoryLogs.mount(state);
     state.logs().prepare();
@@ -104,6 +158,11 @@ final class OciStarter extends Starter {
           .gpus()
           .beforeStart(new GpuUse(record.id(), record.spec().gpu().get(), record.gpus()), sources);
     }
+  }
+
+  private void publish(ContainerState state) throws InterruptedException {
+    context.networks().published().publish(state.name(), state.record().spec().network().ports());
+    context.faults().reached("start.published");
   }
 
   /** A namespace does not survive the machine; its successor has another place and address. */

@@ -14,6 +14,7 @@ import dev.zlayer.runtime.lifecycle.MemoryLogs;
 import dev.zlayer.runtime.lifecycle.Phase;
 import dev.zlayer.runtime.oci.exec.Execs;
 import dev.zlayer.runtime.oci.tool.ToolFailed;
+import dev.zlayer.task.LazyLogger;
 import dev.zlayer.task.TaskScope;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -24,7 +25,7 @@ import java.util.stream.Stream;
 
 /** Finds what an earlier agent left, and finishes or undoes what it was in the middle of. */
 final class Recovery {
-  private static final System.Logger LOG = System.getLogger(Recovery.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(Recovery.class);
   private static final int PARALLEL = 8;
 
   private static final ImageRef UNKNOWN_IMAGE = ImageRef.parse("unknown");

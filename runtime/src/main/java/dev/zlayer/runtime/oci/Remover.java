@@ -49,6 +49,7 @@ final class Remover {
       boolean _ = context.firsts().waitStatus(state.name()).isPresent();
       removeDirectory(state);
       context.faults().reached("remove.directory");
+      context.mounted().forget(state.name());
       context.states().remove(state.name());
       if (state.record().spec().gpu().isPresent()) {
         context.gpus().changed();

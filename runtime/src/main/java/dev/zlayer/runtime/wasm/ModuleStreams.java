@@ -3,6 +3,7 @@ package dev.zlayer.runtime.wasm;
 import dev.zlayer.container.LogRecord;
 import dev.zlayer.runtime.log.LogWriter;
 import dev.zlayer.runtime.wasm.wasi.Guest;
+import dev.zlayer.task.LazyLogger;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.util.Arrays;
@@ -23,7 +24,7 @@ final class ModuleStreams {
     }
   }
 
-  private static final System.Logger LOG = System.getLogger(ModuleStreams.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(ModuleStreams.class);
 
   private final LogWriter log;
   private final ByteQueue stdin = new ByteQueue();

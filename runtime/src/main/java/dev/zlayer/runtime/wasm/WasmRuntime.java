@@ -26,6 +26,7 @@ import dev.zlayer.runtime.wasm.module.MemoryBudget;
 import dev.zlayer.runtime.wasm.module.ModuleStore;
 import dev.zlayer.runtime.wasm.module.Programs;
 import dev.zlayer.task.Deadline;
+import dev.zlayer.task.LazyLogger;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -48,7 +49,7 @@ public final class WasmRuntime implements ContainerRuntime, InUse, AutoCloseable
   /** A label with the value {@code false} here has a module compiled when it is started. */
   public static final String PRECOMPILE = "dev.zlayer.wasm/precompile";
 
-  private static final System.Logger LOG = System.getLogger(WasmRuntime.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(WasmRuntime.class);
   private static final Capabilities CAPABILITIES =
       new Capabilities(
           Set.of(

@@ -8,13 +8,14 @@ import dev.zlayer.host.process.Processes;
 import dev.zlayer.runtime.lifecycle.ContainerRecord;
 import dev.zlayer.runtime.lifecycle.ContainerState;
 import dev.zlayer.runtime.lifecycle.ExitNotes;
+import dev.zlayer.task.LazyLogger;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.util.concurrent.CompletableFuture;
 
 /** Learns how a run ended from what its monitor noted, and from nothing else. */
 record WslExitWatcher(WslContext context) {
-  private static final System.Logger LOG = System.getLogger(WslExitWatcher.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(WslExitWatcher.class);
 
   /** From now on the end of the current run becomes known, at once if it has already come. */
   void watch(ContainerState state) {

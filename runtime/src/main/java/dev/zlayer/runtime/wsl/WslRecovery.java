@@ -6,6 +6,7 @@ import dev.zlayer.runtime.lifecycle.ContainerRecord;
 import dev.zlayer.runtime.lifecycle.ContainerState;
 import dev.zlayer.runtime.lifecycle.Phase;
 import dev.zlayer.runtime.oci.tool.ToolFailed;
+import dev.zlayer.task.LazyLogger;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -15,7 +16,7 @@ import java.util.stream.Stream;
 
 /** Finds what an earlier agent left, and finishes or undoes what it was in the middle of. */
 record WslRecovery(WslContext context) {
-  private static final System.Logger LOG = System.getLogger(WslRecovery.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(WslRecovery.class);
 
   void recover() throws IOException, InterruptedException {
     List<Path> directories;

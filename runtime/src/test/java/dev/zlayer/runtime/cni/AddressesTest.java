@@ -3,8 +3,10 @@ package dev.zlayer.runtime.cni;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.zlayer.task.TaskScope;
+import java.net.InetAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -45,5 +47,28 @@ class AddressesTest {
       }
       scope.join();
     }
+  }
+
+  @Test
+  void theNextFreeAddressIsGivenUntilNoneIsLeft() throws Exception {
+    var network = new NamedNetwork("small", "br0", Subnet.parse("10.0.0.0/29"));
+    Path files = Files.createDirectories(directory.resolve("small"));
+    Files.writeString(files.resolve("10.0.0.4"), "another\r\neth0");
+    var addresses = new Addresses(directory);
+
+    assertThat(taken(addresses, network)).hasToString("Optional[/10.0.0.2]");
+    assertThat(files.resolve("10.0.0.2")).hasContent("slot\r\neth0");
+    assertThat(taken(addresses, network)).hasToString("Optional[/10.0.0.3]");
+    addresses.release(new Addresses.Given("small", "10.0.0.2", "slot"));
+    assertThat(taken(new Addresses(directory), network))
+        .as("not the one that was given back just now")
+        .hasToString("Optional[/10.0.0.5]");
+    assertThat(taken(addresses, network)).hasToString("Optional[/10.0.0.6]");
+    assertThat(taken(addresses, network)).hasToString("Optional[/10.0.0.2]");
+    assertThat(taken(addresses, network)).isEmpty();
+  }
+
+  private Optional<InetAddress> taken(Addresses addresses, NamedNetwork network) throws Exception {
+    return addresses.take(network, PreparedNamespace.bare("slot", directory.resolve("slot")));
   }
 }

@@ -28,7 +28,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Containers on several networks, which come and go while the namespace is in use. */
 class ConnectionsIT {
-  private static final Duration LIMIT = Duration.ofSeconds(10);
+  private static final Duration LIMIT = Duration.ofSeconds(60);
 
   @TempDir Path directory;
   private NetworkConfig config;
@@ -80,7 +80,7 @@ class ConnectionsIT {
         networks.attach("db", NetworkSpec.of(new NetworkSpec.Mode.Bridge(Optional.of("back"))));
     inside.tcp(db, 5000, "database");
     InetAddress server = db.ip().orElseThrow();
-    assertThat(Inside.ask(web, server, 5000)).as("walled off").startsWith("exit");
+    assertThat(Inside.silent(web, server, 5000)).as("walled off").isTrue();
 
     ContainerNetworks.Member member = connect("web", "back", "front");
     assertThat(member.ip()).isPresent();
@@ -100,7 +100,7 @@ class ConnectionsIT {
         .hasMessageContaining("db, web");
 
     networks.members().disconnect("web", "back");
-    assertThat(Inside.ask(web, server, 5000)).startsWith("exit");
+    assertThat(Inside.silent(web, server, 5000)).isTrue();
     assertThat(interfaces(web)).doesNotContain("eth1");
     assertThatThrownBy(() -> networks.members().disconnect("web", "back"))
         .isInstanceOf(AgentException.NotFound.class);

@@ -123,8 +123,8 @@ class DeploymentEndpointsIT {
     proxy.update(members(port, member(1, one, true)));
 
     try (var socket = new Socket()) {
-      socket.connect(new InetSocketAddress(LOOPBACK, port), 2_000);
-      socket.setSoTimeout(5_000);
+      socket.connect(new InetSocketAddress(LOOPBACK, port), 20_000);
+      socket.setSoTimeout(20_000);
       assertThat(socket.getInputStream().readNBytes(3)).asString().isEqualTo("one");
       proxy.update(members(port, member(1, one, false), member(2, two, true)));
 
@@ -134,7 +134,7 @@ class DeploymentEndpointsIT {
       socket.getOutputStream().write('x');
       assertThat(socket.getInputStream().read()).as("the old member answers").isEqualTo('x');
     }
-    Deadline patient = Deadline.after(Duration.ofSeconds(20));
+    Deadline patient = Deadline.after(Duration.ofSeconds(60));
     proxy.drain(id(1), patient);
     assertThat(patient.passed()).as("no connection is open").isFalse();
   }
@@ -153,6 +153,7 @@ class DeploymentEndpointsIT {
     }
     try (var held = connect(0, port)) {
       assertThat(greeting(held)).isEqualTo("one");
+      Awaitility.await().until(() -> open(one).size() == 1); // the other one has really ended
       proxy.update(members(port, member(2, two, true)));
       assertThat(open(one)).as("a client may take the same port again").isEmpty();
     }
@@ -184,8 +185,8 @@ class DeploymentEndpointsIT {
     var socket = new Socket();
     socket.setReuseAddress(true);
     socket.bind(new InetSocketAddress(LOOPBACK, from));
-    socket.setSoTimeout(5_000);
-    socket.connect(new InetSocketAddress(LOOPBACK, port), 5_000);
+    socket.setSoTimeout(20_000);
+    socket.connect(new InetSocketAddress(LOOPBACK, port), 20_000);
     return socket;
   }
 
@@ -218,7 +219,6 @@ class DeploymentEndpointsIT {
             List.of(member(1, one, false), member(2, two, true))));
 
     Awaitility.await()
-        .atMost(Duration.ofSeconds(20))
         .untilAsserted(() -> assertThat(Inside.askUdp(LOOPBACK, port, "hello")).isEqualTo("hello"));
   }
 
@@ -232,7 +232,7 @@ class DeploymentEndpointsIT {
     EndpointSpec datagrams = endpoint(EndpointSpec.Protocol.UDP, port);
     try (var socket = new DatagramSocket()) {
       socket.connect(LOOPBACK, port);
-      socket.setSoTimeout(2_000);
+      socket.setSoTimeout(20_000);
 
       proxy.update(udp(datagrams));
       assertThat(exchange(socket)).as("nobody is there").isEqualTo("refused");
@@ -392,12 +392,13 @@ class DeploymentEndpointsIT {
     networks.close();
     networks = Networks.open(config.withPoolSize(1));
     bridges = new DeploymentBridges(networks, proxy);
+    Awaitility.await().until(() -> networks.prepared() == 1); // that of the network of single ones
     for (int run = 0; run < 8; run++) {
       attach("job", "shop");
       networks.detach("job");
     }
 
-    Awaitility.await().atMost(Duration.ofSeconds(20)).until(() -> networks.prepared() >= 2);
+    Awaitility.await().until(() -> networks.prepared() >= 2);
     bridges.remove("shop");
     assertThat(networks.networks())
         .extracting(NamedNetwork::name)

@@ -20,7 +20,10 @@ import java.util.List;
 
 /** Runs programs in the namespace of an attachment, and talks to them. */
 public final class Inside implements AutoCloseable {
-  private static final Duration LIMIT = Duration.ofSeconds(10);
+  private static final Duration LIMIT = Duration.ofSeconds(60);
+
+  /** For an answer that comes: on a busy machine it comes late. */
+  private static final int PATIENCE = (int) Duration.ofSeconds(30).toMillis();
 
   private final List<Process> servers = new ArrayList<>();
 
@@ -46,8 +49,8 @@ public final class Inside implements AutoCloseable {
   /** What the server says, or how it failed. */
   public static String ask(InetAddress address, int port) {
     try (var socket = new Socket()) {
-      socket.connect(new InetSocketAddress(address, port), 2000);
-      socket.setSoTimeout(2000);
+      socket.connect(new InetSocketAddress(address, port), PATIENCE);
+      socket.setSoTimeout(PATIENCE);
       return new String(socket.getInputStream().readAllBytes(), UTF_8).strip();
     } catch (IOException e) {
       return e.getClass().getSimpleName() + ": " + e.getMessage();
@@ -57,23 +60,33 @@ public final class Inside implements AutoCloseable {
   /** The same from inside a namespace. */
   public static String ask(Attachment from, InetAddress address, int port)
       throws InterruptedException {
-    CommandResult result =
-        run(
-            from,
-            "timeout",
-            "2",
-            "busybox",
-            "nc",
-            address.getHostAddress(),
-            Integer.toString(port));
+    CommandResult result = ask(from, address, port, "30");
     return result.success() ? result.stdout().strip() : "exit " + result.code();
+  }
+
+  /** Whether nobody answers in there; does not wait long for somebody who is walled off. */
+  public static boolean silent(Attachment from, InetAddress address, int port)
+      throws InterruptedException {
+    return !ask(from, address, port, "2").success();
+  }
+
+  private static CommandResult ask(Attachment from, InetAddress address, int port, String seconds)
+      throws InterruptedException {
+    return run(
+        from,
+        "timeout",
+        seconds,
+        "busybox",
+        "nc",
+        address.getHostAddress(),
+        Integer.toString(port));
   }
 
   public static String askUdp(InetAddress address, int port, String text) throws IOException {
     try (var socket = new DatagramSocket()) {
       byte[] bytes = text.getBytes(UTF_8);
       socket.send(new DatagramPacket(bytes, bytes.length, address, port));
-      socket.setSoTimeout(2000);
+      socket.setSoTimeout(PATIENCE);
       var answer = new DatagramPacket(new byte[100], 100);
       socket.receive(answer);
       return new String(answer.getData(), 0, answer.getLength(), UTF_8);

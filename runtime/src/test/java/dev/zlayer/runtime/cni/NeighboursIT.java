@@ -186,7 +186,7 @@ class NeighboursIT {
   }
 
   private static boolean reaches(Attachment from, Attachment to) throws Exception {
-    return Inside.run(from, "busybox", "ping6", "-c", "1", "-W", "5", "-I", "eth0", linkLocal(to))
+    return Inside.run(from, "busybox", "ping6", "-c", "1", "-W", "20", "-I", "eth0", linkLocal(to))
         .success();
   }
 

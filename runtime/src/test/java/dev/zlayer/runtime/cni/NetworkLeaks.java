@@ -27,7 +27,7 @@ import org.awaitility.Awaitility;
  * when it failed.
  */
 public final class NetworkLeaks {
-  private static final Duration LIMIT = Duration.ofSeconds(10);
+  private static final Duration LIMIT = Duration.ofSeconds(60);
 
   private final NetworkConfig config;
 

@@ -26,7 +26,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Agents that die at every step, and plugins that fail, hang or talk nonsense. */
 class NetworksCrashIT {
-  private static final Duration LIMIT = Duration.ofSeconds(20);
+  private static final Duration LIMIT = Duration.ofSeconds(60);
   private static final Path REAL_PLUGINS = Path.of("/usr/lib/cni");
 
   @TempDir Path directory;
@@ -170,9 +170,13 @@ class NetworksCrashIT {
     try (Networks networks = Networks.open(wrapped())) {
       assertThatThrownBy(() -> networks.attach("one", NetworkSpec.DEFAULT))
           .isInstanceOf(AgentException.Network.class);
-      assertThatThrownBy(() -> networks.settle(Deadline.after(Duration.ofMillis(300))))
-          .isInstanceOf(AgentException.Timeout.class)
-          .hasMessageContaining("cni plugin bridge exited with 5 on DEL: stuck");
+      Awaitility.await() // the plugin has to have run once
+          .atMost(LIMIT)
+          .untilAsserted(
+              () ->
+                  assertThatThrownBy(() -> networks.settle(Deadline.after(Duration.ofMillis(300))))
+                      .isInstanceOf(AgentException.Timeout.class)
+                      .hasMessageContaining("cni plugin bridge exited with 5 on DEL: stuck"));
       assertThat(leaks.unheldRecords()).hasSize(1);
 
       Files.delete(broken);
@@ -184,12 +188,13 @@ class NetworksCrashIT {
   @Test
   void thePoolGoesOnWhenAPluginRecovers() throws Exception {
     Path broken = Files.createFile(directory.resolve("broken"));
+    Path tried = directory.resolve("tried"); // another file, since this would make it again
     plugin(
         "bridge",
         "if [ $CNI_COMMAND = ADD ] && [ -e %s ]; then echo >> %s; exit 5; fi\nexec %s/bridge"
-            .formatted(broken, broken, REAL_PLUGINS));
+            .formatted(broken, tried, REAL_PLUGINS));
     try (Networks networks = Networks.open(wrapped().withPoolSize(2))) {
-      Awaitility.await().atMost(LIMIT).until(() -> Files.size(broken) > 0);
+      Awaitility.await().atMost(LIMIT).until(() -> Files.exists(tried));
       assertThat(networks.prepared()).isZero();
       Files.delete(broken);
       Awaitility.await().atMost(LIMIT).until(() -> networks.prepared() == 2);

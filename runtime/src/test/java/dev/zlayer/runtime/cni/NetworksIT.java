@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class NetworksIT {
-  private static final Duration LIMIT = Duration.ofSeconds(10);
+  private static final Duration LIMIT = Duration.ofSeconds(60);
 
   @TempDir Path directory;
   private NetworkConfig config;
@@ -158,7 +158,7 @@ class NetworksIT {
     inside.tcp(there, 80, "from there");
 
     assertThat(Inside.ask(neighbour, there.ip().orElseThrow(), 80)).isEqualTo("from there");
-    assertThat(Inside.ask(here, there.ip().orElseThrow(), 80)).startsWith("exit");
+    assertThat(Inside.silent(here, there.ip().orElseThrow(), 80)).isTrue();
     assertThat(networks.networks())
         .extracting(NamedNetwork::name)
         .containsExactly("default", "elsewhere");
@@ -226,6 +226,58 @@ class NetworksIT {
         .hasMessageContaining("cni plugin bridge exited with 1 on CHECK");
     networks.detach("one");
     leaks.assertNone();
+  }
+
+  @Test
+  void theNextContainersAreConnectedAsThePluginsConnectTheFirst() throws Exception {
+    Attachment first = networks.attach("first", NetworkSpec.DEFAULT);
+    Path plugins = config.addresses().resolve("default/last_reserved_ip.0");
+    assertThat(plugins).hasContent(first.ip().orElseThrow().getHostAddress());
+    // from here on none would be found
+    networks.close();
+    networks = Networks.open(config.withPluginDirectories(directory.resolve("none")));
+    Attachment second = networks.attach("second", NetworkSpec.DEFAULT);
+
+    for (String looks :
+        List.of(
+            "ip -o -4 addr show eth0",
+            "ip -o -6 addr show eth0",
+            "ip route",
+            "cat /proc/sys/net/ipv4/conf/eth0/arp_notify",
+            "cat /proc/sys/net/ipv6/conf/eth0/accept_dad")) {
+      // the kernel gives addresses of IPv6 a moment after the cable is plugged in
+      Awaitility.await()
+          .atMost(LIMIT)
+          .untilAsserted(
+              () ->
+                  assertThat(general(second, looks))
+                      .as(looks)
+                      .isNotEmpty()
+                      .isEqualTo(general(first, looks)));
+    }
+    assertThat(ping(second, first.ip().orElseThrow())).isTrue();
+    assertThat(leaks.cables()).hasSize(2);
+    for (String cable : leaks.cables()) {
+      Command shown = Command.of("bridge", "-d", "link", "show", "dev", cable);
+      assertThat(Processes.run(shown, Deadline.after(LIMIT)).stdout()).contains("hairpin on");
+    }
+
+    networks.close();
+    networks = Networks.open(config);
+    networks.check("second"); // by the plugins
+  }
+
+  /** What a program inside prints, without what differs between containers. */
+  private static String general(Attachment container, String command) throws Exception {
+    return Inside.run(container, command.split(" "))
+        .stdout()
+        .replace(text(container), "ADDRESS")
+        .replaceAll("fe80::[0-9a-f:]+", "LOCAL")
+        .replaceAll("(?m)^\\d+: |eth0@if\\d+", "");
+  }
+
+  private static String text(Attachment container) {
+    return container.ip().orElseThrow().getHostAddress();
   }
 
   @Test
@@ -392,6 +444,7 @@ class NetworksIT {
   }
 
   private static boolean ping(Attachment from, InetAddress to) throws InterruptedException {
-    return Inside.run(from, "busybox", "ping", "-c", "1", "-W", "2", to.getHostAddress()).success();
+    return Inside.run(from, "busybox", "ping", "-c", "1", "-W", "20", to.getHostAddress())
+        .success();
   }
 }

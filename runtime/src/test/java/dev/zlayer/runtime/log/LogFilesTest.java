@@ -5,7 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.zlayer.container.LogQuery;
 import dev.zlayer.container.LogSpec;
 import dev.zlayer.host.file.DirectoryWatchLoop;
+import dev.zlayer.task.TaskScope;
 import java.io.ByteArrayOutputStream;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -18,6 +21,7 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -213,6 +217,57 @@ class LogFilesTest {
           assertThat(number(generation)).as("round %s", round).isEqualTo(number(before) + 1);
         }
         before = generation;
+      }
+    }
+  }
+
+  /** The same for who reads at any moment, also while numbers are given and left out. */
+  @Test
+  void readersAreToldWhatWasDroppedWhileItIsFoundOut() throws Exception {
+    var random = new Random(15);
+    var written = new AtomicLong();
+    for (int round = 0; round < 3_000; round++) {
+      int rotations = random.nextInt(5);
+      int spins = random.nextInt(400);
+      int reads = random.nextInt(4);
+      try (var both = new TaskScope("round", 2)) {
+        both.fork(
+            () -> {
+              for (int i = 0; i < rotations; i++) {
+                for (int spin = 0; spin < spins * i; spin++) {
+                  Thread.onSpinWait();
+                }
+                rotate();
+                append(written.incrementAndGet() + "\n");
+              }
+              return true;
+            });
+        both.fork(
+            () -> {
+              files.settle();
+              return true;
+            });
+        for (int read = 0; read <= reads; read++) {
+          assertGapsAreMarked(round);
+        }
+        both.join();
+      }
+      files.settle();
+    }
+  }
+
+  private void assertGapsAreMarked(int round) throws Exception {
+    long before = 0;
+    for (LogPart part : LogPart.openAll(files)) {
+      try (part) {
+        var bytes = ByteBuffer.allocate(32);
+        int _ = part.channel().read(bytes, 0);
+        String text = new String(bytes.array(), 0, bytes.position(), StandardCharsets.US_ASCII);
+        long number = text.isBlank() ? 0 : Long.parseLong(text.strip());
+        if (before > 0 && number > 0 && !part.afterGap()) {
+          assertThat(number).as("round %s", round).isEqualTo(before + 1);
+        }
+        before = number;
       }
     }
   }

@@ -18,7 +18,7 @@ import java.util.UUID;
 
 /** A busybox container under conmon and runc, without network or image, for tests. */
 public final class Box implements AutoCloseable {
-  private static final Duration TIMEOUT = Duration.ofSeconds(20);
+  private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
   private final String id = "box-" + UUID.randomUUID();
   private final Path directory;

@@ -69,14 +69,19 @@ class LogIT {
 
   @Test
   void givesTheOutputOfBothStreamsAsItWasWritten() throws Exception {
+    // two pipes have no order but time: each line is written when the one before was seen
     box.start(
-        "echo one; busybox usleep 20000; echo two >&2; busybox usleep 20000;"
+        "echo one; until [ -e /data/one ]; do busybox usleep 20000; done; echo two >&2;"
+            + " until [ -e /data/two ]; do busybox usleep 20000; done;"
             + " busybox printf 'a\\377b\\n'; seq -s , 1 5000; busybox printf 'no end'");
     var records = new ArrayList<LogRecord>();
     try (var reader = open(LogQuery.ALL.following())) {
       var line = reader.next();
       while (line.isPresent()) {
         records.add(line.get());
+        if (List.of("one", "two").contains(line.get().text())) {
+          Files.createFile(box.root().resolve("data").resolve(line.get().text()));
+        }
         line = reader.next();
       }
     }

@@ -35,7 +35,6 @@ import org.junit.jupiter.api.io.TempDir;
 @Requires({Fact.ROOT, Fact.RUNC, Fact.CONMON, Fact.BUSYBOX})
 @Timeout(120)
 class RootFilesIT {
-  private static final Deadline LONG = Deadline.after(Duration.ofSeconds(100));
 
   @TempDir Path directory;
   private Path root;
@@ -233,7 +232,7 @@ class RootFilesIT {
         .isEqualTo("mid");
     // another program reads it the same
     Path elsewhere = Files.createDirectory(directory.resolve("elsewhere"));
-    Processes.check(Command.of("tar", "-C", elsewhere + "", "-xf", "-").withInput(tar), LONG);
+    Processes.check(Command.of("tar", "-C", elsewhere + "", "-xf", "-").withInput(tar), soon());
     assertThat(Files.size(elsewhere.resolve("holes"))).isEqualTo(200L << 30);
   }
 
@@ -304,12 +303,17 @@ class RootFilesIT {
 
   /** What another tool finds in an archive. */
   private static List<String> list(byte[] tar) throws Exception {
-    var result = Processes.check(Command.of("tar", "-tf", "-").withInput(tar), LONG);
+    var result = Processes.check(Command.of("tar", "-tf", "-").withInput(tar), soon());
     assertThat(result.stderr()).isEmpty();
     return result.stdout().lines().toList();
   }
 
+  /** For one program, not for all tests together. */
+  private static Deadline soon() {
+    return Deadline.after(Duration.ofSeconds(100));
+  }
+
   private static String sh(String script) throws Exception {
-    return Processes.check(Command.of("sh", "-c", script), LONG).stdout();
+    return Processes.check(Command.of("sh", "-c", script), soon()).stdout();
   }
 }

@@ -93,23 +93,26 @@ class AttachIT extends OnStage {
   /** The monitor waits for everybody who is attached, and the container for its monitor. */
   @Test
   void whoeverDoesNotReadKeepsNobodyWaiting() throws Exception {
-    int bytes = 12 << 20;
-    String script = "read go; head -c %d /dev/zero; read end".formatted(bytes);
-    var process = ProcessSpec.DEFAULT.withArgs("sh", "-c", script).withStdin(true);
+    int part = 4 << 20; // so much is kept for a reader that is behind
+    int bytes = 3 * part;
+    String script = "for i in 1 2 3; do read go; head -c %d /dev/zero; done; read end";
+    var process = ProcessSpec.DEFAULT.withArgs("sh", "-c", script.formatted(part)).withStdin(true);
     Container loud =
         fixture.runtime.create(RuntimeFixture.id(), RuntimeFixture.spec().withProcess(process));
     try {
       loud.start();
       try (var stopped = ((Attachable) loud).attach();
           var reader = ((Attachable) loud).attach()) {
-        reader.stdin().write("go\n".getBytes(StandardCharsets.UTF_8));
-        assertThat(reader.stdout().readNBytes(bytes)).hasSize(bytes);
+        for (int i = 0; i < 3; i++) { // however busy the machine is, it is never behind by more
+          reader.stdin().write("go\n".getBytes(StandardCharsets.UTF_8));
+          assertThat(reader.stdout().readNBytes(part)).hasSize(part);
+        }
         reader.stdin().write("end\n".getBytes(StandardCharsets.UTF_8));
         assertThat(stopped.await(soon())).isEqualTo(new ExitStatus.Code(0));
         assertThat(reader.discarded()).isZero();
         int read = stopped.stdout().readAllBytes().length;
         assertThat(stopped.discarded()).isPositive().isEqualTo(bytes - read);
-        assertThat(read).isEqualTo(4 << 20);
+        assertThat(read).isEqualTo(part);
       }
       try (var log = loud.logs(LogQuery.ALL)) {
         long kept = 0;

@@ -29,8 +29,12 @@ final class CrashAgent {
             Runtime.getRuntime().halt(DIED);
           }
         };
-    live(RuntimeFixture.open(Path.of(args[0]), OciSettings.DEFAULT, faults));
-    Runtime.getRuntime().halt(1); // the step does not exist
+    try {
+      live(RuntimeFixture.open(Path.of(args[0]), OciSettings.DEFAULT, faults));
+    } catch (Exception | AssertionError e) {
+      e.printStackTrace(); // threads of the runtime would keep this process running without a word
+    }
+    Runtime.getRuntime().halt(1); // also when the step does not exist
   }
 
   static ContainerSpec spec() {
@@ -48,7 +52,9 @@ final class CrashAgent {
     Container container = fixture.runtime.create(ID, spec());
     container.start();
     try (var session = container.exec(ExecSpec.of("sleep", "4242"))) {
-      Awaitility.await().until(() -> Runs.exec(container, "ps").contains("sleep 4242"));
+      Awaitility.await()
+          .atMost(Duration.ofSeconds(50)) // below what the test grants this process
+          .until(() -> Runs.exec(container, "ps").contains("sleep 4242"));
     }
     container.stop(Duration.ofMillis(100));
     container.remove(false);

@@ -122,7 +122,7 @@ class CrashIT {
     try (RuntimeFixture fixture = RuntimeFixture.open(directory)) {
       Container container = fixture.runtime.find(CrashAgent.ID).orElseThrow();
       var outcome =
-          container.await(WaitCondition.NOT_RUNNING, Deadline.after(Duration.ofSeconds(10)));
+          container.await(WaitCondition.NOT_RUNNING, Deadline.after(RuntimeFixture.TIMEOUT));
       assertThat(outcome.status()).isEqualTo(new ExitStatus.Signalled(Signal.KILL));
       assertThat(outcome.finishedAt()).isPresent();
       container.start();

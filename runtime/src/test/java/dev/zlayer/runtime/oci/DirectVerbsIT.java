@@ -13,6 +13,7 @@ import dev.zlayer.port.Pausable;
 import dev.zlayer.task.Deadline;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ThreadLocalRandom;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -45,13 +46,17 @@ class DirectVerbsIT extends OnStage {
 
   @Test
   void whatOutlivesTheFirstProcessIsEndedByTheRemoval() throws Exception {
+    // nobody else on this machine sleeps that long
+    String seconds =
+        Integer.toString(ThreadLocalRandom.current().nextInt(100_000_000, 1_000_000_000));
     Container container =
-        fixture.runtime.create(RuntimeFixture.id(), sharingPids("sleep 54321 & exec true"));
+        fixture.runtime.create(
+            RuntimeFixture.id(), sharingPids("sleep %s & exec true".formatted(seconds)));
     container.start();
     assertThat(Runs.end(container)).isEqualTo(new ExitStatus.Code(0));
-    Awaitility.await().until(() -> sleepers().size() == 1);
+    Awaitility.await().until(() -> sleepers(seconds).size() == 1);
     container.remove(false);
-    assertThat(sleepers()).isEmpty();
+    assertThat(sleepers(seconds)).isEmpty();
     new Leaks(directory).assertNone();
   }
 
@@ -71,11 +76,11 @@ class DirectVerbsIT extends OnStage {
                 List.of()));
   }
 
-  private static List<String> sleepers() {
+  private static List<String> sleepers(String seconds) {
     return ProcessHandle.allProcesses()
         .filter(ProcessHandle::isAlive)
         .flatMap(process -> process.info().commandLine().stream())
-        .filter(line -> line.endsWith(" 54321"))
+        .filter(line -> line.endsWith(" " + seconds))
         .toList();
   }
 

@@ -114,7 +114,7 @@ class DockerComparisonIT extends OnStage {
         List.of("x86_64 272", "x86_64 308", "x86_64 165", "x86_64 250", "i386 310")) {
       assertThat(ours).as(call).containsEntry(call, "1"); // unshare, setns, mount, keyctl
     }
-    for (String abi : List.of("x86_64", "i386", "x32")) {
+    for (String abi : List.of("x86_64", "i386")) {
       for (int number : List.of(425, 426, 427)) {
         assertThat(ours).containsEntry(abi + " " + number, "1"); // io_uring
       }

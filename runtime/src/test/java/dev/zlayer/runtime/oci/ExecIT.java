@@ -10,6 +10,7 @@ import dev.zlayer.container.ProcessSpec;
 import dev.zlayer.container.Signal;
 import dev.zlayer.container.TerminalSize;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.linux.Self;
 import dev.zlayer.port.Attachable;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.ExecSession;
@@ -65,6 +66,29 @@ class ExecIT extends OnStage {
       assertThat(session.await(soon())).isEqualTo(new ExitStatus.Code(5));
     }
     assertThat(fixture.dirs.container(container.id().runtimeName()).execs()).isEmptyDirectory();
+  }
+
+  @Test
+  void whatCommandsLeaveInTheBackgroundHoldsNothingOfTheAgent() throws Exception {
+    assertThat(leaving()).isEqualTo(new ExitStatus.Code(3));
+    long before = Self.descriptors();
+    for (int i = 0; i < 3; i++) {
+      assertThat(leaving()).isEqualTo(new ExitStatus.Code(3));
+    }
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(20))
+        .untilAsserted(() -> assertThat(Self.descriptors()).isLessThanOrEqualTo(before));
+    try (var session = container.exec(ExecSpec.of("ps"))) {
+      assertThat(session.stdout().readAllBytes()).asString().contains("sleep 250");
+    }
+    assertThat(fixture.dirs.container(container.id().runtimeName()).execs()).isEmptyDirectory();
+  }
+
+  private ExitStatus leaving() throws Exception {
+    try (var session = container.exec(ExecSpec.of("sh", "-c", "sleep 250 & exit 3"))) {
+      assertThat(session.stdout().readAllBytes()).isEmpty();
+      return session.await(soon());
+    }
   }
 
   @Test

@@ -76,8 +76,9 @@ class LifeCycleIT extends OnStage {
 
   @Test
   void stopSendsTheSignalAndWaitsForDeath() throws Exception {
-    Container polite = started("trap 'exit 4' USR1; while true; do sleep 0.05; done", "USR1");
-    Awaitility.await().until(() -> Runs.exec(polite, "ps").contains("sleep 0.05"));
+    Container polite =
+        started("trap 'exit 4' USR1; echo set; while true; do sleep 0.05; done", "USR1");
+    Awaitility.await().until(() -> RuntimeFixture.text(polite).equals("set"));
     assertThat(polite.stop(Duration.ofSeconds(20)).orElseThrow().status())
         .isEqualTo(new ExitStatus.Code(4));
     assertThat(polite.stop(Duration.ZERO)).isPresent();
@@ -133,8 +134,9 @@ class LifeCycleIT extends OnStage {
 
   @Test
   void anySignalCanBeSent() throws Exception {
-    Container container = started("trap 'exit 9' HUP; while true; do sleep 0.05; done", "TERM");
-    Awaitility.await().until(() -> Runs.exec(container, "ps").contains("sleep 0.05"));
+    Container container =
+        started("trap 'exit 9' HUP; echo set; while true; do sleep 0.05; done", "TERM");
+    Awaitility.await().until(() -> RuntimeFixture.text(container).equals("set"));
     container.kill(Signal.parse("SIGHUP"));
     assertThat(Runs.end(container)).isEqualTo(new ExitStatus.Code(9));
     container.remove(false);

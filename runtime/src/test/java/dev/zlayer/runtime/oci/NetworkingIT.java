@@ -69,9 +69,12 @@ class NetworkingIT extends OnStage {
                         Map.of("outside", "host-gateway"))));
     container.start();
     String ip = container.ip().orElseThrow().getHostAddress();
-    Awaitility.await().until(() -> RuntimeFixture.text(container).contains(ip + "/"));
-    assertThat(RuntimeFixture.text(container)).contains(ip + "\t" + container.id().runtimeName());
-    assertThat(RuntimeFixture.text(container)).containsPattern("10\\.[0-9.]+\toutside");
+    Awaitility.await()
+        .untilAsserted(
+            () ->
+                assertThat(RuntimeFixture.text(container))
+                    .contains(ip + "/", ip + "\t" + container.id().runtimeName())
+                    .containsPattern("10\\.[0-9.]+\toutside"));
     container.remove(true);
   }
 
@@ -156,7 +159,7 @@ class NetworkingIT extends OnStage {
       assertThat(Inside.ask(lonely, lonelyPort)).isEqualTo("hello");
       assertThat(Inside.ask(InetAddress.getLoopbackAddress(), lonelyPort)).isNotEqualTo("hello");
       assertThat(Inside.ask(other, gateway, open)).isEqualTo("hello");
-      assertThat(Inside.ask(other, gateway, lonelyPort)).isNotEqualTo("hello");
+      assertThat(Inside.silent(other, gateway, lonelyPort)).isTrue();
     } finally {
       container.remove(true);
       peer.remove(true);

@@ -120,13 +120,15 @@ class ProcessIT extends OnStage {
             .withArgs(
                 "sh",
                 "-c",
-                "cat /proc/1/comm; (sleep 0.1 &) ; sleep 0.5; ps -o stat | grep -c Z; exit 7")
+                "cat /proc/1/comm; (sleep 0.1 & echo $! >/child); child=$(cat /child);"
+                    // a zombie is there until somebody reaps it
+                    + " while [ -e /proc/$child ]; do sleep 0.02; done; echo reaped; exit 7")
             .withInit(true);
     var container =
         fixture.runtime.create(RuntimeFixture.id(), RuntimeFixture.spec().withProcess(process));
     container.start();
     assertThat(Runs.end(container)).isEqualTo(new ExitStatus.Code(7));
-    assertThat(RuntimeFixture.text(container)).contains(".zlayer-init").endsWith("0");
+    assertThat(RuntimeFixture.text(container)).contains(".zlayer-init").endsWith("reaped");
     container.remove(false);
   }
 

@@ -147,7 +147,7 @@ final class RootlessContract {
               ? test.getParent().map(TestDescriptor::getDisplayName).orElse("") + " "
               : "";
       String name = (method + test.getDisplayName()).replace('\t', ' ');
-      String line = how + "\t" + name + "\t" + why.strip().replace('\n', '\r');
+      String line = how + "\t" + name + "\t" + why.strip().replace('\t', ' ').replace('\n', '\f');
       System.out.println(line);
     }
   }

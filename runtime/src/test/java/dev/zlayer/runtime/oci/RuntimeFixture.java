@@ -37,7 +37,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 /** A whole Linux runtime on a directory of its own, with a busybox image in its store. */
 final class RuntimeFixture implements AutoCloseable {
   static final ImageRef BUSYBOX = ImageRef.parse("localhost/busybox:test");
-  static final Duration TIMEOUT = Duration.ofSeconds(30);
+  static final Duration TIMEOUT = Duration.ofSeconds(60);
   private static final AtomicInteger COUNTER = new AtomicInteger();
 
   final DataDir dirs;

@@ -103,7 +103,7 @@ class UserNamespacesIT extends OnStage {
 
   @Test
   void rootInsideIsNobodyOutside() throws Exception {
-    Container container = running(spec("sleep 60"));
+    Container container = running(spec("sleep 300"));
     try {
       long first = first(container);
       assertThat(first).isGreaterThanOrEqualTo(UserIds.Pool.DEFAULT.first());
@@ -167,7 +167,8 @@ class UserNamespacesIT extends OnStage {
     Files.setPosixFilePermissions(open, PosixFilePermissions.fromString("rwxrwxrwx"));
     Container container =
         running(
-            spec("sleep 60").withFileSystem(FileSystemSpec.of(new Mount.Bind(bound, "/b", false))));
+            spec("sleep 300")
+                .withFileSystem(FileSystemSpec.of(new Mount.Bind(bound, "/b", false))));
     try {
       String script =
           "stat -c %u /b/of-root; cat /b/of-root; echo; echo x >> /b/of-root; cat /b/secret; rm -f"
@@ -188,8 +189,8 @@ class UserNamespacesIT extends OnStage {
     Path bound = Files.createDirectory(directory.resolve("common"));
     Files.setPosixFilePermissions(bound, PosixFilePermissions.fromString("rwxrwxrwx"));
     var mount = FileSystemSpec.of(new Mount.Bind(bound, "/b", false));
-    Container one = running(spec("sleep 60").withFileSystem(mount));
-    Container two = running(spec("sleep 60").withFileSystem(mount));
+    Container one = running(spec("sleep 300").withFileSystem(mount));
+    Container two = running(spec("sleep 300").withFileSystem(mount));
     try {
       assertThat(Math.abs(first(one) - first(two))).isGreaterThanOrEqualTo(IdRange.SIZE);
       Runs.exec(one, "sh", "-c", "umask 077; echo mine > /b/one; mkdir /b/dir");
@@ -238,6 +239,7 @@ class UserNamespacesIT extends OnStage {
   @Test
   void theNetworkIsAsEver() throws Exception {
     ContainerSpec server = spec("echo hello | nc -l -p 80").withNetwork(NetworkSpec.DEFAULT);
+    String client = "until nc -w 20 %s 80; do sleep 0.05; done"; // it may not listen yet
     Container container = running(server);
     try {
       String ip = container.ip().orElseThrow().getHostAddress();
@@ -245,7 +247,7 @@ class UserNamespacesIT extends OnStage {
       assertThat(Runs.exec(container, "ip", "-4", "-o", "addr", "show", "eth0")).contains(ip);
       assertThat(Runs.exec(container, "ping", "-c", "1", "-W", "5", ip))
           .contains(" 0% packet loss");
-      assertThat(fixture.output(spec("nc -w 5 " + ip + " 80").withNetwork(server.network())))
+      assertThat(fixture.output(spec(client.formatted(ip)).withNetwork(server.network())))
           .isEqualTo("hello");
     } finally {
       container.remove(true);
@@ -254,7 +256,7 @@ class UserNamespacesIT extends OnStage {
 
   @Test
   void copiesHaveTheOwnersThatTheContainerSees() throws Exception {
-    Container container = running(spec("echo x > /new; chown 1000:5 /new; mv /new /f; sleep 60"));
+    Container container = running(spec("echo x > /new; chown 1000:5 /new; mv /new /f; sleep 300"));
     try {
       Awaitility.await()
           .atMost(Duration.ofSeconds(60))
@@ -313,7 +315,7 @@ class UserNamespacesIT extends OnStage {
   @Test
   void whatTheContainerRemovedIsMadeAgainAsItsOwn() throws Exception {
     var volume = new Mount.Named("again", "/mnt/deep/target", false);
-    Container container = running(spec("sleep 60").withFileSystem(FileSystemSpec.of(volume)));
+    Container container = running(spec("sleep 300").withFileSystem(FileSystemSpec.of(volume)));
     try {
       container.kill(Signal.KILL);
       Runs.end(container);
@@ -330,7 +332,7 @@ class UserNamespacesIT extends OnStage {
 
   @Test
   void containersThatShareNamespacesShareUsers() throws Exception {
-    Container owner = running(spec("sleep 60"));
+    Container owner = running(spec("sleep 300"));
     try {
       var shared = new NetworkSpec.Mode.Shared(owner.id());
       ContainerSpec beside =
@@ -370,7 +372,7 @@ class UserNamespacesIT extends OnStage {
   void kernelsBefore65HaveThemToo() throws Exception {
     System.setProperty("zlayer.overlay.classic", "true");
     try {
-      Container container = running(spec("chown 1000 /bin/euid; echo x > /made; sleep 60"));
+      Container container = running(spec("chown 1000 /bin/euid; echo x > /made; sleep 300"));
       try {
         long first = first(container);
         Path root = Path.of("/proc", pid(container), "root");

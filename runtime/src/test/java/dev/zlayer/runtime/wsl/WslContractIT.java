@@ -51,6 +51,12 @@ class WslContractIT extends RuntimeContract {
     }
   }
 
+  /** {@code wsl.exe} ends with the last process that holds its streams. */
+  @Override
+  public boolean endsOutputWithCommands() {
+    return false;
+  }
+
   @Override
   protected ImageRef image() {
     return WslStage.BUSYBOX;

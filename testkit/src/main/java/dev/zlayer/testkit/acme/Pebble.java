@@ -5,11 +5,10 @@ import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.Processes;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
+import dev.zlayer.testkit.FreePorts;
 import dev.zlayer.testkit.registry.SelfSigned;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -71,10 +70,10 @@ public final class Pebble implements AutoCloseable {
   private Pebble(Path directory, Options options) throws IOException {
     this.directory = directory;
     this.options = options;
-    this.port = freePort();
-    this.management = freePort();
-    this.names = freePort();
-    this.nameManagement = freePort();
+    this.port = FreePorts.take();
+    this.management = FreePorts.take();
+    this.names = FreePorts.take();
+    this.nameManagement = FreePorts.take();
     SelfSigned.make(directory, "localhost");
     this.client =
         HttpClient.newBuilder()
@@ -252,12 +251,6 @@ public final class Pebble implements AutoCloseable {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new IllegalStateException("interrupted", e);
-    }
-  }
-
-  private static int freePort() throws IOException {
-    try (var socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return socket.getLocalPort();
     }
   }
 

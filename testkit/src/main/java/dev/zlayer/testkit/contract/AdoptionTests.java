@@ -103,10 +103,10 @@ interface AdoptionTests extends Harness {
   @Test
   default void outputFromBeforeAndAfterIsRead() throws InterruptedException {
     Container container =
-        started(Workload.endsOn(Signal.TERM, 0).printing("before", "stderr:also"));
+        printed(Workload.endsOn(Signal.TERM, 0).printing("before", "stderr:also").withPrompts());
     try (var reader = container.logs(LogQuery.ALL.following())) {
-      assertThat(reader.next().map(LogRecord::text)).contains("before");
-      assertThat(reader.next().map(LogRecord::text)).contains("also");
+      assertThat(nextLine(reader).map(LogRecord::text)).contains("before");
+      assertThat(nextLine(reader).map(LogRecord::text)).contains("also");
     }
     restart();
     Container adopted = adopted(container);

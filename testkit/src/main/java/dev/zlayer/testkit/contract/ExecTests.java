@@ -17,6 +17,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 
 /** Further processes inside. */
@@ -138,6 +139,17 @@ interface ExecTests extends Harness {
         .atMost(TIMEOUT)
         .until(() -> !run(container, ExecSpec.of("ps")).stdout().contains("sleep 4321"));
     assertThat(container.status().alive()).isTrue();
+  }
+
+  @Test
+  default void aCommandEndsAlthoughWhatItLeavesKeepsItsOutput() throws Exception {
+    needsRealShell();
+    Assumptions.assumeTrue(
+        endsOutputWithCommands(), "others decide when the output of a command ends");
+    Container container = started(Workload.sleepsForever());
+    assertThat(run(container, script("echo out; echo err >&2; sleep 4322 & exit 3")))
+        .isEqualTo(new Ended(OptionalInt.of(3), "out\n", "err\n"));
+    assertThat(run(container, script("yes & exit 4")).code()).hasValue(4);
   }
 
   private ExecSpec script(String script) {

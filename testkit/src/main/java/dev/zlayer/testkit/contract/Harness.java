@@ -7,6 +7,7 @@ import dev.zlayer.container.ExitStatus;
 import dev.zlayer.container.LogQuery;
 import dev.zlayer.container.LogRecord;
 import dev.zlayer.container.Outcome;
+import dev.zlayer.container.Signal;
 import dev.zlayer.container.WaitCondition;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.ContainerRuntime;
@@ -61,6 +62,24 @@ interface Harness {
     Container container = started(workload.printing("ready"));
     try (var reader = container.logs(LogQuery.ALL.following())) {
       Assertions.assertThat(nextLine(reader).map(LogRecord::text)).contains("ready");
+    }
+    return container;
+  }
+
+  /**
+   * Has printed all its lines, to both streams: no runtime can order what two pipes hold at the
+   * same time, so each line is printed when the one before was read.
+   */
+  default Container printed(Workload prompted) throws InterruptedException {
+    Container container = started(prompted);
+    if (realShell()) {
+      try (var reader = container.logs(LogQuery.ALL.following())) {
+        for (int number = 1; number < prompted.lines().size(); number++) {
+          Assertions.assertThat(nextLine(reader)).isPresent();
+          container.kill(Signal.parse("USR1"));
+        }
+        Assertions.assertThat(nextLine(reader)).isPresent();
+      }
     }
     return container;
   }
@@ -133,6 +152,11 @@ interface Harness {
 
   default void needsRealShell() {
     Assumptions.assumeTrue(realShell(), "this runtime has no real shell");
+  }
+
+  /** Whether the output of a command ends with it, whatever processes it left behind. */
+  default boolean endsOutputWithCommands() {
+    return true;
   }
 
   default <T> T power(Container container, Class<T> type) {

@@ -15,11 +15,12 @@ import org.junit.jupiter.api.Test;
 
 /** What a container prints. */
 interface LogTests extends Harness {
-  Workload MIXED = Workload.prints("one", "stderr:two", "three", "stderr:four", "five ö");
+  Workload MIXED =
+      Workload.prints("one", "stderr:two", "three", "stderr:four", "five ö").withPrompts();
 
   @Test
   default void bothStreamsAreKeptInOrder() throws InterruptedException {
-    Container container = started(MIXED);
+    Container container = printed(MIXED);
     ended(container);
     var records = records(container, LogQuery.ALL);
     assertThat(records)
@@ -39,7 +40,7 @@ interface LogTests extends Harness {
 
   @Test
   default void oneStreamCanBeAskedFor() throws InterruptedException {
-    Container container = started(MIXED);
+    Container container = printed(MIXED);
     ended(container);
     assertThat(lines(container, LogQuery.ALL.only(LogRecord.Stream.STDERR)))
         .containsExactly("two", "four");
@@ -49,7 +50,7 @@ interface LogTests extends Harness {
 
   @Test
   default void tailGivesTheLastLines() throws InterruptedException {
-    Container container = started(MIXED);
+    Container container = printed(MIXED);
     ended(container);
     assertThat(lines(container, LogQuery.ALL.withTail(2))).containsExactly("four", "five ö");
     assertThat(lines(container, LogQuery.ALL.withTail(0))).isEmpty();
@@ -60,7 +61,7 @@ interface LogTests extends Harness {
 
   @Test
   default void timeWindowsHoldBothTheirEnds() throws InterruptedException {
-    Container container = started(MIXED);
+    Container container = printed(MIXED);
     ended(container);
     List<Instant> times = records(container, LogQuery.ALL).stream().map(LogRecord::time).toList();
     assertThat(times).doesNotHaveDuplicates();
@@ -108,7 +109,7 @@ interface LogTests extends Harness {
 
   @Test
   default void followingAnEndedOneReadsAllAndEnds() throws InterruptedException {
-    Container container = started(MIXED);
+    Container container = printed(MIXED);
     ended(container);
     assertThat(lines(container, LogQuery.ALL.following())).hasSize(5);
     assertThat(lines(container, LogQuery.ALL.following().withTail(1))).containsExactly("five ö");

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.zlayer.container.ContainerStatus.Phase;
+import dev.zlayer.container.LogQuery;
 import dev.zlayer.container.Resources;
 import dev.zlayer.container.Signal;
 import dev.zlayer.error.AgentException;
@@ -13,10 +14,12 @@ import dev.zlayer.port.Connectable;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.Exportable;
 import dev.zlayer.port.Pausable;
+import dev.zlayer.port.Preparable;
 import dev.zlayer.port.ProcessListing;
 import dev.zlayer.port.Renamable;
 import dev.zlayer.port.Updatable;
 import dev.zlayer.port.VolumeSyncing;
+import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
@@ -25,6 +28,7 @@ interface PowerTests extends Harness {
   Set<Class<?>> POWERS =
       Set.of(
           Pausable.class,
+          Preparable.class,
           Updatable.class,
           Renamable.class,
           Archivable.class,
@@ -84,6 +88,43 @@ interface PowerTests extends Harness {
     Container container = created(Workload.exitsWith(0));
     Pausable pausable = power(container, Pausable.class);
     assertThatThrownBy(pausable::pause).isInstanceOf(AgentException.Conflict.class);
+  }
+
+  @Test
+  default void aPreparedOneRunsNothingUntilItIsStarted() throws InterruptedException {
+    Container container = created(Workload.prints("hello"));
+    Preparable preparable = power(container, Preparable.class);
+    assertThat(preparable.claim(Map.of("early", "yes"))).isFalse();
+    preparable.prepare();
+    preparable.prepare();
+    assertThat(phase(container)).isEqualTo(Phase.PREPARED);
+    assertThat(container.status().alive()).isFalse();
+    assertThat(container.stop(TIMEOUT)).isEmpty();
+    assertThatThrownBy(() -> container.kill(Signal.TERM))
+        .isInstanceOf(AgentException.Conflict.class);
+    assertThat(lines(container, LogQuery.ALL)).isEmpty();
+    assertThat(preparable.claim(Map.of("for", "me"))).isTrue();
+    assertThat(container.spec().labels()).containsEntry("for", "me").doesNotContainKey("early");
+    container.start();
+    assertThat(code(ended(container))).hasValue(0);
+    assertThat(lines(container, LogQuery.ALL)).containsExactly("hello");
+    assertThat(preparable.claim(Map.of())).isFalse();
+    assertThatThrownBy(preparable::prepare).isInstanceOf(AgentException.Conflict.class);
+  }
+
+  @Test
+  default void aPreparedOneCanBeStartedAfterARestartAndRemovedUnused() throws InterruptedException {
+    Container container = created(Workload.exitsWith(3));
+    Container unused = created(Workload.exitsWith(0));
+    power(container, Preparable.class).prepare();
+    power(unused, Preparable.class).prepare();
+    restart();
+    Container adopted = current().find(container.id()).orElseThrow();
+    assertThat(phase(adopted)).isIn(Phase.CREATED, Phase.PREPARED);
+    adopted.start();
+    assertThat(code(ended(adopted))).hasValue(3);
+    current().find(unused.id()).orElseThrow().remove(false);
+    assertThat(current().find(unused.id())).isEmpty();
   }
 
   @Test

@@ -18,6 +18,7 @@ import java.util.Optional;
  * @param delay before it ends
  * @param handlers signals that make it end with a code
  * @param deaf ignores SIGTERM
+ * @param prompted each line but the last waits for SIGUSR1 before the next one is printed
  * @param shell a script that only a real shell can run; replaces all of the above
  */
 public record Workload(
@@ -26,6 +27,7 @@ public record Workload(
     Duration delay,
     Map<Signal, Integer> handlers,
     boolean deaf,
+    boolean prompted,
     Optional<String> shell) {
   private static final String STDERR = "stderr:";
 
@@ -36,25 +38,31 @@ public record Workload(
 
   public static Workload exitsWith(int code) {
     return new Workload(
-        List.of(), Optional.of(code), Duration.ZERO, Map.of(), false, Optional.empty());
+        List.of(), Optional.of(code), Duration.ZERO, Map.of(), false, false, Optional.empty());
   }
 
   /** Runs until it is killed; what SIGTERM does to it is not said. */
   public static Workload sleepsForever() {
     return new Workload(
-        List.of(), Optional.empty(), Duration.ZERO, Map.of(), false, Optional.empty());
+        List.of(), Optional.empty(), Duration.ZERO, Map.of(), false, false, Optional.empty());
   }
 
   /** Runs until the signal comes, then ends with the code. */
   public static Workload endsOn(Signal signal, int code) {
     return new Workload(
-        List.of(), Optional.empty(), Duration.ZERO, Map.of(signal, code), false, Optional.empty());
+        List.of(),
+        Optional.empty(),
+        Duration.ZERO,
+        Map.of(signal, code),
+        false,
+        false,
+        Optional.empty());
   }
 
   /** Only SIGKILL ends it. */
   public static Workload ignoresTerm() {
     return new Workload(
-        List.of(), Optional.empty(), Duration.ZERO, Map.of(), true, Optional.empty());
+        List.of(), Optional.empty(), Duration.ZERO, Map.of(), true, false, Optional.empty());
   }
 
   /** Prints and ends with 0. */
@@ -65,22 +73,26 @@ public record Workload(
   /** For runtimes with a real shell. */
   public static Workload runs(String script) {
     return new Workload(
-        List.of(), Optional.of(0), Duration.ZERO, Map.of(), false, Optional.of(script));
+        List.of(), Optional.of(0), Duration.ZERO, Map.of(), false, false, Optional.of(script));
   }
 
   /** Prints this before anything else. */
   public Workload printing(String... lines) {
-    return new Workload(List.of(lines), exitCode, delay, handlers, deaf, shell);
+    return new Workload(List.of(lines), exitCode, delay, handlers, deaf, prompted, shell);
+  }
+
+  /** For lines on both streams, which have no order but time: see {@link Harness#printed}. */
+  public Workload withPrompts() {
+    return new Workload(lines, exitCode, delay, handlers, deaf, true, shell);
   }
 
   public Workload after(Duration delay) {
-    return new Workload(lines, exitCode, delay, handlers, deaf, shell);
+    return new Workload(lines, exitCode, delay, handlers, deaf, prompted, shell);
   }
 
   /**
    * For a POSIX shell that is the first process: traps are set before the first line is printed, so
-   * whoever has read a line may send signals. Lines are a moment apart, since no runtime can order
-   * what two pipes hold at the same time.
+   * whoever has read a line may send signals.
    */
   public String script() {
     if (shell.isPresent()) {
@@ -95,13 +107,18 @@ public record Workload(
     if (deaf) {
       script.add("trap '' TERM");
     }
-    boolean mixed = lines.stream().anyMatch(line -> line.startsWith(STDERR));
-    for (String line : lines) {
+    if (prompted) {
+      script.add("prompts=0\ntrap 'prompts=$((prompts+1))' USR1");
+    }
+    for (int number = 1; number <= lines.size(); number++) {
+      String line = lines.get(number - 1);
       boolean error = line.startsWith(STDERR);
       String text = error ? line.substring(STDERR.length()) : line;
       script.add("printf '%s\\n' '" + text.replace("'", "'\\''") + "'" + (error ? " >&2" : ""));
-      // two pipes have no order but time, and whoever reads them may be late
-      script.add(mixed ? "sleep 0.1" : "sleep 0.02");
+      script.add(
+          prompted && number < lines.size()
+              ? "while [ $prompts -lt %d ]; do sleep 0.02; done".formatted(number)
+              : "sleep 0.02");
     }
     script.add(end());
     return String.join("\n", script);

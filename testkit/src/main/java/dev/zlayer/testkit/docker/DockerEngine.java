@@ -8,10 +8,10 @@ import dev.zlayer.host.http.TlsFiles;
 import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.Processes;
 import dev.zlayer.task.Deadline;
+import dev.zlayer.testkit.FreePorts;
 import dev.zlayer.testkit.registry.SelfSigned;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -83,19 +83,13 @@ public final class DockerEngine implements AutoCloseable {
         if (network == Network.HOST_WITH_TLS) {
           SelfSigned.make(directory, "localhost");
         }
-        return new DockerEngine(directory, network, freePort());
+        return new DockerEngine(directory, network, FreePorts.take());
       } catch (RuntimeException e) {
         remove(directory);
         throw e;
       }
     } catch (IOException e) {
       throw new UncheckedIOException(e);
-    }
-  }
-
-  private static int freePort() throws IOException {
-    try (var free = new ServerSocket(0)) {
-      return free.getLocalPort();
     }
   }
 

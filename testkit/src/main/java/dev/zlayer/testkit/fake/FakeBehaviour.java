@@ -44,7 +44,8 @@ record FakeBehaviour(
     int failTimes,
     int execCode) {
   private static final Pattern DURATION = Pattern.compile("(\\d{1,9})(ms|s|m|h)");
-  private static final Set<String> STEPS = Set.of("create", "start", "stop", "remove", "pull");
+  private static final Set<String> STEPS =
+      Set.of("create", "prepare", "start", "stop", "remove", "pull");
 
   static FakeBehaviour from(Map<String, String> labels) {
     Optional<Duration> after = label(labels, "after").map(FakeBehaviour::duration);

@@ -18,6 +18,7 @@ import dev.zlayer.port.Container;
 import dev.zlayer.port.ExecSession;
 import dev.zlayer.port.LogReader;
 import dev.zlayer.port.Pausable;
+import dev.zlayer.port.Preparable;
 import dev.zlayer.port.ProcessListing;
 import dev.zlayer.port.Renamable;
 import dev.zlayer.port.Updatable;
@@ -25,11 +26,13 @@ import dev.zlayer.task.Deadline;
 import java.net.InetAddress;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 
 /** A handle to a container that exists only in a {@link FakeWorld}. */
-final class FakeContainer implements Container, Pausable, Renamable, Updatable, ProcessListing {
+final class FakeContainer
+    implements Container, Pausable, Preparable, Renamable, Updatable, ProcessListing {
   private final FakeState state;
   private final FakeWorld world;
 
@@ -104,10 +107,37 @@ final class FakeContainer implements Container, Pausable, Renamable, Updatable, 
   }
 
   @Override
+  public void prepare() {
+    try (var _ = existing()) {
+      world.note("prepare", id());
+      switch (state.status().phase()) {
+        case PREPARED -> {}
+        case CREATED -> {
+          failAt("prepare");
+          state.prepare();
+        }
+        default ->
+            throw new AgentException.Conflict("container '" + id() + "' has been started before");
+      }
+    }
+  }
+
+  @Override
+  public boolean claim(Map<String, String> labels) {
+    try (var _ = existing()) {
+      if (state.status().phase() != Phase.PREPARED) {
+        return false;
+      }
+      state.label(labels);
+      return true;
+    }
+  }
+
+  @Override
   public Optional<Outcome> stop(Duration grace) throws InterruptedException {
     try (var _ = existing()) {
       world.note("stop", id());
-      if (state.status().phase() == Phase.CREATED) {
+      if (state.status().phase() == Phase.CREATED || state.status().phase() == Phase.PREPARED) {
         return Optional.empty();
       }
       if (state.status().alive()) {

@@ -9,6 +9,7 @@ import dev.zlayer.port.Container;
 import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.port.Images;
 import dev.zlayer.port.Pausable;
+import dev.zlayer.port.Preparable;
 import dev.zlayer.port.ProcessListing;
 import dev.zlayer.port.Renamable;
 import dev.zlayer.port.Updatable;
@@ -34,7 +35,12 @@ public final class FakeRuntime implements ContainerRuntime {
       new Capabilities(
           Set.of(Platform.of("linux", "amd64")),
           Set.of(Capabilities.ArtifactKind.ROOT_FILE_SYSTEM),
-          Set.of(Pausable.class, Renamable.class, Updatable.class, ProcessListing.class));
+          Set.of(
+              Pausable.class,
+              Preparable.class,
+              Renamable.class,
+              Updatable.class,
+              ProcessListing.class));
 
   private final FakeWorld world;
   private final String name;

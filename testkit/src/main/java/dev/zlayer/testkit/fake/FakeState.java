@@ -78,6 +78,16 @@ final class FakeState {
     settle(startedAt);
   }
 
+  void prepare() {
+    move(new ContainerStatus.Prepared(world.now(), OptionalLong.of(world.nextPid())));
+  }
+
+  void label(Map<String, String> labels) {
+    var all = new HashMap<>(spec.labels());
+    all.putAll(labels);
+    spec = spec.withLabels(all);
+  }
+
   /** Lines get times a microsecond apart, so that time windows can tell them apart. */
   private void print() {
     for (int i = 0; i < behaviour.log().size(); i++) {

@@ -241,7 +241,7 @@ public final class LocalRegistry implements AutoCloseable {
     process.destroy();
     try {
       if (!process.waitFor(5, TimeUnit.SECONDS)) {
-        process.destroyForcibly();
+        process.destroyForcibly().waitFor(); // it would write while its files are removed
       }
     } catch (InterruptedException _) {
       process.destroyForcibly();

@@ -3,6 +3,7 @@ package dev.zlayer.cli.command.container;
 import dev.zlayer.cli.Session;
 import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.cli.client.Query;
+import dev.zlayer.cli.print.TerminalText;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.http.HttpResponse;
 import dev.zlayer.host.process.Command;
@@ -116,17 +117,21 @@ final class Copying {
     return stat.at("mode").integer().map(Long::intValue);
   }
 
-  private static void unpack(InputStream archive, Path directory, Optional<String> name)
+  /** Files of a container become those of this user, who need not trust who made them. */
+  private void unpack(InputStream archive, Path directory, Optional<String> name)
       throws IOException, InterruptedException {
     Process tar =
         Processes.start(
             Command.of("tar", "-C", directory.toString(), "--no-same-owner", "-xf", "-"));
     try (OutputStream out = tar.getOutputStream()) {
-      if (name.isPresent()) {
-        TarRenamer.change(archive, out, name.get());
-      } else {
-        archive.transferTo(out);
-      }
+      TarRenamer.disarm(
+          archive,
+          out,
+          name,
+          device ->
+              session
+                  .err()
+                  .println("skipped device '%s'".formatted(TerminalText.escapeLine(device))));
     }
     check(tar, "writing to " + directory);
   }

@@ -49,9 +49,12 @@ public final class BackgroundDaemon {
     return directory.daemonLog();
   }
 
-  /** Starts one when none answers; several callers at once end up with the same one. */
+  /**
+   * Starts one when none listens; several callers at once end up with the same one. A busy one, or
+   * one that the service manager is starting, is not given a rival.
+   */
   public void ensure(DaemonClient client, Consumer<String> tell) throws InterruptedException {
-    if (client.address().local() && !client.answers()) {
+    if (client.address().local() && !client.listens()) {
       start(client, tell);
     }
   }

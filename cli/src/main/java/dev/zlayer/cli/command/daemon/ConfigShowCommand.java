@@ -24,10 +24,9 @@ public final class ConfigShowCommand extends AnswerCommand {
 
   @Override
   protected int run(DaemonClient client) throws InterruptedException {
+    Optional<Json> known = local ? Optional.empty() : client.getIfRunning("/config");
     Json config =
-        local || !client.answers()
-            ? Configurations.read(session, Optional.empty(), Map.of()).json()
-            : client.get("/config");
+        known.orElseGet(() -> Configurations.read(session, Optional.empty(), Map.of()).json());
     show(config, () -> table(config).toString());
     return 0;
   }

@@ -2,6 +2,7 @@ package dev.zlayer.cli.command.daemon;
 
 import dev.zlayer.cli.Session;
 import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.client.DaemonProblem;
 import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.command.Archive;
 import dev.zlayer.cli.command.ClientCommand;
@@ -21,7 +22,8 @@ import picocli.CommandLine.Parameters;
       "",
       "The archive holds deployments, jobs with their executions and artifacts, schedules,",
       "secrets with their key, tokens, networks and events: keep it private. Images, containers",
-      "and volumes are not in it; see 'zlayer volume backup' and 'zlayer image save'."
+      "and volumes are not in it; see 'zlayer volume backup' and 'zlayer image save'. On a node of",
+      "a cluster, the state of the cluster is not in it either; see 'zlayer cluster backup'."
     })
 public final class DaemonBackupCommand extends ClientCommand {
   @Parameters(paramLabel = "FILE", description = "File to write; - is standard output")
@@ -40,6 +42,19 @@ public final class DaemonBackupCommand extends ClientCommand {
     }
     Archive.keepPrivate(
         session, standardOutput ? null : file, client.download("/backup", Query.NONE));
+    if (clustered(client)) {
+      tell(
+          "this node is in a cluster, whose state is not in the archive: use 'zlayer cluster"
+              + " backup'");
+    }
     return 0;
+  }
+
+  private static boolean clustered(DaemonClient client) throws InterruptedException {
+    try {
+      return !client.get("/cluster").at("cluster").isNull();
+    } catch (DaemonProblem _) {
+      return false; // it is in none
+    }
   }
 }

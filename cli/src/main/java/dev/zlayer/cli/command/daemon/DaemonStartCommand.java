@@ -26,7 +26,7 @@ public final class DaemonStartCommand extends ClientCommand {
 
   @Override
   protected int run(DaemonClient client) throws InterruptedException {
-    if (client.answers()) {
+    if (client.listens()) {
       say("a daemon is already running at " + client.address().http());
       return 0;
     }

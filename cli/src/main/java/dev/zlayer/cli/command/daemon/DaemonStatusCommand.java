@@ -5,6 +5,8 @@ import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.cli.command.AnswerCommand;
 import dev.zlayer.error.Blame;
 import dev.zlayer.json.Json;
+import java.util.List;
+import java.util.Optional;
 import picocli.CommandLine.Command;
 
 @Command(
@@ -18,14 +20,12 @@ public final class DaemonStatusCommand extends AnswerCommand {
 
   @Override
   protected int run(DaemonClient client) throws InterruptedException {
-    boolean running = client.answers();
+    Optional<Json> known = client.getIfRunning("/info");
+    boolean running = known.isPresent();
     Json.Builder facts =
         Json.object().put("running", running).put("address", client.address().http().toString());
-    if (running) {
-      Json info = client.get("/info");
-      for (String name : new String[] {"version", "pid", "data_dir", "containers", "images"}) {
-        facts.put(name, info.at(name));
-      }
+    for (String name : List.of("version", "pid", "data_dir", "containers", "images")) {
+      known.ifPresent(info -> facts.put(name, info.at(name)));
     }
     Json status = facts.build();
     show(status, () -> text(status, running));

@@ -35,7 +35,7 @@ public final class DialStdioCommand extends ClientCommand {
               .formatted(client.address().http()));
     }
     try (var channel = SocketChannel.open(StandardProtocolFamily.UNIX)) {
-      if (!client.answers()) {
+      if (!client.listens()) {
         throw DaemonNotRunning.at(socket);
       }
       channel.connect(UnixDomainSocketAddress.of(socket));

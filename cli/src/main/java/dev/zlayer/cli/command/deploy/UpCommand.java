@@ -58,6 +58,9 @@ public final class UpCommand extends AnswerCommand {
   @Option(names = "--no-wait", description = "Return once the daemon has accepted the file")
   private boolean noWait;
 
+  @Option(names = "--local", description = "In a cluster: run it on this node alone")
+  private boolean local;
+
   @Option(names = "--dry-run", description = "Show what would change, and change nothing")
   private boolean dryRun;
 
@@ -165,7 +168,7 @@ public final class UpCommand extends AnswerCommand {
     }
     warnOfAnotherDirectory(client, deployment);
     String path = "/deployments/" + Query.segment(deployment.name());
-    Query query = Query.of("directory", deployment.directory());
+    Query query = Query.of("directory", deployment.directory()).flag("local", local);
     if (noWait) {
       Json status = client.send("PUT", path, query, DaemonClient.YAML, deployment.content());
       show(

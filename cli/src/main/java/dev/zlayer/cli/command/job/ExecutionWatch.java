@@ -62,7 +62,7 @@ final class ExecutionWatch {
 
   private static boolean finished(Json execution) {
     return switch (word(execution)) {
-      case "completed", "failed", "cancelled" -> true;
+      case "completed", "failed", "cancelled", "lost" -> true;
       default -> false;
     };
   }

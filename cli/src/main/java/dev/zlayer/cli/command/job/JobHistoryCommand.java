@@ -29,8 +29,8 @@ public final class JobHistoryCommand extends AnswerCommand {
       names = "--status",
       paramLabel = "STATUS",
       description =
-          "Show only this state: pending, initializing, running, uploading, completed, failed or"
-              + " cancelled")
+          "Show only this state: pending, initializing, running, uploading, completed, failed,"
+              + " cancelled or lost")
   private @Nullable Status status;
 
   @Option(

@@ -3,6 +3,7 @@ package dev.zlayer.cli.command.system;
 import dev.zlayer.cli.Locations;
 import dev.zlayer.cli.Session;
 import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.client.DaemonProblem;
 import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.command.ClientCommand;
 import dev.zlayer.cli.command.daemon.BackgroundDaemon;
@@ -11,6 +12,7 @@ import dev.zlayer.cli.print.HumanUnits;
 import dev.zlayer.cli.terminal.Question;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.DataDir;
+import dev.zlayer.host.http.HttpAddress;
 import dev.zlayer.host.linux.Cgroups;
 import dev.zlayer.host.linux.Links;
 import dev.zlayer.host.linux.Mounts;
@@ -23,6 +25,7 @@ import dev.zlayer.task.Deadline;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.UserPrincipal;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -73,7 +76,8 @@ public final class SystemUninstallCommand extends ClientCommand {
       int images,
       DataDir directories,
       String prefix,
-      Optional<Path> unit) {}
+      Optional<Path> unit,
+      boolean clustered) {}
 
   @Override
   protected int run(DaemonClient client) throws InterruptedException, IOException {
@@ -82,6 +86,7 @@ public final class SystemUninstallCommand extends ClientCommand {
           "the daemon at %s is not of this machine: run this command there"
               .formatted(client.address().http()));
     }
+    requireOwn(client.address().http());
     DataDir own = Locations.dataDir(session, Optional.empty());
     if (Rootless.outside() && Rootless.host(session, own).present()) {
       Rootless.enter(session, own); // files of containers belong to other users outside
@@ -97,11 +102,31 @@ public final class SystemUninstallCommand extends ClientCommand {
       tell("nothing was removed");
       return 1;
     }
+    if (installed.clustered) {
+      leave(client);
+    }
     removeContent(client, installed);
     stop(client, background, installed);
     removeTraces(installed);
     tell("zlayer was removed from this machine");
     return 0;
+  }
+
+  /** The daemon says which directories are removed: one of somebody else could name any. */
+  private static void requireOwn(HttpAddress address) throws IOException {
+    if (address instanceof HttpAddress.Unix(Path socket) && Files.exists(socket)) {
+      Path mine = Files.createTempFile("zlayer", "");
+      try {
+        UserPrincipal owner = Files.getOwner(socket);
+        if (!owner.equals(Files.getOwner(mine))) {
+          throw new AgentException.InvalidSpec(
+              "the daemon at %s belongs to user %s: run this command as that user"
+                  .formatted(socket, owner.getName()));
+        }
+      } finally {
+        Files.delete(mine);
+      }
+    }
   }
 
   private Installed inspect(DaemonClient client) throws InterruptedException {
@@ -120,14 +145,15 @@ public final class SystemUninstallCommand extends ClientCommand {
         Optional.of(session.resolve(unitDirectory).resolve(UNIT))
             .filter(file -> data.equals(DataDir.USUAL) && Files.exists(file));
     return new Installed(
-        client.get("/deployments").items(),
-        client.get("/containers", Query.of("all", true)).items(),
+        client.get("/deployments", Query.of("local", true)).items(),
+        client.get("/containers", Query.of("all", true).and("local", true)).items(),
         client.get("/volumes", Query.of("size", true)).items(),
         client.get("/networks").items(),
         Math.toIntExact(info.at("images").integer().orElse(0L)),
         run.map(directory -> new DataDir(data, directory)).orElseGet(() -> DataDir.of(data)),
         info.at("network_prefix").string().orElseThrow(),
-        unit);
+        unit,
+        Files.exists(DataDir.of(data).cluster()));
   }
 
   private static List<String> preview(Installed installed) {
@@ -145,6 +171,9 @@ public final class SystemUninstallCommand extends ClientCommand {
     lines.add("packet filter tables and bridges %s*".formatted(installed.prefix));
     lines.add("directory " + installed.directories.data());
     lines.add("directory " + installed.directories.run());
+    if (installed.clustered) {
+      lines.add("this node's place in its cluster; the other nodes keep running");
+    }
     installed.unit.ifPresent(file -> lines.add("systemd unit " + file));
     return lines;
   }
@@ -153,13 +182,26 @@ public final class SystemUninstallCommand extends ClientCommand {
     return thing.at(name).string().orElse("?");
   }
 
+  /** Before anything else: what is removed afterwards must not be the cluster's. */
+  private void leave(DaemonClient client) throws InterruptedException {
+    try {
+      Json _ = client.post("/cluster/leave", Query.NONE, Json.object().put("force", false).build());
+    } catch (DaemonProblem e) {
+      tell(
+          "the cluster does not know that this node leaves (%s); run 'zlayer node rm' on another one"
+              .formatted(e.getMessage()));
+      Json _ = client.post("/cluster/leave", Query.NONE, Json.object().put("force", true).build());
+    }
+  }
+
   private void removeContent(DaemonClient client, Installed installed) throws InterruptedException {
     for (Json deployment : installed.deployments) {
       client.delete(
           "/deployments/" + Query.segment(text(deployment, "name")),
           Query.of("volumes", true).and("wait", "5m"));
     }
-    for (Json container : client.get("/containers", Query.of("all", true)).items()) {
+    for (Json container :
+        client.get("/containers", Query.of("all", true).and("local", true)).items()) {
       client.delete("/containers/" + Query.segment(text(container, "id")), Query.of("force", true));
     }
   }

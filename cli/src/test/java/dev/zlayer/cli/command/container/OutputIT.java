@@ -295,7 +295,25 @@ class OutputIT {
     return Processes.run(
         Command.of("bash", "-c", "zlayer() { " + zlayer + " \"$@\"; }; " + line)
             .withEnv(daemon.env()),
-        Deadline.after(LIMIT));
+        soon());
+  }
+
+  /** More than is kept for a reader that is behind, to one that begins late. */
+  @ParameterizedTest
+  @ValueSource(strings = {"", "-i"})
+  void anArchiveOfAHundredMegabytesIsWhole(String flag) throws Exception {
+    var run =
+        shell(
+            "zlayer run --rm %s bb:1 dd if=/dev/zero bs=1M count=100 2>/dev/null </dev/null"
+                    .formatted(flag)
+                + " | (sleep 1; cksum)");
+    var zeros =
+        Processes.run(Command.of("sh", "-c", "head -c 104857600 /dev/zero | cksum"), soon());
+    assertThat(run.stdout()).isEqualTo(zeros.stdout()).endsWith(" 104857600\n");
+  }
+
+  private static Deadline soon() {
+    return Deadline.after(LIMIT);
   }
 
   @Test

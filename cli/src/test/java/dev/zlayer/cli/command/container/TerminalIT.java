@@ -9,6 +9,7 @@ import dev.zlayer.task.Stopwatch;
 import dev.zlayer.task.TaskScope;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
+import java.io.IOException;
 import java.io.PipedInputStream;
 import java.io.PipedOutputStream;
 import java.nio.charset.StandardCharsets;
@@ -18,8 +19,10 @@ import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -226,8 +229,9 @@ class TerminalIT {
       assertThat(person.exitCode()).isZero();
     }
     daemon.ok("kill", "left");
+    // much sooner than one whose output somebody may still read
     Awaitility.await()
-        .atMost(Duration.ofSeconds(10))
+        .atMost(Duration.ofSeconds(20))
         .until(() -> !daemon.ok("ps", "--all").contains("left"));
   }
 
@@ -334,6 +338,7 @@ class TerminalIT {
       person.awaitText("up");
       Awaitility.await()
           .atMost(Duration.ofSeconds(60))
+          .pollInterval(Duration.ofMillis(200))
           .until(
               () -> {
                 person.type("\u0003");
@@ -355,6 +360,44 @@ class TerminalIT {
       assertThat(person.exitCode()).as(person.screen()).isEqualTo(5);
     }
     daemon.ok("rm", "-f", "host");
+  }
+
+  /** Thirty sessions once left 58 behind. */
+  @Test
+  void sessionsLeaveNoDescriptorInTheDaemon() throws Exception {
+    daemon.ok("run", "-d", "--name", "often", "--network", "none", "bb:1", "sleep", "300");
+    long pid = daemon.json("daemon", "status", "--json").at("pid").integer().orElseThrow();
+    Path open = Path.of("/proc", Long.toString(pid), "fd");
+    int sessions = 6;
+    Set<String> before = Set.of();
+    for (int session = 0; session <= sessions; session++) {
+      try (var person = at("exec", "-it", "often", "true")) {
+        assertThat(person.exitCode()).as(person.screen()).isZero();
+      }
+      before = session == 0 ? terminals(open) : before; // the first one may open what stays
+    }
+    Set<String> opened = before;
+    Awaitility.await()
+        .untilAsserted(() -> assertThat(terminals(open)).hasSizeLessThan(opened.size() + sessions));
+    daemon.ok("rm", "-f", "often");
+  }
+
+  /** What the daemon has open of terminals, pipes and sockets. */
+  private static Set<String> terminals(Path open) throws IOException {
+    try (var found = Files.list(open)) {
+      return found
+          .map(TerminalIT::link)
+          .filter(name -> name.matches("(pipe|socket):.*|/dev/(pts|ptmx).*"))
+          .collect(Collectors.toSet());
+    }
+  }
+
+  private static String link(Path descriptor) {
+    try {
+      return Files.readSymbolicLink(descriptor).toString();
+    } catch (IOException _) {
+      return "closed";
+    }
   }
 
   @Test

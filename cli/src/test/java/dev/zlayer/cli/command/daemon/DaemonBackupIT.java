@@ -152,6 +152,18 @@ class DaemonBackupIT {
     assertThat(refused.code()).isEqualTo(2);
     assertThat(refused.err()).contains("has format 99", "reads up to 1", "a later one");
 
+    sh(
+        "mkdir x && tar -C x -xf state.tar && ln -sf /etc/hostname x/secret.key"
+            + " && tar -C x -cf linked.tar .",
+        first);
+    assertThat(
+            other
+                .cli()
+                .run("daemon", "restore", "--replace", first.resolve("linked.tar").toString())
+                .err())
+        .as("a link in place of a file")
+        .contains("the backup is not complete");
+
     Path none = first.resolve("none.tar");
     sh("tar -cf none.tar shop.yml", first);
     assertThat(other.cli().run("daemon", "restore", "--replace", none.toString()).err())

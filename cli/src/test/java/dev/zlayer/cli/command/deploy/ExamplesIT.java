@@ -32,6 +32,7 @@ class ExamplesIT {
       Set.of(
           "init-steps.zlayer.yml",
           "shop.zlayer.yml",
+          "cluster.zlayer.yml", // ./quickstart --cluster
           "web.zlayer.yml", // IngressHttpsIT
           "quickstart-wasm.zlayer.yml",
           "wasm.zlayer.yml");

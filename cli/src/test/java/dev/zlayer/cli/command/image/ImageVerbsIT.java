@@ -12,6 +12,7 @@ import dev.zlayer.json.JsonText;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.testkit.Fact;
 import dev.zlayer.testkit.Requires;
+import dev.zlayer.testkit.image.Compression;
 import dev.zlayer.testkit.image.ImageMaker;
 import dev.zlayer.testkit.image.TarEntry;
 import dev.zlayer.testkit.image.TarWriter;
@@ -71,6 +72,20 @@ class ImageVerbsIT {
 
   private String ok(String... arguments) {
     return daemon.ok(arguments);
+  }
+
+  /** Zstd makes them far smaller than gzip could, which was taken for an attack. */
+  @Test
+  @Requires(Fact.ZSTD)
+  void anImageWhoseLayerIsZerosInZstdIsLoadedAndRun() {
+    var zeros = TarEntry.file("zeros", new byte[48 << 20]);
+    byte[] archive =
+        ImageMaker.busybox().layer(Compression.ZSTD, List.of(zeros)).make().ociArchive("zeros:1");
+    assertThat(archive.length).as("packed").isLessThan(8 << 20);
+    CliFixture.Result loaded = cli.runWithInput(archive, "image", "load");
+    assertThat(loaded.code()).as(loaded.err()).isZero();
+    assertThat(ok("run", "--rm", "--network", "none", "zeros:1", "stat", "-c", "%s", "/zeros"))
+        .isEqualTo((48 << 20) + "\n");
   }
 
   private static CommandResult tool(String... arguments) throws InterruptedException {

@@ -110,6 +110,40 @@ class SingleJobIT {
   }
 
   @Test
+  void containersMadeAheadAreShownAsPreparedAndRunTheJob() throws Exception {
+    write(
+        "early.yml",
+        JOB.formatted("echo early; exit 5").replace("retention: {count: 2}", "warm: 1"));
+    assertThat(cli.run("job", "run", "-f", "early.yml", "--wait", "-q").code()).isEqualTo(5);
+    Json ready = prepared();
+    String id = ready.at("id").string().orElseThrow();
+    assertThat(daemon.ok("ps", "--all")).containsPattern("early/prepared-\\d+ .*prepared");
+    assertThat(daemon.ok("ps")).doesNotContain("early/prepared");
+    assertThat(daemon.ok("stats", "--no-stream")).contains("early/prepared-");
+
+    CliFixture.Result run = cli.run("job", "run", "--wait", "early");
+    assertThat(run.code()).as(run.err()).isEqualTo(5);
+    assertThat(run.out()).isEqualTo("early\n");
+    Json status = daemon.json("job", "status", "--json", "early");
+    assertThat(status.at("attempts").items().getLast().at("container").string()).contains(id);
+
+    daemon.ok("job", "rm", "early");
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(30))
+        .until(() -> !daemon.ok("ps", "--all").contains("early"));
+  }
+
+  private static Json prepared() {
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(30))
+        .until(() -> daemon.ok("ps", "--all").contains("prepared"));
+    return daemon.json("ps", "--all", "--json").items().stream()
+        .filter(one -> one.at("state").string().orElse("").equals("prepared"))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  @Test
   void aJobOfADeploymentFileIsTakenAlone() throws Exception {
     write(
         "shop.zlayer.yml",

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Somebody restarts the host's firewall, and with it removes the rules of everybody else. */
-@Timeout(120)
+@Timeout(240)
 @Requires({Fact.ROOT, Fact.OVERLAYFS, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX})
 class FlushedRulesIT {
   @TempDir Path directory;
@@ -125,6 +125,6 @@ class FlushedRulesIT {
   }
 
   private static ConditionFactory soon() {
-    return Awaitility.await().atMost(Duration.ofSeconds(20));
+    return Awaitility.await().atMost(Duration.ofSeconds(60));
   }
 }

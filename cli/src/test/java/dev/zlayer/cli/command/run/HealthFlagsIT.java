@@ -149,6 +149,28 @@ class HealthFlagsIT {
   }
 
   @Test
+  void aCheckEndsAlthoughAProcessThatItLeftKeepsItsOutput() {
+    run(
+        "leaving",
+        "--health-cmd",
+        "echo looked; sleep 1000 & test -e /works",
+        "--health-interval",
+        "100ms",
+        "--health-retries",
+        "1",
+        "--health-timeout",
+        "30s");
+
+    awaitHealth("leaving", "unhealthy");
+    assertThat(
+            daemon.json("inspect", "leaving").at("health_check").at("output").string().orElse(""))
+        .contains("looked")
+        .contains("code 1");
+    daemon.ok("exec", "leaving", "touch", "/works");
+    awaitHealth("leaving", "healthy");
+  }
+
+  @Test
   void withoutACommandNothingIsChecked() {
     run("plain", "--no-healthcheck");
 

@@ -20,6 +20,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -28,6 +29,9 @@ import picocli.CommandLine;
 
 /** Docker's flags become the keys of a service; what comes out is read back as one. */
 class RunFlagsTest {
+  private static final Set<String> SINGLE =
+      Set.of("name", "pull", "start", "start_within", "rm", "rm_after", "tty_size", "directory");
+
   @TempDir Path directory;
 
   private Json body(String... flags) {
@@ -52,14 +56,13 @@ class RunFlagsTest {
     return body;
   }
 
-  /** All but the keys that only single containers have. */
+  /** All but what only single containers have. */
   private static SpecResult asService(Json body) {
     var service = Json.object();
     body.members()
         .forEach(
             (key, value) -> {
-              if (!List.of("name", "pull", "start", "rm", "rm_after", "tty_size", "directory")
-                  .contains(key)) {
+              if (!SINGLE.contains(key)) {
                 service.put(key, value);
               }
             });
@@ -89,6 +92,15 @@ class RunFlagsTest {
     assertThat(body.at("init_container").bool()).contains(true);
     assertThat(body.at("start").bool()).contains(false);
     assertThat(body("-d").at("start").bool()).contains(true);
+  }
+
+  /** Whoever is killed before the start leaves nothing: the daemon removes it in time. */
+  @Test
+  void onlyWhatIsRunInFrontOfAPersonHasToBeStartedInTime() {
+    assertThat(body("--rm").at("start_within").string()).contains("30s");
+    assertThat(body("--rm", "-it").at("start_within").string()).contains("30s");
+    assertThat(body().at("start_within").string()).isEmpty();
+    assertThat(body("--rm", "-d").at("start_within").string()).isEmpty();
   }
 
   @Test

@@ -23,6 +23,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Requires({Fact.ROOT, Fact.OVERLAYFS, Fact.RUNC, Fact.CONMON, Fact.CNI, Fact.BUSYBOX})
 class UninstallIT {
   private static final String IMAGE = "localhost/leave:1";
+  private static final int NOBODY = 65_534;
 
   @TempDir private Path directory;
 
@@ -62,6 +63,12 @@ class UninstallIT {
       CliFixture.Result asked = daemon.cli().run("system", "uninstall");
       assertThat(asked.code()).isNotZero();
       assertThat(asked.err()).contains("--force");
+      Path socket = daemon.dataDirectory().resolve("run/zlayer.sock");
+      Files.setAttribute(socket, "unix:uid", NOBODY);
+      assertThat(daemon.cli().run("system", "uninstall", "--force").err())
+          .as("a daemon of somebody else could name any directory")
+          .contains("belongs to user", "run this command as that user");
+      Files.setAttribute(socket, "unix:uid", 0);
       assertThat(daemon.ok("ps")).as("nothing was removed yet").contains("single");
 
       daemon.ok("system", "uninstall", "--force");

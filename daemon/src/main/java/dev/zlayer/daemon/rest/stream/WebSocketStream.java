@@ -59,6 +59,7 @@ public final class WebSocketStream implements Session.Listener, AutoCloseable {
       return;
     } catch (AgentException e) {
       fail(session, e);
+      session.demand(); // for the end that the client says
       return;
     }
     conversation.set(opened);
@@ -96,7 +97,7 @@ public final class WebSocketStream implements Session.Listener, AutoCloseable {
         facts.put("code", exit.exitCode().getAsInt());
       }
       say(session, Json.object().put("exit", facts.build()).build());
-      session.close(NORMAL, "", Callback.NOOP);
+      new WebSocketFrames(session).end(NORMAL);
     } catch (AgentException e) {
       fail(session, e);
     } catch (IOException | InterruptedException | RuntimeException _) {
@@ -135,7 +136,7 @@ public final class WebSocketStream implements Session.Listener, AutoCloseable {
   private void fail(Session session, AgentException error) {
     try {
       say(session, Json.object().put("error", problem(error)).build());
-      session.close(FAULT, "", Callback.NOOP);
+      new WebSocketFrames(session).end(FAULT);
     } catch (IOException | InterruptedException _) {
       session.disconnect();
     }
@@ -166,11 +167,13 @@ public final class WebSocketStream implements Session.Listener, AutoCloseable {
   public void onWebSocketText(String message) {
     Conversation current = conversation.get();
     Session session = socket;
-    if (current == null || session == null) {
+    if (session == null) {
       return;
     }
     try {
-      command(current, JsonText.parse(message));
+      if (current != null) {
+        command(current, JsonText.parse(message));
+      }
     } catch (AgentException e) {
       try {
         say(session, Json.object().put("error", problem(e)).build());

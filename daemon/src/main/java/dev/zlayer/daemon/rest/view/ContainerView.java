@@ -22,9 +22,10 @@ import java.util.OptionalLong;
  *
  * @param id what the runtime calls it
  * @param name for people: its own for a standalone one, else {@code deployment/service/replica}
- * @param state created, running, paused, stopping, exited or unknown
+ * @param state created, prepared, running, paused, stopping, exited or unknown
  * @param health of a replica that is checked: starting, healthy or unhealthy
  * @param endpoints of its service that forward to it
+ * @param node in a cluster, the one that it is on
  */
 public record ContainerView(
     String id,
@@ -50,7 +51,8 @@ public record ContainerView(
     List<DeploymentView.EndpointView> endpoints,
     int restarts,
     String runtime,
-    Map<String, String> labels) {
+    Map<String, String> labels,
+    Optional<String> node) {
   /** A published port. */
   public record PortView(InetAddress hostIp, int hostPort, int containerPort, String protocol) {
     static PortView of(ContainerDetails.PortBinding port) {
@@ -115,7 +117,8 @@ public record ContainerView(
         replica.map(Replica::endpoints).orElse(List.of()),
         replica.map(Replica::restarts).orElseGet(details::restarts),
         details.runtime(),
-        details.spec().labels());
+        details.spec().labels(),
+        Optional.empty());
   }
 
   private static String name(ContainerDetails details) {
@@ -128,7 +131,10 @@ public record ContainerView(
       case ContainerStatus.Paused paused -> Optional.of(paused.startedAt());
       case ContainerStatus.Stopping stopping -> Optional.of(stopping.startedAt());
       case ContainerStatus.Exited(var outcome) -> outcome.startedAt();
-      case ContainerStatus.Created _, ContainerStatus.Unknown _, ContainerStatus.Removed _ ->
+      case ContainerStatus.Created _,
+          ContainerStatus.Prepared _,
+          ContainerStatus.Unknown _,
+          ContainerStatus.Removed _ ->
           Optional.empty();
     };
   }
@@ -137,6 +143,7 @@ public record ContainerView(
     return switch (status) {
       case ContainerStatus.Running running -> running.pid();
       case ContainerStatus.Paused paused -> paused.pid();
+      case ContainerStatus.Prepared prepared -> prepared.pid();
       default -> OptionalLong.empty();
     };
   }

@@ -5,6 +5,7 @@ import dev.zlayer.engine.cron.CronStatus;
 import dev.zlayer.engine.deployment.AutoUpdateStatus;
 import dev.zlayer.engine.deployment.DeploymentStatus;
 import dev.zlayer.engine.deployment.Revision;
+import dev.zlayer.engine.deployment.Share;
 import dev.zlayer.engine.health.HealthStatus;
 import dev.zlayer.engine.service.Failure;
 import dev.zlayer.engine.service.ReplicaStatus;
@@ -31,6 +32,10 @@ public record DeploymentView(
     Instant created,
     Instant updated,
     Path directory,
+    @Doc("In a cluster: the node, of a deployment that is of one node alone.")
+        Optional<String> node,
+    @Doc("What of it runs here, when the rest runs on other nodes of a cluster.")
+        Optional<Share> share,
     List<ServiceView> services,
     List<JobView> jobs,
     List<DependencyView> dependencies,
@@ -49,6 +54,8 @@ public record DeploymentView(
         status.createdAt(),
         status.updatedAt(),
         status.directory(),
+        Optional.empty(),
+        status.share(),
         status.services().stream()
             .map(service -> ServiceView.of(service, status.autoUpdates()))
             .toList(),
@@ -176,7 +183,18 @@ public record DeploymentView(
                             .map(TrafficView::of)))
             .toList();
     return new DeploymentView(
-        name, state, revision, created, updated, directory, carried, jobs, dependencies, problem);
+        name,
+        state,
+        revision,
+        created,
+        updated,
+        directory,
+        node,
+        share,
+        carried,
+        jobs,
+        dependencies,
+        problem);
   }
 
   /** An endpoint of a service. */
@@ -196,6 +214,7 @@ public record DeploymentView(
   public record ReplicaView(
       String id,
       String container,
+      @Doc("In a cluster: the node that it is on.") Optional<String> node,
       String role,
       int replica,
       String state,
@@ -214,6 +233,7 @@ public record DeploymentView(
       return new ReplicaView(
           status.id().path(),
           status.id().runtimeName(),
+          Optional.empty(),
           status.id().role(),
           status.id().replica(),
           lower(status.state()),

@@ -19,7 +19,8 @@ import java.util.OptionalInt;
  * One execution of a job.
  *
  * @param name what people call it: deployment/job/number
- * @param status pending, initializing, running, completed, failed or cancelled
+ * @param status pending, initializing, running, uploading, completed, failed or cancelled; in a
+ *     cluster also lost
  * @param code as a shell shows it, when its process has ended
  * @param trigger cli, endpoint, scheduler or internal
  * @param remote who asked, of an endpoint

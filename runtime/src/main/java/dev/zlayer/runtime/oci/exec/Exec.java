@@ -10,7 +10,10 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 
 /** One call of the OCI runtime's exec, with the directory that holds its files. */
 final class Exec {
@@ -18,10 +21,14 @@ final class Exec {
 
   private final Process runtime;
   private final ExecDir directory;
+  private final ExecLogLoop log;
 
-  Exec(Process runtime, ExecDir directory) {
+  /** {@code log} is where the runtime logs to; it is closed when this ends. */
+  Exec(Process runtime, ExecDir directory, ExecLogLoop log) {
     this.runtime = runtime;
     this.directory = directory;
+    this.log = log;
+    var _ = runtime.onExit().thenAccept(ended -> log.ended(ended.exitValue()));
   }
 
   /** The files of one exec. */
@@ -33,24 +40,30 @@ final class Exec {
     Path pid() {
       return path.resolve("pid");
     }
-
-    Path log() {
-      return path.resolve("log");
-    }
   }
 
   Process runtime() {
     return runtime;
   }
 
-  ExitStatus await(Deadline deadline) throws InterruptedException {
-    if (!runtime.waitFor(deadline.leftNanos(), TimeUnit.NANOSECONDS)) {
-      throw new AgentException.Timeout("running a command in a container", deadline.limit());
-    }
-    return ExecExit.of(runtime.exitValue(), log());
+  /** With which code the command, or the runtime for it, ends. */
+  CompletableFuture<Integer> exit() {
+    return log.exit();
   }
 
-  /** Ends the process inside if it still runs, and takes the files away. */
+  ExitStatus await(Deadline deadline) throws InterruptedException {
+    try {
+      int code = exit().get(deadline.leftNanos(), TimeUnit.NANOSECONDS);
+      // a runtime that still runs has run the command, so its log explains nothing
+      return ExecExit.of(code, runtime.isAlive() ? "" : log.text().get());
+    } catch (TimeoutException _) {
+      throw new AgentException.Timeout("running a command in a container", deadline.limit());
+    } catch (ExecutionException e) {
+      throw new IllegalStateException(e); // neither is ever completed so
+    }
+  }
+
+  /** Ends the process inside if it still runs, and removes the files. */
   void end() {
     try {
       end(runtime.toHandle());
@@ -58,6 +71,8 @@ final class Exec {
     } catch (IOException e) {
       throw new AgentException.Internal(
           "cannot end a command in a container: " + e.getMessage(), e);
+    } finally {
+      log.close();
     }
   }
 
@@ -73,19 +88,15 @@ final class Exec {
   }
 
   static Optional<ProcessIdentity> inside(ExecDir directory) {
-    try {
-      long pid = Long.parseLong(Files.readString(directory.pid()).strip());
-      return ProcessIdentity.of(pid);
-    } catch (IOException | NumberFormatException _) {
-      return Optional.empty(); // not begun yet
-    }
+    return ProcessIdentity.of(pid(directory));
   }
 
-  private String log() {
+  /** The number that the command had, 0 before it began. */
+  static long pid(ExecDir directory) {
     try {
-      return Files.readString(directory.log());
-    } catch (IOException _) {
-      return ""; // the runtime had nothing to say
+      return Long.parseLong(Files.readString(directory.pid()).strip());
+    } catch (IOException | NumberFormatException _) {
+      return 0;
     }
   }
 }

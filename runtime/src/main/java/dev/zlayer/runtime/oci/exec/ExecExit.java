@@ -8,6 +8,7 @@ import dev.zlayer.runtime.lifecycle.ExitNotes;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.function.LongSupplier;
 
 /**
  * Tells the exit of the command from a failure of the OCI runtime to run it, which speaks through
@@ -26,6 +27,23 @@ public final class ExecExit {
       return failure(problem.get());
     }
     return ExitNotes.status(code);
+  }
+
+  /** How the process with this number ended, if that is what a line of the runtime's log says. */
+  static OptionalInt reported(String line, LongSupplier pid) {
+    if (!line.contains("process exited")) {
+      return OptionalInt.empty();
+    }
+    try {
+      Json entry = JsonText.parse(line);
+      Optional<Long> status = entry.at("status").integer();
+      return entry.at("pid").integer().filter(number -> number == pid.getAsLong()).isPresent()
+              && status.isPresent()
+          ? OptionalInt.of(status.get().intValue())
+          : OptionalInt.empty();
+    } catch (AgentException.InvalidSpec _) {
+      return OptionalInt.empty();
+    }
   }
 
   private static ExitStatus failure(String problem) {

@@ -8,6 +8,7 @@ import dev.zlayer.host.linux.PseudoTerminal;
 import dev.zlayer.host.linux.RootedDirectory;
 import dev.zlayer.host.linux.Scheduling;
 import dev.zlayer.host.process.Command;
+import dev.zlayer.host.process.PipedProcess;
 import dev.zlayer.host.process.Processes;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
@@ -53,8 +54,8 @@ public final class Execs {
           terminal && runtime.sendsTerminals()
               ? onSentTerminal(container, files, size(process))
               : terminal
-                  ? onTerminal(command(container, files), files, size(process))
-                  : onPipes(command(container, files), files, stdin);
+                  ? onTerminal(container, files, size(process))
+                  : onPipes(container, files, stdin);
       steps.accept("exec.started");
       return session;
     } catch (IOException e) {
@@ -91,8 +92,23 @@ public final class Execs {
         .anyMatch(argument -> argument.startsWith(path + "/"));
   }
 
-  private Command command(String container, Exec.ExecDir files) {
-    return runtime.exec(container, files.process(), files.pid(), files.log());
+  private Command command(String container, Exec.ExecDir files, Path log, Optional<Path> console) {
+    return runtime.exec(container, files.process(), files.pid(), log, console);
+  }
+
+  /** Runs the runtime; it is given the file to log to. */
+  private interface Start {
+    Process with(Path log) throws IOException;
+  }
+
+  private static Exec start(Exec.ExecDir files, Start start) throws IOException {
+    ExecLogLoop log = ExecLogLoop.start(files);
+    try {
+      return new Exec(start.with(log.file()), files, log);
+    } catch (IOException | RuntimeException e) {
+      log.close();
+      throw e;
+    }
   }
 
   private static Optional<TerminalSize> size(Json process) {
@@ -114,21 +130,19 @@ public final class Execs {
       throws IOException, InterruptedException {
     try (ConsoleSocket console = ConsoleSocket.open(files.path())) {
       // crun sets the size while the process already is on its way to the program: it has to win
-      Command command =
-          Scheduling.first(
-              runtime.exec(
-                  container,
-                  files.process(),
-                  files.pid(),
-                  files.log(),
-                  Optional.of(console.path())));
-      var exec = new Exec(Processes.start(command, new File("/dev/null")), files);
+      Exec exec =
+          start(
+              files,
+              log ->
+                  Processes.start(
+                      Scheduling.first(command(container, files, log, Optional.of(console.path()))),
+                      new File("/dev/null")));
       Optional<PseudoTerminal> sent = Optional.empty();
       try {
         sent = console.receive(exec.runtime(), Deadline.after(runtime.limit()));
         boolean _ = Scheduling.usual(exec.runtime().pid());
         if (sent.isEmpty()) {
-          return new PipeSession(exec); // it has ended, and how is all there is to know
+          return PipeSession.without(exec); // it has ended, and how is all there is to know
         }
         if (size.isPresent()) { // the runtime does so itself, perhaps a moment later
           sent.get().resize(size.get().rows(), size.get().columns());
@@ -142,24 +156,37 @@ public final class Execs {
     }
   }
 
-  private static ExecSession onPipes(Command command, Exec.ExecDir files, boolean stdin)
+  private ExecSession onPipes(String container, Exec.ExecDir files, boolean stdin)
       throws IOException {
-    Process started = Processes.start(command);
-    if (!stdin) {
-      started.getOutputStream().close();
+    ExecLogLoop log = ExecLogLoop.start(files);
+    try {
+      PipedProcess pipes =
+          PipedProcess.start(command(container, files, log.file(), Optional.empty()));
+      var session = new PipeSession(new Exec(pipes.process(), files, log), pipes);
+      if (!stdin) {
+        session.stdin().close();
+      }
+      return session;
+    } catch (IOException | RuntimeException e) {
+      log.close();
+      throw e;
     }
-    return new PipeSession(new Exec(started, files));
   }
 
-  private static ExecSession onTerminal(
-      Command command, Exec.ExecDir files, Optional<TerminalSize> size) throws IOException {
+  private ExecSession onTerminal(String container, Exec.ExecDir files, Optional<TerminalSize> size)
+      throws IOException {
     PseudoTerminal terminal = PseudoTerminal.open();
     try {
       if (size.isPresent()) { // the runtime copies it when it starts
         terminal.resize(size.get().rows(), size.get().columns());
       }
-      Process started = Processes.startOn(terminal.path(), command);
-      return TerminalSession.ofRuntime(new Exec(started, files), terminal);
+      Exec exec =
+          start(
+              files,
+              log ->
+                  Processes.startOn(
+                      terminal.path(), command(container, files, log, Optional.empty())));
+      return TerminalSession.ofRuntime(exec, terminal);
     } catch (IOException | RuntimeException e) {
       terminal.close();
       throw e;

@@ -2,6 +2,7 @@ package dev.zlayer.runtime.oci.gpu;
 
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.linux.NvidiaDriver;
+import dev.zlayer.task.LazyLogger;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
@@ -12,7 +13,7 @@ import java.util.Optional;
  * each time it is asked, so that an updated driver is found at once.
  */
 final class GpuCatalog {
-  private static final System.Logger LOG = System.getLogger(GpuCatalog.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(GpuCatalog.class);
 
   /**
    * Where to look.

@@ -109,6 +109,10 @@ public final class GpuWiring {
     }
   }
 
+  /**
+   * Clients of a daemon only connect to it. Its directory is read-only for them: a daemon of root
+   * writes to files there when it is started again, also through links that it finds.
+   */
   private void daemon(
       GpuRequest.Sharing.Mps wanted, Map<String, String> env, List<BundleInput.Bind> binds)
       throws InterruptedException {
@@ -121,7 +125,7 @@ public final class GpuWiring {
           throw MpsControl.unavailable(
               directory + " does not exist; ensure nvidia-cuda-mps-control is running");
         }
-        binds.add(new BundleInput.Bind(directory, directory.toString(), false));
+        binds.add(new BundleInput.Bind(directory, directory.toString(), true));
       }
       requireDaemon(pipes);
       env.put("CUDA_MPS_PIPE_DIRECTORY", pipes.toString());
@@ -129,11 +133,11 @@ public final class GpuWiring {
       return;
     }
     Path pipes = usual;
-    if (MpsControl.obstacle(usual).isPresent()) {
+    if (!mps.trusts(usual) || MpsControl.obstacle(usual).isPresent()) {
       mps.ensure();
       pipes = mps.pipes();
     }
-    binds.add(new BundleInput.Bind(pipes, USUAL_PIPES, false));
+    binds.add(new BundleInput.Bind(pipes, USUAL_PIPES, true));
     env.put("CUDA_MPS_PIPE_DIRECTORY", USUAL_PIPES);
   }
 

@@ -4,6 +4,7 @@ import dev.zlayer.container.GpuRequest;
 import dev.zlayer.container.Stats;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.task.KeyedLock;
+import dev.zlayer.task.LazyLogger;
 import dev.zlayer.task.Pauses;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -26,7 +27,7 @@ import java.util.function.Supplier;
  * and time slices as asked for, on a thread that does nothing while no container has a GPU.
  */
 public final class Gpus implements AutoCloseable {
-  private static final System.Logger LOG = System.getLogger(Gpus.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(Gpus.class);
   private static final String LOCK = "gpu";
   private static final Duration EVERY = Duration.ofSeconds(3);
 

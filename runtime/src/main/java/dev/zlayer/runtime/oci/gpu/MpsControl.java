@@ -13,6 +13,7 @@ import java.net.UnixDomainSocketAddress;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
@@ -56,6 +57,17 @@ final class MpsControl {
     } catch (IOException e) {
       String reason = String.valueOf(e.getMessage());
       return reason.contains(OTHER_TYPE) ? Optional.empty() : Optional.of(reason);
+    }
+  }
+
+  /** Everybody can make a directory or link at a usual place before the daemon does. */
+  boolean trusts(Path usual) {
+    try {
+      Files.createDirectories(directory);
+      return Files.isDirectory(usual, LinkOption.NOFOLLOW_LINKS)
+          && Files.getOwner(usual, LinkOption.NOFOLLOW_LINKS).equals(Files.getOwner(directory));
+    } catch (IOException _) {
+      return false; // it is being removed
     }
   }
 

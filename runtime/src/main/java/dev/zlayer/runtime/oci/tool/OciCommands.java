@@ -35,6 +35,7 @@ public final class OciCommands {
   private final Reach reach;
   private final Optional<DirectVerbs> direct;
   private final boolean sendsTerminals;
+  private final boolean reportsExits;
 
   /** How the place where containers run is reached from here. */
   public interface Reach {
@@ -92,6 +93,7 @@ public final class OciCommands {
       Reach reach) {
     this.reach = reach;
     this.sendsTerminals = sendsTerminals;
+    this.reportsExits = dialect.filter(Dialect.RUNC::equals).isPresent();
     this.program = program;
     this.root = root;
     this.systemd = systemd;
@@ -261,7 +263,10 @@ public final class OciCommands {
     return json(result, "state").at("status").string().orElse("unknown");
   }
 
-  /** A further process; {@code log} receives what the runtime itself has to say. */
+  /**
+   * A further process; {@code log} receives what the runtime itself has to say. That of runc also
+   * has how the process ended: runc stays as long as anybody holds the output of the process.
+   */
   public Command exec(String name, Path process, Path pidFile, Path log) {
     return exec(name, process, pidFile, log, Optional.empty());
   }
@@ -270,6 +275,9 @@ public final class OciCommands {
   public Command exec(String name, Path process, Path pidFile, Path log, Optional<Path> console) {
     var arguments = new ArrayList<>(List.of(UnixPath.text(program)));
     arguments.addAll(options());
+    if (reportsExits) {
+      arguments.add("--debug");
+    }
     arguments.addAll(
         List.of(
             "--log",

@@ -1,6 +1,7 @@
 package dev.zlayer.runtime.wasm.module;
 
 import dev.zlayer.oci.Digest;
+import dev.zlayer.task.LazyLogger;
 import java.io.IOException;
 import java.time.InstantSource;
 import java.util.HexFormat;
@@ -25,7 +26,7 @@ import run.endive.wasm.types.ExternalType;
  * and the compiled classes on disk. A function that is too large for the compiler is interpreted.
  */
 public final class Programs {
-  private static final System.Logger LOG = System.getLogger(Programs.class.getName());
+  private static final System.Logger LOG = LazyLogger.of(Programs.class);
   private static final String START = "_start";
   private static final String CORE = "0061736d01000000";
   private static final String COMPONENT = "0061736d0d000100";

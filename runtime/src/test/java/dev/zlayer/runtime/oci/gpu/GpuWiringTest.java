@@ -133,7 +133,7 @@ class GpuWiringTest {
       var wired = wire(1, Optional.empty(), mps, Set.of());
       assertThat(wired.extra().env()).containsEntry("CUDA_MPS_PIPE_DIRECTORY", pipes.toString());
       assertThat(wired.extra().binds())
-          .contains(new BundleInput.Bind(pipes, pipes.toString(), false));
+          .contains(new BundleInput.Bind(pipes, pipes.toString(), true));
       assertThat(wired.names()).containsExactly("nvidia.com/gpu=0");
     }
     assertThat(control.getPath()).as("outlives the daemon").exists();

@@ -241,7 +241,7 @@ class GpusTest {
         .containsEntry("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", "0=2048M")
         .containsEntry("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "25");
     assertThat(wired.extra().binds())
-        .contains(new BundleInput.Bind(pipes, "/tmp/nvidia-mps", false));
+        .contains(new BundleInput.Bind(pipes, "/tmp/nvidia-mps", true));
     long first = daemon(pipes);
     wire("second", 1, List.of("0"), mps);
     assertThat(daemon(pipes)).as("one serves all").isEqualTo(first);
@@ -267,8 +267,26 @@ class GpusTest {
               Optional.empty(), Optional.empty(), OptionalLong.empty(), OptionalInt.empty());
 
       assertThat(wire("web", 1, List.of(), mps).extra().binds())
-          .contains(new BundleInput.Bind(usual, "/tmp/nvidia-mps", false));
+          .contains(new BundleInput.Bind(usual, "/tmp/nvidia-mps", true));
       assertThat(directory.resolve("run/started")).doesNotExist();
+    }
+  }
+
+  @Test
+  void aLinkAtTheUsualPlaceIsNotMounted() throws Exception {
+    Path elsewhere = Files.createDirectories(directory.resolve("elsewhere"));
+    Path usual = driver.root().resolve("tmp/nvidia-mps");
+    Files.createDirectories(usual.getParent());
+    Files.createSymbolicLink(usual, elsewhere);
+    try (var daemon =
+        java.nio.channels.ServerSocketChannel.open(java.net.StandardProtocolFamily.UNIX)) {
+      daemon.bind(java.net.UnixDomainSocketAddress.of(elsewhere.resolve("control")));
+      var mps =
+          new Sharing.Mps(
+              Optional.empty(), Optional.empty(), OptionalLong.empty(), OptionalInt.empty());
+
+      assertThat(wire("web", 1, List.of(), mps).extra().binds())
+          .contains(new BundleInput.Bind(directory.resolve("run/pipe"), "/tmp/nvidia-mps", true));
     }
   }
 

@@ -1,0 +1,235 @@
+package dev.zlayer.cluster.deploy;
+
+import dev.zlayer.cluster.member.Keys;
+import dev.zlayer.cluster.store.ClusterStore.Change;
+import dev.zlayer.json.JsonText;
+import dev.zlayer.json.RecordJson;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.random.RandomGenerator;
+
+/**
+ * An execution of a job of the cluster. While it has not ended it is a key that the leader gives to
+ * a node, and that this node alone brings up to date; its end is kept as a result.
+ *
+ * @param number counts the executions of its job in the cluster
+ * @param after it waits until all earlier executions of its job have ended
+ * @param node that runs it, or ran it last
+ * @param lost nodes that were lost while they had it
+ * @param cancelled somebody has ended it
+ * @param progress as its node reported it last
+ */
+public record ClusterExecution(
+    String id,
+    String deployment,
+    String job,
+    long number,
+    Request request,
+    Instant created,
+    boolean after,
+    Optional<String> node,
+    List<String> lost,
+    boolean cancelled,
+    Optional<Progress> progress) {
+  public static final String COMPLETED = "completed";
+  public static final String FAILED = "failed";
+  public static final String CANCELLED = "cancelled";
+  public static final String LOST = "lost";
+
+  /** As many results of a job are kept in the store; nodes keep theirs as the file says. */
+  static final int KEPT = 50;
+
+  private static final String DIGITS = "0123456789abcdefghjkmnpqrstvwxyz";
+  private static final int TIME_DIGITS = 10;
+  private static final int RANDOM_DIGITS = 16;
+
+  public ClusterExecution {
+    lost = List.copyOf(lost);
+  }
+
+  /**
+   * What was asked for.
+   *
+   * @param trigger who asked: cli, endpoint or scheduler
+   * @param due the time that the schedule names
+   * @param args instead of the job's
+   * @param env over the job's
+   * @param key with which the same request may come again
+   */
+  public record Request(
+      String trigger,
+      Optional<String> remote,
+      Optional<Instant> due,
+      Optional<List<String>> args,
+      Map<String, String> env,
+      Optional<Duration> deadline,
+      int priority,
+      Optional<String> key) {
+    public Request {
+      args = args.map(List::copyOf);
+      env = Map.copyOf(env);
+    }
+
+    static Request scheduled(Instant due, int priority) {
+      return new Request(
+          "scheduler",
+          Optional.empty(),
+          Optional.of(due),
+          Optional.empty(),
+          Map.of(),
+          Optional.empty(),
+          priority,
+          Optional.empty());
+    }
+
+    /** The same once more, for somebody else. */
+    public Request again(String trigger, Optional<String> remote) {
+      return new Request(
+          trigger, remote, Optional.empty(), args, env, deadline, priority, Optional.empty());
+    }
+
+    boolean same(Request other) {
+      return args.equals(other.args)
+          && env.equals(other.env)
+          && deadline.equals(other.deadline)
+          && priority == other.priority;
+    }
+  }
+
+  /**
+   * Where it stands on its node.
+   *
+   * @param status the word that nodes use, or {@link #LOST}
+   * @param attempts how many it has had there
+   */
+  public record Progress(
+      String status,
+      Optional<Integer> code,
+      Optional<String> reason,
+      int attempts,
+      Optional<Instant> started,
+      Optional<Instant> finished) {}
+
+  /** An id that sorts behind earlier ones, as nodes make them. */
+  static String newId(Instant now, RandomGenerator random) {
+    var text = new StringBuilder();
+    long time = now.toEpochMilli();
+    for (int i = TIME_DIGITS - 1; i >= 0; i--) {
+      text.append(DIGITS.charAt((int) (time >>> (5 * i)) & 31));
+    }
+    for (int i = 0; i < RANDOM_DIGITS; i++) {
+      text.append(DIGITS.charAt(random.nextInt(32)));
+    }
+    return text.toString();
+  }
+
+  /** What people call it. */
+  public String name() {
+    return workload();
+  }
+
+  /** As the scheduler knows it: of three parts, where that of a service has two. */
+  String workload() {
+    return deployment + "/" + job + "/" + number;
+  }
+
+  public boolean of(String deployment, String job) {
+    return this.deployment.equals(deployment) && this.job.equals(job);
+  }
+
+  public boolean finished() {
+    return progress.flatMap(Progress::finished).isPresent();
+  }
+
+  String key() {
+    return Keys.execution(deployment, job, number);
+  }
+
+  String json() {
+    return JsonText.print(RecordJson.write(this));
+  }
+
+  static ClusterExecution parse(String json) {
+    return RecordJson.read(JsonText.parse(json), ClusterExecution.class);
+  }
+
+  ClusterExecution on(String node) {
+    return new ClusterExecution(
+        id,
+        deployment,
+        job,
+        number,
+        request,
+        created,
+        after,
+        Optional.of(node),
+        lost,
+        cancelled,
+        Optional.empty());
+  }
+
+  ClusterExecution with(Progress progress) {
+    return new ClusterExecution(
+        id,
+        deployment,
+        job,
+        number,
+        request,
+        created,
+        after,
+        node,
+        lost,
+        cancelled,
+        Optional.of(progress));
+  }
+
+  ClusterExecution cancelling() {
+    return new ClusterExecution(
+        id, deployment, job, number, request, created, after, node, lost, true, progress);
+  }
+
+  /** Its node is lost: it may be tried on another one. */
+  ClusterExecution again() {
+    var nodes = new ArrayList<>(lost);
+    node.ifPresent(nodes::add);
+    return new ClusterExecution(
+        id,
+        deployment,
+        job,
+        number,
+        request,
+        created,
+        after,
+        Optional.empty(),
+        nodes,
+        cancelled,
+        Optional.empty());
+  }
+
+  /** It ended without its node saying so. */
+  ClusterExecution ended(String status, Optional<String> reason, Instant now) {
+    return with(
+        new Progress(
+            status,
+            Optional.empty(),
+            reason,
+            progress.map(Progress::attempts).orElse(0),
+            progress.flatMap(Progress::started),
+            Optional.of(now)));
+  }
+
+  /** How it is written: an end takes the place of an older result. */
+  List<Change> changes() {
+    if (!finished()) {
+      return List.of(new Change.Put(key(), json()));
+    }
+    return List.of(
+        new Change.Delete(key()),
+        new Change.Put(Keys.result(deployment, job, number), json()),
+        new Change.Delete(Keys.result(deployment, job, number - KEPT)));
+  }
+}

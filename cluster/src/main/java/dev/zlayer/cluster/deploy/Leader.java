@@ -1,0 +1,383 @@
+package dev.zlayer.cluster.deploy;
+
+import dev.zlayer.cluster.deploy.ClusterState.Place;
+import dev.zlayer.cluster.deploy.Desired.Assignment;
+import dev.zlayer.cluster.member.Keys;
+import dev.zlayer.cluster.schedule.ClusterView;
+import dev.zlayer.cluster.store.ClusterStore;
+import dev.zlayer.cluster.store.ClusterStore.Change;
+import dev.zlayer.cluster.store.ClusterStore.Condition;
+import dev.zlayer.cluster.store.Election;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.json.JsonText;
+import dev.zlayer.json.RecordJson;
+import dev.zlayer.spec.storage.StorageSpec;
+import dev.zlayer.task.Deadline;
+import dev.zlayer.task.Owner;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.function.LongSupplier;
+
+/**
+ * Makes assignments of what is desired, on one node at a time: on the one that has the key of the
+ * leader. Every change that it makes is compared with that key, so that one that is no longer the
+ * leader changes nothing. It decides on what it follows or reads in each round and owns nothing
+ * else.
+ */
+public final class Leader implements Owner.State {
+  /** So long after the end of its lease, the replicas of a node are started on others. */
+  static final Duration GRACE = Duration.ofSeconds(8);
+
+  private static final Duration ROUND = Duration.ofMillis(500);
+  private static final Duration LIMIT = Duration.ofSeconds(5);
+
+  /** Each place costs up to three conditions. */
+  private static final int MOST_PLACES = 35;
+
+  private static final int MOST_REFUSALS = 1000;
+
+  private final ClusterStore store;
+  private final StateWatch.Source source;
+  private final Election election;
+  private final String node;
+  private final LongSupplier lease;
+  private final Duration grace;
+  private final InstantSource clock;
+  private final FileCache files;
+  private final Schedules schedules;
+  private final Map<String, Deadline> lost = new HashMap<>();
+  private final Set<ClusterView.Refusal> refusals = new LinkedHashSet<>();
+  private long settledAt;
+
+  /** The revision of the last change; everything when it is unknown what became of one. */
+  private long written;
+
+  private volatile Optional<String> problem = Optional.empty();
+
+  /**
+   * Does nothing before its owner starts.
+   *
+   * @param source the state, which may be some moments old
+   * @param lease of this node; 0 while it has none
+   */
+  public Leader(
+      ClusterStore store,
+      StateWatch.Source source,
+      String node,
+      LongSupplier lease,
+      InstantSource clock) {
+    this(store, source, node, lease, clock, GRACE);
+  }
+
+  Leader(
+      ClusterStore store,
+      StateWatch.Source source,
+      String node,
+      LongSupplier lease,
+      InstantSource clock,
+      Duration grace) {
+    this.store = store;
+    this.source = source;
+    this.clock = clock;
+    this.schedules = new Schedules(store, clock);
+    this.files = new FileCache(store);
+    this.election = new Election(store, Keys.LEADER);
+    this.node = node;
+    this.lease = lease;
+    this.grace = grace;
+  }
+
+  /** Why it could not decide in its last round. */
+  public Optional<String> problem() {
+    return problem;
+  }
+
+  @Override
+  public Duration round() throws InterruptedException {
+    try {
+      long own = lease.getAsLong();
+      if (own != 0) {
+        ClusterState state = source.state();
+        Optional<Election.Term> known = state.term();
+        Election.Term term =
+            known.isPresent() ? known.get() : election.campaign(node, own, Deadline.after(LIMIT));
+        if (term.leader().equals(node)) {
+          lead(term, state);
+        } else {
+          forget();
+        }
+      }
+      problem = Optional.empty();
+    } catch (AgentException e) {
+      // nothing ends for it: assignments and containers stay as they are
+      problem = Optional.of(String.valueOf(e.getMessage()));
+    }
+    return ROUND;
+  }
+
+  /** Whoever leads next begins with what it reads. */
+  private void forget() {
+    files.clear();
+    lost.clear();
+    refusals.clear();
+    settledAt = 0;
+    written = 0;
+  }
+
+  private void lead(Election.Term term, ClusterState known) throws InterruptedException {
+    Deadline deadline = Deadline.after(LIMIT);
+    ClusterState state = current(term, known, deadline);
+    Set<String> waiting = waiting(state);
+    if (state.revision() == settledAt && waiting.isEmpty()) {
+      schedules.start(state, files::find, term);
+      return;
+    }
+    load(state, deadline);
+    schedules.start(state, files::find, term);
+    refused(state);
+    ClusterPlan plan = ClusterPlan.of(state, files::find, waiting, List.copyOf(refusals));
+    List<ClusterExecution> executions = executions(state, plan, waiting);
+    if (!write(executions, state, term)) {
+      return; // decided on something that has changed: read again
+    }
+    if (plan.settled(state) && executions.isEmpty()) {
+      // the end of a grace changes the plan, and nothing in the store
+      settledAt = waiting.isEmpty() ? state.revision() : 0;
+    } else {
+      write(plan, state, term);
+    }
+  }
+
+  /**
+   * A state with all that leaders have changed until now. Changes are compared with the keys that
+   * they change, which is not enough when one that was decided on is missing here: a replica would
+   * be placed twice.
+   */
+  private ClusterState current(Election.Term term, ClusterState known, Deadline deadline)
+      throws InterruptedException {
+    if (known.revision() >= Math.max(term.epoch(), written)) {
+      return known;
+    }
+    ClusterState read = ClusterState.read(store, deadline);
+    written = read.revision();
+    return read;
+  }
+
+  private boolean transact(List<Condition> conditions, List<Change> changes)
+      throws InterruptedException {
+    long before = written;
+    written = Long.MAX_VALUE; // until it is known what became of it
+    ClusterStore.Result result = store.transact(conditions, changes, Deadline.after(LIMIT));
+    written = Math.max(before, result.revision());
+    return result.applied();
+  }
+
+  /** Nodes that are not alive and may be again in a moment. */
+  private Set<String> waiting(ClusterState state) {
+    lost.keySet().removeIf(id -> state.alive().containsKey(id) || !state.members().containsKey(id));
+    var waiting = new HashSet<String>();
+    for (String id : state.members().keySet()) {
+      if (!state.alive().containsKey(id)
+          && !lost.computeIfAbsent(id, _ -> Deadline.after(grace)).passed()) {
+        waiting.add(id);
+      }
+    }
+    return waiting;
+  }
+
+  private void load(ClusterState state, Deadline deadline) throws InterruptedException {
+    var needed = new HashSet<FileCache.Revision>();
+    state
+        .desired()
+        .values()
+        .forEach(one -> needed.add(new FileCache.Revision(one.name(), one.revision())));
+    state
+        .assignments()
+        .forEach(
+            (place, one) -> needed.add(new FileCache.Revision(place.deployment(), one.revision())));
+    files.load(needed, deadline);
+  }
+
+  /** What a node refused is not given to it again until one of the two changes. */
+  private void refused(ClusterState state) {
+    state
+        .reports()
+        .forEach(
+            (place, report) -> {
+              Assignment assigned = state.assignments().get(place);
+              var member = state.members().get(place.node());
+              if (report.refused().isPresent()
+                  && assigned != null
+                  && member != null
+                  && assigned.revision() == report.revision()) {
+                assigned
+                    .replicas()
+                    .keySet()
+                    .forEach(
+                        service ->
+                            refusals.add(
+                                new ClusterView.Refusal(
+                                    place.deployment() + "/" + service,
+                                    Long.toString(report.revision()),
+                                    place.node(),
+                                    ClusterPlan.facts(state, member).revision(),
+                                    report.refused().get())));
+              }
+            });
+    while (refusals.size() > MOST_REFUSALS) {
+      refusals.remove(refusals.iterator().next());
+    }
+  }
+
+  /** As they are next: those that get a node, and those that end without one. */
+  private List<ClusterExecution> executions(
+      ClusterState state, ClusterPlan plan, Set<String> waiting) {
+    var present = new HashSet<>(state.alive().keySet());
+    present.retainAll(state.members().keySet());
+    present.addAll(waiting);
+    var next = new ArrayList<>(JobPlan.next(state, files::find, present, clock.instant()));
+    plan.executions()
+        .forEach(
+            (key, place) ->
+                next.add(Objects.requireNonNull(state.executions().get(key)).on(place)));
+    return next;
+  }
+
+  private boolean write(List<ClusterExecution> executions, ClusterState state, Election.Term term)
+      throws InterruptedException {
+    for (int from = 0; from < executions.size(); from += MOST_PLACES) {
+      var conditions = new LinkedHashSet<Condition>();
+      conditions.add(term.condition());
+      var changes = new ArrayList<Change>();
+      for (ClusterExecution one :
+          executions.subList(from, Math.min(executions.size(), from + MOST_PLACES))) {
+        conditions.add(state.unchanged(one.key()));
+        // the one that it gets is still there, the one that was lost is not back
+        String node = one.node().or(() -> one.lost().stream().reduce((_, last) -> last)).orElse("");
+        conditions.add(state.unchanged(Keys.alive(node)));
+        changes.addAll(one.changes());
+      }
+      if (!transact(List.copyOf(conditions), changes)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private void write(ClusterPlan plan, ClusterState state, Election.Term term)
+      throws InterruptedException {
+    var byDeployment = new TreeMap<String, List<Place>>();
+    plan.assignments()
+        .keySet()
+        .forEach(
+            place ->
+                byDeployment
+                    .computeIfAbsent(place.deployment(), _ -> new ArrayList<>())
+                    .add(place));
+    for (Map.Entry<String, String> volume : plan.volumes().entrySet()) {
+      String key = Keys.VOLUMES + volume.getKey();
+      if (!put(term, state, key, volume.getValue())) {
+        return; // decided on something that has changed: read again
+      }
+    }
+    for (Map.Entry<String, List<Place>> one : byDeployment.entrySet()) {
+      if (!assign(one.getKey(), one.getValue(), plan, state, term)) {
+        return;
+      }
+    }
+    explain(plan, state, term);
+    for (String name : plan.removed()) {
+      remove(name, state, term);
+    }
+  }
+
+  private boolean put(Election.Term term, ClusterState state, String key, String value)
+      throws InterruptedException {
+    return transact(
+        List.of(term.condition(), state.unchanged(key)), List.of(new Change.Put(key, value)));
+  }
+
+  private boolean assign(
+      String deployment,
+      List<Place> places,
+      ClusterPlan plan,
+      ClusterState state,
+      Election.Term term)
+      throws InterruptedException {
+    for (int from = 0; from < places.size(); from += MOST_PLACES) {
+      List<Place> part = places.subList(from, Math.min(places.size(), from + MOST_PLACES));
+      var conditions = new LinkedHashSet<Condition>();
+      conditions.add(term.condition());
+      conditions.add(state.unchanged(Keys.DESIRED + deployment));
+      var changes = new ArrayList<Change>();
+      for (Place place : part) {
+        Optional<Assignment> next = plan.assignments().getOrDefault(place, Optional.empty());
+        conditions.add(state.unchanged(place.assignment()));
+        if (next.isPresent()) {
+          conditions.add(state.unchanged(Keys.alive(place.node())));
+          conditions.add(state.unchanged(Keys.member(place.node())));
+        }
+        changes.add(
+            next.<Change>map(one -> new Change.Put(place.assignment(), one.json()))
+                .orElseGet(() -> new Change.Delete(place.assignment())));
+      }
+      if (!transact(List.copyOf(conditions), changes)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Why replicas are not placed, for those who ask. */
+  private void explain(ClusterPlan plan, ClusterState state, Election.Term term)
+      throws InterruptedException {
+    var names = new HashSet<>(state.unplaced().keySet());
+    names.addAll(plan.unplaced().keySet());
+    for (String name : names) {
+      Map<String, String> reasons = plan.unplaced().getOrDefault(name, Map.of());
+      if (!reasons.equals(state.unplaced().getOrDefault(name, Map.of()))) {
+        Change change =
+            reasons.isEmpty()
+                ? new Change.Delete(Keys.UNPLACED + name)
+                : new Change.Put(Keys.UNPLACED + name, JsonText.print(RecordJson.write(reasons)));
+        boolean _ = transact(List.of(term.condition()), List.of(change));
+      }
+    }
+  }
+
+  /** Nothing of it is left on any node. */
+  private void remove(String name, ClusterState state, Election.Term term)
+      throws InterruptedException {
+    Desired desired = state.desired().get(name);
+    if (desired == null) {
+      return;
+    }
+    var changes = new ArrayList<Change>();
+    changes.add(new Change.Delete(Keys.DESIRED + name));
+    changes.add(new Change.Delete(Keys.UNPLACED + name));
+    changes.add(new Change.DeleteAll(Keys.files(name)));
+    changes.add(new Change.DeleteAll(Keys.EXECUTIONS + name + "/"));
+    changes.add(new Change.DeleteAll(Keys.SCHEDULES + name + "/"));
+    changes.add(new Change.DeleteAll(Keys.RESULTS + name + "/"));
+    if (desired.removing().orElse(false)) {
+      files.find(name, desired.revision()).stream()
+          .flatMap(spec -> spec.services().values().stream())
+          .flatMap(service -> service.storage().stream())
+          .filter(StorageSpec.Named.class::isInstance)
+          .map(volume -> new Change.Delete(Keys.VOLUMES + ((StorageSpec.Named) volume).name()))
+          .distinct()
+          .forEach(changes::add);
+    }
+    boolean _ = transact(List.of(term.condition(), state.unchanged(Keys.DESIRED + name)), changes);
+  }
+}

@@ -1,0 +1,181 @@
+package dev.zlayer.cluster.deploy;
+
+import dev.zlayer.cluster.member.Keys;
+import dev.zlayer.cluster.store.ClusterStore;
+import dev.zlayer.cluster.store.ClusterStore.Entry;
+import dev.zlayer.cluster.store.ClusterStore.Event;
+import dev.zlayer.cluster.store.ClusterStore.News;
+import dev.zlayer.cluster.store.ClusterStore.Snapshot;
+import dev.zlayer.cluster.store.ClusterStore.Watch;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.task.Deadline;
+import dev.zlayer.task.Owner;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Follows the state of the cluster: reads it once, and then only what changes. A member that is
+ * lost says nothing, so the revision of the store is asked for when nothing was heard; whoever is
+ * behind reads everything again.
+ */
+public final class StateWatch implements Owner.State {
+  private static final Duration LIMIT = Duration.ofSeconds(5);
+  private static final Duration AGAIN = Duration.ofMillis(500);
+
+  /** Where decisions get the state from. */
+  @FunctionalInterface
+  public interface Source {
+    /** As it was a moment ago; throws while it is not known whether it still is like that. */
+    ClusterState state() throws InterruptedException;
+  }
+
+  /**
+   * How often it looks.
+   *
+   * @param check without a change, the revision is compared
+   * @param behind a change that was made may take so long to arrive
+   * @param read everything is read, whatever was heard
+   */
+  record Times(Duration check, Duration behind, Duration read) {
+    static final Times USUAL =
+        new Times(Duration.ofSeconds(1), Duration.ofMillis(300), Duration.ofMinutes(1));
+  }
+
+  /** What was seen last, for all who decide on it. */
+  public static final class View implements Source {
+    private final CountDownLatch first = new CountDownLatch(1);
+    private volatile Optional<ClusterState> state = Optional.empty();
+    private volatile Optional<AgentException> failure = Optional.empty();
+
+    @Override
+    public ClusterState state() throws InterruptedException {
+      if (!first.await(LIMIT.toMillis(), TimeUnit.MILLISECONDS)) {
+        throw new AgentException.Unavailable("the state of the cluster was not read yet");
+      }
+      if (failure.isPresent()) {
+        throw failure.get();
+      }
+      return state.orElseThrow();
+    }
+
+    private void show(ClusterState now) {
+      state = Optional.of(now);
+      failure = Optional.empty();
+      first.countDown();
+    }
+
+    private void fail(AgentException why) {
+      failure = Optional.of(why);
+      first.countDown();
+    }
+
+    private void confirm() {
+      failure = Optional.empty();
+    }
+  }
+
+  private final ClusterStore store;
+  private final View view;
+  private final Times times;
+  private final TreeMap<String, Entry> entries = new TreeMap<>();
+  private long revision;
+  private @Nullable Watch watch;
+  private Deadline nextRead = Deadline.after(Duration.ZERO);
+
+  /** Does nothing before its owner starts. */
+  public StateWatch(ClusterStore store, View view) {
+    this(store, view, Times.USUAL);
+  }
+
+  StateWatch(ClusterStore store, View view, Times times) {
+    this.store = store;
+    this.view = view;
+    this.times = times;
+  }
+
+  @Override
+  public Duration round() throws InterruptedException {
+    try {
+      if (watch == null || nextRead.passed()) {
+        read();
+      } else {
+        follow(watch);
+      }
+      return Duration.ZERO;
+    } catch (AgentException e) {
+      view.fail(e);
+      close();
+      return AGAIN;
+    }
+  }
+
+  private void read() throws InterruptedException {
+    close();
+    Snapshot all = store.list(Keys.ALL, Deadline.after(LIMIT));
+    entries.clear();
+    all.entries().forEach(entry -> entries.put(entry.key(), entry));
+    revision = all.revision();
+    view.show(ClusterState.of(all));
+    watch = store.watch(Keys.ALL, revision + 1);
+    nextRead = Deadline.after(times.read());
+  }
+
+  private void follow(Watch open) throws InterruptedException {
+    if (heard(open.next(times.check()))) {
+      return;
+    }
+    long now = store.list(Keys.LEADER, Deadline.after(LIMIT)).revision();
+    if (now < revision) {
+      read(); // it was restored from a backup
+      return;
+    }
+    Deadline arriving = Deadline.after(times.behind());
+    while (watch != null && revision < now && !arriving.passed()) {
+      boolean _ = heard(open.next(arriving.left()));
+    }
+    if (watch != null && revision < now) {
+      read();
+    }
+    view.confirm();
+  }
+
+  private boolean heard(News news) {
+    return switch (news) {
+      case News.Compacted() -> {
+        close();
+        yield true;
+      }
+      case News.Events(List<Event> events) -> {
+        for (Event event : events) {
+          switch (event) {
+            case Event.Set(Entry entry) -> {
+              entries.put(entry.key(), entry);
+              revision = Math.max(revision, entry.modified());
+            }
+            case Event.Removed(String key, long at) -> {
+              entries.remove(key);
+              revision = Math.max(revision, at);
+            }
+          }
+        }
+        if (!events.isEmpty()) {
+          view.show(ClusterState.of(new Snapshot(List.copyOf(entries.values()), revision)));
+        }
+        yield !events.isEmpty();
+      }
+    };
+  }
+
+  @Override
+  public void close() {
+    if (watch != null) {
+      watch.close();
+      watch = null;
+    }
+  }
+}

@@ -1,0 +1,197 @@
+package dev.zlayer.cluster.member;
+
+import dev.zlayer.cluster.certificate.Authority;
+import dev.zlayer.cluster.certificate.Pem;
+import dev.zlayer.cluster.etcd.EtcdMembers;
+import dev.zlayer.cluster.etcd.EtcdMembers.Member;
+import dev.zlayer.cluster.store.ClusterStore;
+import dev.zlayer.cluster.store.ClusterStore.Change;
+import dev.zlayer.cluster.store.ClusterStore.Condition;
+import dev.zlayer.cluster.store.ClusterStore.Entry;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.task.Deadline;
+import java.security.PublicKey;
+import java.security.cert.X509Certificate;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** Admits nodes to the cluster with a certificate each, and says which ones end with a node. */
+final class Admission {
+  /** So many nodes store the state, unless the operator wants more. */
+  private static final int SERVERS = 3;
+
+  private static final Duration LIMIT = Duration.ofSeconds(10);
+
+  private final NodeIdentity identity;
+  private final ClusterFiles files;
+  private final ClusterStore store;
+  private final EtcdMembers members;
+  private final InstantSource clock;
+
+  Admission(
+      NodeIdentity identity,
+      ClusterFiles files,
+      ClusterStore store,
+      EtcdMembers members,
+      InstantSource clock) {
+    this.identity = identity;
+    this.files = files;
+    this.store = store;
+    this.members = members;
+    this.clock = clock;
+  }
+
+  JoinToken token(Duration lifetime, Deadline deadline) throws InterruptedException {
+    var token = JoinToken.create(Pem.fingerprint(files.authorityCertificate()));
+    long lease = store.grant(lifetime, deadline);
+    var _ =
+        store.transact(
+            List.of(),
+            List.of(new Change.Put(Keys.token(token.id()), token.digest(), lease)),
+            deadline);
+    return token;
+  }
+
+  /**
+   * Admits one.
+   *
+   * @param endpoints of etcd, for the new node
+   */
+  JoinRequest.Answer admit(JoinRequest request, List<String> endpoints, Deadline deadline)
+      throws InterruptedException {
+    Authority authority = authority();
+    JoinToken token = JoinToken.parse(request.token());
+    PublicKey key = Pem.publicKey(request.key());
+    Entry known =
+        store
+            .find(Keys.token(token.id()), deadline)
+            .filter(entry -> JoinToken.equal(entry.value(), token.digest()))
+            .orElseThrow(Admission::spent);
+    Condition turn = turn(deadline);
+    List<NodeRecord> nodes = nodes(deadline);
+    String address = Joining.address(request.address()).getHostAddress();
+    Joining.checkFree(nodes, request.name(), address);
+    long servers = nodes.stream().filter(NodeRecord::server).count();
+    boolean stores = request.server().orElse(servers < SERVERS);
+    Instant now = clock.instant();
+    String id = Joining.newId();
+    var record = new NodeRecord(id, request.name(), address, stores, now, Map.of());
+    X509Certificate certificate = certificate(authority, record, key, now);
+    boolean admitted =
+        store
+            .transact(
+                List.of(
+                    turn,
+                    new Condition.Unchanged(known.key(), known.modified()),
+                    new Condition.Absent(Keys.member(id))),
+                List.of(
+                    new Change.Delete(known.key()),
+                    new Change.Put(Keys.ADMISSION, id),
+                    issued(id, certificate),
+                    new Change.Put(Keys.member(id), record.text())),
+                deadline)
+            .applied();
+    if (!admitted) {
+      deadline.check("admitting a node");
+      // another one was admitted meanwhile, or the token is spent by now
+      return admit(request, endpoints, deadline);
+    }
+    Map<String, String> peers = stores ? learner(record, deadline) : Map.of();
+    return new JoinRequest.Answer(
+        identity.cluster(),
+        id,
+        stores,
+        Pem.of(certificate),
+        Pem.of(authority.certificate()),
+        stores ? Optional.of(Pem.of(authority.key())) : Optional.empty(),
+        endpoints,
+        peers);
+  }
+
+  private Authority authority() {
+    return files
+        .signing()
+        .orElseThrow(
+            () -> new AgentException.Conflict("this node cannot admit others to the cluster"));
+  }
+
+  static X509Certificate certificate(
+      Authority authority, NodeRecord node, PublicKey key, Instant now) {
+    return authority.issue(
+        key,
+        NodeIdentity.names(node.id(), node.server()),
+        List.of(Joining.address(node.address())),
+        now);
+  }
+
+  private List<NodeRecord> nodes(Deadline deadline) throws InterruptedException {
+    return store.list(Keys.MEMBERS, deadline).entries().stream()
+        .map(entry -> NodeRecord.parse(entry.value()))
+        .toList();
+  }
+
+  /** That nobody else is admitted while names and servers are counted. */
+  private Condition turn(Deadline deadline) throws InterruptedException {
+    return store
+        .find(Keys.ADMISSION, deadline)
+        .<Condition>map(last -> new Condition.Unchanged(last.key(), last.modified()))
+        .orElseGet(() -> new Condition.Absent(Keys.ADMISSION));
+  }
+
+  /** The members by name, with the new one; without it when it cannot be added. */
+  private Map<String, String> learner(NodeRecord record, Deadline deadline)
+      throws InterruptedException {
+    try {
+      Map<String, String> peers = new LinkedHashMap<>();
+      for (Member member : members.addLearner(NodeIdentity.peer(record.address()), deadline)) {
+        String peer = member.peers().getFirst().toString();
+        peers.put(member.name().isEmpty() ? record.id() : member.name(), peer);
+      }
+      return peers;
+    } catch (RuntimeException | InterruptedException e) {
+      try {
+        var _ =
+            store.transact(
+                List.of(),
+                List.of(
+                    new Change.Delete(Keys.member(record.id())),
+                    new Change.DeleteAll(Keys.certificates(record.id()))), // nobody has it
+                Deadline.after(LIMIT));
+      } catch (AgentException left) {
+        e.addSuppressed(left); // why it was not admitted is what its operator has to know
+      }
+      throw e;
+    }
+  }
+
+  private static AgentException spent() {
+    return new AgentException.Conflict(
+        "the join token is unknown, was used, or has expired; make another one with"
+            + " 'zlayer cluster token'");
+  }
+
+  /** Remembers a certificate, so that it can be revoked. */
+  static Change issued(String node, X509Certificate certificate) {
+    return new Change.Put(
+        Keys.certificates(node) + certificate.getSerialNumber().toString(16),
+        certificate.getNotAfter().toInstant().toString());
+  }
+
+  /** Revokes the certificates of a node. */
+  List<Change> revoked(String node, Deadline deadline) throws InterruptedException {
+    String prefix = Keys.certificates(node);
+    var changes = new ArrayList<Change>();
+    for (Entry entry : store.list(prefix, deadline).entries()) {
+      changes.add(
+          new Change.Put(Keys.REVOKED + entry.key().substring(prefix.length()), entry.value()));
+    }
+    changes.add(new Change.DeleteAll(prefix));
+    return changes;
+  }
+}

@@ -1,0 +1,494 @@
+package dev.zlayer.cluster.member;
+
+import dev.zlayer.cluster.certificate.Pem;
+import dev.zlayer.cluster.etcd.EtcdClient;
+import dev.zlayer.cluster.etcd.EtcdConfig;
+import dev.zlayer.cluster.etcd.EtcdMembers;
+import dev.zlayer.cluster.etcd.EtcdServer;
+import dev.zlayer.cluster.etcd.EtcdStore;
+import dev.zlayer.cluster.schedule.NodeFacts;
+import dev.zlayer.cluster.store.ClusterStore;
+import dev.zlayer.cluster.store.ClusterStore.Change;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.task.Deadline;
+import dev.zlayer.task.Owner;
+import dev.zlayer.task.Pauses;
+import dev.zlayer.task.Supervisor;
+import dev.zlayer.task.TimeSource;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.URI;
+import java.nio.file.Path;
+import java.security.cert.X509Certificate;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.function.Consumer;
+import javax.net.ssl.SSLContext;
+import org.jspecify.annotations.Nullable;
+
+/** The cluster as one of its nodes has it. */
+public final class Cluster implements AutoCloseable {
+  private static final Duration LIMIT = Duration.ofSeconds(10);
+  private static final Duration ANSWER = Duration.ofSeconds(6);
+  private static final Duration COPY = Duration.ofMinutes(5);
+
+  /** etcd admits nobody for some seconds after the last one. */
+  private static final Duration ADMISSION = Duration.ofSeconds(25);
+
+  private static final Duration STEP = Duration.ofMillis(50);
+
+  /**
+   * What it needs of its agent.
+   *
+   * @param facts what this node says about itself
+   * @param etcd the program
+   */
+  public record Host(
+      Path directory,
+      Path etcd,
+      NodeRecord.Facts.Source facts,
+      TimeSource clock,
+      Supervisor supervisor,
+      Pauses pauses) {}
+
+  /**
+   * A node, and what it says about itself when it is alive.
+   *
+   * @param expires when its certificate does
+   */
+  public record Node(
+      NodeRecord node, Optional<NodeRecord.Facts> facts, boolean self, Optional<Instant> expires) {}
+
+  /**
+   * A node that stores the state.
+   *
+   * @param problem why it does not answer
+   */
+  public record Server(
+      String name,
+      String address,
+      boolean learner,
+      boolean leader,
+      Optional<String> version,
+      long bytes,
+      Optional<String> problem) {}
+
+  private final Host host;
+  private final ClusterFiles files;
+  private final NodeIdentity identity;
+  private volatile SSLContext tls;
+  private final EtcdClient client;
+  private final ClusterStore store;
+  private final EtcdMembers members;
+  private final Servers servers;
+  private final Nodes nodes;
+  private final Optional<EtcdServer> server;
+  private final Admission admission;
+  private final Owner<Registration> registration;
+  private final Owner<MemberWatch> watch;
+  private final Owner<Certificates> certificates;
+  private volatile List<URI> endpoints;
+  private volatile long lease;
+  private volatile KnownNodes known = KnownNodes.NONE;
+  private volatile Consumer<String> removed = _ -> {};
+  private volatile Runnable dismissed = () -> {};
+  private volatile Certificates.@Nullable Validity validity;
+  private volatile Consumer<SSLContext> replaced = _ -> {};
+
+  private Cluster(Host host, ClusterFiles files, NodeIdentity identity) {
+    this.host = host;
+    this.files = files;
+    this.identity = identity;
+    this.endpoints = identity.endpoints().stream().map(URI::create).toList();
+    files.combine();
+    this.tls = files.tls();
+    this.client = EtcdClient.open(new EtcdConfig(endpoints, Optional.of(tls), Optional.empty()));
+    this.store = new EtcdStore(client);
+    this.members = new EtcdMembers(client);
+    this.nodes = new Nodes(store, identity.id());
+    this.servers = new Servers(members, this::tls);
+    this.server =
+        identity.server() ? Optional.of(Servers.process(host, files, identity)) : Optional.empty();
+    this.admission = new Admission(identity, files, store, members, host.clock());
+    files.signing().ifPresent(authority -> files.prepare(authority, host.clock().instant()));
+    this.watch =
+        Owner.of(
+            "the members of the cluster",
+            host.clock(),
+            host.supervisor(),
+            (_, _) ->
+                new MemberWatch(
+                    identity.id(),
+                    store,
+                    files,
+                    server,
+                    host.clock(),
+                    now -> known = now,
+                    id -> removed.accept(id)));
+    this.certificates =
+        Owner.of(
+            "the certificate of this node",
+            host.clock(),
+            host.supervisor(),
+            (_, _) ->
+                new Certificates(
+                    identity,
+                    files,
+                    store,
+                    host.clock(),
+                    this::signers,
+                    this::replaced,
+                    now -> validity = now));
+    this.registration =
+        Owner.of(
+            "the cluster",
+            host.clock(),
+            host.supervisor(),
+            (_, _) ->
+                new Registration(
+                    identity,
+                    store,
+                    members,
+                    server,
+                    host.facts(),
+                    this::reached,
+                    this::dismissed,
+                    now -> lease = now));
+  }
+
+  /** Continues what an earlier agent of this node was part of; returns before it is reached. */
+  public static Cluster open(Host host) throws InterruptedException {
+    var files = new ClusterFiles(host.directory());
+    return new Cluster(host, files, files.read()).running();
+  }
+
+  /** Makes this node the first one of a new cluster. */
+  static Cluster begin(Host host, ClusterFiles files, NodeIdentity identity, NodeRecord record)
+      throws InterruptedException {
+    var cluster = new Cluster(host, files, identity);
+    try {
+      Deadline deadline = Deadline.after(ADMISSION);
+      cluster.server.orElseThrow().start();
+      var _ =
+          cluster.store.transact(
+              List.of(),
+              List.of(
+                  new Change.Put(Keys.member(identity.id()), record.text()),
+                  Admission.issued(identity.id(), files.ownCertificate())),
+              deadline);
+      return cluster.started(deadline);
+    } catch (AgentException | InterruptedException e) {
+      EtcdServer started = cluster.server.orElseThrow();
+      started
+          .lastError()
+          .ifPresent(line -> e.addSuppressed(new IllegalStateException("etcd: " + line)));
+      cluster.close();
+      started.stop(Deadline.after(LIMIT));
+      files.remove();
+      throw e;
+    }
+  }
+
+  /** Goes on with a node that was admitted. */
+  static Cluster enter(Host host, ClusterFiles files, NodeIdentity identity)
+      throws InterruptedException {
+    return new Cluster(host, files, identity).started(Deadline.after(ADMISSION));
+  }
+
+  private Cluster running() throws InterruptedException {
+    var _ = registration.start();
+    var _ = watch.start();
+    var _ = certificates.start();
+    return this;
+  }
+
+  private Cluster started(Deadline deadline) throws InterruptedException {
+    var _ = running();
+    while (problem().isPresent() && !deadline.passed()) {
+      host.pauses().pause(STEP);
+    }
+    return this;
+  }
+
+  private void reached(List<URI> found) {
+    if (!List.copyOf(found).equals(endpoints)) {
+      endpoints = List.copyOf(found);
+      client.endpoints(endpoints);
+      files.write(identity.withEndpoints(endpoints.stream().map(URI::toString).toList()));
+    }
+  }
+
+  public NodeIdentity identity() {
+    return identity;
+  }
+
+  public ClusterStore store() {
+    return store;
+  }
+
+  /** For the listener of this node, and for calls to others; another one from time to time. */
+  public SSLContext tls() {
+    return tls;
+  }
+
+  /** Is told what connections are to be made with from then on. */
+  public void onReplaced(Consumer<SSLContext> action) {
+    replaced = action;
+  }
+
+  private void replaced(SSLContext next) {
+    tls = next;
+    client.tls(next);
+    replaced.accept(next);
+  }
+
+  /** Those who store the state can sign. */
+  private List<String> signers() {
+    return endpoints.stream()
+        .map(URI::getHost)
+        .map(host -> host.replaceAll("[\\[\\]]", ""))
+        .filter(address -> !address.equals(identity.address()))
+        .toList();
+  }
+
+  /** How long the certificate of this node is valid. */
+  public Certificates.Validity certificate() {
+    return Objects.requireNonNull(validity, "not started");
+  }
+
+  /** Gives this node a new key and certificate; returns when both are in use. */
+  public Certificates.Validity rotate() {
+    return certificates.ask(Certificates::replace);
+  }
+
+  /** Signs a certificate for the key of another node. */
+  public Certificates.Signed sign(String node, Certificates.SigningRequest request)
+      throws InterruptedException {
+    return new Certificates.Signed(
+        Pem.of(
+            Certificates.sign(
+                files,
+                store,
+                host.clock(),
+                node,
+                Pem.publicKey(request.key()),
+                Deadline.after(LIMIT))));
+  }
+
+  /** Whether a certificate was revoked, as of the last list that was read. */
+  public boolean revoked(X509Certificate certificate) {
+    return known.revoked().contains(certificate.getSerialNumber().toString(16));
+  }
+
+  /** Why this node is not registered at the moment. */
+  public Optional<String> problem() {
+    return registration.ask(Registration::problem);
+  }
+
+  /** Under which this node is alive in the cluster; 0 while it is not. */
+  public long lease() {
+    return lease;
+  }
+
+  /** Nodes by name. */
+  public List<Node> nodes() throws InterruptedException {
+    return nodes.list();
+  }
+
+  /** How a node stands that calls this one. */
+  public enum Standing {
+    /** It belongs to the cluster. */
+    MEMBER,
+    /** It did. */
+    REMOVED,
+    /** It is not known whether it does. */
+    UNKNOWN
+  }
+
+  /** As of the last list that was read; a node that is not known yet is asked for. */
+  public Standing standing(String id) throws InterruptedException {
+    KnownNodes last = known;
+    if (last.removed().contains(id)) {
+      return Standing.REMOVED;
+    }
+    try {
+      boolean member =
+          last.members().containsKey(id)
+              || store.find(Keys.member(id), Deadline.after(ANSWER)).isPresent();
+      return member ? Standing.MEMBER : Standing.UNKNOWN;
+    } catch (AgentException.Network | AgentException.Timeout _) {
+      return Standing.UNKNOWN;
+    }
+  }
+
+  /** Is told the id of every node that is removed from now on. */
+  public void onRemoved(Consumer<String> action) {
+    removed = action;
+  }
+
+  /** Runs when it turns out that this node itself was removed. */
+  public void onDismissed(Runnable action) {
+    dismissed = action;
+  }
+
+  /** What a node that etcd refuses cannot read itself. */
+  private boolean dismissed() throws InterruptedException {
+    var others = new HashMap<>(known.members());
+    others.remove(identity.id());
+    boolean now = RemovalCheck.removed(others.values(), tls());
+    if (now) {
+      dismissed.run();
+    }
+    return now;
+  }
+
+  /** By its name or id. */
+  public Node node(String name) throws InterruptedException {
+    return nodes.find(name);
+  }
+
+  /** Sets and removes labels of a node. */
+  public Node label(String name, Map<String, String> set, List<String> removed)
+      throws InterruptedException {
+    return nodes.change(
+        name,
+        record -> {
+          var labels = new HashMap<>(record.labels());
+          labels.putAll(set);
+          removed.forEach(labels::remove);
+          return record.with(labels);
+        });
+  }
+
+  /** Decides whether a node gets replicas, and whether it keeps those it has. */
+  public Node schedule(String name, NodeFacts.Status status) throws InterruptedException {
+    return nodes.change(name, record -> record.with(status));
+  }
+
+  /** A token with which one node can join until it expires. */
+  public JoinToken token(Duration lifetime) throws InterruptedException {
+    return admission.token(lifetime, Deadline.after(LIMIT));
+  }
+
+  /** Admits a node that shows a token; nobody else can use the token afterwards. */
+  public JoinRequest.Answer admit(JoinRequest request) throws InterruptedException {
+    return admission.admit(
+        request, endpoints.stream().map(URI::toString).toList(), Deadline.after(ADMISSION));
+  }
+
+  /** The nodes that store the state, each asked itself. */
+  public List<Server> servers() throws InterruptedException {
+    Map<String, String> names = new HashMap<>();
+    nodes().forEach(node -> names.put(node.node().id(), node.node().name()));
+    return servers.list(names, Deadline.after(LIMIT));
+  }
+
+  /** Writes all that the cluster stores, as of now. */
+  public void backup(OutputStream out) throws IOException, InterruptedException {
+    members.snapshot(out, Deadline.after(COPY));
+  }
+
+  /** Whether a majority of those who store the state answers. */
+  boolean answers() throws InterruptedException {
+    try {
+      var _ = store.find(Keys.member(identity.id()), Deadline.after(ANSWER));
+      return true;
+    } catch (AgentException.Network | AgentException.Timeout _) {
+      return false;
+    }
+  }
+
+  /**
+   * Removes a node that is lost for good, and refuses it from now on.
+   *
+   * @param force also when it is alive
+   */
+  public void remove(String name, boolean force) throws InterruptedException {
+    Node node = node(name);
+    if (node.self()) {
+      throw new AgentException.Conflict(
+          "node '%s' is this one; run 'zlayer cluster leave'".formatted(name));
+    }
+    if (node.facts().isPresent() && !force) {
+      throw new AgentException.Conflict(
+          "node '%s' is alive; run 'zlayer cluster leave' on it, or remove it with --force"
+              .formatted(name));
+    }
+    forget(node.node(), Deadline.after(ADMISSION));
+  }
+
+  private void forget(NodeRecord node, Deadline deadline) throws InterruptedException {
+    if (node.server()) {
+      servers.remove(node, client::endpoints, deadline);
+    }
+    List<Change> changes = new ArrayList<>(admission.revoked(node.id(), deadline));
+    changes.addAll(
+        List.of(
+            new Change.Delete(Keys.member(node.id())),
+            new Change.Delete(Keys.alive(node.id())),
+            new Change.DeleteAll(Keys.ASSIGNMENTS + node.id() + "/"),
+            new Change.DeleteAll(Keys.REPORTS + node.id() + "/"),
+            new Change.DeleteAll(Keys.NETWORKS + node.id() + "/"),
+            new Change.Delete(Keys.subnet(node.id()))));
+    var _ = store.transact(List.of(), changes, deadline);
+  }
+
+  /**
+   * Takes this node out of the cluster, and removes what it has of it. The last node ends the
+   * cluster.
+   *
+   * @param force also when the cluster cannot be reached, which then believes that the node is lost
+   */
+  public void leave(boolean force) throws InterruptedException {
+    if (!force) {
+      depart();
+    }
+    close();
+    if (server.isPresent()) {
+      server.get().stop(Deadline.after(LIMIT));
+    }
+    files.remove();
+  }
+
+  /** Removes what a node has of a cluster although it cannot be read; nobody else is told. */
+  public static void abandon(Host host) throws InterruptedException {
+    var files = new ClusterFiles(host.directory());
+    String here = InetAddress.getLoopbackAddress().getHostAddress();
+    var nobody =
+        new NodeIdentity(NodeIdentity.VERSION, "", "", "", here, true, List.of(), Map.of(), false);
+    // a process is found by its directory alone
+    Servers.process(host, files, nobody).stop(Deadline.after(LIMIT));
+    files.remove();
+  }
+
+  private void depart() throws InterruptedException {
+    List<Node> all = nodes();
+    boolean alone = all.stream().allMatch(Node::self);
+    boolean lastServer = all.stream().noneMatch(node -> !node.self() && node.node().server());
+    if (!alone && identity.server() && lastServer) {
+      throw new AgentException.Conflict(
+          "this is the only node that stores the state of the cluster; let the other nodes leave"
+              + " first, or join another one with --server");
+    }
+    if (!alone) {
+      Deadline deadline = Deadline.after(ADMISSION);
+      forget(node(identity.id()).node(), deadline);
+    }
+  }
+
+  /** Stops taking part; etcd and the containers keep running. */
+  @Override
+  public void close() {
+    registration.close();
+    watch.close();
+    certificates.close();
+    store.close();
+  }
+}

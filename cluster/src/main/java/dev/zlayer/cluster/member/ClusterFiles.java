@@ -1,0 +1,213 @@
+package dev.zlayer.cluster.member;
+
+import dev.zlayer.cluster.certificate.Authority;
+import dev.zlayer.cluster.certificate.Pem;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.file.AtomicFile;
+import dev.zlayer.host.file.PrivateDirectory;
+import dev.zlayer.host.http.TlsFiles;
+import dev.zlayer.host.linux.RootedDirectory;
+import dev.zlayer.json.JsonText;
+import dev.zlayer.json.RecordJson;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.PrivateKey;
+import java.security.cert.X509Certificate;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import javax.net.ssl.SSLContext;
+
+/** A node's part of the cluster on disk. The record is written last: with it the node belongs. */
+public final class ClusterFiles {
+  private static final String RECORD = "node.json";
+
+  private final Path directory;
+
+  public ClusterFiles(Path directory) {
+    this.directory = directory;
+  }
+
+  /** Asked by every agent at its start, so it loads nothing else. */
+  public static boolean present(Path directory) {
+    return Files.exists(directory.resolve(RECORD));
+  }
+
+  Path etcd() {
+    return directory.resolve("etcd");
+  }
+
+  /** The certificate of this node with its key, in one file: they are replaced together. */
+  private Path own() {
+    return directory.resolve("node.pem");
+  }
+
+  /** Leads to the file of both, for programs that want two. */
+  Path certificate() {
+    return directory.resolve("node.crt");
+  }
+
+  /** Likewise. */
+  Path key() {
+    return directory.resolve("node.key");
+  }
+
+  Path authority() {
+    return directory.resolve("ca.crt");
+  }
+
+  /** Certificates that etcd refuses; it has to be there when etcd starts. */
+  Path revoked() {
+    return directory.resolve("revoked.crl");
+  }
+
+  /** What etcd needs beside what is written when the node joins. */
+  void prepare(Authority authority, Instant now) {
+    if (!Files.exists(revoked())) {
+      writeRevoked(authority.revoked(List.of(), now));
+    }
+  }
+
+  void writeRevoked(byte[] list) {
+    write(revoked(), list);
+  }
+
+  private Path known() {
+    return directory.resolve("known.json");
+  }
+
+  /** Those of the last list that was read. */
+  KnownNodes readKnown() {
+    return Files.exists(known())
+        ? RecordJson.read(JsonText.parse(text(known())), KnownNodes.class)
+        : KnownNodes.NONE;
+  }
+
+  void write(KnownNodes nodes) {
+    write(known(), JsonText.pretty(RecordJson.write(nodes)));
+  }
+
+  private Path authorityKey() {
+    return directory.resolve("ca.key");
+  }
+
+  NodeIdentity read() {
+    try {
+      NodeIdentity read =
+          RecordJson.read(
+              JsonText.parse(Files.readAllBytes(directory.resolve(RECORD))), NodeIdentity.class);
+      if (read.version() != NodeIdentity.VERSION) {
+        throw new AgentException.Configuration(
+            "the cluster's record was written by another version of the agent (%d); use that one"
+                .formatted(read.version()));
+      }
+      return read;
+    } catch (IOException e) {
+      throw new AgentException.Configuration(
+          "cannot read the record of the cluster: " + e.getMessage(), e);
+    }
+  }
+
+  void write(NodeIdentity identity) {
+    write(directory.resolve(RECORD), JsonText.pretty(RecordJson.write(identity)));
+  }
+
+  /** What a node proves itself with, when it comes into a cluster. */
+  void write(PrivateKey key, X509Certificate certificate, X509Certificate authority) {
+    write(authority(), Pem.of(authority));
+    replace(key, certificate);
+    link();
+  }
+
+  /**
+   * Uses another key and certificate from now on, both in one step. The certificate is sent with
+   * that of its authority.
+   */
+  void replace(PrivateKey key, X509Certificate certificate) {
+    write(own(), Pem.of(certificate) + Pem.of(authorityCertificate()) + Pem.of(key));
+  }
+
+  /**
+   * Earlier agents had two files, which cannot be replaced in one step, and an etcd that one of
+   * them started still reads those. Each step leaves a pair that fits, so that it can end anywhere.
+   */
+  void combine() {
+    if (!Files.exists(own())) {
+      write(own(), text(certificate()) + text(key()));
+    }
+    link();
+  }
+
+  private void link() {
+    try {
+      for (Path name : List.of(certificate(), key())) {
+        if (!Files.isSymbolicLink(name)) {
+          AtomicFile.link(name, own());
+        }
+      }
+    } catch (IOException e) {
+      throw new AgentException.Configuration(
+          "cannot replace the certificate in %s: %s".formatted(directory, e.getMessage()), e);
+    }
+  }
+
+  void write(PrivateKey authorityKey) {
+    write(authorityKey(), Pem.of(authorityKey));
+  }
+
+  X509Certificate ownCertificate() {
+    return Pem.certificate(text(own()));
+  }
+
+  X509Certificate authorityCertificate() {
+    return Pem.certificate(text(authority()));
+  }
+
+  /** Nodes that store the state can sign. */
+  Optional<Authority> signing() {
+    return Files.exists(authorityKey())
+        ? Optional.of(new Authority(authorityCertificate(), Pem.privateKey(text(authorityKey()))))
+        : Optional.empty();
+  }
+
+  SSLContext tls() {
+    return new TlsFiles(Optional.of(authority()), Optional.of(new TlsFiles.Own(own(), own())))
+        .context();
+  }
+
+  void remove() {
+    try {
+      Files.deleteIfExists(directory.resolve(RECORD));
+      RootedDirectory.removeTree(directory);
+    } catch (IOException e) {
+      throw new AgentException.Configuration(
+          "cannot remove %s: %s".formatted(directory, e.getMessage()), e);
+    }
+  }
+
+  private static String text(Path file) {
+    try {
+      return Files.readString(file);
+    } catch (IOException e) {
+      throw new AgentException.Configuration(
+          "cannot read %s: %s".formatted(file, e.getMessage()), e);
+    }
+  }
+
+  private void write(Path file, String text) {
+    write(file, text.getBytes(StandardCharsets.UTF_8));
+  }
+
+  private void write(Path file, byte[] bytes) {
+    try {
+      PrivateDirectory.directory(directory);
+      AtomicFile.write(file, bytes);
+      PrivateDirectory.file(file);
+    } catch (IOException e) {
+      throw new AgentException.Configuration(
+          "cannot write %s: %s".formatted(file, e.getMessage()), e);
+    }
+  }
+}

@@ -1,0 +1,144 @@
+package dev.zlayer.cluster.member;
+
+import dev.zlayer.cluster.etcd.EtcdClient;
+import dev.zlayer.cluster.etcd.EtcdConfig;
+import dev.zlayer.cluster.etcd.EtcdMembers;
+import dev.zlayer.cluster.etcd.EtcdMembers.Member;
+import dev.zlayer.cluster.etcd.EtcdServer;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.task.Deadline;
+import java.net.URI;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import javax.net.ssl.SSLContext;
+
+/** The nodes that store the state of the cluster, each asked itself. */
+final class Servers {
+  private static final Duration LIMIT = Duration.ofSeconds(10);
+  private static final Duration MEMBER_LIMIT = Duration.ofSeconds(2);
+
+  private final EtcdMembers members;
+  private final Supplier<SSLContext> tls;
+
+  Servers(EtcdMembers members, Supplier<SSLContext> tls) {
+    this.members = members;
+    this.tls = tls;
+  }
+
+  /** The process of this node. */
+  static EtcdServer process(Cluster.Host host, ClusterFiles files, NodeIdentity identity) {
+    Map<String, URI> known = new LinkedHashMap<>();
+    identity.members().forEach((name, address) -> known.put(name, URI.create(address)));
+    return new EtcdServer(
+        new EtcdServer.Settings(
+            host.etcd(),
+            files.etcd(),
+            identity.id(),
+            identity.client(),
+            identity.peer(),
+            new EtcdServer.Tls(
+                files.certificate(),
+                files.key(),
+                files.authority(),
+                files.revoked(),
+                NodeIdentity.SERVERS),
+            identity.cluster(),
+            known,
+            identity.joins()),
+        host.pauses());
+  }
+
+  /** All of them; names of nodes by their ids. */
+  List<Cluster.Server> list(Map<String, String> names, Deadline deadline)
+      throws InterruptedException {
+    var servers = new ArrayList<Cluster.Server>();
+    for (Member member : members.list(deadline)) {
+      servers.add(server(member, names.getOrDefault(member.name(), member.name())));
+    }
+    return servers;
+  }
+
+  private Cluster.Server server(Member member, String name) throws InterruptedException {
+    String address = member.peers().getFirst().getHost();
+    if (member.clients().isEmpty()) {
+      return silent(member, name, "it has not started yet");
+    }
+    try (var one = client(member)) {
+      EtcdMembers.Status status = new EtcdMembers(one).status(Deadline.after(MEMBER_LIMIT));
+      return new Cluster.Server(
+          name,
+          address,
+          member.learner(),
+          status.leader().equals(member.id()),
+          Optional.of(status.version()),
+          status.size(),
+          Optional.empty());
+    } catch (AgentException e) {
+      return silent(member, name, String.valueOf(e.getMessage()));
+    }
+  }
+
+  private static Cluster.Server silent(Member member, String name, String problem) {
+    return new Cluster.Server(
+        name,
+        member.peers().getFirst().getHost(),
+        member.learner(),
+        false,
+        Optional.empty(),
+        0,
+        Optional.of(problem));
+  }
+
+  /**
+   * Has a node store nothing any more.
+   *
+   * @param asked is told whom to ask from now on: a member that is removed answers nothing
+   */
+  void remove(NodeRecord node, Consumer<List<URI>> asked, Deadline deadline)
+      throws InterruptedException {
+    URI peer = NodeIdentity.peer(node.address());
+    List<Member> all = members.list(deadline);
+    List<Member> others =
+        all.stream().filter(member -> !member.learner() && !member.peers().contains(peer)).toList();
+    if (others.isEmpty()) {
+      throw new AgentException.Conflict(
+          "no other node stores the state of the cluster yet; try again in a moment");
+    }
+    asked.accept(others.stream().flatMap(member -> member.clients().stream()).toList());
+    for (Member member : all) {
+      if (member.peers().contains(peer)) {
+        leadElsewhere(member, others.getFirst());
+        members.remove(member.id(), deadline);
+      }
+    }
+  }
+
+  /**
+   * A leader that removes itself may end before the others know of it; with two members the one
+   * that is left could then decide nothing.
+   */
+  private void leadElsewhere(Member leaving, Member other) throws InterruptedException {
+    if (leaving.clients().isEmpty()) {
+      return;
+    }
+    try (var one = client(leaving)) {
+      var asked = new EtcdMembers(one);
+      if (asked.status(Deadline.after(MEMBER_LIMIT)).leader().equals(leaving.id())) {
+        asked.transferLeadership(other.id(), Deadline.after(LIMIT));
+      }
+    } catch (AgentException.Network | AgentException.Timeout _) {
+      // it does not answer, so it does not lead
+    }
+  }
+
+  private EtcdClient client(Member member) {
+    return EtcdClient.open(
+        new EtcdConfig(member.clients(), Optional.of(tls.get()), Optional.empty()));
+  }
+}

@@ -1,0 +1,175 @@
+package dev.zlayer.cluster.deploy;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.zlayer.cluster.member.Keys;
+import dev.zlayer.cluster.schedule.NodeFacts;
+import dev.zlayer.cluster.store.ClusterStore;
+import dev.zlayer.cluster.store.ClusterStore.Change;
+import dev.zlayer.cluster.store.MemoryClusterStore;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.task.Deadline;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+class StateWatchTest {
+  private static final Duration SHORT = Duration.ofMillis(5);
+  private static final Duration NEVER = Duration.ofHours(1);
+
+  private MemoryClusterStore memory = new MemoryClusterStore();
+  private final List<String> asked = new ArrayList<>();
+  private boolean reachable = true;
+  private boolean deaf;
+  private final StateWatch.View view = new StateWatch.View();
+  private final StateWatch watch =
+      new StateWatch(store(), view, new StateWatch.Times(SHORT, SHORT, NEVER));
+
+  @AfterEach
+  void close() {
+    watch.close();
+  }
+
+  /** The one in memory, whose requests are counted and which may be lost. */
+  private ClusterStore store() {
+    return (ClusterStore)
+        Proxy.newProxyInstance(
+            ClusterStore.class.getClassLoader(),
+            new Class<?>[] {ClusterStore.class},
+            (_, method, arguments) -> {
+              asked.add(method.getName() + " " + arguments[0]);
+              if (!reachable) {
+                throw new AgentException.Network("nobody answers");
+              }
+              if (deaf && method.getName().equals("watch")) {
+                return memory.watch("/nothing/", 1);
+              }
+              try {
+                return method.invoke(memory, arguments);
+              } catch (InvocationTargetException e) {
+                throw e.getCause();
+              }
+            });
+  }
+
+  private void put(String key, String value) {
+    var _ =
+        memory.transact(
+            List.of(), List.of(new Change.Put(key, value)), Deadline.after(Duration.ofSeconds(1)));
+  }
+
+  private void rounds(int count) throws InterruptedException {
+    for (int i = 0; i < count; i++) {
+      var _ = watch.round();
+    }
+  }
+
+  @Test
+  void changesAreSeenWithoutReadingEverythingAgain() throws InterruptedException {
+    put(Keys.VOLUMES + "data", "a");
+    rounds(1);
+    assertThat(view.state().volumes()).containsEntry("data", "a");
+    asked.clear();
+
+    put(Keys.VOLUMES + "data", "b");
+    put(Keys.VOLUMES + "more", "c");
+    put(Keys.LEADER, "a");
+    rounds(4);
+    assertThat(view.state().volumes()).containsEntry("data", "b").containsEntry("more", "c");
+    assertThat(view.state().leader()).contains("a");
+    assertThat(view.state().revision())
+        .isEqualTo(memory.list("", Deadline.after(SHORT)).revision());
+    var _ =
+        memory.transact(
+            List.of(),
+            List.of(new Change.Delete(Keys.VOLUMES + "more")),
+            Deadline.after(Duration.ofSeconds(1)));
+    rounds(2);
+    assertThat(view.state().volumes()).containsOnlyKeys("data");
+    assertThat(asked).doesNotContain("list " + Keys.ALL);
+  }
+
+  @Test
+  void aWatchThatIsSilentIsNoticedByTheRevision() throws InterruptedException {
+    deaf = true;
+    rounds(1);
+    put(Keys.VOLUMES + "data", "a");
+    rounds(1);
+
+    assertThat(view.state().volumes()).containsEntry("data", "a");
+  }
+
+  @Test
+  void whatIsNoLongerKnownIsReadAgain() throws InterruptedException {
+    rounds(1);
+    for (int i = 0; i < 5; i++) {
+      put(Keys.VOLUMES + "data", "v" + i);
+    }
+    memory.compact(memory.list("", Deadline.after(SHORT)).revision(), Deadline.after(NEVER));
+    rounds(4);
+
+    assertThat(view.state().volumes()).containsEntry("data", "v4");
+  }
+
+  @Test
+  void aStateThatWasRestoredFromABackupIsReadAgain() throws InterruptedException {
+    put(Keys.VOLUMES + "data", "a");
+    put(Keys.VOLUMES + "data", "b");
+    rounds(1);
+    memory = new MemoryClusterStore();
+    put(Keys.VOLUMES + "data", "before");
+    rounds(2);
+
+    assertThat(view.state().volumes()).containsEntry("data", "before");
+  }
+
+  @Test
+  void nobodyDecidesOnAStateWhileTheStoreIsLost() throws InterruptedException {
+    put(Keys.VOLUMES + "data", "a");
+    rounds(2);
+    reachable = false;
+    rounds(1);
+    assertThatThrownBy(view::state).isInstanceOf(AgentException.Network.class);
+
+    reachable = true;
+    rounds(1);
+    assertThat(view.state().volumes()).containsEntry("data", "a");
+  }
+
+  /** The replica that was placed a moment ago is not placed on another node, too. */
+  @Test
+  void aLeaderDoesNotDecideOnAStateWithoutItsOwnChanges() throws InterruptedException {
+    var cluster = new Simulation().node("a").node("b");
+    cluster.up("shop", "  web: {image: {name: web}, scale: {mode: fixed, replicas: 1}}\n");
+    long lease = cluster.leases.get("a");
+    var leads = new Change.Put(Keys.LEADER, "a", lease);
+    var _ = cluster.store.transact(List.of(), List.of(leads), Simulation.limit());
+    var seen = new AtomicReference<>(cluster.state());
+    var leader =
+        new Leader(
+            cluster.store, seen::get, "a", () -> lease, InstantSource.system(), Duration.ZERO);
+    var _ = leader.round();
+    String first = cluster.state().assignments("shop").keySet().iterator().next();
+
+    // the node takes nothing any more, which is seen before the assignment
+    long revision = seen.get().revision();
+    cluster.schedule(first, NodeFacts.Status.CORDONED);
+    seen.set(
+        ClusterState.of(
+            new ClusterStore.Snapshot(
+                cluster.store.list(Keys.ALL, Simulation.limit()).entries().stream()
+                    .filter(entry -> !entry.key().startsWith(Keys.ASSIGNMENTS))
+                    .toList(),
+                revision)));
+    var _ = leader.round();
+
+    assertThat(cluster.state().assignments("shop")).containsOnlyKeys(first);
+  }
+}

@@ -1,0 +1,394 @@
+package dev.zlayer.daemon.rest.cluster;
+
+import dev.zlayer.cluster.deploy.ClusterExecution;
+import dev.zlayer.cluster.deploy.ClusterExecution.Progress;
+import dev.zlayer.cluster.deploy.ClusterState;
+import dev.zlayer.cluster.deploy.NodeShares.Peer;
+import dev.zlayer.cluster.member.NodeRecord;
+import dev.zlayer.daemon.cluster.ClusterNode;
+import dev.zlayer.daemon.cluster.Peers;
+import dev.zlayer.daemon.http.Action;
+import dev.zlayer.daemon.http.ApiRequest;
+import dev.zlayer.daemon.http.ApiResponse;
+import dev.zlayer.daemon.http.Route;
+import dev.zlayer.daemon.rest.ExecutionsResource;
+import dev.zlayer.daemon.rest.JobsResource;
+import dev.zlayer.daemon.rest.ViewJson;
+import dev.zlayer.daemon.rest.view.ExecutionView;
+import dev.zlayer.engine.job.Execution;
+import dev.zlayer.engine.job.ExecutionId;
+import dev.zlayer.engine.job.JobExecutor;
+import dev.zlayer.engine.job.JobKey;
+import dev.zlayer.engine.job.Trigger;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.json.Json;
+import dev.zlayer.json.JsonText;
+import dev.zlayer.task.Deadline;
+import dev.zlayer.task.Pauses;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.TreeMap;
+
+/**
+ * Requests about executions, on any node of a cluster. A node that has an execution answers for it;
+ * for one that waits, and one whose node is not there, the cluster's record does.
+ */
+final class ExecutionRequests {
+  private static final String LIST = "/executions";
+  private static final String ONE = "/executions/{id}";
+  private static final int USUAL_LIMIT = 100;
+  private static final int MOST = 1000;
+  private static final Duration STEP = Duration.ofMillis(200);
+
+  private final ClusterNode.Member member;
+  private final JobExecutor jobs;
+
+  ExecutionRequests(ClusterNode.Member member, JobExecutor jobs) {
+    this.member = member;
+    this.jobs = jobs;
+  }
+
+  static boolean handles(String template) {
+    return template.startsWith(LIST) || template.equals("/queue");
+  }
+
+  ApiResponse answer(Route route, Action local, ApiRequest call) throws InterruptedException {
+    return switch (route.template()) {
+      case LIST -> list(call);
+      case "/queue" -> queue(local, call);
+      default -> one(route, local, call);
+    };
+  }
+
+  private ApiResponse list(ApiRequest call) throws InterruptedException {
+    ClusterState state = member.deployments().state();
+    var byId = new TreeMap<String, Json>();
+    for (Execution own : ExecutionsResource.fitting(jobs, call)) {
+      keep(byId, ClusterStatus.on(member.name(), ViewJson.of(ExecutionView.of(own))));
+    }
+    String query =
+        String.join(
+            "&",
+            List.of("deployment", "job", "status").stream()
+                .flatMap(
+                    name ->
+                        call
+                            .query(name)
+                            .map(text -> name + "=" + ClusterRoutes.segment(text))
+                            .stream())
+                .toList());
+    Peers.Answers others =
+        member
+            .calls()
+            .getAll(member.peers(), LIST + "?limit=" + MOST + "&" + query, call.deployment());
+    others
+        .found()
+        .forEach(
+            (peer, answer) ->
+                answer.items().forEach(one -> keep(byId, ClusterStatus.on(peer.name(), one))));
+    var there = new HashSet<>(List.of(member.id()));
+    others.found().keySet().forEach(peer -> there.add(peer.id()));
+    for (ClusterExecution one : state.executions().values()) {
+      boolean begun = one.node().filter(there::contains).isPresent() && byId.containsKey(one.id());
+      add(byId, one, state, call, !begun);
+    }
+    for (ClusterExecution one : member.jobs().results()) {
+      boolean lost =
+          one.progress().map(Progress::status).equals(Optional.of(ClusterExecution.LOST));
+      add(byId, one, state, call, lost || one.node().filter(there::contains).isEmpty());
+    }
+    List<Json> all = new ArrayList<>(byId.descendingMap().values());
+    int from = Math.min(call.number("offset").orElse(0), all.size());
+    long to = Math.min((long) from + call.number("limit").orElse(USUAL_LIMIT), all.size());
+    var headers = new TreeMap<>(others.headers());
+    headers.put("X-Total-Count", Integer.toString(all.size()));
+    return new ApiResponse.Whole(
+        200, ApiRequest.JSON, JsonText.bytes(new Json.Arr(all.subList(from, (int) to))), headers);
+  }
+
+  /** Where two nodes had it, the one that was lost has cancelled it since. */
+  private static void keep(Map<String, Json> byId, Json one) {
+    byId.merge(
+        one.at("id").string().orElseThrow(),
+        one,
+        (first, second) ->
+            first.at("status").string().equals(Optional.of(ClusterExecution.CANCELLED))
+                ? second
+                : first);
+  }
+
+  private void add(
+      Map<String, Json> byId,
+      ClusterExecution one,
+      ClusterState state,
+      ApiRequest call,
+      boolean wanted) {
+    Json view = view(one, state);
+    boolean fits =
+        call.query("deployment").map(one.deployment()::equals).orElse(true)
+            && call.query("job").map((one.deployment() + "/" + one.job())::equals).orElse(true)
+            && call.query("status").map(view.at("status").string().orElse("")::equals).orElse(true);
+    if (wanted && fits) {
+      byId.put(one.id(), view);
+    }
+  }
+
+  private ApiResponse queue(Action local, ApiRequest call) throws InterruptedException {
+    ClusterState state = member.deployments().state();
+    var all = new ArrayList<Json>();
+    if (local.answer(call) instanceof ApiResponse.Whole own && own.status() == 200) {
+      all.addAll(JsonText.parse(own.body()).items());
+    }
+    Optional<String> only = call.query("deployment");
+    Peers.Answers others =
+        member
+            .calls()
+            .getAll(
+                member.peers(),
+                "/queue"
+                    + only.map(name -> "?deployment=" + ClusterRoutes.segment(name)).orElse(""),
+                call.deployment());
+    others.found().values().forEach(answer -> all.addAll(answer.items()));
+    List<ClusterExecution> waiting =
+        state.executions().values().stream()
+            .filter(one -> one.node().isEmpty())
+            .filter(one -> only.map(one.deployment()::equals).orElse(true))
+            .sorted(
+                Comparator.comparingInt((ClusterExecution one) -> -one.request().priority())
+                    .thenComparing(ClusterExecution::created))
+            .toList();
+    for (int i = 0; i < waiting.size(); i++) {
+      all.add(
+          Json.object().put("position", i).put("execution", view(waiting.get(i), state)).build());
+    }
+    return new ApiResponse.Whole(
+        200, ApiRequest.JSON, JsonText.bytes(new Json.Arr(all)), others.headers());
+  }
+
+  /**
+   * Where an execution is.
+   *
+   * @param record as the cluster has it, if it is one of the cluster
+   * @param here this node has it
+   * @param peer the other node that has it
+   */
+  private record Found(
+      ClusterState state, Optional<ClusterExecution> record, boolean here, Optional<Peer> peer) {
+    boolean live() {
+      return record.filter(one -> !one.finished()).isPresent();
+    }
+  }
+
+  private ApiResponse one(Route route, Action local, ApiRequest call) throws InterruptedException {
+    String reference = call.path("id").replace(':', '/');
+    Found found = find(reference, call);
+    return switch (route.method() + " " + route.template().substring(ONE.length())) {
+      case "GET " -> show(found, local, call);
+      case "GET /wait" -> found.live() ? later(found, local, call) : show(found, local, call);
+      case "POST /cancel" -> found.live() ? cancel(found) : show(found, local, call);
+      case "POST /retry" -> retry(found, local, call);
+      default -> elsewhere(found, local, call);
+    };
+  }
+
+  private Found find(String reference, ApiRequest call) throws InterruptedException {
+    ClusterState state = member.deployments().state();
+    Optional<ClusterExecution> live =
+        state.executions().values().stream().filter(one -> named(one, reference)).findFirst();
+    if (live.isPresent()) {
+      return at(state, live.get(), call);
+    }
+    Optional<Execution> own =
+        jobs.list().stream()
+            .filter(one -> one.id().text().equals(reference) || one.name().equals(reference))
+            .findFirst();
+    Optional<ClusterExecution> ended =
+        own.isEmpty()
+            ? Optional.empty()
+            : member
+                .jobs()
+                .result(own.get().job().deployment(), own.get().job().name(), own.get().number())
+                .filter(one -> one.id().equals(own.get().id().text()));
+    if (ended.isPresent()) {
+      return at(state, ended.get(), call);
+    }
+    if (own.isPresent()) {
+      return new Found(state, Optional.empty(), true, Optional.empty());
+    }
+    Optional<ClusterExecution> kept =
+        member.jobs().results().stream().filter(one -> named(one, reference)).findFirst();
+    if (kept.isPresent()) {
+      return at(state, kept.get(), call);
+    }
+    Peers.Answers answers =
+        member
+            .calls()
+            .getAll(
+                member.peers(),
+                "/executions/" + ClusterRoutes.segment(reference.replace('/', ':')),
+                call.deployment());
+    return new Found(state, Optional.empty(), false, answers.found().keySet().stream().findFirst());
+  }
+
+  private static boolean named(ClusterExecution one, String reference) {
+    return one.id().equals(reference) || one.name().equals(reference);
+  }
+
+  /** The node that the cluster says; others may have had it before. */
+  private Found at(ClusterState state, ClusterExecution one, ApiRequest call) {
+    if (call.deployment().filter(only -> !only.equals(one.deployment())).isPresent()) {
+      throw new AgentException.NotFound(
+          "execution '" + one.id() + "'",
+          "deployment '%s' has none such".formatted(call.deployment().get()));
+    }
+    boolean lost = one.progress().map(Progress::status).equals(Optional.of(ClusterExecution.LOST));
+    Optional<String> node = one.node().filter(_ -> !lost);
+    boolean here =
+        node.filter(member.id()::equals).isPresent()
+            && jobs.find(new ExecutionId(one.id())).isPresent();
+    return new Found(
+        state,
+        Optional.of(one),
+        here,
+        member.peers().stream().filter(peer -> node.equals(Optional.of(peer.id()))).findFirst());
+  }
+
+  private ApiResponse show(Found found, Action local, ApiRequest call) throws InterruptedException {
+    if (found.here()) {
+      return local.answer(call);
+    }
+    if (found.record().isEmpty()) {
+      return elsewhere(found, local, call);
+    }
+    if (found.peer().isPresent()) {
+      Peers.Answers answers =
+          member
+              .calls()
+              .getAll(
+                  List.of(found.peer().get()),
+                  "/executions/" + found.record().get().id(),
+                  call.deployment());
+      Optional<Json> answer = answers.found().values().stream().findFirst();
+      if (answer.isPresent()) {
+        return ApiResponse.json(ClusterStatus.on(found.peer().get().name(), answer.get()));
+      }
+    }
+    return ApiResponse.json(view(found.record().get(), found.state()));
+  }
+
+  /** Output and files are with the node that ran it. */
+  private ApiResponse elsewhere(Found found, Action local, ApiRequest call)
+      throws InterruptedException {
+    if (found.here()) {
+      return local.answer(call);
+    }
+    if (found.peer().isPresent()) {
+      return member.calls().forward(found.peer().get(), call, call.target());
+    }
+    if (found.record().isEmpty()) {
+      return local.answer(call); // says that there is none
+    }
+    ClusterExecution one = found.record().get();
+    throw new AgentException.NotFound(
+        "output of execution '" + one.name() + "'",
+        one.node().isEmpty()
+            ? "it has not begun"
+            : "its node '%s' does not answer".formatted(node(found.state(), one)));
+  }
+
+  private ApiResponse later(Found found, Action local, ApiRequest call) {
+    ClusterExecution one = found.record().orElseThrow();
+    Deadline deadline = call.duration("timeout").map(Deadline::after).orElse(Deadline.none());
+    return new ApiResponse.Later(
+        () -> {
+          Found now = found;
+          while (now.live()) {
+            if (deadline.passed()) {
+              throw new AgentException.Timeout(
+                  "waiting for execution '" + one.id() + "'", deadline.limit());
+            }
+            Pauses.REAL.pause(STEP);
+            now = find(one.id(), call);
+          }
+          return show(now, local, call);
+        });
+  }
+
+  private ApiResponse cancel(Found found) throws InterruptedException {
+    ClusterExecution ended = member.jobs().cancel(found.record().orElseThrow());
+    return ApiResponse.json(view(ended, found.state()));
+  }
+
+  private ApiResponse retry(Found found, Action local, ApiRequest call)
+      throws InterruptedException {
+    if (found.record().isEmpty()) {
+      return elsewhere(found, local, call);
+    }
+    ClusterExecution before = found.record().get();
+    if (!before.finished()) {
+      throw new AgentException.Conflict(
+          "execution '%s' has not ended; cancel it first or wait for it".formatted(before.name()));
+    }
+    boolean typed = JobsResource.by(call) instanceof Trigger.Cli;
+    ClusterExecution again =
+        member
+            .jobs()
+            .trigger(
+                before.deployment(),
+                before.job(),
+                before.request().again(typed ? "cli" : "endpoint", call.remote()));
+    return ApiResponse.json(201, view(again, found.state()));
+  }
+
+  private static String node(ClusterState state, ClusterExecution one) {
+    String id = one.node().orElse("-");
+    return Optional.ofNullable(state.members().get(id)).map(NodeRecord::name).orElse(id);
+  }
+
+  /** As nodes show theirs. */
+  static Json view(ClusterExecution one, ClusterState state) {
+    Optional<Progress> progress = one.progress();
+    Optional<Integer> code = progress.flatMap(Progress::code);
+    Optional<String> unplaced =
+        Optional.ofNullable(
+            state
+                .unplaced()
+                .getOrDefault(one.deployment(), Map.of())
+                .get(one.job() + "/" + one.number()));
+    Optional<java.time.Instant> started = progress.flatMap(Progress::started);
+    Optional<java.time.Instant> finished = progress.flatMap(Progress::finished);
+    Json view =
+        ViewJson.of(
+            new ExecutionView(
+                new ExecutionId(one.id()),
+                one.name(),
+                new JobKey(one.deployment(), one.job()),
+                progress.map(Progress::status).orElse("pending"),
+                code.isPresent() ? OptionalInt.of(code.get()) : OptionalInt.empty(),
+                Optional.empty(),
+                false,
+                progress.flatMap(Progress::reason).or(() -> unplaced),
+                one.request().trigger(),
+                one.request().remote(),
+                Optional.empty(),
+                one.request().due(),
+                one.request().priority(),
+                one.created(),
+                started,
+                finished,
+                started.flatMap(from -> finished.map(to -> Duration.between(from, to))),
+                Optional.empty(),
+                Optional.empty(),
+                one.cancelled(),
+                List.of(),
+                List.of(),
+                List.of()));
+    return one.node().isPresent() ? ClusterStatus.on(node(state, one), view) : view;
+  }
+}

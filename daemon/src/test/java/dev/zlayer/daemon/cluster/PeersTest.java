@@ -1,0 +1,125 @@
+package dev.zlayer.daemon.cluster;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.sun.net.httpserver.HttpsConfigurator;
+import com.sun.net.httpserver.HttpsServer;
+import dev.zlayer.cluster.certificate.Authority;
+import dev.zlayer.cluster.certificate.Pem;
+import dev.zlayer.cluster.deploy.NodeShares.Peer;
+import dev.zlayer.cluster.member.NodeIdentity;
+import dev.zlayer.daemon.http.ApiResponse;
+import dev.zlayer.host.http.TlsFiles;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.KeyPair;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import javax.net.ssl.SSLContext;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Against a node of which the test decides what it answers. */
+class PeersTest {
+  /** Addresses of the loopback device that nothing else uses; nobody listens on the second. */
+  private static final Peer THERE = new Peer("1", "there", "127.99.23.77");
+
+  private static final Peer GONE = new Peer("2", "gone", "127.99.23.78");
+
+  @TempDir static Path directory;
+  private static HttpsServer server;
+  private static SSLContext tls;
+
+  @BeforeAll
+  static void start() throws Exception {
+    Authority authority = Authority.create("test", Instant.now());
+    KeyPair keys = Authority.keys();
+    InetAddress address = InetAddress.ofLiteral(THERE.address());
+    Path own = directory.resolve("own.pem");
+    Path trusted = directory.resolve("ca.crt");
+    Files.writeString(
+        own,
+        Pem.of(authority.issue(keys.getPublic(), List.of(), List.of(address), Instant.now()))
+            + Pem.of(keys.getPrivate()));
+    Files.writeString(trusted, Pem.of(authority.certificate()));
+    tls = new TlsFiles(Optional.of(trusted), Optional.of(new TlsFiles.Own(own, own))).context();
+    server = HttpsServer.create(new InetSocketAddress(address, NodeIdentity.AGENT_PORT), 10);
+    server.setHttpsConfigurator(new HttpsConfigurator(tls));
+    answer("/found", 200, "[1]");
+    answer("/absent", 404, "{\"detail\": \"no such thing\"}");
+    answer("/full", 500, "{\"detail\": \"the disk is full, so & so\"}");
+    answer("/unclear", 422, "{\"detail\": \"it means several\"}");
+    answer("/foreign", 503, "<html>");
+    server.start();
+  }
+
+  private static void answer(String path, int status, String body) {
+    byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
+    var _ =
+        server.createContext(
+            Peers.BASE + path,
+            exchange -> {
+              exchange.getResponseHeaders().add("Content-Type", "application/problem+json");
+              exchange.sendResponseHeaders(status, bytes.length);
+              try (var out = exchange.getResponseBody()) {
+                out.write(bytes);
+              }
+            });
+  }
+
+  @AfterAll
+  static void stop() {
+    server.stop(0);
+  }
+
+  private static Peers.Answers ask(String path) throws InterruptedException {
+    return new Peers(tls).getAll(List.of(THERE, GONE), path, Optional.empty());
+  }
+
+  @Test
+  void oneThatCannotBeReachedDidNotAnswer() throws InterruptedException {
+    Peers.Answers answers = ask("/found");
+
+    assertThat(answers.found()).containsOnlyKeys(THERE);
+    assertThat(answers.silent()).containsExactly("gone");
+    assertThat(answers.headers()).containsEntry(Peers.Answers.HEADER, "gone").hasSize(1);
+    assertThat(ask("/absent").doubt()).contains("these did not answer: gone");
+  }
+
+  @Test
+  void anErrorIsAnAnswerAndIsNamed() throws InterruptedException {
+    Peers.Answers answers = ask("/full");
+
+    assertThat(answers.silent()).containsExactly("gone");
+    assertThat(answers.doubt().orElseThrow())
+        .isEqualTo(
+            "these did not answer: gone; node 'there' answered with an error: the disk is full,"
+                + " so & so");
+    assertThat(answers.headers())
+        .containsEntry(Peers.Answers.HEADER, "gone,there")
+        .containsEntry(Peers.Answers.ERRORS, "there=the+disk+is+full%2C+so+%26+so");
+    assertThat(answers.unclear()).isEmpty();
+    assertThat(ask("/foreign").doubt().orElseThrow())
+        .endsWith("node 'there' answered with an error: status 503");
+  }
+
+  @Test
+  void aQuestionThatIsNotClearThereIsAnsweredWithWhatThatNodeSaid() throws InterruptedException {
+    ApiResponse passed = ask("/unclear").unclear().orElseThrow();
+
+    assertThat(passed)
+        .isInstanceOfSatisfying(
+            ApiResponse.Whole.class,
+            whole -> {
+              assertThat(whole.status()).isEqualTo(422);
+              assertThat(new String(whole.body(), StandardCharsets.UTF_8))
+                  .contains("it means several");
+            });
+  }
+}
