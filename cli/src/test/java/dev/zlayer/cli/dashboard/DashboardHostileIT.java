@@ -3,6 +3,7 @@ package dev.zlayer.cli.dashboard;
 import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.microsoft.playwright.ElementHandle;
 import com.microsoft.playwright.Locator;
 import dev.zlayer.cli.CliFixture;
 import java.io.IOException;
@@ -39,6 +40,18 @@ class DashboardHostileIT extends DashboardFixture {
     main().getByLabel("volumes").check();
     assertThat(main().getByLabel("Preview")).containsText("volume v0999");
     act("Remove all of these", "zlayer system prune --volumes");
+  }
+
+  /** Browsers deliver scroll events a frame later; the fixture fails on errors of the page. */
+  @Test
+  void aTableThatIsNoLongerShownIgnoresThatItWasScrolled() {
+    view("networks");
+    ElementHandle table = main().locator(".table").first().elementHandle();
+    view("events");
+    assertThat(main().getByLabel("Networks")).hasCount(0);
+
+    assertThat(table.evaluate("box => box.isConnected")).isEqualTo(false);
+    table.evaluate("box => box.dispatchEvent(new Event('scroll'))");
   }
 
   @Test
