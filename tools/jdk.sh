@@ -10,23 +10,24 @@ jdk_is_25() {
   return 1
 }
 
+# sets jdk_home: who asks for its output instead starts another shell for that
 find_jdk() {
   for jdk_home in "${JAVA_HOME:-}" /usr/lib/jvm/* /usr/java/* /opt/java/* /opt/jdk* \
     "${HOME:-}"/.sdkman/candidates/java/* "${HOME:-}"/.jdks/*; do
     if [ -n "$jdk_home" ] && jdk_is_25 "$jdk_home"; then
-      printf '%s\n' "$jdk_home"
       return 0
     fi
   done
   jdk_java=$(command -v java 2>/dev/null) || return 1
   jdk_home=$(dirname "$(dirname "$(readlink -f "$jdk_java")")")
-  jdk_is_25 "$jdk_home" && printf '%s\n' "$jdk_home"
+  jdk_is_25 "$jdk_home"
 }
 
 use_jdk() {
-  if ! JAVA_HOME=$(find_jdk); then
+  if ! find_jdk; then
     echo "zlayer needs a JDK 25 and found none: install one (for example Temurin 25) and set JAVA_HOME to it" >&2
     exit 1
   fi
+  JAVA_HOME=$jdk_home
   export JAVA_HOME
 }

@@ -6,7 +6,7 @@
 RUN_PACKAGES='runc:runc crun:crun conmon:conmon /usr/lib/cni/bridge:containernetworking-plugins
   catatonit:catatonit nft:nftables conntrack:conntrack'
 TEST_PACKAGES='dockerd:docker.io docker-registry:docker-registry htpasswd:apache2-utils skopeo:skopeo umoci:umoci buildah:buildah
-  busybox:busybox-static zsh:zsh fish:fish zstd:zstd openssl:openssl pebble:pebble haproxy:haproxy etcd:etcd-server etcdctl:etcd-client curl:curl wrk:wrk ip:iproute2 iptables:iptables nsenter:util-linux setfattr:attr setcap:libcap2-bin
+  busybox:busybox-static zsh:zsh fish:fish zstd:zstd openssl:openssl pebble:pebble haproxy:haproxy etcd:etcd-server etcdctl:etcd-client wg:wireguard-tools wireguard-go:wireguard-go tcpdump:tcpdump curl:curl wrk:wrk ip:iproute2 iptables:iptables nsenter:util-linux setfattr:attr setcap:libcap2-bin
   h2load:nghttp2-client /usr/lib/python3/dist-packages/grpc:python3-grpcio
   git:git ssh:openssh-client sshd:openssh-server newuidmap:uidmap pasta:passt
   chromium:chromium node:nodejs

@@ -16,6 +16,7 @@ import { Images, Networks, Secrets, Volumes } from "./view/storage/storage.js";
 import { Disk } from "./view/disk/disk.js";
 import { Ingress } from "./view/ingress/ingress.js";
 import { Events } from "./view/events/events.js";
+import { Nodes } from "./view/nodes/nodes.js";
 import { Sessions } from "./view/sessions/sessions.js";
 
 /** Its scripts weigh as much as all others. */
@@ -36,13 +37,14 @@ const VIEWS = {
   ingress: ["h", "Ingress", Ingress],
   disk: ["d", "Disk use", Disk],
   events: ["e", "Events", Events],
+  nodes: ["m", "Nodes", Nodes],
   sessions: ["u", "Sessions", Sessions],
 };
 
 const GROUPS = {
   Run: ["overview", "deployments", "containers", "jobs"],
   Watch: ["logs", "terminal", "events"],
-  Use: ["images", "volumes", "networks", "secrets", "ingress", "disk"],
+  Use: ["images", "volumes", "networks", "secrets", "ingress", "disk", "nodes"],
   Access: ["sessions"],
 };
 

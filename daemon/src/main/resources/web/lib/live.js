@@ -4,7 +4,8 @@ import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { events, get, session } from "./api.js";
 
-const FROM_NOW = Number.MAX_SAFE_INTEGER;
+/** What to ask for at first: what happens from now on, in a cluster on all nodes. */
+const FROM_NOW = "/events?last=0";
 const SPACING = 500;
 const SLOWEST_RETRY = 5000;
 
@@ -18,10 +19,16 @@ export const notice = signal("");
  * @type {import("@preact/signals").Signal<{ events: any[] | null }>}
  */
 const changes = signal({ events: null });
+/**
+ * Nodes of a cluster that do not answer.
+ * @type {import("@preact/signals").Signal<string[]>}
+ */
+export const away = signal([]);
 /** The newest events, the last first. */
 export const recent = signal([]);
 
-let last = FROM_NOW;
+/** Where to continue; in a cluster it has a place for each node. @type {string | null} */
+let last = null;
 let abort = null;
 let pending = 0;
 /** @type {any[] | null} */
@@ -81,7 +88,8 @@ async function run(stop) {
   let lost = false;
   while (!stop.aborted) {
     try {
-      for await (const event of events("/events", last, stop)) {
+      away.value = []; // who is away is said at the beginning of a stream
+      for await (const event of events(last === null ? FROM_NOW : "/events", last, stop)) {
         if (event === null) {
           pause = 250;
           connection.value = "open";
@@ -90,8 +98,11 @@ async function run(stop) {
           changed();
           continue;
         }
-        last = Number(event.id);
-        if (event.event === "missed") {
+        last = event.id;
+        if (event.event === "nodes") {
+          away.value = JSON.parse(event.data).away;
+          changed();
+        } else if (event.event === "missed") {
           changed();
         } else {
           const one = JSON.parse(event.data);
@@ -102,6 +113,9 @@ async function run(stop) {
     } catch (problem) {
       if (stop.aborted || session.peek() === false) {
         return;
+      }
+      if (problem.status === 422) {
+        last = null; // this node is in another cluster than before, or in none
       }
     }
     if (!stop.aborted) {
@@ -181,6 +195,9 @@ export function useResource(path) {
   return state.path === path ? state : { data: null, problem: null, path };
 }
 
+/** Each node of a cluster counts its own events. */
+export const eventKey = (event) => `${event.node ?? ""}/${event.seq}`;
+
 /** What the agent keeps of events, of all or of one deployment, and then what happens; the newest first. */
 export function useEvents(deployment, count) {
   const [state, setState] = useState({ kept: null, problem: "" });
@@ -192,6 +209,6 @@ export function useEvents(deployment, count) {
     );
     return () => (used = false);
   }, [deployment, count]);
-  const known = new Set(recent.value.map((one) => one.seq));
-  return { problem: state.problem, loaded: state.kept !== null, events: [...recent.value, ...(state.kept ?? []).filter((one) => !known.has(one.seq))] };
+  const known = new Set(recent.value.map(eventKey));
+  return { problem: state.problem, loaded: state.kept !== null, events: [...recent.value, ...(state.kept ?? []).filter((one) => !known.has(eventKey(one)))] };
 }

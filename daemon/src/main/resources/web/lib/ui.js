@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { session } from "./api.js";
-import { changed, useEvents } from "./live.js";
+import { changed, eventKey, useEvents } from "./live.js";
 import { html } from "./html.js";
 
 /** What a list shows: the text of the search field. */
@@ -13,7 +13,7 @@ const asked = signal(null);
 const done = signal(null);
 
 const GOOD = ["running", "idle", "ready", "healthy", "completed", "serving"];
-const BAD = ["failed", "crash_loop", "degraded", "unhealthy", "unknown"];
+const BAD = ["failed", "lost", "crash_loop", "degraded", "unhealthy", "unknown"];
 
 export const matches = (...texts) =>
   texts.some((text) => String(text).toLowerCase().includes(search.value.toLowerCase()));
@@ -122,7 +122,21 @@ function EventList({ deployment, wants, label }) {
   const own = events.filter(wants).slice(0, 50);
   return html`${problem && html`<p class="problem" role="alert">${problem}</p>`}
     ${loaded && own.length === 0 && html`<p class="quiet">None is kept.</p>`}
-    <ul class="plain" aria-label=${label}>${own.map((one) => html`<li key=${one.seq}><${Age} time=${one.time} /> <strong>${one.kind}</strong> <span class="quiet">${eventFacts(one)}</span></li>`)}</ul>`;
+    <ul class="plain" aria-label=${label}>${own.map((one) => html`<li key=${eventKey(one)}><${Age} time=${one.time} /> <strong>${one.kind}</strong> <span class="quiet">${eventFacts(one)}</span></li>`)}</ul>`;
+}
+
+/** The node of a cluster whose things lists show; all when empty. */
+export const chosenNode = signal("");
+/** @param {any} one */
+export const onChosenNode = (one) => !chosenNode.value || one.node === chosenNode.value;
+/** Nodes that things are on, none where there is no cluster. @param {any[]} all */
+export const nodesOf = (all) => [...new Set(all.map((one) => one.node).filter((node) => node && node !== "-"))].sort();
+
+/** Chooses a node, where there are several. */
+export function NodeChoice({ of }) {
+  const nodes = [...new Set([...nodesOf(of), chosenNode.value].filter(Boolean))].sort();
+  return nodes.length === 0 ? null : html`<label>Node <select value=${chosenNode.value} onChange=${(event) => (chosenNode.value = event.target.value)}>
+    <option value="">all</option>${nodes.map((node) => html`<option key=${node}>${node}</option>`)}</select></label>`;
 }
 
 /** A list without entries shows how to get one. */

@@ -2,6 +2,7 @@ package dev.zlayer.bench;
 
 import dev.zlayer.bench.work.Arena;
 import dev.zlayer.bench.work.CliWork;
+import dev.zlayer.bench.work.ClusterWork;
 import dev.zlayer.bench.work.CommitsWork;
 import dev.zlayer.bench.work.DaemonWork;
 import dev.zlayer.bench.work.DashboardWork;
@@ -9,6 +10,7 @@ import dev.zlayer.bench.work.DiskWork;
 import dev.zlayer.bench.work.DockerWork;
 import dev.zlayer.bench.work.EndpointsWork;
 import dev.zlayer.bench.work.ExecWork;
+import dev.zlayer.bench.work.FaultsWork;
 import dev.zlayer.bench.work.ImportWork;
 import dev.zlayer.bench.work.IngressWork;
 import dev.zlayer.bench.work.JobsWork;
@@ -57,7 +59,9 @@ public final class Main {
     WORKS.put("ingress", new IngressWork());
     WORKS.put("scale", new ScaleWork());
     WORKS.put("scheduler", new SchedulerWork());
+    WORKS.put("cluster", new ClusterWork());
     WORKS.put("soak", new SoakWork());
+    WORKS.put("faults", new FaultsWork());
   }
 
   private Main() {}

@@ -44,10 +44,12 @@ public record Options(
           "revisions",
           "events",
           "jobs",
-          "minutes");
+          "nodes",
+          "minutes",
+          "seed");
 
-  /** Takes so long that it has to be asked for. */
-  private static final String LONG = "soak";
+  /** Take so long that they have to be asked for. */
+  private static final List<String> LONG = List.of("soak", "faults");
 
   private static final List<String> PEERS = List.of("containerd", "docker", "podman", "floor");
 
@@ -111,7 +113,7 @@ public record Options(
   /** What is done when the command line names no work. */
   private static List<String> unnamed(List<String> knownWorks, Effort effort) {
     return knownWorks.stream()
-        .filter(work -> effort == Effort.SMOKE || !work.equals(LONG))
+        .filter(work -> effort == Effort.SMOKE || !LONG.contains(work))
         .toList();
   }
 

@@ -233,6 +233,10 @@ final class ArgumentBinder {
   private static void set(Object command, String place, Object value)
       throws ReflectiveOperationException {
     String path = place(place);
+    if (dev.zlayer.cli.command.run.BoundFields.set(path, command, value)
+        || dev.zlayer.cli.command.container.BoundFields.set(path, command, value)) {
+      return;
+    }
     int slash = path.indexOf('/');
     Object owner = slash < 0 ? command : field(path.substring(0, slash)).get(command);
     field(path.substring(slash + 1)).set(owner, value);

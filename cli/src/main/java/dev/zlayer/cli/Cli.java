@@ -17,6 +17,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
@@ -47,7 +48,7 @@ public final class Cli {
   /** Shows stack traces of internal errors. */
   private static final String DEBUG = "ZLAYER_DEBUG";
 
-  /** After {@code help}: the source of what a distribution knows about itself. */
+  /** After {@code help}, before a directory: sources of what a distribution knows about itself. */
   private static final String BUILD_FACTS = "--build-facts";
 
   private static final Set<String> HELP = Set.of("-h", "--help", "help");
@@ -232,12 +233,14 @@ public final class Cli {
       session.out().print(CommandReference.markdown(this::grammar));
       return 0;
     }
-    if (words.equals(List.of("help", BUILD_FACTS))) {
-      session.out().print(CommandModel.source(grammar(), Version.CURRENT.version()));
-      return 0;
+    if (words.size() == 3 && words.get(1).equals(BUILD_FACTS)) {
+      return write("sources", session.resolve(words.get(2)), FactSources.of(grammar()));
     }
     if (words.size() == 3 && words.get(1).equals(MANUAL)) {
-      return writeManual(session.resolve(words.get(2)));
+      return write(
+          "manual pages",
+          session.resolve(words.get(2)),
+          ManPages.of(grammar(), Version.CURRENT.version()));
     }
     if (words.size() > 1 && words.getFirst().equals("help")) {
       var asked = new ArrayList<>(words.subList(1, words.size()));
@@ -248,17 +251,18 @@ public final class Cli {
     return 0;
   }
 
-  private int writeManual(Path directory) {
+  private int write(String what, Path directory, Map<String, String> files) {
     try {
-      Files.createDirectories(directory);
-      for (var page : ManPages.of(grammar(), Version.CURRENT.version()).entrySet()) {
-        Files.writeString(directory.resolve(page.getKey()), page.getValue());
+      for (var file : files.entrySet()) {
+        Path path = directory.resolve(file.getKey());
+        Files.createDirectories(Objects.requireNonNull(path.getParent()));
+        Files.writeString(path, file.getValue());
       }
       return 0;
     } catch (IOException e) {
       return failed(
           new AgentException.Configuration(
-              "cannot write manual pages to %s: %s".formatted(directory, e.getMessage()), e));
+              "cannot write %s to %s: %s".formatted(what, directory, e.getMessage()), e));
     }
   }
 

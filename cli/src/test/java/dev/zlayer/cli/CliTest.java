@@ -200,8 +200,15 @@ class CliTest {
     assertThat(run("daemon", "install", "--print", "--docker").out())
         .contains(
             ("ExecStartPost=/bin/sh -c 'test -e /var/run/docker.sock -a ! -L /var/run/docker.sock"
-                    + " || ln -sfn %s/data/run/docker.sock /var/run/docker.sock'\n")
+                    + " || ln -sfn \"$$0\" /var/run/docker.sock' %s/data/run/docker.sock\n")
                 .formatted(directory));
+  }
+
+  @Test
+  void theUnitHasAnyPathAsOneWord() throws Exception {
+    Files.writeString(directory.resolve("100% my $HOME.yml"), "log_level: debug\n");
+    assertThat(run("daemon", "install", "--print", "--config", "100% my $HOME.yml").out())
+        .contains(" serve --config \"%s/100%%%% my $$HOME.yml\"\n".formatted(directory));
   }
 
   @Test

@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.IntFunction;
 
 /**
  * Several machines on this one: agents with directories of their own, each in a network namespace
@@ -39,6 +40,7 @@ public final class ClusterFixture implements AutoCloseable {
   private final String mark =
       "ztk" + Integer.toString(ThreadLocalRandom.current().nextInt(36 * 36 * 36), 36);
   private final Path directory;
+  private final IntFunction<String> settings;
   private final List<Machine> machines = new ArrayList<>();
 
   /** One of them. */
@@ -176,7 +178,13 @@ public final class ClusterFixture implements AutoCloseable {
   }
 
   public ClusterFixture(Path directory, int count) {
+    this(directory, count, _ -> "");
+  }
+
+  /** With these lines in the configuration of each machine, by its number. */
+  public ClusterFixture(Path directory, int count, IntFunction<String> settings) {
     this.directory = directory;
+    this.settings = settings;
     ip("netns", "add", mark);
     try {
       ip("-n", mark, "link", "add", "switch", "type", "bridge");
@@ -219,7 +227,8 @@ public final class ClusterFixture implements AutoCloseable {
           PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
       Files.writeString(token, TOKEN);
       Files.writeString(
-          etc.resolve("zlayer.yml"), "listen: %s\ntoken_file: %s\n".formatted(LISTEN, token));
+          etc.resolve("zlayer.yml"),
+          "listen: %s\ntoken_file: %s\n%s".formatted(LISTEN, token, settings.apply(number)));
     } catch (IOException e) {
       throw new AssertionError(e);
     }
@@ -237,6 +246,38 @@ public final class ClusterFixture implements AutoCloseable {
   /** Counted from 1. */
   public Machine machine(int number) {
     return machines.get(number - 1);
+  }
+
+  /** Loads busybox on each machine. */
+  public void withBusybox(String image) {
+    machines.forEach(machine -> machine.agent().withBusybox(image));
+  }
+
+  /** Begins a cluster on the first machine, and has others join it, with these names. */
+  public void form(String... names) {
+    Machine first = machine(1);
+    first.agent().ok("cluster", "init", "--name", names[0], "--advertise", first.address());
+    for (int number = 2; number <= names.length; number++) {
+      join(number, names[number - 1]);
+    }
+  }
+
+  /** Has a machine join the cluster of the first one. */
+  public void join(int number, String name) {
+    Machine first = machine(1);
+    Machine joining = machine(number);
+    joining
+        .agent()
+        .ok(
+            "cluster",
+            "join",
+            first.address(),
+            "--token",
+            first.agent().json("cluster", "token", "--json").at("token").string().orElseThrow(),
+            "--name",
+            name,
+            "--advertise",
+            joining.address());
   }
 
   /** Pulls the cable of a machine, or plugs it in again. */

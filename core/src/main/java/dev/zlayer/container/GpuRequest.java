@@ -29,6 +29,11 @@ public record GpuRequest(
     this(count, vendor, model, List.of(), sharing);
   }
 
+  /** The same, of these devices alone. */
+  public GpuRequest of(List<String> chosen) {
+    return new GpuRequest(count, vendor, model, chosen, sharing);
+  }
+
   public boolean all() {
     return devices.equals(List.of(ALL));
   }

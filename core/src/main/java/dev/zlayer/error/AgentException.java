@@ -41,6 +41,11 @@ public abstract sealed class AgentException extends RuntimeException {
     };
   }
 
+  /** Whether another node may be able to do what this one cannot. */
+  public final boolean elsewhere() {
+    return blame() == Blame.PLACEMENT;
+  }
+
   private static String withLog(String message, List<String> lastLines) {
     return lastLines.isEmpty()
         ? message

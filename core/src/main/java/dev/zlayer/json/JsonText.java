@@ -6,6 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.function.Function;
 import tools.jackson.core.JacksonException;
 import tools.jackson.core.JsonParser;
 import tools.jackson.core.JsonToken;
@@ -42,14 +43,45 @@ public final class JsonText {
     return parse(Parser.FACTORY.createParser(ObjectReadContext.empty(), utf8));
   }
 
+  /**
+   * One member of an object; null when it has none of that name. What comes after it is not read,
+   * so this is for text that was checked before.
+   */
+  public static Json member(byte[] utf8, String name) {
+    return read(
+        Parser.FACTORY.createParser(ObjectReadContext.empty(), utf8),
+        parser -> {
+          if (parser.nextToken() != JsonToken.START_OBJECT) {
+            throw new AgentException.InvalidSpec("not JSON: an object is expected");
+          }
+          while (parser.nextToken() == JsonToken.PROPERTY_NAME) {
+            boolean wanted = parser.currentName().equals(name);
+            parser.nextToken();
+            if (wanted) {
+              return value(parser);
+            }
+            JsonParser _ = parser.skipChildren();
+          }
+          return Json.Null.INSTANCE;
+        });
+  }
+
   private static Json parse(JsonParser parser) {
+    return read(
+        parser,
+        tokens -> {
+          tokens.nextToken();
+          Json value = value(tokens);
+          if (tokens.nextToken() != null) {
+            throw new AgentException.InvalidSpec("not JSON: there is more after the first value");
+          }
+          return value;
+        });
+  }
+
+  private static Json read(JsonParser parser, Function<JsonParser, Json> reader) {
     try (parser) {
-      parser.nextToken();
-      Json value = value(parser);
-      if (parser.nextToken() != null) {
-        throw new AgentException.InvalidSpec("not JSON: there is more after the first value");
-      }
-      return value;
+      return reader.apply(parser);
     } catch (JacksonException e) {
       var at = e.getLocation();
       throw new AgentException.InvalidSpec(

@@ -7,6 +7,7 @@ import java.lang.reflect.RecordComponent;
 import java.lang.reflect.Type;
 import java.net.InetAddress;
 import java.nio.file.Path;
+import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -66,7 +67,16 @@ public final class RecordJson {
     return new Json.Obj(members);
   }
 
+  /** Whatever a text says that is not what was expected: files may come from elsewhere. */
   private static Object read(Json json, Type type, String path) {
+    try {
+      return readOne(json, type, path);
+    } catch (DateTimeException | IllegalArgumentException | ArithmeticException e) {
+      throw new AgentException.InvalidSpec(path + ": " + e.getMessage(), e);
+    }
+  }
+
+  private static Object readOne(Json json, Type type, String path) {
     if (type instanceof ParameterizedType generic) {
       return readGeneric(json, (Class<?>) generic.getRawType(), generic, path);
     }

@@ -136,10 +136,12 @@ public record ImageRef(String host, String path, Optional<String> tag, Optional<
   }
 
   private static void requireShort(int length, String text, int max) {
-    require(
-        length <= max,
-        text.length() > MAX_NAME ? text.substring(0, 40) + "..." : text,
-        "the name is over %d characters".formatted(MAX_NAME));
+    if (length > max) {
+      require(
+          false,
+          text.length() > MAX_NAME ? text.substring(0, 40) + "..." : text,
+          "the name is over " + MAX_NAME + " characters");
+    }
   }
 
   private static void require(boolean right, String text, String hint) {

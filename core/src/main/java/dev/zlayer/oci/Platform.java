@@ -13,6 +13,12 @@ public record Platform(
     variant = canonicalVariant(architecture, variant);
   }
 
+  /** The usual one is put together at its first use, for which a start of the daemon would wait. */
+  @Override
+  public int hashCode() {
+    return 31 * os.hashCode() + architecture.hashCode();
+  }
+
   public static Platform of(String os, String architecture) {
     return new Platform(os, architecture, Optional.empty(), Optional.empty());
   }

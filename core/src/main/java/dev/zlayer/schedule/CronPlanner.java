@@ -16,6 +16,9 @@ public final class CronPlanner {
   /** An occurrence that is seen later than this was missed: the machine slept, the clock moved. */
   public static final Duration PUNCTUAL = Duration.ofMinutes(1);
 
+  private static final Duration REPEATED_TIME = Duration.ofHours(3);
+  private static final Duration FREQUENT = Duration.ofHours(1);
+
   public static final String MISSED = "it was due while the agent was not there";
 
   /** What to do with occurrences, in order. */
@@ -36,6 +39,24 @@ public final class CronPlanner {
   }
 
   private CronPlanner() {}
+
+  /**
+   * Whether a schedule counts anew from {@code now}, because the clock was set back. By less than
+   * three hours, a schedule with a time of the day does not run again what it has run; one that
+   * runs at least hourly counts from the new time.
+   *
+   * @param anchor everything up to here has been dealt with
+   */
+  public static boolean countsAnew(CronSchedule schedule, Instant anchor, Instant now) {
+    Duration ahead = Saturating.between(now, anchor);
+    return ahead.isPositive() && (ahead.compareTo(REPEATED_TIME) >= 0 || isFrequent(schedule, now));
+  }
+
+  private static boolean isFrequent(CronSchedule schedule, Instant now) {
+    List<Instant> two = schedule.between(now, Saturating.plus(now, REPEATED_TIME), 2);
+    return two.size() == 2
+        && Duration.between(two.getFirst(), two.getLast()).compareTo(FREQUENT) <= 0;
+  }
 
   /** When an occurrence is really run: up to {@code jitter} later, always by the same time. */
   public static Instant fireAt(String job, Instant due, Duration jitter) {

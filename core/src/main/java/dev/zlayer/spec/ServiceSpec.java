@@ -69,15 +69,15 @@ public record ServiceSpec(
     @Doc("Log settings.") @Default("{}") LogsSpec logs) {
   /** The same with another life of its containers. */
   public ServiceSpec with(LifecycleSpec other) {
-    return with(other, placement);
+    return with(other, placement, resources);
   }
 
   /** On the node that a cluster has chosen by it, nothing is left to be chosen. */
   public ServiceSpec placed() {
-    return with(lifecycle, placement.placed());
+    return with(lifecycle.placed(), placement.placed(), resources.placed());
   }
 
-  private ServiceSpec with(LifecycleSpec other, PlacementSpec placement) {
+  private ServiceSpec with(LifecycleSpec other, PlacementSpec placement, ResourcesSpec resources) {
     return new ServiceSpec(
         rtype,
         schedule,
@@ -94,6 +94,30 @@ public record ServiceSpec(
         other,
         placement,
         job,
+        cron,
+        serviceType,
+        wasm,
+        logs);
+  }
+
+  /** The same, which waits for no other job. */
+  public ServiceSpec withoutNeeds() {
+    return new ServiceSpec(
+        rtype,
+        schedule,
+        image,
+        command,
+        env,
+        labels,
+        resources,
+        storage,
+        secrets,
+        networking,
+        security,
+        process,
+        lifecycle,
+        placement,
+        job.withoutNeeds(),
         cron,
         serviceType,
         wasm,

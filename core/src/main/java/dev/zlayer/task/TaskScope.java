@@ -98,8 +98,13 @@ public final class TaskScope implements AutoCloseable {
       thread.join();
     }
     Throwable first = failure.get();
+    if (first != null) {
+      throwFirst(first); // a switch over types is made at its first use, if there is one
+    }
+  }
+
+  private void throwFirst(Throwable first) throws InterruptedException {
     switch (first) {
-      case null -> {}
       case RuntimeException e -> throw e;
       case Error e -> throw e;
       case InterruptedException _ -> throw new InterruptedException(name + " was interrupted");

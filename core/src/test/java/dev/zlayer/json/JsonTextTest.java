@@ -1,5 +1,6 @@
 package dev.zlayer.json;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -39,6 +40,20 @@ class JsonTextTest {
     assertThatThrownBy(() -> JsonText.parse(text))
         .isInstanceOf(AgentException.InvalidSpec.class)
         .hasMessageStartingWith("not JSON");
+  }
+
+  @Test
+  void oneMemberIsReadWithoutWhatFollows() {
+    byte[] text = "{\"a\":{\"b\":[1]},\"b\":{\"c\":[\"é\"]},\"d\": broken".getBytes(UTF_8);
+
+    assertThat(JsonText.member(text, "b").at("c").strings()).containsExactly("é");
+    assertThat(JsonText.member("{\"a\":1}".getBytes(UTF_8), "b")).isEqualTo(Json.Null.INSTANCE);
+    for (String bad : List.of("", "[]", "{\"a\":", "{\"a\" 1}", "{\"a\":1,\"a\":2,\"b\":3}")) {
+      assertThatThrownBy(() -> JsonText.member(bad.getBytes(UTF_8), "b"))
+          .as(bad)
+          .isInstanceOf(AgentException.InvalidSpec.class)
+          .hasMessageStartingWith("not JSON");
+    }
   }
 
   @Test

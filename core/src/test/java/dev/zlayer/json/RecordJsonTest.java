@@ -13,6 +13,8 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.oci.ImageRef;
 import java.net.InetAddress;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -63,5 +65,25 @@ class RecordJsonTest {
     assertThatThrownBy(() -> RecordJson.read(JsonText.parse("{\"image\": 3}"), ContainerSpec.class))
         .isInstanceOf(AgentException.InvalidSpec.class)
         .hasMessageContaining("ContainerSpec.image");
+  }
+
+  private record Typed(Instant at, Duration lasts, InetAddress where, int many) {}
+
+  @Test
+  void aTextOfAnotherFormIsNamedAsWell() {
+    var right = new Typed(Instant.EPOCH, Duration.ZERO, InetAddress.ofLiteral("192.0.2.1"), 1);
+    String text = JsonText.print(RecordJson.write(right));
+    assertThat(RecordJson.read(JsonText.parse(text), Typed.class)).isEqualTo(right);
+    Map.of(
+            "1970-01-01T00:00:00Z", "yesterday",
+            "PT0S", "long",
+            "192.0.2.1", "here",
+            "1}", "99999999999}")
+        .forEach(
+            (good, bad) ->
+                assertThatThrownBy(
+                        () -> RecordJson.read(JsonText.parse(text.replace(good, bad)), Typed.class))
+                    .isInstanceOf(AgentException.InvalidSpec.class)
+                    .hasMessageContaining("Typed."));
   }
 }

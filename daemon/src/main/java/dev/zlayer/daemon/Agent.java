@@ -260,7 +260,7 @@ public final class Agent implements AutoCloseable {
                         clock,
                         RandomGenerator.getDefault(),
                         supervisor),
-                    DeploymentConfig.forCores(Runtime.getRuntime().availableProcessors())));
+                    DeploymentConfig.of(dirs)));
     if (linux.isPresent()) {
       parts.make(
           "the removal of orphaned endpoints",

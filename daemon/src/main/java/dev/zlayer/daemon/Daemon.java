@@ -94,7 +94,11 @@ public final class Daemon implements AutoCloseable {
     this.cluster = parts.start("the place in the cluster", () -> new ClusterNode(agent));
     var clustered =
         new ClusterRoutes(
-            cluster, new ContainerLookup(agent.runtime()), agent.deployments(), agent.jobs());
+            cluster,
+            new ContainerLookup(agent.runtime()),
+            agent.deployments(),
+            agent.jobs(),
+            new ResourceEvents(agent.store(), InstantSource.system()));
     List<Route> routes =
         routes(resources(configured, env)).stream().map(clustered::around).toList();
     var router = new Router(routes);

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { del, get, part, post, session } from "../../lib/api.js";
 import { containerPath, useResource } from "../../lib/live.js";
 import { html } from "../../lib/html.js";
-import { Action, Age, Charts, Checks, Empty, EventsOf, Loaded, State, Table, bytes, command, inert, matches } from "../../lib/ui.js";
+import { Action, Age, Charts, Checks, Empty, EventsOf, Loaded, NodeChoice, State, Table, bytes, command, inert, matches, nodesOf, onChosenNode } from "../../lib/ui.js";
 
 export function Containers({ path }) {
   return path.length === 0 ? html`<${List} />` : html`<${Container} id=${path[0]} />`;
@@ -15,14 +15,16 @@ function List() {
   const containers = useResource("/containers?all=true");
   return html`<h1>Containers</h1>
     <${Loaded} of=${containers}>${(all) => {
-      const shown = all.filter((one) => matches(one.name, one.image, one.state, ...Object.entries(one.labels).flat()));
+      const nodes = nodesOf(all).length > 0;
+      const shown = all.filter((one) => onChosenNode(one) && matches(one.name, one.image, one.state, ...Object.entries(one.labels).flat()));
       return all.length === 0
         ? html`<${Empty} what="There is no container." command="zlayer run IMAGE" />`
-        : html`<${Table} label="Containers" heads=${["NAME", "STATUS", "IMAGE", "CREATED", "PORTS", "RESTARTS"]}
+        : html`${nodes && html`<div class="row"><${NodeChoice} of=${all} /></div>`}<${Table} label="Containers" heads=${["NAME", ...(nodes ? ["NODE"] : []), "STATUS", "IMAGE", "CREATED", "PORTS", "RESTARTS"]}
             rows=${shown.map((one) => ({
-              key: one.id,
+              key: `${one.node ?? ""}/${one.id}`,
               cells: [
                 html`<a href="#/containers/${part(one.id)}">${one.name}</a>`,
+                ...(nodes ? [one.node ?? "-"] : []),
                 html`<${State} value=${one.health ? one.health.toLowerCase() : one.state} />`,
                 one.image,
                 html`<${Age} time=${one.created} />`,
@@ -71,6 +73,7 @@ function Container({ id }) {
       </div>
       <${Facts} of=${{
         Status: html`<${State} value=${container.state} />`,
+        Node: container.node,
         Health: container.health && html`<${State} value=${container.health.toLowerCase()} /> ${health_check?.output}`,
         Exit: container.exit?.reason,
         Problem: container.problem,

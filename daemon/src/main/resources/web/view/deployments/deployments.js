@@ -24,7 +24,7 @@ function List() {
       ? html`<${Empty} what="There is no deployment." command="zlayer up -f FILE" />`
       : list.filter((one) => matches(one.name, ...one.services.map((service) => service.name))).map((one) => html`
         <section key=${one.name} class="panel" aria-label=${one.name}>
-          <h2><a href="#/deployments/${part(one.name)}">${one.name}</a> <${State} value=${one.state} /> <span class="quiet">revision ${one.revision}, changed <${Age} time=${one.updated} /> ago</span></h2>
+          <h2><a href="#/deployments/${part(one.name)}">${one.name}</a> <${State} value=${one.state} /> <span class="quiet">${one.node && `node ${one.node}, `}revision ${one.revision}, changed <${Age} time=${one.updated} /> ago</span></h2>
           <div class="row">${one.services.map((service) => html`<span class="service" key=${service.name}><strong>${service.name}</strong> <${State} value=${service.state} />
             <span class="quiet">${" "}${service.ready} of ${service.wanted} ready</span></span>`)}</div>
         </section>`)}<//>`;
@@ -84,7 +84,7 @@ function Service({ deployment, service }) {
     <ul class="plain">${service.replicas.map((replica) => html`<li key=${replica.id}>
       <a href="#/containers/${part(replica.container)}">${replica.id}</a> <${State} value=${replica.state} />
       ${replica.health && html` <${State} value=${replica.health.state.toLowerCase()} />`}
-      <span class="quiet"> ${replica.image}, ${replica.restarts} restarts</span>
+      <span class="quiet"> ${replica.node && `node ${replica.node}, `}${replica.image}, ${replica.restarts} restarts</span>
       ${replica.last_error && html` <span class="problem">${replica.last_error.message}</span>`}
       ${replica.health?.history?.length > 0 && html`<details><summary>Health checks of ${replica.id}</summary><${Checks} history=${replica.health.history} /></details>`}</li>`)}</ul>
     <details onToggle=${(event) => setOpen(event.target.open)}><summary>Figures of ${service.name}</summary>

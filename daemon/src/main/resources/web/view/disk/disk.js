@@ -34,9 +34,9 @@ export const unusedVolumes = (volumes) => volumes.filter((one) => one.used_by.le
 const sum = (things) => things.reduce((total, one) => total + (one.size ?? 0), 0);
 
 export function Disk() {
-  const containers = useResource("/containers?all=true");
-  const images = useResource("/images");
-  const volumes = useResource("/volumes?size=true");
+  const containers = useResource("/containers?all=true&local=true");
+  const images = useResource("/images?local=true");
+  const volumes = useResource("/volumes?size=true&local=true");
   const [all, setAll] = useState(false);
   const [withVolumes, setWithVolumes] = useState(false);
   return html`<h1>Disk use</h1>

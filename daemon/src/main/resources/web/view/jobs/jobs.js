@@ -8,6 +8,9 @@ import { Calendar, Skip } from "./calendar.js";
 const title = (deployment, name) => (deployment === "-" ? name : `${deployment}/${name}`);
 const finished = (status) => ["completed", "failed", "cancelled"].includes(status);
 
+/** In a cluster, the node that it runs on. @param {any} execution */
+const onNode = (execution) => (execution.node ? ` on node ${execution.node}` : "");
+
 const duration = (iso) => iso.slice(2).toLowerCase().replace(/(\.\d{2})\d+/, "$1");
 const seconds = (iso) => ["h", "m", "s"].reduce((sum, unit, index) => sum + Number(new RegExp(`([\\d.]+)${unit}`, "i").exec(iso ?? "")?.[1] ?? 0) * 60 ** (2 - index), 0);
 const longest = (all) => all.reduce((most, one) => (seconds(one.took) > seconds(most) ? one.took : most), "PT0S");
@@ -55,7 +58,7 @@ function Job({ job, executions }) {
     </div>
     ${executions.length > 0 && html`<p class="quiet caption">${executions.length} kept ${executions.length === 1 ? "run" : "runs"}, the longest took ${duration(longest(executions))}; the last <${Age} time=${job.last?.created ?? executions.at(-1).created} /> ago</p>`}
     <ol class="bars" aria-label="Runs of ${full}">${executions.map((one) => html`<li key=${one.id}>
-      <a class="bar ${one.status}" href="#/jobs/${part(one.id)}" title="${one.name}: ${one.status}${one.took ? `, took ${duration(one.took)}` : ""}">
+      <a class="bar ${one.status}" href="#/jobs/${part(one.id)}" title="${one.name}: ${one.status}${onNode(one)}${one.took ? `, took ${duration(one.took)}` : ""}">
         <svg width="14" height="40" aria-hidden="true"><rect x="0" width="14" rx="2" y=${40 - height(one, executions)} height=${height(one, executions)} /></svg>
         <span class="spoken">${one.name.split("/").pop()}: ${one.status}</span></a></li>`)}</ol>
   </section>`;
@@ -66,7 +69,7 @@ function Execution({ id }) {
   const execution = useResource(own);
   return html`${execution.data === null && html`<h1>${id}</h1>`}
     <${Loaded} of=${execution}>${(one) => html`<h1>${one.name}</h1>
-    <p><${State} value=${one.status} /> created <${Age} time=${one.created} /> ago${one.took && `, took ${duration(one.took)}`}
+    <p><${State} value=${one.status} />${onNode(one)} created <${Age} time=${one.created} /> ago${one.took && `, took ${duration(one.took)}`}
       ${one.code !== undefined && one.code !== null && `, exit code ${one.code}`}</p>
     ${one.reason && html`<p class="problem">${one.reason}</p>`}
     <div class="row">

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { lines, part } from "../../lib/api.js";
 import { connection, useResource } from "../../lib/live.js";
 import { html } from "../../lib/html.js";
-import { Age, Empty, Lines, Loaded, State, Table, command, inert, matches, search } from "../../lib/ui.js";
+import { Age, Empty, Lines, Loaded, NodeChoice, State, Table, command, inert, matches, nodesOf, onChosenNode, search } from "../../lib/ui.js";
 
 const MOST = 5000;
 const FOUND = 1000;
@@ -34,9 +34,9 @@ function Choice() {
     <h2>Containers</h2>
     <${Loaded} of=${containers}>${(list) => list.length === 0
       ? html`<${Empty} what="There is no container." command="zlayer run IMAGE" />`
-      : html`<${Table} label="Containers" heads=${["NAME", "STATUS", "IMAGE", "CREATED"]} rows=${list.filter((one) => matches(one.name)).map((one) => ({
-          key: one.id,
-          cells: [html`<a href="#/logs/container/${part(one.id)}">${one.name}</a>`, html`<${State} value=${one.state} />`, one.image, html`<${Age} time=${one.created} /> ago`],
+      : html`${nodesOf(list).length > 0 && html`<div class="row"><${NodeChoice} of=${list} /></div>`}<${Table} label="Containers" heads=${["NAME", ...(nodesOf(list).length > 0 ? ["NODE"] : []), "STATUS", "IMAGE", "CREATED"]} rows=${list.filter((one) => onChosenNode(one) && matches(one.name)).map((one) => ({
+          key: `${one.node ?? ""}/${one.id}`,
+          cells: [html`<a href="#/logs/container/${part(one.id)}">${one.name}</a>`, ...(nodesOf(list).length > 0 ? [one.node ?? "-"] : []), html`<${State} value=${one.state} />`, one.image, html`<${Age} time=${one.created} /> ago`],
         }))} />`}<//>`;
 }
 

@@ -1,9 +1,10 @@
 // What runs and what fails on this node, the failing things first with their reason.
 import { useEffect, useState } from "preact/hooks";
-import { Age, Charts, Empty, Lines, Loaded, Rollout, State, matches } from "../../lib/ui.js";
+import { Age, Charts, Empty, Lines, Loaded, Rollout, State, matches, nodesOf } from "../../lib/ui.js";
 import { changed, useResource } from "../../lib/live.js";
 import { html } from "../../lib/html.js";
 import { getText, part } from "../../lib/api.js";
+import { NodeTile } from "../nodes/nodes.js";
 import { failures } from "./failures.js";
 
 const LAST_LINES = 5;
@@ -60,9 +61,11 @@ function Summary({ services, containers, jobs, failing, known }) {
   const ready = services.filter(({ service }) => service.state === "running").length;
   const running = containers.filter((one) => one.state === "running").length;
   const busy = jobs.filter((job) => ["pending", "initializing", "running"].includes(job.last?.status)).length;
+  const nodes = nodesOf(containers).length > 0;
   const verdict = failing > 0 ? `${failing} failing` : known ? "All is well" : "Loading";
   return html`<div class="summary">
-    <a class="tile ${failing > 0 ? "bad" : known ? "good" : ""}" href="#/overview"><strong>${verdict}</strong><span>on this node</span></a>
+    <a class="tile ${failing > 0 ? "bad" : known ? "good" : ""}" href="#/overview"><strong>${verdict}</strong><span>on ${nodes ? "all nodes" : "this node"}</span></a>
+    ${nodes && html`<${NodeTile} />`}
     <a class="tile" href="#/deployments"><strong>${ready} of ${services.length}</strong><span>services running</span></a>
     <a class="tile" href="#/containers"><strong>${running} of ${containers.length}</strong><span>containers running</span></a>
     <a class="tile" href="#/jobs"><strong>${busy} of ${jobs.length}</strong><span>jobs busy</span></a>

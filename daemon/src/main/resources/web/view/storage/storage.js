@@ -5,7 +5,7 @@ import { html } from "../../lib/html.js";
 import { Action, Age, Empty, Loaded, Table, bytes, command, matches } from "../../lib/ui.js";
 
 export function Images() {
-  const images = useResource("/images");
+  const images = useResource("/images?local=true");
   return html`<h1>Images</h1>
     <div class="row"><a class="button" href="#/disk">Remove unused ones</a></div>
     <${Loaded} of=${images}>${(list) => list.length === 0
@@ -24,7 +24,7 @@ export function Images() {
 }
 
 export function Volumes() {
-  const volumes = useResource("/volumes");
+  const volumes = useResource("/volumes?local=true");
   return html`<h1>Volumes</h1>
     <${Loaded} of=${volumes}>${(list) => list.length === 0
       ? html`<${Empty} what="There is no volume." command="zlayer volume create NAME" />`
@@ -41,7 +41,7 @@ export function Volumes() {
 }
 
 export function Networks() {
-  const networks = useResource("/networks");
+  const networks = useResource("/networks?local=true");
   const containers = useResource("/containers?all=true");
   const names = new Map((containers.data ?? []).map((one) => [one.id, one.name]));
   const users = (network) => network.containers.map((id) => names.get(id) ?? id);
@@ -56,7 +56,7 @@ export function Networks() {
           }))} />`}<//>`;
 }
 
-const scope = (secret) => new URLSearchParams(Object.entries({ deployment: secret.deployment, service: secret.service }).filter(([, value]) => value));
+const scope = (secret) => new URLSearchParams(Object.entries({ deployment: secret.deployment, service: secret.service, local: secret.node && "true" }).filter(([, value]) => value));
 
 export function Secrets() {
   const secrets = useResource("/secrets");
@@ -66,9 +66,9 @@ export function Secrets() {
       ? html`<${Empty} what="There is no secret." command="zlayer secret set NAME" />`
       : html`<${Table} label="Secrets" heads=${["NAME", "OF", "CHANGED", ""]}
           rows=${list.filter((one) => matches(one.name, one.deployment, one.service)).map((one) => ({
-            key: `${one.deployment}/${one.service}/${one.name}`,
-            cells: [one.name, [one.deployment, one.service].filter(Boolean).join("/") || "all deployments", html`<${Age} time=${one.changed} />`,
-              html`<${Action} label="Remove ${one.name}" danger cli=${command("secret", "rm", one.service ? `@${one.service}/${one.name}` : one.name, ...(one.deployment ? ["--deployment", one.deployment] : []))}
+            key: `${one.deployment}/${one.service}/${one.name}/${one.node}`,
+            cells: [one.name, ([one.deployment, one.service].filter(Boolean).join("/") || "all deployments") + (one.node ? `, of node ${one.node}` : ""), html`<${Age} time=${one.changed} />`,
+              html`<${Action} label="Remove ${one.name}" danger cli=${command("secret", "rm", one.service ? `@${one.service}/${one.name}` : one.name, ...(one.deployment ? ["--deployment", one.deployment] : []), ...(one.node ? ["--local"] : []))}
                 run=${() => del(`/secrets/${part(one.name)}?${scope(one)}`)} />`],
           }))} />`}<//>`;
 }

@@ -5,7 +5,7 @@ import { FitAddon } from "@xterm/addon-fit";
 import { part, session } from "../../lib/api.js";
 import { useResource } from "../../lib/live.js";
 import { html } from "../../lib/html.js";
-import { Empty, Loaded, State, Table, command, matches, stylesheet } from "../../lib/ui.js";
+import { Empty, Loaded, NodeChoice, State, Table, command, matches, nodesOf, onChosenNode, stylesheet } from "../../lib/ui.js";
 
 stylesheet(new URL("../../vendor/xterm.css", import.meta.url));
 
@@ -32,9 +32,10 @@ function Choice() {
     <${Loaded} of=${containers}>${(list) => list.length === 0
       ? html`<${Empty} what="No container runs." command="zlayer run -d IMAGE" />`
       : html`<p class="quiet">A program in a container that runs, a shell for example.</p>
-        <${Table} label="Containers" heads=${["NAME", "STATUS", "IMAGE"]} rows=${list.filter((one) => matches(one.name)).map((one) => ({
-          key: one.id,
-          cells: [html`<a href="#/terminal/${part(one.id)}">${one.name}</a>`, html`<${State} value=${one.health ?? one.state} />`, one.image],
+        ${nodesOf(list).length > 0 && html`<div class="row"><${NodeChoice} of=${list} /></div>`}
+        <${Table} label="Containers" heads=${["NAME", ...(nodesOf(list).length > 0 ? ["NODE"] : []), "STATUS", "IMAGE"]} rows=${list.filter((one) => onChosenNode(one) && matches(one.name)).map((one) => ({
+          key: `${one.node ?? ""}/${one.id}`,
+          cells: [html`<a href="#/terminal/${part(one.id)}">${one.name}</a>`, ...(nodesOf(list).length > 0 ? [one.node ?? "-"] : []), html`<${State} value=${one.health ?? one.state} />`, one.image],
         }))} />`}<//>`;
 }
 

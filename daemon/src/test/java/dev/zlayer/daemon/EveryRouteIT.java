@@ -187,16 +187,13 @@ class EveryRouteIT {
   void jobsAndSchedules() throws Exception {
     assertThat(get("/jobs").items()).hasSize(2);
     assertThat(get("/jobs/shop/nightly").at("cron").at("next_run").string()).isPresent();
-    String id =
-        rest.post("/jobs/shop/report/executions", "{}")
-            .expect(201)
-            .json()
-            .at("id")
-            .string()
-            .orElseThrow();
+    Json first = rest.post("/jobs/shop/report/executions", "{}").expect(201).json();
+    String id = first.at("id").string().orElseThrow();
     assertThat(get("/executions/" + id + "/wait").at("code").integer()).contains(0L);
     assertThat(get("/executions/" + id).at("status").string()).contains("completed");
-    assertThat(rest.get("/executions/" + id + "/logs").expect(200).text()).contains("reported");
+    for (String output : List.of("/logs", "/follow")) {
+      assertThat(rest.get("/executions/" + id + output).expect(200).text()).contains("reported");
+    }
     assertThat(get("/executions/" + id + "/artifacts").items()).hasSize(1);
     assertThat(rest.get("/executions/" + id + "/artifacts/tmp/result").expect(200).text())
         .contains("done");
@@ -221,6 +218,9 @@ class EveryRouteIT {
   @Test
   @Order(4)
   void containers() throws Exception {
+    String echo =
+        "{\"image\":\"%s\",\"pull\":\"never\",\"rm\":true,\"command\":[\"echo\",\"ran\"]}";
+    assertThat(rest.post("/run", echo.formatted(Node.IMAGE)).expect(200).text()).contains("ran");
     rest.post(
             "/containers",
             "{\"name\":\"one\",\"image\":\"%s\",\"pull\":\"never\",\"command\":[\"sh\",\"-c\",\"echo hi; sleep 1000\"],\"env\":{\"COLOUR\":\"green\",\"API_KEY\":\"hidden-value\"},\"tty\":true,\"stdin_open\":true}"

@@ -13,6 +13,7 @@ import java.util.Random;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -135,6 +136,51 @@ class ScaleToZeroIT {
     assertThat(events.stream().filter(line -> line.contains("service.requested")).count())
         .isPositive();
     node.down("busy");
+  }
+
+  /** By hand, so that it happens in the middle of requests each time. */
+  @Test
+  void noRequestIsLostWhenTheLastReplicaStopsInTheMiddleOfIt() throws Exception {
+    node.up(
+        "sudden",
+        """
+        web:
+        %s
+          scale: {mode: adaptive, min: 0, max: 2, idle: 1h}
+          endpoints: [{name: http, protocol: http, port: 8080, host: sudden.test, hold: 50s}]
+        """
+            .formatted(
+                IngressNode.echo("sudden")
+                    .replace("printf 'HTTP", "sleep 0.3; printf 'HTTP")
+                    .indent(2)));
+    node.running("sudden", "web");
+    var ending = new AtomicBoolean();
+    try (var pool = Executors.newVirtualThreadPerTaskExecutor()) {
+      var clients = new ArrayList<Future<List<Integer>>>();
+      for (int client = 0; client < 3; client++) {
+        clients.add(
+            pool.submit(
+                () -> {
+                  var statuses = new ArrayList<Integer>();
+                  while (!ending.get()) {
+                    statuses.add(request("sudden"));
+                  }
+                  return statuses;
+                }));
+      }
+      try {
+        for (int i = 0; i < 6; i++) {
+          node.running("sudden", "web");
+          node.scale("sudden", "web", 0);
+        }
+      } finally {
+        ending.set(true);
+      }
+      for (Future<List<Integer>> client : clients) {
+        assertThat(client.get(120, TimeUnit.SECONDS)).isNotEmpty().containsOnly(200);
+      }
+    }
+    node.down("sudden");
   }
 
   /** The ingress counts them; a reading is taken every ten seconds. */

@@ -14,6 +14,7 @@ import java.time.Instant;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
@@ -262,6 +263,99 @@ class WarmJobsIT {
       assertThat(last.values())
           .as("one that ends in order takes them along")
           .noneMatch(one -> Files.exists(Path.of("/proc", "" + one.at("pid").integer().get())));
+    }
+  }
+
+  /** Without {@code warm}; also by an agent that is killed while it waits. */
+  @Test
+  void theNextOfAQueueIsCreatedWhileTheOneBeforeRuns() throws Exception {
+    String first;
+    String second;
+    Set<String> before;
+    try (ChildDaemon agent = ChildDaemon.start(node);
+        Rest rest = node.rest()) {
+      Node.loadImage(rest);
+      deploy(
+          rest,
+          "{concurrency: 1}",
+          "echo ran $WORD; exec sleep ${LONG:-0}",
+          "stop_grace_period: 1s");
+      first = begin(rest, "{\"env\": {\"LONG\": \"1000\"}}");
+      running(rest, first);
+      assertThat(prepared(rest)).as("nobody waits").isEmpty();
+      second = begin(rest, "{\"env\": {\"WORD\": \"two\"}}");
+      before = Set.copyOf(filled(rest, 1).keySet());
+      agent.kill();
+    }
+    try (ChildDaemon agent = ChildDaemon.start(node);
+        Rest rest = node.rest()) {
+      Map<String, Json> again =
+          soon()
+              .until(
+                  () -> prepared(rest),
+                  all -> all.size() == 1 && !before.containsAll(all.keySet()));
+      String third = begin(rest, "{}");
+      assertThat(rest.get("/executions/" + second).json().at("status").string())
+          .contains("pending");
+      rest.post("/executions/" + first + "/cancel").expect(200);
+      Json end = end(rest, second);
+      assertThat(again).containsOnlyKeys(container(end));
+      assertThat(end.at("attempts").items()).hasSize(1);
+      assertThat(log(rest, second)).isEqualTo("ran two\n");
+      assertThat(end(rest, third).at("code").integer()).contains(0L);
+      assertThat(log(rest, third)).isEqualTo("ran\n");
+      soon().until(() -> rest.get("/containers?all=true").expect(200).json().items().isEmpty());
+      remove(rest);
+      int _ = agent.terminate();
+    }
+  }
+
+  private static void running(Rest rest, String id) {
+    soon()
+        .untilAsserted(
+            () ->
+                assertThat(rest.get("/executions/" + id).json().at("status").string())
+                    .contains("running"));
+  }
+
+  @Test
+  void aScheduledRunIsCreatedBeforeItsTime() throws Exception {
+    try (Daemon _ = node.daemon();
+        Rest rest = node.rest()) {
+      Node.loadImage(rest);
+      String file =
+          """
+          version: v1
+          deployment: early
+          services:
+            tick:
+              rtype: cron
+              schedule: '*/6 * * * * *'
+              image: {name: "%s", pull_policy: never}
+              network_mode: none
+              command: [sh, -c, 'echo ran']
+          """
+              .formatted(Node.IMAGE);
+      Rest.Reply reply = rest.put("/deployments/early", file.getBytes(StandardCharsets.UTF_8));
+      assertThat(reply.status()).as(reply.text()).isIn(200, 202);
+      String ready =
+          soon()
+              .until(() -> prepared(rest).keySet().stream().findFirst(), Optional::isPresent)
+              .orElseThrow();
+      Json run =
+          soon()
+              .until(
+                  () ->
+                      rest.get("/executions?job=early/tick").expect(200).json().items().stream()
+                          .filter(one -> one.at("status").string().orElse("").equals("completed"))
+                          .filter(one -> container(one).equals(ready))
+                          .findFirst(),
+                  Optional::isPresent)
+              .orElseThrow();
+      assertThat(log(rest, run.at("id").string().orElseThrow())).isEqualTo("ran\n");
+      rest.post("/cron/early/tick/disable").expect(204);
+      filled(rest, 0);
+      remove(rest);
     }
   }
 }

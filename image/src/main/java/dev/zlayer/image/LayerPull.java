@@ -1,6 +1,5 @@
 package dev.zlayer.image;
 
-import dev.zlayer.image.registry.Repository;
 import dev.zlayer.image.store.Ingest;
 import dev.zlayer.image.store.Leases;
 import dev.zlayer.oci.Digest;
@@ -25,7 +24,7 @@ import java.util.function.Consumer;
  */
 record LayerPull(ImageLayout layout, KeyedLock<Digest> busy, Semaphore slots) {
   /** Returns when blob and layer are here. */
-  void run(Repository from, Layer layer, Leases.Lease lease, Consumer<PullEvent> events)
+  void run(BlobSource from, Layer layer, Leases.Lease lease, Consumer<PullEvent> events)
       throws IOException, InterruptedException {
     lease.add(layer.digest());
     layer.diffId().ifPresent(lease::add);
@@ -46,7 +45,7 @@ record LayerPull(ImageLayout layout, KeyedLock<Digest> busy, Semaphore slots) {
     report.step(Step.DONE, layer.bytes());
   }
 
-  private void bring(Repository from, Layer layer, LayerReport report)
+  private void bring(BlobSource from, Layer layer, LayerReport report)
       throws IOException, InterruptedException {
     if (!blobHere(layer) && !layerHere(layer)) {
       downloadAndUnpack(from, layer, layer.diffId().orElseThrow(), report);
@@ -59,7 +58,7 @@ record LayerPull(ImageLayout layout, KeyedLock<Digest> busy, Semaphore slots) {
     }
   }
 
-  private void downloadAndUnpack(Repository from, Layer layer, Digest diffId, LayerReport report)
+  private void downloadAndUnpack(BlobSource from, Layer layer, Digest diffId, LayerReport report)
       throws IOException, InterruptedException {
     var failure = new AtomicReference<IOException>();
     int life;
@@ -83,7 +82,7 @@ record LayerPull(ImageLayout layout, KeyedLock<Digest> busy, Semaphore slots) {
     }
   }
 
-  private static boolean download(Repository from, Ingest ingest, LayerReport report)
+  private static boolean download(BlobSource from, Ingest ingest, LayerReport report)
       throws IOException, InterruptedException {
     from.blob(ingest, report);
     report.step(Step.UNPACKING, 0);

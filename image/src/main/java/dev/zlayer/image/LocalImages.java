@@ -15,6 +15,7 @@ import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.oci.Digest;
 import dev.zlayer.oci.ImageRef;
+import dev.zlayer.port.BlobPeers;
 import dev.zlayer.port.Capabilities.ArtifactKind;
 import dev.zlayer.port.ImageArchives;
 import dev.zlayer.port.ImageDetails;
@@ -53,14 +54,16 @@ public final class LocalImages implements Images, ImageArchives {
   private final Removal removal;
   private final ImageFiles files;
   private final InstantSource clock;
+  private volatile BlobPeers peers = BlobPeers.NONE;
 
   LocalImages(ImageLayout layout, Registry registry, ImagesConfig config) {
     this.layout = layout;
     this.clock = config.clock();
     this.registry = registry;
-    this.puller = new Puller(layout, registry, config);
+    BlobPeers others = wanted -> peers.having(wanted);
+    this.puller = new Puller(layout, registry, others, config);
     this.pusher = new Pusher(layout, registry, config.parallelLayers());
-    this.platforms = new PlatformLookup(layout, registry);
+    this.platforms = new PlatformLookup(layout, registry, others);
     this.views = new ImageViews(layout);
     this.removal = new Removal(layout, config.clock());
     this.files = new ImageFiles(layout, config);
@@ -72,6 +75,27 @@ public final class LocalImages implements Images, ImageArchives {
     ImageRecord image =
         Failures.pulling(request.image().toString(), store(), () -> puller.pull(request, progress));
     return views.info(image);
+  }
+
+  /** Asks these for content before registries, from the next pull on. */
+  public void use(BlobPeers others) {
+    peers = others;
+  }
+
+  /** A file of the content that others may have of this node; it is open as long as it is read. */
+  public Optional<InputStream> openBlob(Digest digest) {
+    try {
+      return layout.content().has(digest)
+          ? Optional.of(layout.content().read(digest))
+          : Optional.empty();
+    } catch (IOException _) {
+      return Optional.empty(); // it was removed in between
+    }
+  }
+
+  /** Whether a blob is here, whole. */
+  public boolean hasBlob(Digest digest) {
+    return layout.content().has(digest);
   }
 
   /**

@@ -1,6 +1,7 @@
 package dev.zlayer.image;
 
 import dev.zlayer.error.AgentException;
+import dev.zlayer.image.manifest.Descriptor;
 import dev.zlayer.image.manifest.ImageConfig;
 import dev.zlayer.image.manifest.InvalidImageException;
 import dev.zlayer.image.manifest.Manifest;
@@ -12,6 +13,7 @@ import dev.zlayer.image.registry.Repository;
 import dev.zlayer.image.store.ImageRecord;
 import dev.zlayer.oci.ImageRef;
 import dev.zlayer.oci.Platform;
+import dev.zlayer.port.BlobPeers;
 import dev.zlayer.port.Capabilities.ArtifactKind;
 import dev.zlayer.port.PlatformAnswer;
 import dev.zlayer.port.RegistryAuth;
@@ -20,7 +22,7 @@ import java.util.List;
 import java.util.Optional;
 
 /** What an image was built for: from the index here, else from the registry without layers. */
-record PlatformLookup(ImageLayout layout, Registry registry) {
+record PlatformLookup(ImageLayout layout, Registry registry, BlobPeers peers) {
   private static final Platform WASM = Platform.of("wasi", "wasm");
 
   PlatformAnswer of(ImageRef image, Optional<RegistryAuth> auth) throws InterruptedException {
@@ -37,16 +39,22 @@ record PlatformLookup(ImageLayout layout, Registry registry) {
     }
   }
 
-  private static PlatformAnswer ask(Repository repository, ImageRef image)
+  private PlatformAnswer ask(Repository repository, ImageRef image)
       throws IOException, InterruptedException {
-    Fetched fetched = repository.manifest(image.selector());
+    Fetched fetched = PeersFirst.manifest(repository, image, peers, _ -> {});
     return switch (ManifestReader.read(fetched.bytes(), fetched.contentType())) {
       case Manifest.Index index -> ofIndex(index);
       case Manifest.Image single when single.kind() == ArtifactKind.WASM_MODULE ->
           new PlatformAnswer.Recognised(List.of(WASM), ArtifactKind.WASM_MODULE);
-      case Manifest.Image single ->
-          ofConfig(ImageConfig.read(repository.bytes(single.config(), ImageConfig.MAX_BYTES)));
+      case Manifest.Image single -> ofConfig(ImageConfig.read(config(repository, single.config())));
     };
+  }
+
+  private byte[] config(Repository repository, Descriptor config)
+      throws IOException, InterruptedException {
+    Optional<byte[]> bytes =
+        PeersFirst.small(peers, config.digest(), ImageConfig.MAX_BYTES, _ -> {});
+    return bytes.isPresent() ? bytes.get() : repository.bytes(config, ImageConfig.MAX_BYTES);
   }
 
   private static PlatformAnswer ofIndex(Manifest.Index index) {

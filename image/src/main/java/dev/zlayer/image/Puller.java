@@ -17,6 +17,7 @@ import dev.zlayer.image.store.Leases;
 import dev.zlayer.oci.Digest;
 import dev.zlayer.oci.ImageRef;
 import dev.zlayer.oci.Platform;
+import dev.zlayer.port.BlobPeers;
 import dev.zlayer.port.ImageDetails.Layer;
 import dev.zlayer.port.PullEvent;
 import dev.zlayer.port.PullRequest;
@@ -26,8 +27,11 @@ import java.io.IOException;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.Semaphore;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Makes images present. The reference moves last, when everything it needs is here. */
 final class Puller {
@@ -45,10 +49,13 @@ final class Puller {
   private final ImagesConfig config;
   private final KeyedLock<Digest> busy = new KeyedLock<>();
   private final LayerPull layerPull;
+  private final BlobPeers peers;
 
-  Puller(ImageLayout layout, Registry registry, ImagesConfig config) {
+  /** Content is asked of the peers before it is of the registry. */
+  Puller(ImageLayout layout, Registry registry, BlobPeers peers, ImagesConfig config) {
     this.layout = layout;
     this.registry = registry;
+    this.peers = peers;
     this.config = config;
     this.layerPull = new LayerPull(layout, busy, new Semaphore(config.parallelLayers(), true));
   }
@@ -69,9 +76,7 @@ final class Puller {
     Platform platform = request.platform().orElse(config.platform());
     var asked = new Resolution.Request(request.image(), platform, config.runtime());
     Optional<ImageRecord> present = present(asked);
-    Repository repository =
-        registry.repository(
-            request.image(), request.auth(), text -> events.accept(new PullEvent.Notice(text)));
+    Repository repository = registry.repository(request.image(), request.auth(), notices(events));
     try (Leases.Lease lease = layout.leases().open()) {
       var job = new Job(asked, repository, events, lease);
       return switch (request.policy()) {
@@ -145,7 +150,12 @@ final class Puller {
   }
 
   private ImageRecord fetch(Job job) throws IOException, InterruptedException {
-    return fetch(job, job.repository().manifest(job.reference().selector()));
+    return fetch(
+        job, PeersFirst.manifest(job.repository(), job.reference(), peers, notices(job.events())));
+  }
+
+  private static Consumer<String> notices(Consumer<PullEvent> events) {
+    return text -> events.accept(new PullEvent.Notice(text));
   }
 
   /** What the tag was found to point to; when that is gone already, what it points to now. */
@@ -166,7 +176,8 @@ final class Puller {
   private ImageRecord fetch(Job job, Fetched top) throws IOException, InterruptedException {
     Resolution found = Resolution.follow(top, job.repository(), job.asked());
     job.lease().add(found.manifest().digest()).add(found.image().config().digest());
-    fetchConfig(job, found.image().config());
+    BlobSource source = source(job, found);
+    fetchConfig(source, found.image().config());
     Optional<ImageConfig> imageConfig = layout.config(found.image());
     checkPlatform(job.asked(), imageConfig);
     List<Layer> layers = ImageLayout.layers(found.image(), imageConfig);
@@ -176,7 +187,7 @@ final class Puller {
                 found.manifest().digest(),
                 layers.size(),
                 layers.stream().mapToLong(Layer::bytes).sum()));
-    fetchLayers(job, layers);
+    fetchLayers(job, source, layers);
     layout.content().put(found.manifest().digest(), found.bytes());
     ImageRecord record =
         ImageLayout.record(
@@ -185,7 +196,23 @@ final class Puller {
     return record;
   }
 
-  private void fetchConfig(Job job, Descriptor descriptor)
+  /** Peers that say now that they have what is missing here, then the registry. */
+  private BlobSource source(Job job, Resolution found) throws InterruptedException {
+    Set<Digest> missing =
+        Stream.concat(Stream.of(found.image().config()), found.image().layers().stream())
+            .map(Descriptor::digest)
+            .filter(digest -> !layout.content().has(digest))
+            .collect(Collectors.toUnmodifiableSet());
+    return missing.isEmpty()
+        ? job.repository()::blob
+        : new PeersFirst(
+            peers.having(missing),
+            job.repository()::blob,
+            PeersFirst.Patience.REAL,
+            notices(job.events()));
+  }
+
+  private void fetchConfig(BlobSource source, Descriptor descriptor)
       throws IOException, InterruptedException {
     if (descriptor.size() > ImageConfig.MAX_BYTES) {
       throw new InvalidImageException(
@@ -194,7 +221,7 @@ final class Puller {
     try (var _ = busy.lock(descriptor.digest())) {
       if (!layout.content().has(descriptor.digest())) {
         try (Ingest ingest = layout.content().ingest(descriptor.digest(), descriptor.size())) {
-          job.repository().blob(ingest, SILENT);
+          source.blob(ingest, SILENT);
         }
       }
     }
@@ -211,7 +238,8 @@ final class Puller {
   }
 
   /** The biggest first, so that the last one to end is a small one. */
-  private void fetchLayers(Job job, List<Layer> layers) throws IOException, InterruptedException {
+  private void fetchLayers(Job job, BlobSource source, List<Layer> layers)
+      throws IOException, InterruptedException {
     List<Layer> distinct =
         layers.stream()
             .distinct()
@@ -227,7 +255,7 @@ final class Puller {
       for (Layer layer : distinct) {
         scope.fork(
             () -> {
-              layerPull.run(job.repository(), layer, job.lease(), job.events());
+              layerPull.run(source, layer, job.lease(), job.events());
               return true;
             });
       }

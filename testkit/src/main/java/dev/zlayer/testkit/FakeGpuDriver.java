@@ -35,6 +35,11 @@ public final class FakeGpuDriver {
     return driver;
   }
 
+  /** One more, with this number, while the driver runs. */
+  public static void addGpu(Path root, int gpu) {
+    new FakeGpuDriver(root).gpu(gpu);
+  }
+
   public Path root() {
     return root;
   }
@@ -96,21 +101,25 @@ public final class FakeGpuDriver {
   private void kernel(String version, int gpus) {
     version(version);
     for (int gpu = 0; gpu < gpus; gpu++) {
-      write(
-          "proc/driver/nvidia/gpus/0000:0%d:00.0/information".formatted(gpu + 1),
-          """
-          Model: \t\t NVIDIA H200
-          IRQ:   \t\t 41
-          GPU UUID: \t %s
-          Bus Location: \t 0000:0%d:00.0
-          Device Minor: \t %d
-          GPU Excluded:\t No
-          """
-              .formatted(uuid(gpu), gpu + 1, gpu));
-      link("dev/nvidia" + gpu, "/dev/null");
+      gpu(gpu);
     }
     link("dev/nvidiactl", "/dev/zero");
     link("dev/nvidia-uvm", "/dev/full");
+  }
+
+  private void gpu(int gpu) {
+    write(
+        "proc/driver/nvidia/gpus/0000:0%d:00.0/information".formatted(gpu + 1),
+        """
+        Model: \t\t NVIDIA H200
+        IRQ:   \t\t 41
+        GPU UUID: \t %s
+        Bus Location: \t 0000:0%d:00.0
+        Device Minor: \t %d
+        GPU Excluded:\t No
+        """
+            .formatted(uuid(gpu), gpu + 1, gpu));
+    link("dev/nvidia" + gpu, "/dev/null");
   }
 
   private void version(String version) {

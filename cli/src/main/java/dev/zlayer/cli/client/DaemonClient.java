@@ -12,10 +12,11 @@ import dev.zlayer.task.Deadline;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
-import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.function.Consumer;
 
 /**
  * Asks the daemon. A refusal is a {@link DaemonProblem}, a daemon that is not there a {@link
@@ -45,7 +46,7 @@ public final class DaemonClient implements AutoCloseable {
   private final HttpClient http;
 
   /** Nodes of a cluster that are missing in what was answered, and why. */
-  private final Map<String, String> missing = new ConcurrentSkipListMap<>();
+  private final Map<String, String> missing = Collections.synchronizedMap(new TreeMap<>());
 
   private DaemonClient(DaemonAddress address) {
     this.address = address;
@@ -58,7 +59,9 @@ public final class DaemonClient implements AutoCloseable {
 
   /** Nodes whose part is missing in the answers so far, by name, with the reason. */
   public Map<String, String> missingNodes() {
-    return new TreeMap<>(missing);
+    synchronized (missing) {
+      return new TreeMap<>(missing);
+    }
   }
 
   public DaemonAddress address() {
@@ -204,6 +207,22 @@ public final class DaemonClient implements AutoCloseable {
   /** The output behind a path that gives logs. */
   public OutputFrames output(String path, Query query) throws InterruptedException {
     return new OutputFrames(download(path, query.and("format", "frames")));
+  }
+
+  /** The output of an execution to its end. */
+  public OutputFrames follow(String path, Query query) throws InterruptedException {
+    return new OutputFrames(download(path, query));
+  }
+
+  /**
+   * The output of a container that is made and run by this request.
+   *
+   * @param words gets what is said about it, between its pieces
+   */
+  public OutputFrames run(Json body, Consumer<Json> words) throws InterruptedException {
+    HttpRequest request = request("POST", "/run", Query.NONE, "*/*");
+    return new OutputFrames(
+        checked(request.withJson(JsonText.print(body)), Deadline.none()), words);
   }
 
   public ServerEvents events(Query query) throws InterruptedException {

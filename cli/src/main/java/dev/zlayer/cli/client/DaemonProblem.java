@@ -48,6 +48,16 @@ public final class DaemonProblem extends RuntimeException {
     return kind().equals("NotFound");
   }
 
+  /** Whether something there has to be put in order, such as a damaged image. */
+  public boolean configuration() {
+    return kind().equals("Configuration");
+  }
+
+  /** Whether the daemon, perhaps of an earlier version, has no such request. */
+  public boolean unknownRequest() {
+    return kind().equals("NoRoute");
+  }
+
   /** The problem as it came, for {@code --json}. */
   public Json json() {
     return problem;

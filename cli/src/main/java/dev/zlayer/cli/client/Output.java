@@ -1,5 +1,6 @@
 package dev.zlayer.cli.client;
 
+import dev.zlayer.container.LogPosition;
 import dev.zlayer.json.Json;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
@@ -29,5 +30,10 @@ public record Output(
         bytes,
         json.at("partial").bool().orElse(false),
         json.at("gap").bool().orElse(false));
+  }
+
+  /** Whether it was not shown before; counts it if so. */
+  public boolean isNew(LogPosition position) {
+    return time.map(position::isNew).orElse(true);
   }
 }

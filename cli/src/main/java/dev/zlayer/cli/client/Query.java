@@ -1,14 +1,20 @@
 package dev.zlayer.cli.client;
 
+import dev.zlayer.error.AgentException;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Predicate;
+import java.util.regex.Pattern;
 
 /** Paths and queries of requests, encoded. */
 public final class Query {
   public static final Query NONE = new Query(List.of());
+
+  private static final Predicate<String> NAME =
+      Pattern.compile("[^/\\\\%\\p{Cntrl}]+").asMatchPredicate();
 
   private final List<String> pairs;
 
@@ -43,8 +49,17 @@ public final class Query {
     return query;
   }
 
-  /** One segment of a path from whatever a person typed. */
+  /**
+   * One segment of a path from whatever a person typed.
+   *
+   * @throws AgentException.InvalidSpec it would be none, or another one than it looks like: no
+   *     daemon has something of that name
+   */
   public static String segment(String text) {
+    if (text.isEmpty() || text.equals(".") || text.equals("..") || !NAME.test(text)) {
+      throw new AgentException.InvalidSpec(
+          "'%s' is not a name; write one without '/', '\\' and '%%'".formatted(text));
+    }
     return encode(text);
   }
 

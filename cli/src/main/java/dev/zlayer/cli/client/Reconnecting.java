@@ -49,6 +49,7 @@ public final class Reconnecting {
     Deadline deadline = Deadline.after(patience);
     Deadline starting = Deadline.after(STARTING);
     if (client.answers()) {
+      Pauses.REAL.pause(BETWEEN_TRIES); // one that breaks off each time is not asked without end
       return;
     }
     notices.accept("the daemon does not answer; reconnecting");

@@ -12,6 +12,7 @@ import java.util.Optional;
 public final class ServerEvents implements AutoCloseable {
   private final HttpResponse response;
   private final BufferedReader reader;
+  private Optional<String> id = Optional.empty();
 
   ServerEvents(HttpResponse response) {
     this.response = response;
@@ -24,7 +25,9 @@ public final class ServerEvents implements AutoCloseable {
     try {
       var data = new StringBuilder();
       for (String line = reader.readLine(); line != null; line = reader.readLine()) {
-        if (line.startsWith("data:")) {
+        if (line.startsWith("id:")) {
+          id = Optional.of(line.substring("id:".length()).strip());
+        } else if (line.startsWith("data:")) {
           data.append(line.substring("data:".length()).strip());
         } else if (line.isEmpty() && !data.isEmpty()) {
           return Optional.of(AnswerJson.parse(data.toString()));
@@ -37,6 +40,11 @@ public final class ServerEvents implements AutoCloseable {
       }
       throw new ConnectionLost("connection to the daemon lost: " + e.getMessage(), e);
     }
+  }
+
+  /** What to give as {@code since} to continue after the last event. */
+  public Optional<String> id() {
+    return id;
   }
 
   @Override

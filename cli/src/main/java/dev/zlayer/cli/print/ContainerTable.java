@@ -38,7 +38,7 @@ public final class ContainerTable {
   }
 
   /** Whether they are of a cluster. */
-  static boolean onNodes(List<Json> all) {
+  public static boolean onNodes(List<Json> all) {
     return all.stream().anyMatch(one -> one.at("node").string().isPresent());
   }
 

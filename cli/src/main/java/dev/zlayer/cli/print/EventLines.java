@@ -20,9 +20,10 @@ public final class EventLines {
             .filter(fact -> !fact.getValue().isNull() && !hidden.contains(fact.getKey()))
             .map(fact -> fact.getKey() + "=" + text(brief(fact.getValue())))
             .collect(Collectors.joining(" "));
-    return "%s %s %s %s %s"
+    return "%s%s %s %s %s %s"
         .formatted(
             style.faint(event.at("seq").integer().map(String::valueOf).orElse("-")),
+            event.at("node").string().map(node -> " " + node).orElse(""),
             event.at("time").string().orElse("-"),
             style.bold(event.at("kind").string().orElse("?")),
             execution.orElseGet(

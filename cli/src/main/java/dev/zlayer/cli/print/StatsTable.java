@@ -15,6 +15,10 @@ public final class StatsTable {
         new ArrayList<>(
             List.of(
                 "NAME", "CPU %", "MEMORY", "LIMIT", "MEM %", "PIDS", "NET IN/OUT", "BLOCK R/W"));
+    boolean nodes = readings.stream().anyMatch(reading -> !reading.at("node").isNull());
+    if (nodes) {
+      headings.add(1, "NODE");
+    }
     if (gpus) {
       headings.addAll(List.of("GPU %", "GPU MEMORY"));
     }
@@ -35,6 +39,9 @@ public final class StatsTable {
                   bytes(reading, "block_read_bytes")
                       + " / "
                       + bytes(reading, "block_write_bytes")));
+      if (nodes) {
+        cells.add(1, reading.at("node").string().orElse("-"));
+      }
       if (gpus) {
         cells.add(percent(reading.at("gpu_percent")));
         cells.add(bytes(reading, "gpu_memory_bytes"));

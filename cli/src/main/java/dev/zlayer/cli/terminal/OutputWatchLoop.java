@@ -1,6 +1,7 @@
 package dev.zlayer.cli.terminal;
 
 import dev.zlayer.host.linux.PipeReader;
+import dev.zlayer.host.linux.Terminals;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
@@ -15,7 +16,7 @@ final class OutputWatchLoop {
   private static final int STANDARD_OUTPUT = 1;
 
   /** A command that ends sooner is spared the first native call, which takes longer than it. */
-  private static final Duration GRACE = Duration.ofMillis(250);
+  private static final Duration GRACE = Duration.ofSeconds(1);
 
   private OutputWatchLoop() {}
 
@@ -30,6 +31,9 @@ final class OutputWatchLoop {
               try {
                 if (ended.await(GRACE.toMillis(), TimeUnit.MILLISECONDS)) {
                   return;
+                }
+                if (Terminals.isWithoutReader(STANDARD_OUTPUT)) {
+                  return; // a terminal that ends sends a signal
                 }
                 PipeReader.awaitClosed(STANDARD_OUTPUT);
               } catch (IOException | InterruptedException _) {

@@ -23,6 +23,11 @@ final class BrowserFixture implements AutoCloseable {
   private final Browser browser;
 
   BrowserFixture() {
+    this(Path.of(program("chromium")));
+  }
+
+  /** One that a script starts, elsewhere than on this host. */
+  BrowserFixture(Path chromium) {
     Map<String, String> env = new HashMap<>();
     env.put("PLAYWRIGHT_NODEJS_PATH", program("node"));
     env.put("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1");
@@ -33,7 +38,7 @@ final class BrowserFixture implements AutoCloseable {
               .chromium()
               .launch(
                   new BrowserType.LaunchOptions()
-                      .setExecutablePath(Path.of(program("chromium")))
+                      .setExecutablePath(chromium)
                       // as root there is no other way; it opens pages of the test's own daemon only
                       .setArgs(List.of("--no-sandbox")));
     } catch (RuntimeException e) {
@@ -42,7 +47,7 @@ final class BrowserFixture implements AutoCloseable {
     }
   }
 
-  private static String program(String name) {
+  static String program(String name) {
     return Stream.of("/usr/local/bin/", "/usr/bin/")
         .map(directory -> directory + name)
         .filter(path -> Files.isExecutable(Path.of(path)))

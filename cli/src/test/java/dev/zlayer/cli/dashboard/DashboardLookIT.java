@@ -82,6 +82,7 @@ class DashboardLookIT extends DashboardFixture {
         View.of("ingress", "No endpoint has a host or a path"),
         View.of("disk", "Nothing would be removed"),
         View.of("events", "replica.started"),
+        View.of("nodes", "This node is in no cluster"),
         View.of("sessions", "this one"));
   }
 

@@ -61,6 +61,8 @@ class DashboardOperateIT extends DashboardFixture {
     assertThat(main().getByLabel("Health checks").first())
         .containsText(Pattern.compile("healthy [0-9]+ checks?, the last .* exit code 0: ready"));
     main().locator("section[aria-label=db] li a").first().click();
+    // until then the picture is there, with those of several replicas
+    assertThat(main().locator("h2", hasText("Health checks"))).isVisible();
     assertThat(main().getByLabel("Health checks")).containsText("exit code 0: ready");
     daemon.ok("down", "graph");
   }

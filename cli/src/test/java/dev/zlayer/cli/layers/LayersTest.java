@@ -39,6 +39,7 @@ class LayersTest {
           "dev.zlayer.host.file.DirectoryWatchLoop",
           "dev.zlayer.host.http.ExpiryLoop",
           "dev.zlayer.host.http.ProcessRelay",
+          "dev.zlayer.host.http.SocketWarmup",
           "dev.zlayer.host.linux.CgroupWarmer",
           "dev.zlayer.host.linux.NamespaceThread",
           "dev.zlayer.host.linux.ReadyLoop",

@@ -30,8 +30,8 @@ public final class Authority {
   private static final String SIGNATURE = "SHA256withECDSA";
   private static final byte[] ECDSA_SHA256 = Der.sequence(Der.oid(1, 2, 840, 10045, 4, 3, 2));
 
-  /** Clocks of nodes differ. */
-  private static final Duration EARLIER = Duration.ofHours(1);
+  /** Clocks of nodes differ, by hours where somebody has set one to the time of another zone. */
+  private static final Duration EARLIER = Duration.ofDays(1);
 
   private static final Duration LIFE = Duration.ofDays(3650);
   private static final Duration NODE_LIFE = Duration.ofDays(365);

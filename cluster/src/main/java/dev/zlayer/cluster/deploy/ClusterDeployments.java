@@ -35,10 +35,12 @@ public final class ClusterDeployments {
   private static final int MOST_REPLICAS = 1000;
 
   private final ClusterStore store;
+  private final Attempt attempt;
   private final InstantSource clock;
 
   public ClusterDeployments(ClusterStore store, InstantSource clock) {
     this.store = store;
+    this.attempt = new Attempt(store);
     this.clock = clock;
   }
 
@@ -92,10 +94,14 @@ public final class ClusterDeployments {
       String name, String text, String directory, String reason, OptionalLong seen, boolean once)
       throws InterruptedException {
     Deadline deadline = Deadline.after(LIMIT);
+    Optional<Desired.File> tried = Optional.empty();
     while (true) {
       Optional<Entry> entry = store.find(Keys.DESIRED + name, deadline);
       Optional<Desired> before = entry.map(found -> Desired.parse(found.value()));
       long revision = before.map(Desired::revision).orElse(0L);
+      if (before.isPresent() && tried.isPresent() && files(name).contains(tried.get())) {
+        return before.get(); // nobody had answered
+      }
       if (seen.isPresent() && seen.getAsLong() != revision) {
         throw new AgentException.Conflict(
             "deployment '%s' has revision %d, not %d: read it again before changing it"
@@ -108,8 +114,11 @@ public final class ClusterDeployments {
               && files.stream()
                   .filter(one -> one.number() == revision)
                   .anyMatch(one -> one.text().equals(text) && one.directory().equals(directory));
-      if (same) {
+      if (same && tryAgain(name, entry, deadline)) {
         return before.orElseThrow();
+      }
+      if (same) {
+        continue; // somebody else was faster
       }
       Instant now = clock.instant();
       Desired next = before.orElseGet(() -> fresh(name, now)).revised(now);
@@ -119,10 +128,23 @@ public final class ClusterDeployments {
       changes.add(new Change.Put(Keys.file(name, next.revision()), made.json()));
       expired(name, files, deadline)
           .forEach(number -> changes.add(new Change.Delete(Keys.file(name, number))));
-      if (store.transact(List.of(unchanged(name, entry)), changes, deadline).applied()) {
+      if (attempt.made(List.of(unchanged(name, entry)), changes, deadline)) {
         return next;
       }
+      tried = Optional.of(made);
     }
+  }
+
+  /** Jobs that failed while services wait for them are run again when somebody asks for it. */
+  private boolean tryAgain(String name, Optional<Entry> desired, Deadline deadline)
+      throws InterruptedException {
+    List<Change> changes =
+        store.list(Keys.DEPENDENCIES + name + "/", deadline).entries().stream()
+            .filter(entry -> DependencyRun.parse(entry.value()).failed().isPresent())
+            .<Change>map(entry -> new Change.Delete(entry.key()))
+            .toList();
+    return changes.isEmpty()
+        || store.transact(List.of(unchanged(name, desired)), changes, deadline).applied();
   }
 
   private static Desired fresh(String name, Instant now) {
@@ -166,6 +188,12 @@ public final class ClusterDeployments {
   /** Wants that many replicas of a service until somebody says otherwise. */
   public void scale(String name, String service, int replicas) throws InterruptedException {
     ServiceSpec spec = service(name, service);
+    if (!spec.lifecycle().replicaGroups().isEmpty()) {
+      throw refused(name, service, "its replica groups have fixed counts, change them in the file");
+    }
+    if (spec.lifecycle().single() && replicas > 1) {
+      throw refused(name, service, "its file has 'single_instance: true', which means one at most");
+    }
     switch (spec.lifecycle().scale()) {
       case ScaleSpec.Fixed fixed -> {
         if (fixed.replicas() != replicas) {
@@ -185,7 +213,7 @@ public final class ClusterDeployments {
         desired -> {
           var scale = new HashMap<>(desired.scale());
           scale.put(service, replicas);
-          return desired.with(scale, desired.stopped());
+          return desired.with(scale, desired.stopped(), clock.instant());
         });
   }
 
@@ -211,7 +239,7 @@ public final class ClusterDeployments {
         desired -> {
           var stopped = new TreeSet<>(desired.stopped());
           stopped.addAll(meant);
-          return desired.with(desired.scale(), List.copyOf(stopped));
+          return desired.with(desired.scale(), List.copyOf(stopped), clock.instant());
         });
   }
 
@@ -223,7 +251,8 @@ public final class ClusterDeployments {
         desired ->
             desired.with(
                 desired.scale(),
-                desired.stopped().stream().filter(one -> !meant.contains(one)).toList()));
+                desired.stopped().stream().filter(one -> !meant.contains(one)).toList(),
+                clock.instant()));
   }
 
   private List<String> services(String name, Optional<String> service) throws InterruptedException {
@@ -246,33 +275,44 @@ public final class ClusterDeployments {
                     "service '%s/%s'".formatted(name, service), "it is not in the file"));
   }
 
-  /** Removes a deployment from all nodes. */
+  /**
+   * Removes a deployment from all nodes. When nobody answers it may have been done, and somebody
+   * else may have begun another one by that name: this one alone is removed.
+   */
   public void down(String name, boolean volumes) throws InterruptedException {
     Instant now = clock.instant();
-    changeAny(name, desired -> desired.removing(volumes, now));
+    Deadline deadline = Deadline.after(LIMIT);
+    Desired first = require(name);
+    while (true) {
+      Optional<Entry> entry = store.find(Keys.DESIRED + name, deadline);
+      Optional<Desired> before =
+          entry
+              .map(found -> Desired.parse(found.value()))
+              .filter(one -> one.created().equals(first.created()));
+      if (before.isEmpty()
+          || attempt.made(
+              List.of(unchanged(name, entry)),
+              List.of(
+                  new Change.Put(Keys.DESIRED + name, before.get().removing(volumes, now).json())),
+              deadline)) {
+        return;
+      }
+    }
   }
 
   private void change(String name, UnaryOperator<Desired> change) throws InterruptedException {
-    changeAny(
-        name,
-        desired -> {
-          requireStaying(desired);
-          return change.apply(desired);
-        });
-  }
-
-  private void changeAny(String name, UnaryOperator<Desired> change) throws InterruptedException {
     Deadline deadline = Deadline.after(LIMIT);
     while (true) {
       Optional<Entry> entry = store.find(Keys.DESIRED + name, deadline);
       Desired before =
           entry.map(found -> Desired.parse(found.value())).orElseThrow(() -> unknown(name));
-      if (store
-          .transact(
-              List.of(unchanged(name, entry)),
-              List.of(new Change.Put(Keys.DESIRED + name, change.apply(before).json())),
-              deadline)
-          .applied()) {
+      requireStaying(before);
+      // once more does no harm where nobody had answered
+      String next = change.apply(before).json();
+      if (attempt.made(
+          List.of(unchanged(name, entry)),
+          List.of(new Change.Put(Keys.DESIRED + name, next)),
+          deadline)) {
         return;
       }
     }

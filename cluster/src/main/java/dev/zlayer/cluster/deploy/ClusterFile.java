@@ -11,15 +11,11 @@ import dev.zlayer.spec.problem.SpecPath;
 import dev.zlayer.spec.read.SpecReader;
 import dev.zlayer.spec.read.SpecResult;
 import dev.zlayer.spec.read.UnsupportedKeys;
-import dev.zlayer.spec.service.DependsSpec;
+import dev.zlayer.spec.resources.GpuSpec;
 import dev.zlayer.spec.service.ScaleSpec;
-import dev.zlayer.spec.storage.StorageSpec;
-import dev.zlayer.spec.value.EnvValue;
 import dev.zlayer.spec.value.NetworkMode;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -30,7 +26,6 @@ public final class ClusterFile {
 
   private static final String LOCAL =
       "; 'zlayer up --local' runs the deployment on this node alone";
-  private static final Duration USUAL_WAIT = Duration.ofMinutes(5);
 
   private ClusterFile() {}
 
@@ -77,7 +72,13 @@ public final class ClusterFile {
         .forEach(
             (name, service) -> {
               SpecPath path = SpecPath.ROOT.key("services").key(name);
-              new Check(path, found).run(service, spec);
+              var check = new Check(path, found);
+              check.run(service);
+              check.refuse(
+                  ClusterJobs.needs(spec, name).size() > ClusterJobs.MOST_TOGETHER,
+                  path.key("job").key("needs"),
+                  "a cluster makes at most %d executions at once, this one needs more"
+                      .formatted(ClusterJobs.MOST_TOGETHER));
             });
     return found;
   }
@@ -90,22 +91,23 @@ public final class ClusterFile {
       }
     }
 
-    void run(ServiceSpec service, DeploymentSpec all) {
+    void run(ServiceSpec service) {
       if (service.rtype() != RunType.SERVICE) {
         job(service);
       }
+      boolean exclusive = ClusterClaim.exclusive(service);
       refuse(
-          !service.lifecycle().replicaGroups().isEmpty(),
-          path.key("replica_groups"),
-          "a cluster places replicas of one role only");
+          ClusterClaim.needed(service) && service.wasm().isPresent(),
+          path.key(exclusive ? "cron" : "single_instance"),
+          "a module cannot be ended when its agent hangs, "
+              + (exclusive ? "write overlap: allow" : "remove it"));
       refuse(
-          service.resources().gpu().isPresent(),
-          path.key("resources").key("gpu"),
-          "a cluster does not place GPUs yet");
+          exclusive && service.security().pidMode().filter("host"::equals).isPresent(),
+          path.key("pid_mode"),
+          "runs that must not overlap end with their own pid namespace, remove it or write"
+              + " cron.overlap: allow");
       scale(service);
       update(service);
-      depends(service, all);
-      secrets(service);
       endpoints(service.networking().endpoints());
       refuse(
           service.networking().effectiveMode() instanceof NetworkMode.OfContainer,
@@ -125,12 +127,13 @@ public final class ClusterFile {
       if (service.lifecycle().scale() instanceof ScaleSpec.Adaptive adaptive) {
         var targets = adaptive.targets();
         refuse(
-            targets.cpu().isPresent()
-                || targets.memory().isPresent()
-                || targets.rps().isPresent()
-                || adaptive.toZero(),
-            path.key("scale"),
-            "a cluster does not measure load yet, write mode: manual or fixed");
+            targets.rps().isPresent(),
+            path.key("scale").key("targets").key("rps"),
+            "requests are not counted over nodes yet, write cpu or memory");
+        refuse(
+            adaptive.toZero(),
+            path.key("scale").key("min"),
+            "nobody would start the first replica for a request on another node yet, write 1");
       }
     }
 
@@ -149,52 +152,13 @@ public final class ClusterFile {
 
     private void job(ServiceSpec service) {
       refuse(
-          !service.job().needs().isEmpty(),
-          path.key("job").key("needs"),
-          "executions of a cluster do not wait for other jobs yet");
+          service.resources().gpu().flatMap(GpuSpec::distributed).isPresent(),
+          path.key("resources").key("gpu").key("distributed"),
+          "an execution is one container, which has nobody to compute with");
       refuse(
           service.job().ahead() > 0,
           path.key("job").key("warm"),
           "containers would be created ahead on every node");
-    }
-
-    private void depends(ServiceSpec service, DeploymentSpec all) {
-      List<DependsSpec> depends = service.lifecycle().depends();
-      refuse(
-          service.rtype() != RunType.SERVICE && !depends.isEmpty(),
-          path.key("depends"),
-          "jobs of a cluster wait for nobody yet");
-      for (int i = 0; i < depends.size(); i++) {
-        DependsSpec one = depends.get(i);
-        SpecPath at = path.key("depends").index(i);
-        ServiceSpec other = all.services().get(one.service());
-        refuse(
-            other != null && other.rtype() != RunType.SERVICE,
-            at.key("service"),
-            "a service of a cluster does not wait for a job yet");
-        refuse(
-            one.onTimeout() != DependsSpec.OnTimeout.FAIL || !one.timeout().equals(USUAL_WAIT),
-            at.key("timeout"),
-            "a service of a cluster waits for others as long as it takes");
-      }
-    }
-
-    private void secrets(ServiceSpec service) {
-      String reason = "every node has secrets of its own, they are not passed on yet";
-      for (Map.Entry<String, EnvValue> variable : service.env().entrySet()) {
-        refuse(
-            variable.getValue().parts().stream().anyMatch(EnvValue.Secret.class::isInstance),
-            path.key("env").key(variable.getKey()),
-            reason);
-      }
-      refuse(!service.secrets().isEmpty(), path.key("secrets"), reason);
-      for (int i = 0; i < service.storage().size(); i++) {
-        refuse(
-            service.storage().get(i) instanceof StorageSpec.S3 bucket
-                && bucket.credentials().isPresent(),
-            path.key("storage").index(i).key("credentials"),
-            reason);
-      }
     }
 
     private void endpoints(List<EndpointSpec> endpoints) {
@@ -202,7 +166,8 @@ public final class ClusterFile {
         refuse(
             endpoints.get(i).route().encryption().tls().filter(Check::own).isPresent(),
             path.key("endpoints").index(i).key("tls"),
-            "nodes do not share certificates yet, write self_signed or passthrough");
+            "every node serves the endpoint and would need its key, which nodes do not share yet;"
+                + " write self_signed or passthrough");
       }
     }
 

@@ -2,6 +2,7 @@ package dev.zlayer.cluster.deploy;
 
 import dev.zlayer.cluster.deploy.ClusterState.Place;
 import dev.zlayer.cluster.deploy.Desired.Assignment;
+import dev.zlayer.cluster.deploy.Desired.Settings;
 import dev.zlayer.cluster.member.Keys;
 import dev.zlayer.cluster.member.NodeRecord;
 import dev.zlayer.cluster.schedule.ClusterView;
@@ -12,11 +13,11 @@ import dev.zlayer.cluster.schedule.Plan;
 import dev.zlayer.cluster.schedule.Scheduler;
 import dev.zlayer.cluster.schedule.Workload;
 import dev.zlayer.cluster.schedule.Workloads;
+import dev.zlayer.error.AgentException;
 import dev.zlayer.oci.Platform;
 import dev.zlayer.spec.DeploymentSpec;
-import dev.zlayer.spec.RunType;
 import dev.zlayer.spec.ServiceSpec;
-import dev.zlayer.spec.service.DependsSpec;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -40,14 +41,29 @@ import java.util.TreeSet;
  * @param removed deployments of which nothing is left on any node
  * @param volumes volumes that get a node
  * @param executions of jobs that get a node, by key
+ * @param warnings what was not waited for any longer
+ * @param again when waiting for something ends, which no change of the state says
  */
 public record ClusterPlan(
     Map<Place, Optional<Assignment>> assignments,
     Map<String, Map<String, String>> unplaced,
     Set<String> removed,
     Map<String, String> volumes,
-    Map<String, String> executions) {
+    Map<String, Slot> executions,
+    List<String> warnings,
+    Optional<Instant> again) {
   private static final long UNLIMITED = Long.MAX_VALUE / 4;
+
+  /**
+   * Where an execution runs.
+   *
+   * @param gpus names of the devices that it gets there
+   */
+  public record Slot(String node, List<String> gpus) {
+    public Slot {
+      gpus = List.copyOf(gpus);
+    }
+  }
 
   /** The files of deployments. */
   @FunctionalInterface
@@ -61,10 +77,16 @@ public record ClusterPlan(
    *
    * @param lost nodes that are not alive and whose replicas wait for them for now
    * @param refusals what nodes have answered
+   * @param ends of executions that others need
    */
-  public static ClusterPlan of(
-      ClusterState state, Files files, Set<String> lost, List<ClusterView.Refusal> refusals) {
-    return new Maker(state, files, lost).make(refusals);
+  static ClusterPlan of(
+      ClusterState state,
+      Files files,
+      Set<String> lost,
+      List<ClusterView.Refusal> refusals,
+      JobPlan.Ends ends,
+      Instant now) {
+    return new Maker(state, files, lost, now).make(refusals, ends);
   }
 
   /** Whether there is nothing to write. */
@@ -81,20 +103,19 @@ public record ClusterPlan(
     if (desired.stopped().contains(service)) {
       return 0;
     }
-    return desired.scale().getOrDefault(service, spec.lifecycle().initialReplicas());
-  }
-
-  /** What a service that has not begun waits for. */
-  public static Optional<String> waitsFor(ClusterState state, String deployment, ServiceSpec spec) {
-    return spec.lifecycle().depends().stream()
-        .map(DependsSpec::service)
-        .filter(other -> state.ready(deployment, other) == 0)
-        .findFirst();
+    int initial = spec.lifecycle().initialReplicas();
+    int replicas =
+        spec.lifecycle().replicaGroups().isEmpty()
+            ? desired.scale().getOrDefault(service, initial)
+            : initial;
+    return spec.lifecycle().single() ? Math.min(1, replicas) : replicas;
   }
 
   /** Of the facts of a node as the scheduler sees them. */
   static NodeFacts facts(ClusterState state, NodeRecord node) {
-    Optional<NodeRecord.Facts> facts = Optional.ofNullable(state.alive().get(node.id()));
+    Optional<NodeRecord.Facts> facts =
+        Optional.ofNullable(state.alive().get(node.id()))
+            .filter(own -> !own.equals(NodeRecord.Facts.UNREADABLE));
     return new NodeFacts(
         node.id(),
         node.name(),
@@ -102,11 +123,22 @@ public record ClusterPlan(
         facts.isPresent() ? node.status() : NodeFacts.Status.CORDONED,
         facts.map(own -> own.cpus() * 1000L).orElse(UNLIMITED),
         facts.map(NodeRecord.Facts::memoryBytes).orElse(UNLIMITED),
-        List.of(),
-        facts.map(own -> own.platforms().stream().map(Platform::parse).toList()).orElse(List.of()),
+        facts.map(NodeRecord.Facts::devices).orElse(List.of()),
+        facts
+            .map(own -> own.platforms().stream().flatMap(text -> platform(text).stream()).toList())
+            .orElse(List.of()),
         facts.map(own -> Set.copyOf(own.runtimes())).orElse(Set.of()),
         node.labels(),
         Set.of());
+  }
+
+  /** One that this agent does not know is one that it places nothing for. */
+  private static Optional<Platform> platform(String text) {
+    try {
+      return Optional.of(Platform.parse(text));
+    } catch (AgentException.InvalidSpec _) {
+      return Optional.empty();
+    }
   }
 
   private static long revision(ClusterState state, String node) {
@@ -118,23 +150,20 @@ public record ClusterPlan(
   private static final class Maker {
     private final ClusterState state;
     private final Files files;
+    private final WantedServices wanted;
     private final Set<String> present = new HashSet<>();
 
-    /** Numbers of the replicas by service, of what is assigned next. */
-    private final Map<Place, Map<String, Set<Integer>>> next = new TreeMap<>();
+    /** The replicas by group and number, of what is assigned next, with what they get. */
+    private final Map<Place, Map<String, Map<Integer, Optional<Settings>>>> next = new TreeMap<>();
 
+    private final Targets targets = new Targets();
     private final Map<Place, Long> revisions = new HashMap<>();
     private final Map<String, Map<String, String>> unplaced = new TreeMap<>();
 
-    /** Deployments with jobs: each node has them, so that it can run one at once. */
-    private final Set<String> withJobs = new HashSet<>();
+    private final Map<String, Slot> executions = new TreeMap<>();
 
-    private final Map<String, String> executions = new TreeMap<>();
-
-    /** Deployments whose file cannot be read: they stay as they are. */
-    private final Set<String> unread = new HashSet<>();
-
-    Maker(ClusterState state, Files files, Set<String> lost) {
+    Maker(ClusterState state, Files files, Set<String> lost, Instant now) {
+      this.wanted = WantedServices.of(state, files, targets, now);
       this.state = state;
       this.files = files;
       state.members().keySet().stream()
@@ -142,7 +171,7 @@ public record ClusterPlan(
           .forEach(present::add);
     }
 
-    ClusterPlan make(List<ClusterView.Refusal> refusals) {
+    ClusterPlan make(List<ClusterView.Refusal> refusals, JobPlan.Ends ends) {
       var current = new ArrayList<Placement.Current>();
       state
           .assignments()
@@ -152,15 +181,17 @@ public record ClusterPlan(
                   current.addAll(placements(place, assignment));
                 }
               });
-      List<Workload> workloads = workloads();
+      wanted.closed().forEach((name, reasons) -> unplaced.put(name, new TreeMap<>(reasons)));
+      List<Workload> workloads = new ArrayList<>(wanted.workloads());
       var refused = new ArrayList<>(refusals);
-      for (ClusterExecution one : JobPlan.waiting(state, files)) {
+      for (ClusterExecution one : JobPlan.waiting(state, files, ends)) {
         workloads.add(workload(one));
         refused.addAll(JobPlan.refusals(state, one));
       }
       state.executions().values().stream()
           .filter(one -> one.node().isPresent())
           .forEach(one -> current.add(placement(one)));
+      current.addAll(ClaimedServices.stopping(state, files, targets));
       Map<String, String> bound = new HashMap<>(state.volumes());
       bound.values().removeIf(node -> !state.members().containsKey(node));
       var view =
@@ -175,60 +206,20 @@ public record ClusterPlan(
               bound);
       Plan plan = Scheduler.plan(view);
       plan.steps().forEach(this::take);
-      plan.unplaced().forEach(one -> note(place(one.replica().workload(), "").deployment(), one));
-      return result(bound, plan);
+      plan.unplaced().forEach(this::note);
+      return result(volumes(bound, current, plan));
     }
 
-    private void note(String deployment, Plan.Unplaced one) {
-      String service = one.replica().workload().substring(deployment.length() + 1);
-      unplaced.computeIfAbsent(deployment, _ -> new TreeMap<>()).putIfAbsent(service, one.reason());
-    }
-
-    private List<Workload> workloads() {
-      var workloads = new ArrayList<Workload>();
-      for (Desired desired : state.desired().values()) {
-        Optional<DeploymentSpec> spec = files.find(desired.name(), desired.revision());
-        if (spec.isEmpty()) {
-          unread.add(desired.name());
-        }
-        if (spec.isEmpty() || desired.removing().isPresent()) {
-          continue;
-        }
-        spec.get()
-            .services()
-            .forEach(
-                (name, service) -> {
-                  if (service.rtype() != RunType.SERVICE) {
-                    withJobs.add(desired.name());
-                  } else if (begun(desired.name(), name)
-                      || waitsFor(state, desired.name(), service).isEmpty()) {
-                    workloads.add(workload(desired, name, service));
-                  }
-                });
-      }
-      return workloads;
-    }
-
-    private boolean begun(String deployment, String service) {
-      return state.assignments(deployment).values().stream()
-          .anyMatch(one -> !one.numbers(service).isEmpty());
-    }
-
-    private static Workload workload(Desired desired, String name, ServiceSpec service) {
-      return Workloads.of(
-          desired.name() + "/" + name,
-          name,
-          service,
-          Optional.empty(),
-          List.of(),
-          Long.toString(desired.revision()),
-          replicas(desired, name, service),
-          false);
+    private void note(Plan.Unplaced one) {
+      Targets.Target target = targets.of(one.replica().workload());
+      unplaced
+          .computeIfAbsent(target.deployment(), _ -> new TreeMap<>())
+          .putIfAbsent(target.name(), one.reason());
     }
 
     private Workload workload(ClusterExecution execution) {
       return Workloads.of(
-          execution.workload(),
+          targets.execution(execution),
           execution.job(),
           JobPlan.spec(state, files, execution).orElseThrow(),
           Optional.empty(),
@@ -246,91 +237,110 @@ public record ClusterPlan(
               execution.node().orElseThrow(),
               "",
               JobPlan.spec(state, files, execution).map(Workloads::demand).orElse(Demand.NOTHING),
-              List.of(),
+              execution.gpus(),
               Map.of()),
           Placement.State.STOPPING,
           false);
     }
 
     private List<Placement.Current> placements(Place place, Assignment assignment) {
-      Optional<DeploymentSpec> spec = files.find(place.deployment(), assignment.revision());
-      boolean refused =
-          Optional.ofNullable(state.reports().get(place))
-              .filter(report -> report.revision() == assignment.revision())
-              .flatMap(Desired.Report::refused)
-              .isPresent();
+      Map<String, PlacedGroup> groups =
+          files
+              .find(place.deployment(), assignment.revision())
+              .map(PlacedGroup::of)
+              .orElse(Map.of());
+      Optional<Desired.Report> report = Optional.ofNullable(state.reports().get(place));
       var placements = new ArrayList<Placement.Current>();
       assignment
           .replicas()
           .forEach(
-              (service, numbers) -> {
-                Demand demand =
-                    spec.flatMap(known -> Optional.ofNullable(known.services().get(service)))
-                        .map(Workloads::demand)
-                        .orElse(Demand.NOTHING);
-                List<Integer> ready = state.ready(place, service);
+              (key, numbers) -> {
+                Optional<PlacedGroup> group = Optional.ofNullable(groups.get(key));
+                String service = group.map(PlacedGroup::service).orElse(key);
+                boolean refused =
+                    report.flatMap(one -> one.refusal(assignment, service)).isPresent();
+                List<Integer> ready = state.ready(place, key);
                 for (int number : numbers) {
+                  Optional<Settings> settings = assignment.settings(key, number);
                   placements.add(
                       new Placement.Current(
                           new Placement(
-                              new Placement.Replica(place.deployment() + "/" + service, number),
+                              new Placement.Replica(
+                                  targets.group(place.deployment(), key, service), number),
                               place.node(),
-                              Long.toString(assignment.revision()),
-                              demand,
-                              List.of(),
-                              Map.of()),
+                              revision(assignment, group, settings),
+                              group
+                                  .map(PlacedGroup::spec)
+                                  .map(Workloads::demand)
+                                  .orElse(Demand.NOTHING),
+                              settings.map(Settings::gpus).orElse(List.of()),
+                              settings.map(Settings::variables).orElse(Map.of())),
                           refused
                               ? Placement.State.REFUSED
                               : ready.contains(number)
                                   ? Placement.State.READY
                                   : Placement.State.PENDING,
-                          false));
-                  numbers(place, service).add(number);
+                          state.claimed(place.deployment(), service, place.node())));
+                  numbers(place, key).put(number, settings);
                 }
               });
       revisions.put(place, assignment.revision());
       return placements;
     }
 
-    private Set<Integer> numbers(Place place, String service) {
-      return next.computeIfAbsent(place, _ -> new TreeMap<>())
-          .computeIfAbsent(service, _ -> new TreeSet<>());
+    /**
+     * A node runs a newer file at once; what the scheduler decides by it comes replica by replica.
+     */
+    private static String revision(
+        Assignment assignment, Optional<PlacedGroup> group, Optional<Settings> settings) {
+      return settings.isEmpty() && group.filter(PlacedGroup::withSettings).isPresent()
+          ? ""
+          : settings.map(Settings::revision).orElse(Long.toString(assignment.revision()));
     }
 
-    private static Place place(String workload, String node) {
-      return new Place(node, workload.substring(0, workload.indexOf('/')));
+    private Map<Integer, Optional<Settings>> numbers(Place place, String group) {
+      return next.computeIfAbsent(place, _ -> new TreeMap<>())
+          .computeIfAbsent(group, _ -> new TreeMap<>());
     }
 
     private void take(Plan.Step step) {
       Placement placement = step.placement();
-      String workload = placement.replica().workload();
-      Place place = place(workload, placement.node());
-      if (workload.indexOf('/', place.deployment().length() + 1) > 0) {
-        String number = workload.substring(workload.lastIndexOf('/') + 1);
-        String job = workload.substring(place.deployment().length() + 1, workload.lastIndexOf('/'));
-        executions.put(
-            Keys.execution(place.deployment(), job, Long.parseLong(number)), placement.node());
+      Targets.Target target = targets.of(placement.replica().workload());
+      if (target.execution().isPresent()) {
+        executions.put(target.execution().get(), new Slot(placement.node(), placement.gpus()));
         return;
       }
-      String service = workload.substring(place.deployment().length() + 1);
+      var place = new Place(placement.node(), target.deployment());
+      Map<Integer, Optional<Settings>> numbers = numbers(place, target.group());
+      int number = placement.replica().number();
       switch (step) {
-        case Plan.Step.Withdraw _ -> numbers(place, service).remove(placement.replica().number());
+        case Plan.Step.Withdraw _ -> numbers.remove(number);
         case Plan.Step.Assign _, Plan.Step.Update _ -> {
-          numbers(place, service).add(placement.replica().number());
-          revisions.merge(place, Long.parseLong(placement.revision()), Math::max);
+          numbers.put(number, settings(placement));
+          revisions.merge(place, revision(target.deployment()), Math::max);
         }
       }
     }
 
-    private ClusterPlan result(Map<String, String> bound, Plan plan) {
+    private static Optional<Settings> settings(Placement placement) {
+      return placement.gpus().isEmpty() && placement.variables().isEmpty()
+          ? Optional.empty()
+          : Optional.of(
+              new Settings(placement.revision(), placement.gpus(), placement.variables()));
+    }
+
+    private ClusterPlan result(Map<String, String> volumes) {
       var changes = new TreeMap<Place, Optional<Assignment>>();
       var places = new TreeSet<>(state.assignments().keySet());
       places.addAll(next.keySet());
-      withJobs.forEach(
-          name -> state.members().keySet().forEach(node -> places.add(new Place(node, name))));
+      wanted
+          .withJobs()
+          .forEach(
+              name -> state.members().keySet().forEach(node -> places.add(new Place(node, name))));
       for (Place place : places) {
         Optional<Assignment> before = Optional.ofNullable(state.assignments().get(place));
-        Optional<Assignment> after = unread.contains(place.deployment()) ? before : after(place);
+        Optional<Assignment> after =
+            wanted.unread().contains(place.deployment()) ? before : after(place);
         if (!before.equals(after)) {
           changes.put(place, after);
         }
@@ -341,7 +351,8 @@ public record ClusterPlan(
           removed.add(desired.name());
         }
       }
-      return new ClusterPlan(changes, unplaced, removed, volumes(bound, plan), executions);
+      return new ClusterPlan(
+          changes, unplaced, removed, volumes, executions, wanted.warnings(), wanted.again());
     }
 
     /** What a place has from now on; a node that is to remove a deployment says when it has. */
@@ -360,18 +371,29 @@ public record ClusterPlan(
 
     private Optional<Assignment> assignment(Place place) {
       var replicas = new TreeMap<String, List<Integer>>();
+      var settings = new TreeMap<String, Map<String, Settings>>();
       next.getOrDefault(place, Map.of())
           .forEach(
-              (service, numbers) -> {
+              (group, numbers) -> {
                 if (!numbers.isEmpty()) {
-                  replicas.put(service, List.copyOf(numbers));
+                  replicas.put(group, List.copyOf(numbers.keySet()));
+                }
+                var own = new TreeMap<String, Settings>();
+                numbers.forEach(
+                    (number, given) ->
+                        given.ifPresent(one -> own.put(Integer.toString(number), one)));
+                if (!own.isEmpty()) {
+                  settings.put(group, own);
                 }
               });
       return replicas.isEmpty()
           ? forJobs(place)
           : Optional.of(
               new Assignment(
-                  Objects.requireNonNull(revisions.get(place)), replicas, Optional.empty()));
+                  Objects.requireNonNull(revisions.get(place)),
+                  replicas,
+                  Optional.empty(),
+                  settings));
     }
 
     private long revision(String deployment) {
@@ -381,7 +403,7 @@ public record ClusterPlan(
     /** A node without replicas that can run jobs has the newest file. */
     private Optional<Assignment> forJobs(Place place) {
       NodeRecord node = state.members().get(place.node());
-      if (node == null || !withJobs.contains(place.deployment())) {
+      if (node == null || !wanted.withJobs().contains(place.deployment())) {
         return Optional.empty();
       }
       Optional<Assignment> before =
@@ -407,13 +429,22 @@ public record ClusterPlan(
           : Optional.empty();
     }
 
-    private Map<String, String> volumes(Map<String, String> bound, Plan plan) {
+    /** What is placed has its volumes, also when somebody has just released one of them. */
+    private Map<String, String> volumes(
+        Map<String, String> bound, List<Placement.Current> current, Plan plan) {
       var volumes = new TreeMap<String, String>();
+      for (Placement.Current one : current) {
+        if (state.members().containsKey(one.placement().node())) {
+          one.placement().demand().volumes().stream()
+              .filter(name -> !bound.containsKey(name))
+              .forEach(name -> volumes.putIfAbsent(name, one.placement().node()));
+        }
+      }
       for (Plan.Step step : plan.steps()) {
         if (step instanceof Plan.Step.Assign(var placement, _)) {
           placement.demand().volumes().stream()
               .filter(name -> !bound.containsKey(name))
-              .forEach(name -> volumes.put(name, placement.node()));
+              .forEach(name -> volumes.putIfAbsent(name, placement.node()));
         }
       }
       return volumes;

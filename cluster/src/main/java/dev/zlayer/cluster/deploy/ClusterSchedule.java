@@ -7,6 +7,7 @@ import dev.zlayer.schedule.CronPlanner;
 import dev.zlayer.schedule.CronSchedule;
 import dev.zlayer.schedule.Skipped;
 import dev.zlayer.spec.ServiceSpec;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
 
@@ -30,6 +31,8 @@ public record ClusterSchedule(
     Optional<Instant> lastRun,
     Optional<Skipped> lastSkip,
     long skips) {
+  private static final Duration APART = Duration.ofMinutes(5);
+
   static String key(String deployment, String job) {
     return Keys.SCHEDULES + deployment + "/" + job;
   }
@@ -48,14 +51,24 @@ public record ClusterSchedule(
     return byHand.orElse(spec.cron().enabled());
   }
 
-  /** With a new rule, or switched on again, times count from now; switched off they do not. */
+  /**
+   * With a new rule, or switched on again, times count from now; switched off they do not. They do
+   * as well when the clock of a leader was far ahead, else nothing would run until that time.
+   */
   ClusterSchedule settled(ServiceSpec spec, Instant now) {
     String own = spec.schedule().orElseThrow() + " " + spec.cron().timezone();
-    boolean recount = !rule.equals(own) || !active;
+    boolean recount = !rule.equals(own) || !active || ofAnotherClock(times(spec), now);
     return recount || active != enabled(spec)
         ? new ClusterSchedule(
             own, enabled(spec), byHand, recount ? now : anchor, lastDue, lastRun, lastSkip, skips)
         : this;
+  }
+
+  /** Not for clocks that differ a little: nothing runs twice because another node leads. */
+  private boolean ofAnotherClock(CronSchedule times, Instant now) {
+    return anchor.isAfter(now.plus(APART))
+        && CronPlanner.countsAnew(times, anchor, now)
+        && times.between(now, anchor, 2).size() == 2;
   }
 
   /** The next time that will be run. */

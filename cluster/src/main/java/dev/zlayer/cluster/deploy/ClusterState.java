@@ -9,11 +9,15 @@ import dev.zlayer.cluster.store.ClusterStore;
 import dev.zlayer.cluster.store.ClusterStore.Condition;
 import dev.zlayer.cluster.store.ClusterStore.Entry;
 import dev.zlayer.cluster.store.Election;
+import dev.zlayer.container.Claim;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.json.JsonText;
 import dev.zlayer.task.Deadline;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 
 /**
  * All that the cluster has agreed on about deployments, as of one revision of the store.
@@ -30,8 +34,11 @@ import java.util.TreeMap;
  * @param unplaced why replicas are not placed, by deployment and service
  * @param subnets the addresses of each node's containers
  * @param networks those of each deployment on a node
+ * @param linkKeys what nodes published for encrypted packets, by id; not verified
  * @param executions of jobs that have not ended, by key
  * @param schedules how far they have come, by key
+ * @param dependencies the runs of jobs for which services wait, by key
+ * @param claims who alone may run something, by deployment and service
  */
 public record ClusterState(
     long revision,
@@ -46,8 +53,11 @@ public record ClusterState(
     Map<String, Map<String, String>> unplaced,
     Map<String, NodeSubnet> subnets,
     Map<Place, NodeSubnet> networks,
+    Map<String, String> linkKeys,
     Map<String, ClusterExecution> executions,
-    Map<String, ClusterSchedule> schedules) {
+    Map<String, ClusterSchedule> schedules,
+    Map<String, DependencyRun> dependencies,
+    Map<String, ClusterClaim> claims) {
   /** A deployment on a node. */
   public record Place(String node, String deployment) implements Comparable<Place> {
     String assignment() {
@@ -64,6 +74,9 @@ public record ClusterState(
 
     static Place of(String key, String prefix) {
       int slash = key.indexOf('/', prefix.length());
+      if (slash < 0) {
+        throw new AgentException.InvalidSpec("it names no deployment");
+      }
       return new Place(key.substring(prefix.length(), slash), key.substring(slash + 1));
     }
 
@@ -81,65 +94,121 @@ public record ClusterState(
   }
 
   static ClusterState of(ClusterStore.Snapshot snapshot) {
-    var modified = new TreeMap<String, Long>();
-    var members = new TreeMap<String, NodeRecord>();
-    var alive = new TreeMap<String, NodeRecord.Facts>();
-    var desired = new TreeMap<String, Desired>();
-    var assignments = new TreeMap<Place, Assignment>();
-    var reports = new TreeMap<Place, Report>();
-    var volumes = new TreeMap<String, String>();
-    var unplaced = new TreeMap<String, Map<String, String>>();
-    var subnets = new TreeMap<String, NodeSubnet>();
-    var networks = new TreeMap<Place, NodeSubnet>();
-    var executions = new TreeMap<String, ClusterExecution>();
-    var schedules = new TreeMap<String, ClusterSchedule>();
-    Optional<String> leader = Optional.empty();
+    return of(snapshot, _ -> {});
+  }
+
+  /**
+   * What a node says about itself and cannot be read here, as that of a later version, counts as
+   * not said: it must not keep all nodes from deciding anything.
+   *
+   * @param unread is told why, of each
+   * @throws AgentException.Configuration something else cannot be read; nobody decides without it
+   */
+  static ClusterState of(ClusterStore.Snapshot snapshot, Consumer<String> unread) {
+    var parts = new Parts();
     for (Entry entry : snapshot.entries()) {
-      String key = entry.key();
-      modified.put(key, entry.modified());
-      if (key.equals(Keys.LEADER)) {
-        leader = Optional.of(entry.value());
-      } else if (key.startsWith(Keys.MEMBERS)) {
-        members.put(key.substring(Keys.MEMBERS.length()), NodeRecord.parse(entry.value()));
-      } else if (key.startsWith(Keys.ALIVE)) {
-        alive.put(key.substring(Keys.ALIVE.length()), NodeRecord.Facts.parse(entry.value()));
-      } else if (key.startsWith(Keys.DESIRED)) {
-        desired.put(key.substring(Keys.DESIRED.length()), Desired.parse(entry.value()));
-      } else if (key.startsWith(Keys.ASSIGNMENTS)) {
-        assignments.put(Place.of(key, Keys.ASSIGNMENTS), Assignment.parse(entry.value()));
-      } else if (key.startsWith(Keys.REPORTS)) {
-        reports.put(Place.of(key, Keys.REPORTS), Report.parse(entry.value()));
-      } else if (key.startsWith(Keys.VOLUMES)) {
-        volumes.put(key.substring(Keys.VOLUMES.length()), entry.value());
-      } else if (key.startsWith(Keys.SUBNETS)) {
-        subnets.put(key.substring(Keys.SUBNETS.length()), NodeSubnet.parse(entry.value()));
-      } else if (key.startsWith(Keys.NETWORKS)) {
-        networks.put(Place.of(key, Keys.NETWORKS), NodeSubnet.parse(entry.value()));
-      } else if (key.startsWith(Keys.EXECUTIONS)) {
-        executions.put(key, ClusterExecution.parse(entry.value()));
-      } else if (key.startsWith(Keys.SCHEDULES)) {
-        schedules.put(key, ClusterSchedule.parse(entry.value()));
-      } else if (key.startsWith(Keys.UNPLACED)) {
-        unplaced.put(
-            key.substring(Keys.UNPLACED.length()),
-            dev.zlayer.json.JsonText.parse(entry.value()).stringMap());
+      parts.modified.put(entry.key(), entry.modified());
+      try {
+        parts.add(entry.key(), entry.value());
+      } catch (AgentException e) {
+        String reason =
+            "the cluster stores %s, which this agent cannot read (%s); an agent of another version"
+                    .formatted(entry.key(), e.getMessage())
+                + " may have written it";
+        if (!parts.without(entry.key())) {
+          throw new AgentException.Configuration(reason, e);
+        }
+        unread.accept(reason);
       }
     }
-    return new ClusterState(
-        snapshot.revision(),
-        modified,
-        members,
-        alive,
-        desired,
-        assignments,
-        reports,
-        volumes,
-        leader,
-        unplaced,
-        subnets,
-        networks,
-        executions,
-        schedules);
+    return parts.state(snapshot.revision());
+  }
+
+  /** A state in the making. */
+  private static final class Parts {
+    private final Map<String, Long> modified = new TreeMap<>();
+    private final Map<String, NodeRecord> members = new TreeMap<>();
+    private final Map<String, NodeRecord.Facts> alive = new TreeMap<>();
+    private final Map<String, Desired> desired = new TreeMap<>();
+    private final Map<Place, Assignment> assignments = new TreeMap<>();
+    private final Map<Place, Report> reports = new TreeMap<>();
+    private final Map<String, String> volumes = new TreeMap<>();
+    private final Map<String, Map<String, String>> unplaced = new TreeMap<>();
+    private final Map<String, NodeSubnet> subnets = new TreeMap<>();
+    private final Map<Place, NodeSubnet> networks = new TreeMap<>();
+    private final Map<String, String> linkKeys = new TreeMap<>();
+    private final Map<String, ClusterExecution> executions = new TreeMap<>();
+    private final Map<String, ClusterSchedule> schedules = new TreeMap<>();
+    private final Map<String, DependencyRun> dependencies = new TreeMap<>();
+    private final Map<String, ClusterClaim> claims = new TreeMap<>();
+    private Optional<String> leader = Optional.empty();
+
+    void add(String key, String value) {
+      if (key.equals(Keys.LEADER)) {
+        leader = Optional.of(value);
+      } else if (key.startsWith(Keys.MEMBERS)) {
+        members.put(key.substring(Keys.MEMBERS.length()), NodeRecord.parse(value));
+      } else if (key.startsWith(Keys.ALIVE)) {
+        alive.put(key.substring(Keys.ALIVE.length()), NodeRecord.Facts.parse(value));
+      } else if (key.startsWith(Keys.DESIRED)) {
+        desired.put(key.substring(Keys.DESIRED.length()), Desired.parse(value));
+      } else if (key.startsWith(Keys.ASSIGNMENTS)) {
+        assignments.put(Place.of(key, Keys.ASSIGNMENTS), Assignment.parse(value));
+      } else if (key.startsWith(Keys.REPORTS)) {
+        reports.put(Place.of(key, Keys.REPORTS), Report.parse(value));
+      } else if (key.startsWith(Keys.VOLUMES)) {
+        volumes.put(key.substring(Keys.VOLUMES.length()), value);
+      } else if (key.startsWith(Keys.SUBNETS)) {
+        subnets.put(key.substring(Keys.SUBNETS.length()), NodeSubnet.parse(value));
+      } else if (key.startsWith(Keys.NETWORKS)) {
+        networks.put(Place.of(key, Keys.NETWORKS), NodeSubnet.parse(value));
+      } else if (key.startsWith(Keys.LINK_KEYS)) {
+        linkKeys.put(key.substring(Keys.LINK_KEYS.length()), value);
+      } else if (key.startsWith(Keys.EXECUTIONS)) {
+        executions.put(key, ClusterExecution.parse(value));
+      } else if (key.startsWith(Keys.SCHEDULES)) {
+        schedules.put(key, ClusterSchedule.parse(value));
+      } else if (key.startsWith(Keys.DEPENDENCIES)) {
+        dependencies.put(key, DependencyRun.parse(value));
+      } else if (key.startsWith(Keys.CLAIMS)) {
+        claims.put(key.substring(Keys.CLAIMS.length()), ClusterClaim.parse(value));
+      } else if (key.startsWith(Keys.UNPLACED)) {
+        unplaced.put(key.substring(Keys.UNPLACED.length()), JsonText.parse(value).stringMap());
+      }
+    }
+
+    /** Whether decisions can be made without it. */
+    boolean without(String key) {
+      if (key.startsWith(Keys.ALIVE)) {
+        // it is not lost, so nothing of it begins elsewhere
+        alive.put(key.substring(Keys.ALIVE.length()), NodeRecord.Facts.UNREADABLE);
+        return true;
+      }
+      return key.startsWith(Keys.REPORTS)
+          || key.startsWith(Keys.NETWORKS)
+          || key.startsWith(Keys.UNPLACED);
+    }
+
+    ClusterState state(long revision) {
+      return new ClusterState(
+          revision,
+          modified,
+          members,
+          alive,
+          desired,
+          assignments,
+          reports,
+          volumes,
+          leader,
+          unplaced,
+          subnets,
+          networks,
+          linkKeys,
+          executions,
+          schedules,
+          dependencies,
+          claims);
+    }
   }
 
   /** That a key is still as it was read. */
@@ -153,6 +222,12 @@ public record ClusterState(
   Optional<Election.Term> term() {
     return leader.map(
         node -> new Election.Term(Keys.LEADER, node, modified.getOrDefault(Keys.LEADER, 0L)));
+  }
+
+  /** Whether a node has, or may still have, the claim of a service or schedule. */
+  boolean claimed(String deployment, String service, String node) {
+    ClusterClaim claim = claims.get(Claim.of(deployment, service));
+    return claim != null && claim.node().equals(node);
   }
 
   /** The assignments of one deployment, by node. */
@@ -176,25 +251,28 @@ public record ClusterState(
     return Optional.ofNullable(schedules.get(ClusterSchedule.key(deployment, job)));
   }
 
+  public Optional<DependencyRun> dependency(String deployment, String job) {
+    return Optional.ofNullable(dependencies.get(DependencyRun.key(deployment, job)));
+  }
+
   /** Replicas of a service that serve in the revision of their assignment. */
   public int ready(String deployment, String service) {
     int ready = 0;
     for (Map.Entry<String, Assignment> one : assignments(deployment).entrySet()) {
-      ready += ready(new Place(one.getKey(), deployment), service).size();
+      for (String group : one.getValue().groups(service)) {
+        ready += ready(new Place(one.getKey(), deployment), group).size();
+      }
     }
     return ready;
   }
 
   /** Of these, the numbers on one node. */
-  List<Integer> ready(Place place, String service) {
+  List<Integer> ready(Place place, String group) {
     Assignment assigned = assignments.get(place);
     Report report = reports.get(place);
-    if (assigned == null || report == null || report.revision() != assigned.revision()) {
+    if (assigned == null || report == null || !report.about(assigned)) {
       return List.of();
     }
-    return report.service(service).stream()
-        .flatMap(one -> one.ready().stream())
-        .filter(assigned.numbers(service)::contains)
-        .toList();
+    return report.ready(group).stream().filter(assigned.numbers(group)::contains).toList();
   }
 }

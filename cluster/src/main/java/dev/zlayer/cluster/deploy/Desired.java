@@ -7,6 +7,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.TreeMap;
 
 /**
  * A deployment as the cluster wants it. Its file is a {@link File} of its own, which never changes.
@@ -24,9 +26,16 @@ public record Desired(
     Map<String, Integer> scale,
     List<String> stopped,
     Optional<Boolean> removing) {
+  private static final int LONGEST_REASON = 4000;
+
   public Desired {
     scale = Map.copyOf(scale);
     stopped = List.copyOf(stopped);
+  }
+
+  /** What a node says has to fit into one change of the store, whatever a program printed. */
+  static String shown(String text) {
+    return text.length() <= LONGEST_REASON ? text : text.substring(0, LONGEST_REASON) + "...";
   }
 
   /** The text of one revision. */
@@ -44,17 +53,60 @@ public record Desired(
   /**
    * What a node runs of a deployment.
    *
-   * @param replicas numbers of the replicas, by service
+   * @param replicas numbers of the replicas, by service, or by {@link #group} of its roles
    * @param removing the node is to remove the deployment; true with its volumes
+   * @param settings of replicas that have any, by the same and by number
    */
   public record Assignment(
-      long revision, Map<String, List<Integer>> replicas, Optional<Boolean> removing) {
+      long revision,
+      Map<String, List<Integer>> replicas,
+      Optional<Boolean> removing,
+      Map<String, Map<String, Settings>> settings) {
     public Assignment {
       replicas = Map.copyOf(replicas);
+      settings = Map.copyOf(settings);
     }
 
-    public List<Integer> numbers(String service) {
-      return replicas.getOrDefault(service, List.of());
+    Assignment(long revision, Map<String, List<Integer>> replicas, Optional<Boolean> removing) {
+      this(revision, replicas, removing, Map.of());
+    }
+
+    public List<Integer> numbers(String group) {
+      return replicas.getOrDefault(group, List.of());
+    }
+
+    /** The groups of a service that have replicas. */
+    public List<String> groups(String service) {
+      return replicas.keySet().stream()
+          .filter(group -> group.equals(service) || group.startsWith(service + "/"))
+          .toList();
+    }
+
+    /** How many replicas of a service. */
+    public int count(String service) {
+      return groups(service).stream().mapToInt(group -> numbers(group).size()).sum();
+    }
+
+    Optional<Settings> settings(String group, int number) {
+      return Optional.ofNullable(
+          settings.getOrDefault(group, Map.of()).get(Integer.toString(number)));
+    }
+
+    /** Differs when replicas get something else. */
+    public String mark() {
+      return settings.isEmpty() ? "" : Integer.toHexString(text().hashCode());
+    }
+
+    private String text() {
+      var sorted = new TreeMap<String, String>();
+      settings.forEach(
+          (group, own) ->
+              own.forEach(
+                  (number, one) ->
+                      sorted.put(
+                          group + "/" + number,
+                          one.gpus() + " " + new TreeMap<>(one.variables()))));
+      return sorted.toString();
     }
 
     String json() {
@@ -66,16 +118,71 @@ public record Desired(
     }
   }
 
+  /** Replicas of a service that are numbered together, those of one role. */
+  public static String group(String service, String role) {
+    return service + "/" + role;
+  }
+
+  /**
+   * What the scheduler has decided for one replica beside its node.
+   *
+   * @param revision of the workload that it was decided for
+   * @param gpus names of the devices that it gets
+   * @param variables over those of the file
+   */
+  public record Settings(String revision, List<String> gpus, Map<String, String> variables) {
+    public Settings {
+      gpus = List.copyOf(gpus);
+      variables = Map.copyOf(variables);
+    }
+  }
+
   /**
    * What a node says about its assignment; ends with the lease of the node.
    *
    * @param revision that it has applied
    * @param refused why it cannot run it at all
+   * @param roles numbers of the ready replicas of services with roles, by {@link #group}
+   * @param settings the mark of the settings that it has applied; empty when there are none
    */
   public record Report(
-      long revision, Map<String, ServiceReport> services, Optional<String> refused) {
+      long revision,
+      Map<String, ServiceReport> services,
+      Optional<String> refused,
+      Map<String, List<Integer>> roles,
+      Optional<String> settings) {
     public Report {
       services = Map.copyOf(services);
+      roles = Map.copyOf(roles);
+      settings = settings.filter(mark -> !mark.isEmpty());
+      refused = refused.map(Desired::shown);
+    }
+
+    Report(long revision, Map<String, ServiceReport> services, Optional<String> refused) {
+      this(revision, services, refused, Map.of(), Optional.empty());
+    }
+
+    /** Whether it is about what the assignment says. */
+    boolean about(Assignment assignment) {
+      return revision == assignment.revision() && settings.orElse("").equals(assignment.mark());
+    }
+
+    /** Why the node cannot run what it was given of a service, if it cannot. */
+    Optional<String> refusal(Assignment assignment, String service) {
+      return revision != assignment.revision()
+          ? Optional.empty()
+          : refused.or(
+              () ->
+                  about(assignment)
+                      ? service(service).flatMap(ServiceReport::refused)
+                      : Optional.empty());
+    }
+
+    /** Numbers of the replicas that serve in the applied revision. */
+    List<Integer> ready(String group) {
+      return roles.containsKey(group)
+          ? roles.getOrDefault(group, List.of())
+          : service(group).map(ServiceReport::ready).orElse(List.of());
     }
 
     public static Report refused(long revision, String reason) {
@@ -98,8 +205,11 @@ public record Desired(
                           () ->
                               earlier
                                   .flatMap(one -> one.service(name))
-                                  .flatMap(ServiceReport::members))));
-      return new Report(revision, known, refused);
+                                  .flatMap(ServiceReport::members)),
+                  report.refused(),
+                  report.started(),
+                  report.load()));
+      return new Report(revision, known, refused, roles, settings);
     }
 
     public Optional<ServiceReport> service(String name) {
@@ -122,19 +232,63 @@ public record Desired(
    * @param failed it does not get any further by itself
    * @param members all replicas that take connections, in whatever revision; absent while the node
    *     does not know, because its agent has just been started
+   * @param refused why another node has to run it
+   * @param started how many of its replicas run, ready or not
+   * @param load of its replicas on average, where their number follows it
    */
   public record ServiceReport(
       String state,
       List<Integer> ready,
       boolean failed,
       Optional<String> error,
-      Optional<List<Member>> members) {
+      Optional<List<Member>> members,
+      Optional<String> refused,
+      Optional<Integer> started,
+      Optional<Load> load) {
     public ServiceReport {
       ready = List.copyOf(ready);
+      error = error.map(Desired::shown);
+      refused = refused.map(Desired::shown);
     }
 
     ServiceReport(String state, List<Integer> ready, boolean failed, Optional<String> error) {
       this(state, ready, failed, error, Optional.empty());
+    }
+
+    ServiceReport(
+        String state,
+        List<Integer> ready,
+        boolean failed,
+        Optional<String> error,
+        Optional<List<Member>> members) {
+      this(
+          state,
+          ready,
+          failed,
+          error,
+          members,
+          Optional.empty(),
+          Optional.empty(),
+          Optional.empty());
+    }
+  }
+
+  /**
+   * What replicas use in percent of their limits, in steps, so that it is not written at every
+   * reading.
+   */
+  public record Load(Optional<Integer> cpu, Optional<Integer> memory) {
+    private static final double STEP = 5;
+
+    /** The nearest step. */
+    public static Load of(OptionalDouble cpu, OptionalDouble memory) {
+      return new Load(step(cpu), step(memory));
+    }
+
+    private static Optional<Integer> step(OptionalDouble percent) {
+      return percent.isPresent()
+          ? Optional.of((int) (Math.round(percent.getAsDouble() / STEP) * STEP))
+          : Optional.empty();
     }
   }
 
@@ -153,13 +307,20 @@ public record Desired(
     return RecordJson.read(JsonText.parse(json), Desired.class);
   }
 
+  /** As many replicas of a service as its load asks for; nobody has changed the deployment. */
+  Desired scaled(String service, int replicas) {
+    var all = new HashMap<>(scale);
+    all.put(service, replicas);
+    return new Desired(name, revision, created, updated, all, stopped, removing);
+  }
+
   /** The next revision; numbers that somebody chose stay, stopped services stay stopped. */
   Desired revised(Instant now) {
     return new Desired(name, revision + 1, created, now, scale, stopped, removing);
   }
 
-  Desired with(Map<String, Integer> scale, List<String> stopped) {
-    return new Desired(name, revision, created, updated, scale, stopped, removing);
+  Desired with(Map<String, Integer> scale, List<String> stopped, Instant now) {
+    return new Desired(name, revision, created, now, scale, stopped, removing);
   }
 
   Desired removing(boolean volumes, Instant now) {

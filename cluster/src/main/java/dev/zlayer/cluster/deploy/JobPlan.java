@@ -24,6 +24,13 @@ final class JobPlan {
 
   private JobPlan() {}
 
+  /** How executions ended that are not in the state any more. */
+  @FunctionalInterface
+  interface Ends {
+    /** Empty when it has not ended. */
+    Optional<ClusterExecution.Progress> find(String deployment, ClusterExecution.Need need);
+  }
+
   /** What the newest file says about its job. */
   static Optional<ServiceSpec> spec(
       ClusterState state, ClusterPlan.Files files, ClusterExecution execution) {
@@ -34,7 +41,7 @@ final class JobPlan {
   }
 
   /** Those whose turn it is; the limit of a job holds for all nodes together. */
-  static List<ClusterExecution> waiting(ClusterState state, ClusterPlan.Files files) {
+  static List<ClusterExecution> waiting(ClusterState state, ClusterPlan.Files files, Ends ends) {
     Map<String, Integer> placed = new HashMap<>();
     Map<String, Long> oldest = new HashMap<>();
     for (ClusterExecution one : state.executions().values()) {
@@ -51,13 +58,47 @@ final class JobPlan {
           && one.node().isEmpty()
           && !one.cancelled()
           && first
+          && one.needs().stream().allMatch(need -> completed(state, ends, one, need))
           && spec.isPresent()
-          && placed.getOrDefault(job(one), 0) < spec.get().job().concurrency()) {
+          && placed.getOrDefault(job(one), 0) < concurrency(spec.get())) {
         placed.merge(job(one), 1, Integer::sum);
         waiting.add(one);
       }
     }
     return waiting;
+  }
+
+  private static Optional<ClusterExecution.Progress> end(
+      ClusterState state, Ends ends, ClusterExecution one, ClusterExecution.Need need) {
+    return state.executions().containsKey(need.live(one.deployment()))
+        ? Optional.empty()
+        : ends.find(one.deployment(), need);
+  }
+
+  private static boolean completed(
+      ClusterState state, Ends ends, ClusterExecution one, ClusterExecution.Need need) {
+    return end(state, ends, one, need)
+        .filter(progress -> progress.status().equals(ClusterExecution.COMPLETED))
+        .isPresent();
+  }
+
+  /** Why what it needs will never be there. */
+  private static Optional<String> hopeless(ClusterState state, Ends ends, ClusterExecution one) {
+    return one.needs().stream()
+        .flatMap(
+            need ->
+                end(state, ends, one, need)
+                    .filter(progress -> !progress.status().equals(ClusterExecution.COMPLETED))
+                    .map(
+                        progress ->
+                            "needs job '%s/%s', which %s"
+                                .formatted(one.deployment(), need.job(), progress.text()))
+                    .stream())
+        .findFirst();
+  }
+
+  private static int concurrency(ServiceSpec spec) {
+    return ClusterClaim.exclusive(spec) ? 1 : spec.job().concurrency();
   }
 
   private static String job(ClusterExecution one) {
@@ -72,24 +113,35 @@ final class JobPlan {
     var refusals = new ArrayList<ClusterView.Refusal>();
     Desired desired = state.desired().get(execution.deployment());
     for (NodeRecord node : state.members().values()) {
-      boolean applied =
-          desired != null
-              && Optional.ofNullable(
-                      state.reports().get(new Place(node.id(), execution.deployment())))
-                  .filter(report -> report.refused().isEmpty())
-                  .filter(report -> report.revision() == desired.revision())
-                  .isPresent();
-      if (!applied || execution.lost().contains(node.id())) {
-        refusals.add(
-            new ClusterView.Refusal(
-                execution.workload(),
-                desired == null ? "" : Long.toString(desired.revision()),
-                node.id(),
-                ClusterPlan.facts(state, node).revision(),
-                applied ? "it was lost with it" : "it has not applied the newest file"));
-      }
+      refusal(state, execution, node.id())
+          .ifPresent(
+              reason ->
+                  refusals.add(
+                      new ClusterView.Refusal(
+                          execution.workload(),
+                          desired == null ? "" : Long.toString(desired.revision()),
+                          node.id(),
+                          ClusterPlan.facts(state, node).revision(),
+                          reason)));
     }
     return refusals;
+  }
+
+  private static Optional<String> refusal(
+      ClusterState state, ClusterExecution execution, String node) {
+    if (execution.lost().contains(node)) {
+      return Optional.of("it was lost with it; add a node to the cluster");
+    }
+    if (execution.refused().containsKey(node)) {
+      return Optional.ofNullable(execution.refused().get(node));
+    }
+    Desired desired = state.desired().get(execution.deployment());
+    Optional<Desired.Report> report =
+        Optional.ofNullable(state.reports().get(new Place(node, execution.deployment())))
+            .filter(one -> desired != null && one.revision() == desired.revision());
+    return report.isPresent()
+        ? report.get().refused()
+        : Optional.of("it has not applied the newest file yet");
   }
 
   /**
@@ -98,17 +150,23 @@ final class JobPlan {
    * @param present nodes that are alive, or may be again in a moment
    */
   static List<ClusterExecution> next(
-      ClusterState state, ClusterPlan.Files files, Set<String> present, Instant now) {
+      ClusterState state, ClusterPlan.Files files, Set<String> present, Ends ends, Instant now) {
     var next = new ArrayList<ClusterExecution>();
     for (ClusterExecution one : state.executions().values()) {
       Optional<Desired> desired = Optional.ofNullable(state.desired().get(one.deployment()));
       boolean removing = desired.flatMap(Desired::removing).isPresent();
-      if (one.node().filter(node -> !present.contains(node)).isPresent()) {
+      Optional<String> gone = one.node().filter(node -> !present.contains(node));
+      if (gone.isPresent() && state.claimed(one.deployment(), one.job(), gone.get())) {
+        continue; // it may still run there
+      }
+      if (gone.isPresent()) {
         next.add(lost(state, files, one, removing, now));
       } else if (one.node().isEmpty() && (one.cancelled() || removing)) {
         next.add(one.ended(ClusterExecution.CANCELLED, Optional.empty(), now));
       } else if (removing && !one.cancelled()) {
         next.add(one.cancelling());
+      } else if (one.node().isEmpty() && hopeless(state, ends, one).isPresent()) {
+        next.add(one.ended(ClusterExecution.FAILED, hopeless(state, ends, one), now));
       } else if (one.node().isEmpty()
           && desired.flatMap(known -> files.find(known.name(), known.revision())).isPresent()
           && spec(state, files, one).isEmpty()) {

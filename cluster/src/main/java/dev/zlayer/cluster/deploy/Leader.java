@@ -3,6 +3,7 @@ package dev.zlayer.cluster.deploy;
 import dev.zlayer.cluster.deploy.ClusterState.Place;
 import dev.zlayer.cluster.deploy.Desired.Assignment;
 import dev.zlayer.cluster.member.Keys;
+import dev.zlayer.cluster.member.NodeRecord;
 import dev.zlayer.cluster.schedule.ClusterView;
 import dev.zlayer.cluster.store.ClusterStore;
 import dev.zlayer.cluster.store.ClusterStore.Change;
@@ -13,8 +14,10 @@ import dev.zlayer.json.JsonText;
 import dev.zlayer.json.RecordJson;
 import dev.zlayer.spec.storage.StorageSpec;
 import dev.zlayer.task.Deadline;
+import dev.zlayer.task.LazyLogger;
 import dev.zlayer.task.Owner;
 import java.time.Duration;
+import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -27,6 +30,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.LongSupplier;
+import java.util.function.ToLongFunction;
 
 /**
  * Makes assignments of what is desired, on one node at a time: on the one that has the key of the
@@ -35,14 +39,23 @@ import java.util.function.LongSupplier;
  * else.
  */
 public final class Leader implements Owner.State {
-  /** So long after the end of its lease, the replicas of a node are started on others. */
-  static final Duration GRACE = Duration.ofSeconds(8);
+  private static final System.Logger LOG = LazyLogger.of(Leader.class);
+
+  /**
+   * So long after the end of its lease, the replicas of a node are started on others. An agent that
+   * is started again registers within that; a new leader of etcd lets leases begin anew, and all
+   * together is to take 15 s.
+   */
+  static final Duration GRACE = Duration.ofSeconds(5);
 
   private static final Duration ROUND = Duration.ofMillis(500);
   private static final Duration LIMIT = Duration.ofSeconds(5);
 
   /** Each place costs up to three conditions. */
   private static final int MOST_PLACES = 35;
+
+  /** Of what is decided with one transaction; events about it, and keys, are the rest. */
+  private static final int MOST_BYTES = ClusterStore.MOST_BYTES / 2;
 
   private static final int MOST_REFUSALS = 1000;
 
@@ -55,9 +68,18 @@ public final class Leader implements Owner.State {
   private final InstantSource clock;
   private final FileCache files;
   private final Schedules schedules;
+  private final DependencyRuns dependencies;
+  private final Results results;
+  private final Scaling scaling;
+  private final LeaderEvents events;
+  private final ClaimExpiry claims;
   private final Map<String, Deadline> lost = new HashMap<>();
   private final Set<ClusterView.Refusal> refusals = new LinkedHashSet<>();
+  private final Set<String> warned = new HashSet<>();
   private long settledAt;
+
+  /** When the plan changes although the state does not. */
+  private Optional<Instant> planAgain = Optional.empty();
 
   /** The revision of the last change; everything when it is unknown what became of one. */
   private long written;
@@ -69,14 +91,16 @@ public final class Leader implements Owner.State {
    *
    * @param source the state, which may be some moments old
    * @param lease of this node; 0 while it has none
+   * @param bootMillis the time since the machine started
    */
   public Leader(
       ClusterStore store,
       StateWatch.Source source,
       String node,
       LongSupplier lease,
-      InstantSource clock) {
-    this(store, source, node, lease, clock, GRACE);
+      InstantSource clock,
+      LongSupplier bootMillis) {
+    this(store, source, node, lease, clock, bootMillis, GRACE);
   }
 
   Leader(
@@ -85,11 +109,17 @@ public final class Leader implements Owner.State {
       String node,
       LongSupplier lease,
       InstantSource clock,
+      LongSupplier bootMillis,
       Duration grace) {
     this.store = store;
     this.source = source;
     this.clock = clock;
     this.schedules = new Schedules(store, clock);
+    this.dependencies = new DependencyRuns(store, clock);
+    this.results = new Results(store);
+    this.scaling = new Scaling(store, clock);
+    this.events = new LeaderEvents(store, clock);
+    this.claims = new ClaimExpiry(store, bootMillis);
     this.files = new FileCache(store);
     this.election = new Election(store, Keys.LEADER);
     this.node = node;
@@ -128,8 +158,13 @@ public final class Leader implements Owner.State {
   /** Whoever leads next begins with what it reads. */
   private void forget() {
     files.clear();
+    results.clear();
+    scaling.clear();
     lost.clear();
+    claims.forget();
     refusals.clear();
+    warned.clear();
+    events.forget();
     settledAt = 0;
     written = 0;
   }
@@ -137,15 +172,29 @@ public final class Leader implements Owner.State {
   private void lead(Election.Term term, ClusterState known) throws InterruptedException {
     Deadline deadline = Deadline.after(LIMIT);
     ClusterState state = current(term, known, deadline);
+    events.observe(
+        state, term, eventKey(state), changes -> transact(List.of(term.condition()), changes));
+    claims.run(state, term);
     Set<String> waiting = waiting(state);
-    if (state.revision() == settledAt && waiting.isEmpty()) {
+    boolean again = planAgain.filter(at -> !clock.instant().isBefore(at)).isPresent();
+    if (state.revision() == settledAt && waiting.isEmpty() && !again) {
       schedules.start(state, files::find, term);
+      scaling.follow(state, files::find, term);
       return;
     }
-    load(state, deadline);
+    files.loadAll(state, deadline);
     schedules.start(state, files::find, term);
+    scaling.follow(state, files::find, term);
+    results.load(state, deadline);
+    dependencies.follow(state, files::find, results, term);
     refused(state);
-    ClusterPlan plan = ClusterPlan.of(state, files::find, waiting, List.copyOf(refusals));
+    ClusterPlan plan =
+        ClusterPlan.of(
+            state, files::find, waiting, List.copyOf(refusals), results, clock.instant());
+    planAgain = plan.again();
+    plan.warnings().stream()
+        .filter(warned::add)
+        .forEach(text -> LOG.log(System.Logger.Level.WARNING, text));
     List<ClusterExecution> executions = executions(state, plan, waiting);
     if (!write(executions, state, term)) {
       return; // decided on something that has changed: read again
@@ -173,6 +222,11 @@ public final class Leader implements Owner.State {
     return read;
   }
 
+  /** Larger than that of all events so far: each was written by a transaction of a leader. */
+  private long eventKey(ClusterState state) {
+    return Math.max(state.revision(), written);
+  }
+
   private boolean transact(List<Condition> conditions, List<Change> changes)
       throws InterruptedException {
     long before = written;
@@ -195,19 +249,6 @@ public final class Leader implements Owner.State {
     return waiting;
   }
 
-  private void load(ClusterState state, Deadline deadline) throws InterruptedException {
-    var needed = new HashSet<FileCache.Revision>();
-    state
-        .desired()
-        .values()
-        .forEach(one -> needed.add(new FileCache.Revision(one.name(), one.revision())));
-    state
-        .assignments()
-        .forEach(
-            (place, one) -> needed.add(new FileCache.Revision(place.deployment(), one.revision())));
-    files.load(needed, deadline);
-  }
-
   /** What a node refused is not given to it again until one of the two changes. */
   private void refused(ClusterState state) {
     state
@@ -215,28 +256,47 @@ public final class Leader implements Owner.State {
         .forEach(
             (place, report) -> {
               Assignment assigned = state.assignments().get(place);
-              var member = state.members().get(place.node());
-              if (report.refused().isPresent()
-                  && assigned != null
-                  && member != null
-                  && assigned.revision() == report.revision()) {
-                assigned
-                    .replicas()
-                    .keySet()
-                    .forEach(
-                        service ->
-                            refusals.add(
-                                new ClusterView.Refusal(
-                                    place.deployment() + "/" + service,
-                                    Long.toString(report.revision()),
-                                    place.node(),
-                                    ClusterPlan.facts(state, member).revision(),
-                                    report.refused().get())));
+              NodeRecord member = state.members().get(place.node());
+              if (assigned != null && member != null) {
+                refused(state, place, member, assigned, report);
               }
             });
     while (refusals.size() > MOST_REFUSALS) {
       refusals.remove(refusals.iterator().next());
     }
+  }
+
+  private void refused(
+      ClusterState state,
+      Place place,
+      NodeRecord member,
+      Assignment assigned,
+      Desired.Report report) {
+    long node = ClusterPlan.facts(state, member).revision();
+    files
+        .find(place.deployment(), assigned.revision())
+        .map(PlacedGroup::of)
+        .orElse(Map.of())
+        .values()
+        .stream()
+        .filter(group -> !assigned.numbers(group.key()).isEmpty())
+        .forEach(
+            group ->
+                report
+                    .refusal(assigned, group.service())
+                    .ifPresent(
+                        reason ->
+                            refusals.add(
+                                new ClusterView.Refusal(
+                                    place.deployment() + "/" + group.key(),
+                                    assigned
+                                        .settings(
+                                            group.key(), assigned.numbers(group.key()).getFirst())
+                                        .map(Desired.Settings::revision)
+                                        .orElse(Long.toString(assigned.revision())),
+                                    place.node(),
+                                    node,
+                                    reason))));
   }
 
   /** As they are next: those that get a node, and those that end without one. */
@@ -245,7 +305,7 @@ public final class Leader implements Owner.State {
     var present = new HashSet<>(state.alive().keySet());
     present.retainAll(state.members().keySet());
     present.addAll(waiting);
-    var next = new ArrayList<>(JobPlan.next(state, files::find, present, clock.instant()));
+    var next = new ArrayList<>(JobPlan.next(state, files::find, present, results, clock.instant()));
     plan.executions()
         .forEach(
             (key, place) ->
@@ -255,23 +315,44 @@ public final class Leader implements Owner.State {
 
   private boolean write(List<ClusterExecution> executions, ClusterState state, Election.Term term)
       throws InterruptedException {
-    for (int from = 0; from < executions.size(); from += MOST_PLACES) {
+    for (List<ClusterExecution> part : parts(executions, one -> one.json().length())) {
       var conditions = new LinkedHashSet<Condition>();
       conditions.add(term.condition());
       var changes = new ArrayList<Change>();
-      for (ClusterExecution one :
-          executions.subList(from, Math.min(executions.size(), from + MOST_PLACES))) {
+      for (ClusterExecution one : part) {
         conditions.add(state.unchanged(one.key()));
         // the one that it gets is still there, the one that was lost is not back
         String node = one.node().or(() -> one.lost().stream().reduce((_, last) -> last)).orElse("");
         conditions.add(state.unchanged(Keys.alive(node)));
         changes.addAll(one.changes());
       }
+      changes.addAll(events.write(events.lost(state, part), eventKey(state)));
       if (!transact(List.copyOf(conditions), changes)) {
         return false;
       }
     }
     return true;
+  }
+
+  /** As many together as fit into one transaction. */
+  static <T> List<List<T>> parts(List<T> all, ToLongFunction<T> length) {
+    var parts = new ArrayList<List<T>>();
+    int from = 0;
+    long bytes = 0;
+    for (int at = 0; at < all.size(); at++) {
+      // a character has three bytes at most
+      long own = 3 * length.applyAsLong(all.get(at));
+      if (at > from && (at - from == MOST_PLACES || bytes + own > MOST_BYTES)) {
+        parts.add(all.subList(from, at));
+        from = at;
+        bytes = 0;
+      }
+      bytes += own;
+    }
+    if (from < all.size()) {
+      parts.add(all.subList(from, all.size()));
+    }
+    return parts;
   }
 
   private void write(ClusterPlan plan, ClusterState state, Election.Term term)
@@ -314,8 +395,7 @@ public final class Leader implements Owner.State {
       ClusterState state,
       Election.Term term)
       throws InterruptedException {
-    for (int from = 0; from < places.size(); from += MOST_PLACES) {
-      List<Place> part = places.subList(from, Math.min(places.size(), from + MOST_PLACES));
+    for (List<Place> part : parts(places, place -> length(plan, place))) {
       var conditions = new LinkedHashSet<Condition>();
       conditions.add(term.condition());
       conditions.add(state.unchanged(Keys.DESIRED + deployment));
@@ -331,11 +411,19 @@ public final class Leader implements Owner.State {
             next.<Change>map(one -> new Change.Put(place.assignment(), one.json()))
                 .orElseGet(() -> new Change.Delete(place.assignment())));
       }
+      changes.addAll(events.write(events.moved(state, part, plan), eventKey(state)));
       if (!transact(List.copyOf(conditions), changes)) {
         return false;
       }
     }
     return true;
+  }
+
+  private static int length(ClusterPlan plan, Place place) {
+    return plan.assignments()
+        .getOrDefault(place, Optional.empty())
+        .map(one -> one.json().length())
+        .orElse(0);
   }
 
   /** Why replicas are not placed, for those who ask. */
@@ -368,6 +456,7 @@ public final class Leader implements Owner.State {
     changes.add(new Change.DeleteAll(Keys.files(name)));
     changes.add(new Change.DeleteAll(Keys.EXECUTIONS + name + "/"));
     changes.add(new Change.DeleteAll(Keys.SCHEDULES + name + "/"));
+    changes.add(new Change.DeleteAll(Keys.DEPENDENCIES + name + "/"));
     changes.add(new Change.DeleteAll(Keys.RESULTS + name + "/"));
     if (desired.removing().orElse(false)) {
       files.find(name, desired.revision()).stream()

@@ -6,10 +6,12 @@ import dev.zlayer.cluster.network.DesiredOverlay;
 import dev.zlayer.cluster.network.NodeSubnet;
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ServiceKey;
+import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Rotation.Member;
 import dev.zlayer.port.Rotation.Members;
 import dev.zlayer.spec.DeploymentSpec;
 import dev.zlayer.spec.RunType;
+import dev.zlayer.spec.ServiceSpec;
 import dev.zlayer.spec.network.NetworkingSpec;
 import dev.zlayer.spec.value.NetworkMode;
 import java.net.InetAddress;
@@ -67,6 +69,7 @@ record NetworkPlan(
    * @param used what its host uses otherwise
    * @param local networks of this node by deployment
    * @param files of deployments, by name and revision
+   * @param keys of other nodes that are their own; absent where packets are not encrypted
    */
   static NetworkPlan of(
       ClusterState state,
@@ -74,7 +77,8 @@ record NetworkPlan(
       NodeSubnet subnet,
       Collection<NodeSubnet> used,
       Map<String, NodeNetwork.Local> local,
-      BiFunction<String, Long, Optional<DeploymentSpec>> files) {
+      BiFunction<String, Long, Optional<DeploymentSpec>> files,
+      Optional<Map<String, String>> keys) {
     var peers = new ArrayList<DesiredOverlay.Peer>();
     var problems = new ArrayList<String>();
     for (NodeRecord member : state.members().values()) {
@@ -97,11 +101,23 @@ record NetworkPlan(
                       "containers of node '%s' are not all reached: its subnet %s overlaps %s,"
                               .formatted(member.name(), theirs, other)
                           + " which this machine uses"));
-      peers.add(new DesiredOverlay.Peer(member.address(), theirs));
+      Optional<String> key = keys.map(all -> all.get(member.id()));
+      if (keys.isPresent() && key.isEmpty()) {
+        problems.add(
+            "containers of node '%s' are not reached: it has published no key of its own for"
+                    .formatted(member.name())
+                + " encrypted packets");
+      }
+      peers.add(new DesiredOverlay.Peer(member.address(), theirs, key));
     }
-    Map<ServiceKey, Members> members =
-        state.members().size() > 1 ? members(state, node, files) : Map.of();
-    return new NetworkPlan(subnet, peers, paths(state, node, local), members, problems);
+    if (state.members().size() < 2) {
+      return new NetworkPlan(subnet, peers, paths(state, node, local), Map.of(), problems);
+    }
+    HostPorts.Forwarded forwarded =
+        HostPorts.forwarded(
+            state, node, members(state, node, files), name -> services(state, name, files));
+    problems.addAll(forwarded.problems());
+    return new NetworkPlan(subnet, peers, paths(state, node, local), forwarded.members(), problems);
   }
 
   /** Networks of one deployment reach each other, and none of another one. */
@@ -130,12 +146,7 @@ record NetworkPlan(
       ClusterState state, String node, BiFunction<String, Long, Optional<DeploymentSpec>> files) {
     var members = new HashMap<ServiceKey, Members>();
     for (Desired desired : state.desired().values()) {
-      Optional<DeploymentSpec> spec =
-          desired.removing().isPresent()
-              ? Optional.empty()
-              : files.apply(desired.name(), desired.revision());
-      spec.map(DeploymentSpec::services)
-          .orElse(Map.of())
+      services(state, desired.name(), files)
           .forEach(
               (name, service) -> {
                 NetworkingSpec networking = service.networking();
@@ -155,6 +166,16 @@ record NetworkPlan(
     return members;
   }
 
+  /** Those of a deployment as it is desired. */
+  private static Map<String, ServiceSpec> services(
+      ClusterState state, String name, BiFunction<String, Long, Optional<DeploymentSpec>> files) {
+    return Optional.ofNullable(state.desired().get(name))
+        .filter(desired -> desired.removing().isEmpty())
+        .flatMap(desired -> files.apply(name, desired.revision()))
+        .map(DeploymentSpec::services)
+        .orElse(Map.of());
+  }
+
   /** Those of nodes that are alive, as reports end with the node. */
   private static List<Member> elsewhere(ClusterState state, String node, ServiceKey key) {
     var members = new TreeMap<String, Member>();
@@ -171,22 +192,32 @@ record NetworkPlan(
           .service(key.service())
           .flatMap(Desired.ServiceReport::members)
           .orElse(List.of())
-          .stream()
-          .filter(one -> subnet.contains(NodeSubnet.parse(one.address() + "/32")))
           .forEach(
               one ->
-                  members.put(
-                      "%s/%09d/%s".formatted(one.role(), one.replica(), one.address()),
-                      new Member(
-                          new ContainerId(
-                              key.deployment(),
-                              key.service(),
-                              one.role(),
-                              one.replica(),
-                              one.generation()),
-                          InetAddress.ofLiteral(one.address()),
-                          true)));
+                  member(key, subnet, one)
+                      .ifPresent(
+                          member ->
+                              members.put(
+                                  "%s/%09d/%s".formatted(one.role(), one.replica(), one.address()),
+                                  member)));
     }
     return List.copyOf(members.values());
+  }
+
+  /** Empty for what no node should report, which must not end the network of the others. */
+  private static Optional<Member> member(ServiceKey key, NodeSubnet subnet, Desired.Member one) {
+    try {
+      InetAddress address = InetAddress.ofLiteral(one.address());
+      return subnet.contains(NodeSubnet.parse(one.address() + "/32"))
+          ? Optional.of(
+              new Member(
+                  new ContainerId(
+                      key.deployment(), key.service(), one.role(), one.replica(), one.generation()),
+                  address,
+                  true))
+          : Optional.empty();
+    } catch (AgentException | IllegalArgumentException _) {
+      return Optional.empty();
+    }
   }
 }

@@ -45,6 +45,7 @@ public final class NodeJobs implements Owner.State {
   private final String node;
   private final Engine engine;
   private final InstantSource clock;
+  private final SecretGate secrets;
   private volatile Optional<String> problem = Optional.empty();
 
   /** Does nothing before its owner starts. */
@@ -54,6 +55,22 @@ public final class NodeJobs implements Owner.State {
       String node,
       Engine engine,
       InstantSource clock) {
+    this(store, source, node, engine, clock, SecretGate.OPEN);
+  }
+
+  /**
+   * Likewise.
+   *
+   * @param secrets nothing starts before its secrets are here
+   */
+  public NodeJobs(
+      ClusterStore store,
+      StateWatch.Source source,
+      String node,
+      Engine engine,
+      InstantSource clock,
+      SecretGate secrets) {
+    this.secrets = secrets;
     this.store = store;
     this.source = source;
     this.node = node;
@@ -81,15 +98,14 @@ public final class NodeJobs implements Owner.State {
     Deadline deadline = Deadline.after(LIMIT);
     ClusterState state = source.state();
     var own = new HashSet<String>();
+    Optional<AgentException> failure = Optional.empty();
     for (ClusterExecution execution : state.executions().values()) {
       if (execution.node().filter(node::equals).isPresent()) {
         own.add(execution.id());
-        Optional<ClusterExecution> next = next(execution);
-        if (next.isPresent() && !next.get().equals(execution)) {
-          // not applied when somebody has changed it meanwhile: the next round reads that
-          var _ =
-              store.transact(
-                  List.of(state.unchanged(execution.key())), next.get().changes(), deadline);
+        try {
+          update(state, execution, deadline);
+        } catch (AgentException e) {
+          failure = Optional.of(failure.orElse(e)); // it does not hold up the ends of others
         }
       }
     }
@@ -98,21 +114,46 @@ public final class NodeJobs implements Owner.State {
         engine.cancel(id); // given to another node since this one was taken for lost
       }
     }
+    if (failure.isPresent()) {
+      throw failure.get();
+    }
+  }
+
+  private void update(ClusterState state, ClusterExecution execution, Deadline deadline)
+      throws InterruptedException {
+    Optional<ClusterExecution> next = next(state, execution);
+    if (next.isPresent() && !next.get().equals(execution)) {
+      // not applied when somebody has changed it meanwhile: the next round reads that
+      var _ =
+          store.transact(List.of(state.unchanged(execution.key())), next.get().changes(), deadline);
+    }
   }
 
   /** As the engine has it; empty when there is nothing to say yet. */
-  private Optional<ClusterExecution> next(ClusterExecution execution) {
+  private Optional<ClusterExecution> next(ClusterState state, ClusterExecution execution) {
     Optional<Progress> found = engine.find(execution.id());
     if (found.isEmpty()) {
-      return begin(execution);
+      return begin(state, execution);
     }
     if (execution.cancelled() && found.get().finished().isEmpty()) {
       engine.cancel(execution.id());
     }
-    return engine.find(execution.id()).map(execution::with);
+    return shown(execution);
   }
 
-  private Optional<ClusterExecution> begin(ClusterExecution execution) {
+  private Optional<ClusterExecution> shown(ClusterExecution execution) {
+    return engine
+        .find(execution.id())
+        .map(
+            progress ->
+                progress
+                    .refused()
+                    .filter(_ -> !execution.cancelled())
+                    .map(execution::refused)
+                    .orElseGet(() -> execution.with(progress)));
+  }
+
+  private Optional<ClusterExecution> begin(ClusterState state, ClusterExecution execution) {
     if (execution.progress().isPresent()) {
       return Optional.of(
           execution.ended(
@@ -124,9 +165,12 @@ public final class NodeJobs implements Owner.State {
       return Optional.of(
           execution.ended(ClusterExecution.CANCELLED, Optional.empty(), clock.instant()));
     }
+    if (!secrets.starts(state, execution)) {
+      return Optional.empty();
+    }
     try {
       engine.start(execution);
-      return engine.find(execution.id()).map(execution::with);
+      return shown(execution);
     } catch (AgentException.NotFound | AgentException.Busy _) {
       return Optional.empty(); // the file is applied in a moment, or others have to end first
     } catch (AgentException e) {

@@ -53,6 +53,21 @@ public final class NodeNetwork implements Owner.State {
     void connect(NodeSubnet subnet, List<DesiredOverlay.Peer> peers, Set<DesiredOverlay.Path> paths)
         throws InterruptedException;
 
+    /** What this node publishes so that packets to it are encrypted; empty where none are. */
+    default Optional<String> publishedKey() {
+      return Optional.empty();
+    }
+
+    /** The key of another node; empty when what was published for it is not its own. */
+    default Optional<String> verifiedKey(String node, String published) {
+      return Optional.empty();
+    }
+
+    /** Whether the kernel may still have what {@link #connect} gave it. */
+    default boolean connected() {
+      return true;
+    }
+
     /**
      * Forwards connections to these members of other nodes, and answers their names.
      *
@@ -67,6 +82,7 @@ public final class NodeNetwork implements Owner.State {
   private final Host host;
   private final FileCache files;
   private Optional<NetworkPlan> applied = Optional.empty();
+  private Optional<String> appliedKey = Optional.empty();
   private Deadline nextCheck = Deadline.after(Duration.ZERO);
   private volatile Optional<String> problem = Optional.empty();
 
@@ -123,9 +139,16 @@ public final class NodeNetwork implements Owner.State {
             });
     publish(state, local, deadline);
     load(state, deadline);
-    NetworkPlan plan = NetworkPlan.of(state, node, own, host.used(), local, files::find);
-    if (nextCheck.passed() || !applied.filter(plan::sameOverlay).isPresent()) {
+    Optional<String> published = host.publishedKey();
+    Optional<Map<String, String>> keys =
+        published.isPresent()
+            ? Optional.of(keys(state, published.get(), deadline))
+            : Optional.empty();
+    NetworkPlan plan = NetworkPlan.of(state, node, own, host.used(), local, files::find, keys);
+    boolean same = applied.filter(plan::sameOverlay).isPresent() && published.equals(appliedKey);
+    if (!same || nextCheck.passed() || !host.connected()) {
       applied = Optional.empty();
+      appliedKey = published;
       host.connect(plan.subnet(), plan.peers(), plan.paths());
       applied = Optional.of(plan);
       nextCheck = Deadline.after(CHECK);
@@ -135,13 +158,31 @@ public final class NodeNetwork implements Owner.State {
     return problems;
   }
 
+  /** Other nodes send nothing to this one before they have its key. */
+  private Map<String, String> keys(ClusterState state, String published, Deadline deadline)
+      throws InterruptedException {
+    if (!published.equals(state.linkKeys().get(node))) {
+      var _ =
+          store.transact(
+              List.of(state.unchanged(Keys.member(node))),
+              List.of(new Change.Put(Keys.linkKey(node), published)),
+              deadline);
+    }
+    var keys = new TreeMap<String, String>();
+    state
+        .linkKeys()
+        .forEach(
+            (other, text) -> host.verifiedKey(other, text).ifPresent(key -> keys.put(other, key)));
+    return keys;
+  }
+
   private void load(ClusterState state, Deadline deadline) throws InterruptedException {
     var needed = new HashSet<FileCache.Revision>();
     state
         .desired()
         .values()
         .forEach(one -> needed.add(new FileCache.Revision(one.name(), one.revision())));
-    files.load(needed, deadline);
+    files.load(state, needed, deadline);
   }
 
   /** Another node may be faster: then the next round takes another one. */

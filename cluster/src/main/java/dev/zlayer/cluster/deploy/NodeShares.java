@@ -12,7 +12,6 @@ import dev.zlayer.task.Deadline;
 import dev.zlayer.task.Owner;
 import java.time.Duration;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -35,21 +34,34 @@ public final class NodeShares implements Owner.State {
     Map<String, Applied> applied();
 
     /** Runs an assignment from now on; returns why it cannot ever do that. */
-    Optional<String> apply(String deployment, Assignment assignment, Desired.File file);
+    Optional<String> apply(String deployment, Assignment assignment, Desired.File file)
+        throws InterruptedException;
 
     /** Removes a deployment of the cluster; returns before it is removed. */
     void remove(String deployment, boolean volumes);
   }
 
-  /** What the engine runs of a deployment. */
+  /**
+   * What the engine runs of a deployment.
+   *
+   * @param mark of the settings of its replicas
+   */
   public record Applied(
-      long revision, Map<String, List<Integer>> replicas, boolean removing, Report report) {
+      long revision,
+      Map<String, List<Integer>> replicas,
+      String mark,
+      boolean removing,
+      Report report) {
     boolean fits(Assignment assignment) {
       return !removing
           && revision == assignment.revision()
-          && replicas.equals(assignment.replicas());
+          && replicas.equals(assignment.replicas())
+          && mark.equals(assignment.mark());
     }
   }
+
+  /** What was written, and by which change. */
+  private record Reported(String text, long revision) {}
 
   /** Another node that is alive. */
   public record Peer(String id, String name, String address) {}
@@ -60,7 +72,7 @@ public final class NodeShares implements Owner.State {
   private final LongSupplier lease;
   private final Engine engine;
   private final Map<String, Report> refused = new HashMap<>();
-  private final Map<String, String> reported = new HashMap<>();
+  private final Map<String, Reported> reported = new HashMap<>();
   private long reportLease;
 
   /** What an earlier agent of this node reported and is valid still. */
@@ -68,6 +80,7 @@ public final class NodeShares implements Owner.State {
 
   private volatile Optional<String> problem = Optional.empty();
   private final Consumer<List<Peer>> peers;
+  private final SecretGate secrets;
 
   /**
    * Does nothing before its owner starts.
@@ -82,6 +95,23 @@ public final class NodeShares implements Owner.State {
       LongSupplier lease,
       Engine engine,
       Consumer<List<Peer>> peers) {
+    this(store, source, node, lease, engine, peers, SecretGate.OPEN);
+  }
+
+  /**
+   * Likewise.
+   *
+   * @param secrets nothing is applied before its secrets are here
+   */
+  public NodeShares(
+      ClusterStore store,
+      StateWatch.Source source,
+      String node,
+      LongSupplier lease,
+      Engine engine,
+      Consumer<List<Peer>> peers,
+      SecretGate secrets) {
+    this.secrets = secrets;
     this.peers = peers;
     this.store = store;
     this.source = source;
@@ -125,12 +155,20 @@ public final class NodeShares implements Owner.State {
         engine.remove(one.getKey(), false);
       }
     }
+    Optional<AgentException> failure = Optional.empty();
     for (Map.Entry<String, Assignment> one : assigned.entrySet()) {
       Optional<Applied> own = Optional.ofNullable(applied.get(one.getKey()));
-      follow(state, one.getKey(), one.getValue(), own, deadline);
+      try {
+        follow(state, one.getKey(), one.getValue(), own, deadline);
+      } catch (AgentException e) {
+        failure = Optional.of(failure.orElse(e)); // it holds up neither the others nor reports
+      }
     }
     refused.keySet().retainAll(assigned.keySet());
-    report(assigned.keySet(), engine.applied(), deadline);
+    report(state, assigned.keySet(), engine.applied(), deadline);
+    if (failure.isPresent()) {
+      throw failure.get();
+    }
   }
 
   private void look(ClusterState state) {
@@ -174,7 +212,7 @@ public final class NodeShares implements Owner.State {
         store
             .find(Keys.file(name, assignment.revision()), deadline)
             .map(found -> Desired.File.parse(found.value()));
-    if (file.isPresent()) {
+    if (file.isPresent() && secrets.applies(state, name, file.get())) {
       Optional<String> refusal = engine.apply(name, assignment, file.get());
       refusal.ifPresentOrElse(
           reason -> refused.put(name, Report.refused(assignment.revision(), reason)),
@@ -182,7 +220,9 @@ public final class NodeShares implements Owner.State {
     }
   }
 
-  private void report(Set<String> assigned, Map<String, Applied> applied, Deadline deadline)
+  /** Every change is compared with what was there: one that was late must not undo a newer one. */
+  private void report(
+      ClusterState state, Set<String> assigned, Map<String, Applied> applied, Deadline deadline)
       throws InterruptedException {
     long own = lease.getAsLong();
     if (own == 0) {
@@ -204,25 +244,50 @@ public final class NodeShares implements Owner.State {
           .map(report -> report.after(Optional.ofNullable(before.get(name))))
           .ifPresent(report -> next.put(name, report.json()));
     }
-    var ended = new HashSet<>(reported.keySet());
-    ended.removeAll(next.keySet());
-    for (String name : ended) {
-      var _ =
-          store.transact(
-              List.of(), List.of(new Change.Delete(new Place(node, name).report())), deadline);
-      reported.remove(name);
-    }
-    for (Map.Entry<String, String> one : next.entrySet()) {
-      if (!one.getValue().equals(reported.get(one.getKey()))) {
-        var _ =
-            store.transact(
-                List.of(),
-                List.of(
-                    new Change.Put(new Place(node, one.getKey()).report(), one.getValue(), own)),
-                deadline);
-        reported.put(one.getKey(), one.getValue());
+    for (Place place : state.reports().keySet()) {
+      String name = place.deployment();
+      boolean ended = !assigned.contains(name) || reported.containsKey(name);
+      if (place.node().equals(node) && !next.containsKey(name) && ended) {
+        var _ = change(state, place, new Change.Delete(place.report()), deadline);
       }
     }
+    reported
+        .keySet()
+        .removeIf(
+            name -> !next.containsKey(name) && !state.reports().containsKey(new Place(node, name)));
+    Optional<AgentException> failure = Optional.empty();
+    for (Map.Entry<String, String> one : next.entrySet()) {
+      var place = new Place(node, one.getKey());
+      if (!written(state, place, one.getValue())) {
+        try {
+          ClusterStore.Result made =
+              change(state, place, new Change.Put(place.report(), one.getValue(), own), deadline);
+          if (made.applied()) {
+            reported.put(one.getKey(), new Reported(one.getValue(), made.revision()));
+          }
+        } catch (AgentException e) {
+          failure = Optional.of(failure.orElse(e)); // it does not hold up the others
+        }
+      }
+    }
+    if (failure.isPresent()) {
+      throw failure.get();
+    }
+  }
+
+  private ClusterStore.Result change(
+      ClusterState state, Place place, Change change, Deadline deadline)
+      throws InterruptedException {
+    return store.transact(List.of(state.unchanged(place.report())), List.of(change), deadline);
+  }
+
+  /** Whether the cluster has this report, as far as is known. */
+  private boolean written(ClusterState state, Place place, String text) {
+    Reported known = reported.get(place.deployment());
+    return known != null
+        && known.text().equals(text)
+        && (state.revision() < known.revision()
+            || state.modified().getOrDefault(place.report(), 0L) == known.revision());
   }
 
   private Map<String, Report> reports(Deadline deadline) throws InterruptedException {

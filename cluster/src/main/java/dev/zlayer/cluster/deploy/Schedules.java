@@ -48,7 +48,14 @@ final class Schedules {
       if (spec.isPresent() && desired.removing().isEmpty()) {
         for (Map.Entry<String, ServiceSpec> one : spec.get().services().entrySet()) {
           if (one.getValue().rtype() == RunType.CRON) {
-            step(new Due(desired.name(), one.getKey(), one.getValue()), state, term);
+            step(
+                new Due(
+                    desired.name(),
+                    one.getKey(),
+                    one.getValue(),
+                    ClusterJobs.needs(spec.get(), one.getKey())),
+                state,
+                term);
           }
         }
       }
@@ -56,7 +63,8 @@ final class Schedules {
   }
 
   /** One schedule. */
-  private record Due(String deployment, String job, ServiceSpec spec) {
+  private record Due(
+      String deployment, String job, ServiceSpec spec, Map<String, List<String>> needs) {
     String key() {
       return ClusterSchedule.key(deployment, job);
     }
@@ -128,7 +136,11 @@ final class Schedules {
     var changes = new ArrayList<Change>();
     changes.add(new Change.Put(due.key(), next.json()));
     if (run.before() == CronPlanner.Before.CANCEL) {
-      for (ClusterExecution one : live.subList(0, Math.min(live.size(), MOST_REPLACED))) {
+      for (ClusterExecution one :
+          Leader.parts(live, one -> one.json().length()).stream()
+              .findFirst()
+              .map(part -> part.subList(0, Math.min(part.size(), MOST_REPLACED)))
+              .orElse(List.of())) {
         conditions.add(state.unchanged(one.key()));
         changes.addAll(one.cancelling().changes());
       }
@@ -138,8 +150,10 @@ final class Schedules {
             due.deployment(),
             due.job(),
             ClusterExecution.Request.scheduled(run.due(), due.spec().job().priority()),
-            run.before() != CronPlanner.Before.NOTHING);
+            run.before() != CronPlanner.Before.NOTHING,
+            due.needs());
     var _ =
-        jobs.attempt(state, wanted, conditions, changes, clock.instant(), Deadline.after(LIMIT));
+        jobs.attempt(
+            state, wanted, conditions, _ -> changes, clock.instant(), Deadline.after(LIMIT));
   }
 }

@@ -9,10 +9,13 @@ import dev.zlayer.cluster.store.ClusterStore.Snapshot;
 import dev.zlayer.cluster.store.ClusterStore.Watch;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.task.Deadline;
+import dev.zlayer.task.LazyLogger;
 import dev.zlayer.task.Owner;
 import java.time.Duration;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -63,6 +66,11 @@ public final class StateWatch implements Owner.State {
       return state.orElseThrow();
     }
 
+    /** What was seen last, whether or not it still is like that. */
+    public Optional<ClusterState> last() {
+      return state;
+    }
+
     private void show(ClusterState now) {
       state = Optional.of(now);
       failure = Optional.empty();
@@ -79,10 +87,20 @@ public final class StateWatch implements Owner.State {
     }
   }
 
+  /** All nodes together compare their revisions so often in a second at most. */
+  private static final int MOST_CHECKS = 200;
+
+  private static final System.Logger LOG = LazyLogger.of(StateWatch.class);
+  private static final int MOST_TOLD = 100;
+
   private final ClusterStore store;
   private final View view;
   private final Times times;
   private final TreeMap<String, Entry> entries = new TreeMap<>();
+
+  /** What was logged of keys that cannot be read. */
+  private final Set<String> told = new HashSet<>();
+
   private long revision;
   private @Nullable Watch watch;
   private Deadline nextRead = Deadline.after(Duration.ZERO);
@@ -96,6 +114,12 @@ public final class StateWatch implements Owner.State {
     this.store = store;
     this.view = view;
     this.times = times;
+  }
+
+  /** How often each of so many nodes compares its revision: many of them would keep etcd busy. */
+  public static Duration check(int nodes) {
+    Duration usual = Times.USUAL.check();
+    return nodes <= MOST_CHECKS ? usual : usual.multipliedBy(nodes).dividedBy(MOST_CHECKS);
   }
 
   @Override
@@ -120,13 +144,14 @@ public final class StateWatch implements Owner.State {
     entries.clear();
     all.entries().forEach(entry -> entries.put(entry.key(), entry));
     revision = all.revision();
-    view.show(ClusterState.of(all));
+    view.show(ClusterState.of(all, this::unread));
     watch = store.watch(Keys.ALL, revision + 1);
     nextRead = Deadline.after(times.read());
   }
 
   private void follow(Watch open) throws InterruptedException {
-    if (heard(open.next(times.check()))) {
+    int nodes = entries.subMap(Keys.MEMBERS, Keys.MEMBERS + Character.MAX_VALUE).size();
+    if (heard(open.next(nodes <= MOST_CHECKS ? times.check() : check(nodes)))) {
       return;
     }
     long now = store.list(Keys.LEADER, Deadline.after(LIMIT)).revision();
@@ -164,11 +189,18 @@ public final class StateWatch implements Owner.State {
           }
         }
         if (!events.isEmpty()) {
-          view.show(ClusterState.of(new Snapshot(List.copyOf(entries.values()), revision)));
+          var all = new Snapshot(List.copyOf(entries.values()), revision);
+          view.show(ClusterState.of(all, this::unread));
         }
         yield !events.isEmpty();
       }
     };
+  }
+
+  private void unread(String reason) {
+    if (told.size() < MOST_TOLD && told.add(reason)) {
+      LOG.log(System.Logger.Level.WARNING, reason);
+    }
   }
 
   @Override

@@ -35,6 +35,9 @@ public final class EtcdClient implements AutoCloseable {
   /** A member that does not answer for so long is left for another one, if reading is all. */
   private static final Duration MEMBER_LIMIT = Duration.ofSeconds(3);
 
+  /** The same for what cannot wait: a lease ends meanwhile. */
+  private static final Duration RENEWAL_LIMIT = Duration.ofSeconds(1);
+
   private static final Duration PAUSE = Duration.ofMillis(50);
 
   /** Members refuse these before anything is done. */
@@ -69,6 +72,8 @@ public final class EtcdClient implements AutoCloseable {
   /** Whether a call can be repeated without harm. */
   enum Kind {
     READ,
+    /** Of a lease: as harmless as reading. */
+    RENEW,
     WRITE
   }
 
@@ -120,13 +125,14 @@ public final class EtcdClient implements AutoCloseable {
         return once(endpoint(index), path, body, kind, deadline);
       } catch (Refused e) {
         boolean elsewhere = NOT_DONE.stream().anyMatch(e.reason()::startsWith);
-        boolean readAgain = kind == Kind.READ && ENDED.stream().anyMatch(e.reason()::startsWith);
+        boolean readAgain = kind != Kind.WRITE && ENDED.stream().anyMatch(e.reason()::startsWith);
         if (!elsewhere && !readAgain) {
           throw e;
         }
         last = e.reason();
       } catch (IOException e) {
         if (kind == Kind.WRITE && !unsent(e)) {
+          leave(index);
           throw new AgentException.Network(
               "the connection to etcd broke; whether the change was made is unknown: " + reason(e),
               e);
@@ -134,11 +140,12 @@ public final class EtcdClient implements AutoCloseable {
         last = "%s: %s".formatted(endpoint(index), reason(e));
       } catch (TimeoutException _) {
         if (kind == Kind.WRITE) {
+          leave(index);
           throw new AgentException.Timeout("changing the state of the cluster", deadline.limit());
         }
         last = endpoint(index) + " did not answer";
       }
-      boolean _ = member.compareAndSet(index, index + 1);
+      leave(index);
       tried++;
       if (tried % endpoints.size() == 0 && !deadline.passed()) {
         Duration left = deadline.left();
@@ -146,6 +153,11 @@ public final class EtcdClient implements AutoCloseable {
       }
     }
     throw new AgentException.Network("no member of etcd answers: " + last);
+  }
+
+  /** Whoever asks next asks another member: this one may be frozen, and would fail all of them. */
+  private void leave(int index) {
+    boolean _ = member.compareAndSet(index, index + 1);
   }
 
   /** As above, where every refusal is a fault. */
@@ -201,12 +213,16 @@ public final class EtcdClient implements AutoCloseable {
   private Json send(
       URI endpoint, String path, Json body, Optional<String> token, Kind kind, Deadline deadline)
       throws Refused, IOException, TimeoutException, InterruptedException {
-    Duration left = deadline.left();
-    Duration limit = kind == Kind.READ && left.compareTo(MEMBER_LIMIT) > 0 ? MEMBER_LIMIT : left;
+    Deadline limit =
+        switch (kind) {
+          case READ -> deadline.atMost(MEMBER_LIMIT);
+          case RENEW -> deadline.atMost(RENEWAL_LIMIT);
+          case WRITE -> deadline;
+        };
     HttpResponse<byte[]> response =
         await(
             http.sendAsync(request(endpoint, path, body, token), BodyHandlers.ofByteArray()),
-            limit);
+            limit.left());
     Json json = parse(response.body());
     if (response.statusCode() == 200 && json.at("error").isNull()) {
       return json;
@@ -219,7 +235,8 @@ public final class EtcdClient implements AutoCloseable {
     return new Refused(
         error
             .string()
-            .or(() -> error.at("message").string())
+            .or(() -> error.at("message").string()) // in a stream
+            .or(() -> json.at("message").string()) // of 3.5, as packages of Debian have it
             .orElse("status %d of the gateway".formatted(status)));
   }
 

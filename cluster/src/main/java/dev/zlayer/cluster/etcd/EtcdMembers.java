@@ -163,6 +163,32 @@ public final class EtcdMembers {
     }
   }
 
+  /** Throws when etcd refuses a snapshot, which nobody can be told once it is being written. */
+  public void checkSnapshot(Deadline deadline) throws IOException, InterruptedException {
+    try (var lines =
+        new BufferedReader(
+            new InputStreamReader(
+                client.stream("/v3/maintenance/snapshot", Json.object().build(), deadline),
+                StandardCharsets.US_ASCII))) {
+      String line = lines.readLine();
+      if (line == null || JsonText.parse(line).at("result").isNull()) {
+        throw refusedSnapshot(String.valueOf(line), new IOException("etcd ended the snapshot"));
+      }
+    } catch (Refused e) {
+      throw refusedSnapshot(e.reason(), e);
+    } catch (TimeoutException _) {
+      throw new AgentException.Timeout("asking etcd for a snapshot", deadline.limit());
+    }
+  }
+
+  private static AgentException refusedSnapshot(String reason, Exception cause) {
+    return new AgentException.Network(
+        ("etcd refuses a snapshot (%s); when its user has not got the role root, let somebody who"
+                + " has run 'etcdctl snapshot save'")
+            .formatted(reason),
+        cause);
+  }
+
   private static Json id(String id) {
     return Json.object().put("ID", id).build();
   }

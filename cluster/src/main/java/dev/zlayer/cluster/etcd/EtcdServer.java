@@ -187,8 +187,8 @@ public final class EtcdServer {
   }
 
   /**
-   * Makes the state from a snapshot, for a member that is alone and does not run; the next start
-   * uses it.
+   * Makes the state from a snapshot, for a member that is alone and does not run; {@link #replace}
+   * has it used.
    *
    * @param snapshot the state as this member has it when absent
    */
@@ -223,9 +223,17 @@ public final class EtcdServer {
       throw new AgentException.InvalidSpec(
           "etcdctl cannot restore from it: %s".formatted(result.lastLine()));
     }
+  }
+
+  /** The next start uses what {@link #restore} made. */
+  public void replace() {
+    Path directory = settings.directory();
     try {
       RootedDirectory.removeTree(directory.resolve(RESTORED));
-      Files.move(made, directory.resolve(RESTORED), StandardCopyOption.ATOMIC_MOVE);
+      Files.move(
+          directory.resolve(RESTORING),
+          directory.resolve(RESTORED),
+          StandardCopyOption.ATOMIC_MOVE);
     } catch (IOException e) {
       throw new AgentException.Configuration(
           "cannot put the restored state into place: " + e.getMessage(), e);
@@ -258,13 +266,21 @@ public final class EtcdServer {
     }
   }
 
-  /** Ends it, and its supervisor with it. */
+  /**
+   * Ends it, and its supervisor with it. One that hangs is killed; what the supervisor starts in
+   * its place then ends as it is asked to.
+   */
   public void stop(Deadline deadline) throws InterruptedException {
+    Deadline patience = Deadline.after(TOOL_LIMIT);
     while (!unlocked(Duration.ZERO)) {
       Optional<ProcessIdentity> process = process();
+      Signal signal = patience.passed() ? Signal.KILL : Signal.TERM;
+      if (patience.passed()) {
+        patience = Deadline.after(TOOL_LIMIT);
+      }
       try {
         if (process.isPresent()) {
-          boolean _ = process.get().signal(Signal.TERM.number());
+          boolean _ = process.get().signal(signal.number());
         }
       } catch (IOException e) {
         throw new AgentException.Configuration("cannot stop etcd: " + e.getMessage(), e);

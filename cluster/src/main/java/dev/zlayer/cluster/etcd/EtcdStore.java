@@ -85,7 +85,7 @@ public final class EtcdStore implements ClusterStore {
 
   @Override
   public boolean keepAlive(long lease, Deadline deadline) throws InterruptedException {
-    Json answer = client.ask("/v3/lease/keepalive", lease(lease), Kind.READ, deadline);
+    Json answer = client.ask("/v3/lease/keepalive", lease(lease), Kind.RENEW, deadline);
     return number(answer.at("result").at("TTL")) > 0;
   }
 

@@ -28,6 +28,9 @@ final class Admission {
 
   private static final Duration LIMIT = Duration.ofSeconds(10);
 
+  /** Of a transaction, which has more to do. */
+  private static final int MOST_REVOKED = 100;
+
   private final NodeIdentity identity;
   private final ClusterFiles files;
   private final ClusterStore store;
@@ -79,6 +82,14 @@ final class Admission {
     Joining.checkFree(nodes, request.name(), address);
     long servers = nodes.stream().filter(NodeRecord::server).count();
     boolean stores = request.server().orElse(servers < SERVERS);
+    Optional<ExternalEtcd> external = files.readExternal();
+    if (stores && external.isEmpty()) {
+      request.lacks(JoinRequest.ETCD); // before the token is spent
+    }
+    boolean encrypt = files.settings().encrypt();
+    if (encrypt) {
+      request.lacks(JoinRequest.WIREGUARD);
+    }
     Instant now = clock.instant();
     String id = Joining.newId();
     var record = new NodeRecord(id, request.name(), address, stores, now, Map.of());
@@ -102,7 +113,7 @@ final class Admission {
       // another one was admitted meanwhile, or the token is spent by now
       return admit(request, endpoints, deadline);
     }
-    Map<String, String> peers = stores ? learner(record, deadline) : Map.of();
+    Map<String, String> peers = stores && external.isEmpty() ? learner(record, deadline) : Map.of();
     return new JoinRequest.Answer(
         identity.cluster(),
         id,
@@ -111,7 +122,9 @@ final class Admission {
         Pem.of(authority.certificate()),
         stores ? Optional.of(Pem.of(authority.key())) : Optional.empty(),
         endpoints,
-        peers);
+        peers,
+        external,
+        Optional.of(encrypt));
   }
 
   private Authority authority() {
@@ -183,15 +196,52 @@ final class Admission {
         certificate.getNotAfter().toInstant().toString());
   }
 
-  /** Revokes the certificates of a node. */
-  List<Change> revoked(String node, Deadline deadline) throws InterruptedException {
+  /**
+   * Removes a node with all that is about it, and revokes its certificates, however many it has had
+   * signed.
+   *
+   * @param by the node that does it; when that is the same one, nobody answers it any more
+   */
+  static void remove(ClusterStore store, String node, String by, Deadline deadline)
+      throws InterruptedException {
+    List<Change> certificates = revocation(store, node, deadline);
+    while (certificates.size() > MOST_REVOKED) {
+      var _ = store.transact(List.of(), certificates.subList(0, MOST_REVOKED), deadline);
+      certificates = revocation(store, node, deadline);
+    }
+    var changes = new ArrayList<>(certificates);
+    changes.addAll(
+        List.of(
+            new Change.Delete(Keys.member(node)),
+            new Change.Delete(Keys.alive(node)),
+            new Change.DeleteAll(Keys.ASSIGNMENTS + node + "/"),
+            new Change.DeleteAll(Keys.REPORTS + node + "/"),
+            new Change.DeleteAll(Keys.NETWORKS + node + "/"),
+            new Change.Delete(Keys.subnet(node)),
+            new Change.Delete(Keys.linkKey(node))));
+    var _ = store.transact(List.of(), changes, deadline);
+    if (node.equals(by)) {
+      return;
+    }
+    // what was signed meanwhile; for one that is no member nobody signs any more
+    certificates = revocation(store, node, deadline);
+    while (!certificates.isEmpty()) {
+      int most = Math.min(certificates.size(), MOST_REVOKED);
+      var _ = store.transact(List.of(), certificates.subList(0, most), deadline);
+      certificates = revocation(store, node, deadline);
+    }
+  }
+
+  /** Two changes for each certificate of a node. */
+  private static List<Change> revocation(ClusterStore store, String node, Deadline deadline)
+      throws InterruptedException {
     String prefix = Keys.certificates(node);
     var changes = new ArrayList<Change>();
     for (Entry entry : store.list(prefix, deadline).entries()) {
       changes.add(
           new Change.Put(Keys.REVOKED + entry.key().substring(prefix.length()), entry.value()));
+      changes.add(new Change.Delete(entry.key()));
     }
-    changes.add(new Change.DeleteAll(prefix));
     return changes;
   }
 }

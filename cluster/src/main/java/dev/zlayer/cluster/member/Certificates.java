@@ -197,6 +197,19 @@ public final class Certificates implements Owner.State {
     return new AgentException.Conflict("this node cannot sign certificates of others");
   }
 
+  /** Signs a certificate for another node. */
+  static Signed signed(
+      ClusterFiles files,
+      ClusterStore store,
+      InstantSource clock,
+      String node,
+      SigningRequest request,
+      Deadline deadline)
+      throws InterruptedException {
+    PublicKey key = Pem.publicKey(request.key());
+    return new Signed(Pem.of(sign(files, store, clock, node, key, deadline)));
+  }
+
   /** Signs a certificate of a node; it can be revoked before anybody has it. */
   static X509Certificate sign(
       ClusterFiles files,

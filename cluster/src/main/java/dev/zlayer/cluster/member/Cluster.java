@@ -1,11 +1,5 @@
 package dev.zlayer.cluster.member;
 
-import dev.zlayer.cluster.certificate.Pem;
-import dev.zlayer.cluster.etcd.EtcdClient;
-import dev.zlayer.cluster.etcd.EtcdConfig;
-import dev.zlayer.cluster.etcd.EtcdMembers;
-import dev.zlayer.cluster.etcd.EtcdServer;
-import dev.zlayer.cluster.etcd.EtcdStore;
 import dev.zlayer.cluster.schedule.NodeFacts;
 import dev.zlayer.cluster.store.ClusterStore;
 import dev.zlayer.cluster.store.ClusterStore.Change;
@@ -23,7 +17,6 @@ import java.nio.file.Path;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -84,12 +77,10 @@ public final class Cluster implements AutoCloseable {
   private final ClusterFiles files;
   private final NodeIdentity identity;
   private volatile SSLContext tls;
-  private final EtcdClient client;
+  private final Backend backend;
   private final ClusterStore store;
-  private final EtcdMembers members;
   private final Servers servers;
   private final Nodes nodes;
-  private final Optional<EtcdServer> server;
   private final Admission admission;
   private final Owner<Registration> registration;
   private final Owner<MemberWatch> watch;
@@ -109,14 +100,11 @@ public final class Cluster implements AutoCloseable {
     this.endpoints = identity.endpoints().stream().map(URI::create).toList();
     files.combine();
     this.tls = files.tls();
-    this.client = EtcdClient.open(new EtcdConfig(endpoints, Optional.of(tls), Optional.empty()));
-    this.store = new EtcdStore(client);
-    this.members = new EtcdMembers(client);
+    this.backend = Backend.of(host, files, identity, tls);
+    this.store = backend.store();
     this.nodes = new Nodes(store, identity.id());
-    this.servers = new Servers(members, this::tls);
-    this.server =
-        identity.server() ? Optional.of(Servers.process(host, files, identity)) : Optional.empty();
-    this.admission = new Admission(identity, files, store, members, host.clock());
+    this.servers = new Servers(backend, files, this::tls);
+    this.admission = new Admission(identity, files, store, backend.members(), host.clock());
     files.signing().ifPresent(authority -> files.prepare(authority, host.clock().instant()));
     this.watch =
         Owner.of(
@@ -128,7 +116,7 @@ public final class Cluster implements AutoCloseable {
                     identity.id(),
                     store,
                     files,
-                    server,
+                    backend.server(),
                     host.clock(),
                     now -> known = now,
                     id -> removed.accept(id)));
@@ -151,16 +139,18 @@ public final class Cluster implements AutoCloseable {
             "the cluster",
             host.clock(),
             host.supervisor(),
-            (_, _) ->
+            (owner, _) ->
                 new Registration(
                     identity,
                     store,
-                    members,
-                    server,
+                    backend.own(),
+                    backend.server(),
                     host.facts(),
                     this::reached,
                     this::dismissed,
-                    now -> lease = now));
+                    now -> lease = now,
+                    Registration.Beside.of(owner),
+                    Registration.FACTS));
   }
 
   /** Continues what an earlier agent of this node was part of; returns before it is reached. */
@@ -170,27 +160,30 @@ public final class Cluster implements AutoCloseable {
   }
 
   /** Makes this node the first one of a new cluster. */
-  static Cluster begin(Host host, ClusterFiles files, NodeIdentity identity, NodeRecord record)
+  static Cluster begin(
+      Host host,
+      ClusterFiles files,
+      NodeIdentity identity,
+      NodeRecord record,
+      ClusterSettings settings)
       throws InterruptedException {
     var cluster = new Cluster(host, files, identity);
     try {
       Deadline deadline = Deadline.after(ADMISSION);
-      cluster.server.orElseThrow().start();
-      var _ =
-          cluster.store.transact(
-              List.of(),
-              List.of(
-                  new Change.Put(Keys.member(identity.id()), record.text()),
-                  Admission.issued(identity.id(), files.ownCertificate())),
-              deadline);
+      if (cluster.backend.server().isPresent()) {
+        cluster.backend.server().get().start();
+      }
+      cluster.backend.begin(
+          settings,
+          List.of(
+              new Change.Put(Keys.member(identity.id()), record.text()),
+              Admission.issued(identity.id(), files.ownCertificate())),
+          deadline);
       return cluster.started(deadline);
     } catch (AgentException | InterruptedException e) {
-      EtcdServer started = cluster.server.orElseThrow();
-      started
-          .lastError()
-          .ifPresent(line -> e.addSuppressed(new IllegalStateException("etcd: " + line)));
+      cluster.backend.discard(identity.cluster(), e);
       cluster.close();
-      started.stop(Deadline.after(LIMIT));
+      cluster.backend.stop();
       files.remove();
       throw e;
     }
@@ -220,7 +213,7 @@ public final class Cluster implements AutoCloseable {
   private void reached(List<URI> found) {
     if (!List.copyOf(found).equals(endpoints)) {
       endpoints = List.copyOf(found);
-      client.endpoints(endpoints);
+      backend.client().endpoints(endpoints);
       files.write(identity.withEndpoints(endpoints.stream().map(URI::toString).toList()));
     }
   }
@@ -245,12 +238,19 @@ public final class Cluster implements AutoCloseable {
 
   private void replaced(SSLContext next) {
     tls = next;
-    client.tls(next);
+    if (backend.external().isEmpty()) {
+      backend.client().tls(next);
+    }
     replaced.accept(next);
   }
 
   /** Those who store the state can sign. */
   private List<String> signers() {
+    if (backend.external().isPresent()) {
+      var others = new HashMap<>(known.members()); // those that cannot sign say so
+      others.remove(identity.id());
+      return List.copyOf(others.values());
+    }
     return endpoints.stream()
         .map(URI::getHost)
         .map(host -> host.replaceAll("[\\[\\]]", ""))
@@ -271,20 +271,21 @@ public final class Cluster implements AutoCloseable {
   /** Signs a certificate for the key of another node. */
   public Certificates.Signed sign(String node, Certificates.SigningRequest request)
       throws InterruptedException {
-    return new Certificates.Signed(
-        Pem.of(
-            Certificates.sign(
-                files,
-                store,
-                host.clock(),
-                node,
-                Pem.publicKey(request.key()),
-                Deadline.after(LIMIT))));
+    return Certificates.signed(files, store, host.clock(), node, request, Deadline.after(LIMIT));
   }
 
   /** Whether a certificate was revoked, as of the last list that was read. */
   public boolean revoked(X509Certificate certificate) {
     return known.revoked().contains(certificate.getSerialNumber().toString(16));
+  }
+
+  public boolean encrypted() {
+    return files.settings().encrypt();
+  }
+
+  /** With which this node encrypts packets to others. */
+  public LinkKeys linkKeys() {
+    return new LinkKeys(identity, files, this::revoked);
   }
 
   /** Why this node is not registered at the moment. */
@@ -390,9 +391,19 @@ public final class Cluster implements AutoCloseable {
     return servers.list(names, Deadline.after(LIMIT));
   }
 
+  /** The etcd that others run, where it keeps the state. */
+  Optional<ExternalEtcd> external() {
+    return backend.external();
+  }
+
+  /** Throws when nothing would be written by {@link #backup}. */
+  public void checkBackup() throws IOException, InterruptedException {
+    backend.members().checkSnapshot(Deadline.after(LIMIT));
+  }
+
   /** Writes all that the cluster stores, as of now. */
   public void backup(OutputStream out) throws IOException, InterruptedException {
-    members.snapshot(out, Deadline.after(COPY));
+    backend.members().snapshot(out, Deadline.after(COPY));
   }
 
   /** Whether a majority of those who store the state answers. */
@@ -426,18 +437,9 @@ public final class Cluster implements AutoCloseable {
 
   private void forget(NodeRecord node, Deadline deadline) throws InterruptedException {
     if (node.server()) {
-      servers.remove(node, client::endpoints, deadline);
+      servers.remove(node, deadline);
     }
-    List<Change> changes = new ArrayList<>(admission.revoked(node.id(), deadline));
-    changes.addAll(
-        List.of(
-            new Change.Delete(Keys.member(node.id())),
-            new Change.Delete(Keys.alive(node.id())),
-            new Change.DeleteAll(Keys.ASSIGNMENTS + node.id() + "/"),
-            new Change.DeleteAll(Keys.REPORTS + node.id() + "/"),
-            new Change.DeleteAll(Keys.NETWORKS + node.id() + "/"),
-            new Change.Delete(Keys.subnet(node.id()))));
-    var _ = store.transact(List.of(), changes, deadline);
+    Admission.remove(store, node.id(), identity.id(), deadline);
   }
 
   /**
@@ -451,9 +453,7 @@ public final class Cluster implements AutoCloseable {
       depart();
     }
     close();
-    if (server.isPresent()) {
-      server.get().stop(Deadline.after(LIMIT));
-    }
+    backend.stop();
     files.remove();
   }
 
@@ -474,10 +474,16 @@ public final class Cluster implements AutoCloseable {
     boolean lastServer = all.stream().noneMatch(node -> !node.self() && node.node().server());
     if (!alone && identity.server() && lastServer) {
       throw new AgentException.Conflict(
-          "this is the only node that stores the state of the cluster; let the other nodes leave"
-              + " first, or join another one with --server");
+          "this is the only node that %s; let the other nodes leave first, or join another one with"
+                  .formatted(
+                      backend.external().isPresent()
+                          ? "can admit others to the cluster"
+                          : "stores the state of the cluster")
+              + " --server");
     }
-    if (!alone) {
+    if (alone) {
+      backend.clear(identity.cluster());
+    } else {
       Deadline deadline = Deadline.after(ADMISSION);
       forget(node(identity.id()).node(), deadline);
     }

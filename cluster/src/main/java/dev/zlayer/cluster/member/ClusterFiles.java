@@ -18,6 +18,7 @@ import java.security.cert.X509Certificate;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Supplier;
 import javax.net.ssl.SSLContext;
 
 /** A node's part of the cluster on disk. The record is written last: with it the node belongs. */
@@ -87,6 +88,80 @@ public final class ClusterFiles {
 
   void write(KnownNodes nodes) {
     write(known(), JsonText.pretty(RecordJson.write(nodes)));
+  }
+
+  private Path settingsFile() {
+    return directory.resolve("settings.json");
+  }
+
+  void write(ClusterSettings settings) {
+    write(settingsFile(), settings.text());
+  }
+
+  /** As of the time when this node joined: nobody can change them later. */
+  ClusterSettings settings() {
+    return Files.exists(settingsFile())
+        ? ClusterSettings.parse(text(settingsFile()))
+        : new ClusterSettings("", false); // of an agent that knew none
+  }
+
+  /** The private key for encrypted packets that belongs to a certificate. */
+  Path linkKeyFile(String serial) {
+    return directory.resolve("link-%s.key".formatted(serial));
+  }
+
+  /** Reads it, or makes it; those of certificates that were replaced are removed. */
+  String linkKey(String serial, Supplier<String> create) {
+    Path file = linkKeyFile(serial);
+    if (!Files.exists(file)) {
+      write(file, create.get() + "\n");
+    }
+    try (var all = Files.newDirectoryStream(directory, "link-*.key")) {
+      for (Path other : all) {
+        if (!other.equals(file)) {
+          Files.deleteIfExists(other);
+        }
+      }
+    } catch (IOException e) {
+      throw new AgentException.Configuration(
+          "cannot remove an old key in %s: %s".formatted(directory, e.getMessage()), e);
+    }
+    return text(file);
+  }
+
+  private Path external() {
+    return directory.resolve("external-etcd.json");
+  }
+
+  private Path externalAuthority() {
+    return directory.resolve("external-etcd-ca.crt");
+  }
+
+  private Path externalOwn() {
+    return directory.resolve("external-etcd.pem");
+  }
+
+  /** Keeps how an etcd that others run is reached. */
+  void write(ExternalEtcd etcd) {
+    etcd.authority().ifPresent(text -> write(externalAuthority(), text));
+    etcd.certificate()
+        .ifPresent(text -> write(externalOwn(), text + "\n" + etcd.key().orElse("") + "\n"));
+    write(external(), JsonText.pretty(RecordJson.write(etcd)));
+  }
+
+  /** How an etcd that others run is reached, where they do. */
+  Optional<ExternalEtcd> readExternal() {
+    return Files.exists(external())
+        ? Optional.of(RecordJson.read(JsonText.parse(text(external())), ExternalEtcd.class))
+        : Optional.empty();
+  }
+
+  /** For connections to it. */
+  SSLContext externalTls(ExternalEtcd etcd) {
+    return new TlsFiles(
+            etcd.authority().map(_ -> externalAuthority()),
+            etcd.certificate().map(_ -> new TlsFiles.Own(externalOwn(), externalOwn())))
+        .context();
   }
 
   private Path authorityKey() {
@@ -161,12 +236,16 @@ public final class ClusterFiles {
     return Pem.certificate(text(own()));
   }
 
+  PrivateKey ownKey() {
+    return Pem.privateKey(text(own()));
+  }
+
   X509Certificate authorityCertificate() {
     return Pem.certificate(text(authority()));
   }
 
   /** Nodes that store the state can sign. */
-  Optional<Authority> signing() {
+  public Optional<Authority> signing() {
     return Files.exists(authorityKey())
         ? Optional.of(new Authority(authorityCertificate(), Pem.privateKey(text(authorityKey()))))
         : Optional.empty();

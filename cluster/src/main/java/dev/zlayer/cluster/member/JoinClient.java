@@ -119,8 +119,7 @@ final class JoinClient {
       if (dev.zlayer.cluster.certificate.Authority.names(chain[0])
           .noneMatch(NodeIdentity.SERVERS::equals)) {
         throw new CertificateException(
-            "this node cannot admit others: join through one that stores the state"
-                + " ('zlayer cluster status' lists them)");
+            "this node cannot admit others: join through a server ('zlayer node ls' shows them)");
       }
     }
 

@@ -3,6 +3,7 @@ package dev.zlayer.cluster.member;
 import dev.zlayer.cluster.certificate.Authority;
 import dev.zlayer.cluster.certificate.Pem;
 import dev.zlayer.cluster.etcd.EtcdServer;
+import dev.zlayer.cluster.network.WireGuard;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.task.Deadline;
 import java.io.IOException;
@@ -15,6 +16,7 @@ import java.security.SecureRandom;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
@@ -37,11 +39,29 @@ public final class Joining {
    *
    * @param advertise the address under which other nodes reach it; that of the default route when
    *     absent
+   * @param external an etcd that others run, to be used instead of one on nodes
+   * @param encrypt whether packets between containers of different nodes are encrypted
    */
-  public static Cluster init(Cluster.Host host, String name, Optional<String> advertise)
+  public static Cluster init(
+      Cluster.Host host,
+      String name,
+      Optional<String> advertise,
+      Optional<ExternalEtcd> external,
+      boolean encrypt)
       throws InterruptedException {
     ClusterFiles files = fresh(host, name);
-    requireEtcd(host);
+    if (encrypt) {
+      WireGuard.obstacle()
+          .ifPresent(
+              reason -> {
+                throw new AgentException.Configuration(reason);
+              });
+    }
+    if (external.isPresent()) {
+      keep(external.get(), files);
+    } else {
+      requireEtcd(host);
+    }
     InetAddress address = own(advertise);
     Instant now = host.clock().instant();
     String cluster = newId();
@@ -56,7 +76,9 @@ public final class Joining {
             name,
             address.getHostAddress(),
             true,
-            List.of(NodeIdentity.client(address.getHostAddress()).toString()),
+            external
+                .map(ExternalEtcd::endpoints)
+                .orElseGet(() -> List.of(NodeIdentity.client(address.getHostAddress()).toString())),
             Map.of(id, NodeIdentity.peer(address.getHostAddress()).toString()),
             false);
     files.write(
@@ -64,9 +86,23 @@ public final class Joining {
         authority.issue(keys.getPublic(), NodeIdentity.names(id, true), List.of(address), now),
         authority.certificate());
     files.write(authority.key());
+    var settings = new ClusterSettings(cluster, encrypt);
+    files.write(settings);
     files.write(identity);
     var record = new NodeRecord(id, name, identity.address(), true, now, Map.of());
-    return Cluster.begin(host, files, identity, record);
+    return Cluster.begin(host, files, identity, record, settings);
+  }
+
+  /** Only one that can be used is. */
+  private static void keep(ExternalEtcd external, ClusterFiles files) throws InterruptedException {
+    external.check();
+    try {
+      files.write(external);
+      Backend.probe(external, files);
+    } catch (AgentException | InterruptedException e) {
+      files.remove();
+      throw e;
+    }
   }
 
   /**
@@ -84,21 +120,25 @@ public final class Joining {
       Optional<Boolean> server)
       throws InterruptedException {
     ClusterFiles files = fresh(host, name);
-    if (server.orElse(true)) {
-      requireEtcd(host);
-    }
     JoinToken shown = JoinToken.parse(token);
     InetAddress address = own(advertise);
     KeyPair keys = Authority.keys();
     var request =
         new JoinRequest(
-            shown.text(), name, address.getHostAddress(), Pem.of(keys.getPublic()), server);
+            shown.text(),
+            name,
+            address.getHostAddress(),
+            Pem.of(keys.getPublic()),
+            server,
+            missing(host));
     JoinRequest.Answer answer = JoinClient.ask(agent(agent), shown, request, Deadline.after(LIMIT));
     X509Certificate authority = Pem.certificate(answer.authority());
     if (!JoinToken.equal(Pem.fingerprint(authority), shown.authority())) {
       throw new AgentException.Conflict("the answer is not of the cluster that the token is for");
     }
     files.write(keys.getPrivate(), Pem.certificate(answer.certificate()), authority);
+    answer.external().ifPresent(files::write);
+    files.write(new ClusterSettings(answer.cluster(), answer.encrypt().orElse(false)));
     answer.authorityKey().ifPresent(key -> files.write(Pem.privateKey(key)));
     var identity =
         new NodeIdentity(
@@ -122,6 +162,13 @@ public final class Joining {
     }
     checkName(name);
     return new ClusterFiles(host.directory());
+  }
+
+  private static Map<String, String> missing(Cluster.Host host) throws InterruptedException {
+    var missing = new HashMap<String, String>();
+    EtcdServer.obstacle(host.etcd()).ifPresent(reason -> missing.put(JoinRequest.ETCD, reason));
+    WireGuard.obstacle().ifPresent(reason -> missing.put(JoinRequest.WIREGUARD, reason));
+    return missing;
   }
 
   private static void requireEtcd(Cluster.Host host) {

@@ -5,6 +5,9 @@ public final class Keys {
   /** Everything but files, which are large and read one by one. */
   public static final String ALL = "/zlayer/";
 
+  /** {@link ClusterSettings}; older clusters have none. */
+  public static final String CLUSTER = "/zlayer/cluster";
+
   public static final String MEMBERS = "/zlayer/members/";
   public static final String ALIVE = "/zlayer/nodes/";
 
@@ -34,6 +37,15 @@ public final class Keys {
   /** Where named volumes lie. */
   public static final String VOLUMES = "/zlayer/volumes/";
 
+  /** Who alone may run something, whatever else is assigned. */
+  public static final String CLAIMS = "/zlayer/claims/";
+
+  /**
+   * Changes when a node renews its claims; outside of what is read at every decision, as it says
+   * nothing to anybody but the one who waits for a claim of a lost node.
+   */
+  public static final String RENEWALS = "/zlayer-renewals/";
+
   /** Why replicas are not placed. */
   public static final String UNPLACED = "/zlayer/unplaced/";
 
@@ -46,11 +58,23 @@ public final class Keys {
   /** The networks of deployments on each node; not under its lease, as they outlive its agent. */
   public static final String NETWORKS = "/zlayer/networks/";
 
+  /** With which nodes encrypt packets to each other; each is signed by its node. */
+  public static final String LINK_KEYS = "/zlayer/link-keys/";
+
   /** Executions of jobs that have not ended. */
   public static final String EXECUTIONS = "/zlayer/executions/";
 
   /** How far schedules have come. */
   public static final String SCHEDULES = "/zlayer/schedules/";
+
+  /** The runs of jobs for which services wait. */
+  public static final String DEPENDENCIES = "/zlayer/dependencies/";
+
+  /** What everybody may know of a secret, by deployment, service and name. */
+  public static final String SECRETS = "/zlayer/secrets/";
+
+  /** Values of secrets, sealed; outside of what every node follows. */
+  public static final String SEALED = "/zlayer-sealed/";
 
   /** How executions ended; outside of what is read at every decision. */
   public static final String RESULTS = "/zlayer-results/";
@@ -59,6 +83,15 @@ public final class Keys {
   private static final String NUMBERS = "/zlayer-numbers/";
 
   private static final String FILES = "/zlayer-files/";
+
+  /** What happened to the cluster; outside of what is read at every decision. */
+  public static final String EVENTS = "/zlayer-events/log/";
+
+  /** The number of the last of these. */
+  public static final String LAST_EVENT = "/zlayer-events/last";
+
+  /** What they have said about leader and nodes. */
+  public static final String SEEN_NODES = "/zlayer-events/seen";
 
   private Keys() {}
 
@@ -80,6 +113,11 @@ public final class Keys {
   /** The subnet of a node. */
   public static String subnet(String id) {
     return SUBNETS + id;
+  }
+
+  /** The public key of a node for encrypted packets. */
+  public static String linkKey(String id) {
+    return LINK_KEYS + id;
   }
 
   /** The file of one revision of a deployment. */
@@ -110,6 +148,11 @@ public final class Keys {
   /** The number of a job's last execution. */
   public static String number(String deployment, String job) {
     return NUMBERS + deployment + "/" + job;
+  }
+
+  /** What a node runs of a deployment. */
+  public static String assignment(String node, String deployment) {
+    return ASSIGNMENTS + node + "/" + deployment;
   }
 
   static String token(String id) {

@@ -102,7 +102,7 @@ final class MemberWatch implements Owner.State {
     }
     KnownNodes before = known;
     known = before.after(listed, node);
-    Optional<Authority> authority = server.isEmpty() ? Optional.empty() : files.signing();
+    Optional<Authority> authority = files.signing();
     if (listed.containsKey(node)) {
       revoke(authority, deadline);
     }

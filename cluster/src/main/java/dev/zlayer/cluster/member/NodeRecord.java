@@ -1,5 +1,6 @@
 package dev.zlayer.cluster.member;
 
+import dev.zlayer.cluster.schedule.NodeFacts;
 import dev.zlayer.cluster.schedule.NodeFacts.Status;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.json.RecordJson;
@@ -42,6 +43,7 @@ public record NodeRecord(
    * @param platforms what its runtimes serve
    * @param gpus names of GPUs
    * @param agent version of its agent
+   * @param devices the same GPUs with what the scheduler asks for; an older agent names none
    */
   public record Facts(
       int cpus,
@@ -49,11 +51,17 @@ public record NodeRecord(
       List<String> platforms,
       List<String> runtimes,
       List<String> gpus,
-      String agent) {
+      String agent,
+      List<NodeFacts.Gpu> devices) {
+    /** Of a node that is alive, and whose facts are not to be understood here. */
+    public static final Facts UNREADABLE =
+        new Facts(0, 0, List.of(), List.of(), List.of(), "?", List.of());
+
     public Facts {
       platforms = List.copyOf(platforms);
       runtimes = List.copyOf(runtimes);
       gpus = List.copyOf(gpus);
+      devices = List.copyOf(devices);
     }
 
     /** Reads them anew. */

@@ -3,6 +3,7 @@ package dev.zlayer.cluster.member;
 import dev.zlayer.cluster.etcd.EtcdServer;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.task.Deadline;
+import dev.zlayer.task.Pauses;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
@@ -14,6 +15,9 @@ import java.util.Optional;
 public final class Restoring {
   private static final Duration LIMIT = Duration.ofMinutes(2);
 
+  /** It looks once a second. */
+  private static final Duration WATCHDOG = Duration.ofSeconds(2);
+
   private Restoring() {}
 
   /**
@@ -22,6 +26,11 @@ public final class Restoring {
    * @param force also when the cluster answers
    */
   public static void check(Cluster cluster, boolean force) throws InterruptedException {
+    if (cluster.external().isPresent()) {
+      throw new AgentException.Conflict(
+          "the state of this cluster is in an etcd that others run; restore it with that etcd's own"
+              + " tools ('etcdctl snapshot restore'), and restart the agents after that");
+    }
     if (!cluster.identity().server()) {
       throw new AgentException.Conflict(
           "this node does not store the state of the cluster; restore it on one that does");
@@ -36,16 +45,25 @@ public final class Restoring {
   /**
    * Replaces the state while the cluster is closed; it can be opened again, also when this fails.
    *
+   * <p>The state may give a single instance to another node than the one that runs it by now. No
+   * claim can be renewed any more, so all have ended after their time; nobody sees the state
+   * before. When this is killed meanwhile, nothing was replaced.
+   *
    * @param snapshot what {@link Cluster#backup} wrote; the state as this node has it when absent
+   * @param claims how long a single instance may run without the cluster
    */
-  public static void restore(Cluster.Host host, Optional<Path> snapshot)
+  public static void restore(
+      Cluster.Host host, Optional<Path> snapshot, Duration claims, Pauses pauses)
       throws InterruptedException {
     Deadline deadline = Deadline.after(LIMIT);
     var files = new ClusterFiles(host.directory());
     NodeIdentity alone = files.read().alone();
     EtcdServer server = Servers.process(host, files, alone);
     server.stop(deadline);
+    Deadline running = Deadline.after(claims.plus(WATCHDOG));
     server.restore(snapshot, deadline);
+    pauses.pause(running.left());
+    server.replace();
     files.write(alone);
   }
 }

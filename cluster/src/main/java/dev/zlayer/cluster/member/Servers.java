@@ -14,20 +14,26 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.Consumer;
 import java.util.function.Supplier;
 import javax.net.ssl.SSLContext;
 
 /** The nodes that store the state of the cluster, each asked itself. */
 final class Servers {
+  /** In place of the name of a node. */
+  private static final String EXTERNAL = "external";
+
   private static final Duration LIMIT = Duration.ofSeconds(10);
   private static final Duration MEMBER_LIMIT = Duration.ofSeconds(2);
 
+  private final Backend backend;
   private final EtcdMembers members;
+  private final ClusterFiles files;
   private final Supplier<SSLContext> tls;
 
-  Servers(EtcdMembers members, Supplier<SSLContext> tls) {
-    this.members = members;
+  Servers(Backend backend, ClusterFiles files, Supplier<SSLContext> tls) {
+    this.backend = backend;
+    this.members = backend.members();
+    this.files = files;
     this.tls = tls;
   }
 
@@ -57,11 +63,41 @@ final class Servers {
   /** All of them; names of nodes by their ids. */
   List<Cluster.Server> list(Map<String, String> names, Deadline deadline)
       throws InterruptedException {
+    if (backend.external().isPresent()) {
+      return external(backend.external().get());
+    }
     var servers = new ArrayList<Cluster.Server>();
     for (Member member : members.list(deadline)) {
       servers.add(server(member, names.getOrDefault(member.name(), member.name())));
     }
     return servers;
+  }
+
+  /** Members of an etcd that others run, as far as they are known. */
+  private List<Cluster.Server> external(ExternalEtcd etcd) throws InterruptedException {
+    var found = new ArrayList<Cluster.Server>();
+    for (URI endpoint : etcd.uris()) {
+      try (var one = Backend.client(etcd, List.of(endpoint), files)) {
+        EtcdMembers.Status status = new EtcdMembers(one).status(Deadline.after(MEMBER_LIMIT));
+        found.add(external(endpoint, Optional.of(status), Optional.empty()));
+      } catch (AgentException e) {
+        found.add(
+            external(endpoint, Optional.empty(), Optional.of(String.valueOf(e.getMessage()))));
+      }
+    }
+    return found;
+  }
+
+  private static Cluster.Server external(
+      URI endpoint, Optional<EtcdMembers.Status> status, Optional<String> problem) {
+    return new Cluster.Server(
+        EXTERNAL,
+        endpoint.getRawAuthority(),
+        false,
+        status.filter(one -> one.leader().equals(one.member())).isPresent(),
+        status.map(EtcdMembers.Status::version),
+        status.map(EtcdMembers.Status::size).orElse(0L),
+        problem);
   }
 
   private Cluster.Server server(Member member, String name) throws InterruptedException {
@@ -95,13 +131,11 @@ final class Servers {
         Optional.of(problem));
   }
 
-  /**
-   * Has a node store nothing any more.
-   *
-   * @param asked is told whom to ask from now on: a member that is removed answers nothing
-   */
-  void remove(NodeRecord node, Consumer<List<URI>> asked, Deadline deadline)
-      throws InterruptedException {
+  /** Has a node store nothing any more; a member that is removed is not asked from then on. */
+  void remove(NodeRecord node, Deadline deadline) throws InterruptedException {
+    if (backend.external().isPresent()) {
+      return;
+    }
     URI peer = NodeIdentity.peer(node.address());
     List<Member> all = members.list(deadline);
     List<Member> others =
@@ -110,7 +144,9 @@ final class Servers {
       throw new AgentException.Conflict(
           "no other node stores the state of the cluster yet; try again in a moment");
     }
-    asked.accept(others.stream().flatMap(member -> member.clients().stream()).toList());
+    backend
+        .client()
+        .endpoints(others.stream().flatMap(member -> member.clients().stream()).toList());
     for (Member member : all) {
       if (member.peers().contains(peer)) {
         leadElsewhere(member, others.getFirst());

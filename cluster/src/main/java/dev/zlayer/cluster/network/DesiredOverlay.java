@@ -2,6 +2,7 @@ package dev.zlayer.cluster.network;
 
 import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -15,6 +16,7 @@ import java.util.Set;
  * @param hostMtu of the interface that has this address
  * @param subnet of this node
  * @param paths what of other nodes reaches which bridge of this one; everything else is dropped
+ * @param encryption with WireGuard in place of VXLAN
  */
 public record DesiredOverlay(
     String device,
@@ -24,20 +26,55 @@ public record DesiredOverlay(
     int hostMtu,
     NodeSubnet subnet,
     List<Peer> peers,
-    Set<Path> paths) {
+    Set<Path> paths,
+    Optional<Encryption> encryption) {
   public static final int DEFAULT_VNI = 4096;
   public static final int DEFAULT_PORT = 8472;
 
+  /** Of WireGuard. */
+  public static final int ENCRYPTED_PORT = 51820;
+
   /** Headers of the outer IPv4 packet, UDP and VXLAN, and that of the inner frame. */
   private static final int HEADERS = 50;
+
+  /** The same for WireGuard; of an outer packet of IPv6, which is larger, as all its tools do. */
+  private static final int ENCRYPTED_HEADERS = 80;
+
+  /** Without encryption. */
+  public DesiredOverlay(
+      String device,
+      int vni,
+      int port,
+      String address,
+      int hostMtu,
+      NodeSubnet subnet,
+      List<Peer> peers,
+      Set<Path> paths) {
+    this(device, vni, port, address, hostMtu, subnet, peers, paths, Optional.empty());
+  }
 
   public DesiredOverlay {
     peers = peers.stream().sorted(Comparator.comparing(Peer::address)).toList();
     paths = Set.copyOf(paths);
   }
 
-  /** Another node. */
-  public record Peer(String address, NodeSubnet subnet) {}
+  /**
+   * Another node.
+   *
+   * @param key its public one; a node without one is not reached where packets are encrypted
+   */
+  public record Peer(String address, NodeSubnet subnet, Optional<String> key) {
+    public Peer(String address, NodeSubnet subnet) {
+      this(address, subnet, Optional.empty());
+    }
+  }
+
+  /**
+   * The key of this node.
+   *
+   * @param keyFile the private one, for programs
+   */
+  public record Encryption(String keyFile, String publicKey) {}
 
   /**
    * Containers of another node that may reach those on a bridge, as both belong to one deployment.
@@ -52,7 +89,7 @@ public record DesiredOverlay(
   }
 
   int mtu() {
-    return hostMtu - HEADERS;
+    return hostMtu - (encryption.isPresent() ? ENCRYPTED_HEADERS : HEADERS);
   }
 
   String table() {

@@ -1,5 +1,7 @@
 package dev.zlayer.cluster.network;
 
+import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -13,6 +15,7 @@ import java.util.Set;
  * @param neighbours MAC addresses by address, permanent ones alone
  * @param forwarding addresses of nodes by MAC address
  * @param rules the mark of the rules that are in force; empty for none
+ * @param tunnels of an interface that encrypts
  */
 public record ObservedOverlay(
     Optional<Link> link,
@@ -20,9 +23,21 @@ public record ObservedOverlay(
     Map<String, String> routes,
     Map<String, String> neighbours,
     Map<String, String> forwarding,
-    String rules) {
+    String rules,
+    Tunnels tunnels) {
   public static final ObservedOverlay NONE =
       new ObservedOverlay(Optional.empty(), Set.of(), Map.of(), Map.of(), Map.of(), "");
+
+  /** Without encryption. */
+  public ObservedOverlay(
+      Optional<Link> link,
+      Set<String> addresses,
+      Map<String, String> routes,
+      Map<String, String> neighbours,
+      Map<String, String> forwarding,
+      String rules) {
+    this(link, addresses, routes, neighbours, forwarding, rules, Tunnels.NONE);
+  }
 
   public ObservedOverlay {
     addresses = Set.copyOf(addresses);
@@ -30,6 +45,44 @@ public record ObservedOverlay(
     neighbours = Map.copyOf(neighbours);
     forwarding = Map.copyOf(forwarding);
   }
+
+  /**
+   * What WireGuard has of this node and of others.
+   *
+   * @param publicKey of this node; empty for none
+   * @param remotes by their public keys
+   */
+  public record Tunnels(String publicKey, int port, Map<String, Remote> remotes) {
+    public static final Tunnels NONE = new Tunnels("", 0, Map.of());
+
+    public Tunnels {
+      remotes = Map.copyOf(remotes);
+    }
+
+    /** From {@code wg show DEVICE dump}: a line for this node and one for each other one. */
+    static Tunnels parse(String dump) {
+      var remotes = new HashMap<String, Remote>();
+      String own = "";
+      int port = 0;
+      for (String line : dump.lines().toList()) {
+        List<String> fields = List.of(line.split("\t", -1));
+        if (fields.size() == 4) {
+          own = fields.get(1);
+          port = Integer.parseInt(fields.get(2));
+        } else if (fields.size() >= 4) {
+          remotes.put(fields.get(0), new Remote(fields.get(2), fields.get(3)));
+        }
+      }
+      return new Tunnels(own, port, remotes);
+    }
+  }
+
+  /**
+   * Another node.
+   *
+   * @param sources the addresses that its packets may have
+   */
+  public record Remote(String endpoint, String sources) {}
 
   /** The interface. */
   public record Link(

@@ -1,13 +1,16 @@
 package dev.zlayer.cluster.network;
 
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.file.AtomicFile;
 import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.CommandResult;
 import dev.zlayer.host.process.Processes;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.task.Deadline;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -16,6 +19,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 
 /** The overlay of this host: reads what the kernel has and changes what is not as it should be. */
 public final class Overlay {
@@ -43,7 +47,7 @@ public final class Overlay {
   public List<OverlayPlanner.Step> apply(DesiredOverlay spec) throws InterruptedException {
     List<OverlayPlanner.Step> steps =
         OverlayPlanner.plan(spec, observe(spec.device(), spec.table()));
-    run(steps);
+    run(steps, Optional.of(spec));
     return steps;
   }
 
@@ -60,20 +64,61 @@ public final class Overlay {
   private List<OverlayPlanner.Step> remove(String device, String rules)
       throws InterruptedException {
     List<OverlayPlanner.Step> steps = OverlayPlanner.removal(device, rules, observe(device, rules));
-    run(steps);
+    run(steps, Optional.empty());
     return steps;
   }
 
-  private void run(List<OverlayPlanner.Step> steps) throws InterruptedException {
+  private void run(List<OverlayPlanner.Step> steps, Optional<DesiredOverlay> spec)
+      throws InterruptedException {
+    if (!steps.isEmpty() && spec.isPresent() && spec.get().encryption().isPresent()) {
+      keep(spec.get());
+    }
     for (OverlayPlanner.Step step : steps) {
       CommandResult result = call(step.command(), step.input());
-      if (!result.success()) {
+      if (!result.success()
+          && spec.isPresent()
+          && WireGuardPlanner.creates(step)
+          && WireGuard.absent(result)) {
+        program(spec.get());
+      } else if (!result.success()) {
         throw new AgentException.Network(
             "cannot set up the network between nodes: '%s' failed: %s"
                 .formatted(String.join(" ", step.command()), result.stderr().strip()),
             null);
       }
     }
+  }
+
+  /** The kernel cannot; what the program makes has the largest MTU there is. */
+  private void program(DesiredOverlay spec) throws InterruptedException {
+    new WireGuard(before).start(spec.device(), setup(spec));
+    run(
+        List.of(
+            OverlayPlanner.Step.of(
+                "ip", "link", "set", "dev", spec.device(), "mtu", Integer.toString(spec.mtu()))),
+        Optional.empty());
+  }
+
+  /** For a program that is started again while no agent runs. */
+  private static void keep(DesiredOverlay spec) {
+    var made = new ObservedOverlay.Link("tun", "", 0, false, 0, 0, "", false);
+    String commands =
+        OverlayPlanner.setup(spec, made).stream()
+                .map(step -> "'" + String.join("' '", step.command()) + "'\n")
+                .collect(Collectors.joining())
+            // as the agent does for endpoints on 127.0.0.1
+            + "echo 1 >/proc/sys/net/ipv4/conf/%s/route_localnet\n".formatted(spec.device());
+    Path file = setup(spec);
+    try {
+      AtomicFile.write(file, commands.getBytes(StandardCharsets.UTF_8));
+    } catch (IOException e) {
+      throw new AgentException.Configuration(
+          "cannot write %s: %s".formatted(file, e.getMessage()), e);
+    }
+  }
+
+  private static Path setup(DesiredOverlay spec) {
+    return Path.of(spec.encryption().orElseThrow().keyFile()).resolveSibling("wireguard.sh");
   }
 
   private ObservedOverlay observe(String device, String table) throws InterruptedException {
@@ -94,13 +139,15 @@ public final class Overlay {
         addresses.add(text(address, "local") + "/" + number(address, "prefixlen"));
       }
     }
+    ObservedOverlay.Link read = link(link);
+    if (WireGuardPlanner.right(read)) {
+      return new ObservedOverlay(
+          Optional.of(read), addresses, routes(device), Map.of(), Map.of(), rules, tunnels(device));
+    }
     return new ObservedOverlay(
-        Optional.of(link(link)),
+        Optional.of(read),
         addresses,
-        table(
-            List.of("ip", "-j", "-4", "route", "show", "dev", device),
-            route -> text(route, "dst"),
-            route -> text(route, "gateway")),
+        routes(device),
         table(
             List.of("ip", "-j", "-4", "neigh", "show", "dev", device, "nud", "permanent"),
             neighbour -> text(neighbour, "dst"),
@@ -110,6 +157,21 @@ public final class Overlay {
             entry -> text(entry, "mac"),
             entry -> text(entry, "dst")),
         rules);
+  }
+
+  private Map<String, String> routes(String device) throws InterruptedException {
+    return table(
+        List.of("ip", "-j", "-4", "route", "show", "dev", device),
+        route -> text(route, "dst"),
+        route -> text(route, "gateway"));
+  }
+
+  /** Nothing where the program that made the interface has ended. */
+  private ObservedOverlay.Tunnels tunnels(String device) throws InterruptedException {
+    CommandResult shown = call(List.of("wg", "show", device, "dump"), "");
+    return shown.success()
+        ? ObservedOverlay.Tunnels.parse(shown.stdout())
+        : ObservedOverlay.Tunnels.NONE;
   }
 
   private static ObservedOverlay.Link link(Json link) {

@@ -6,6 +6,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
 
 /**
  * From what is wanted and what the kernel has to the commands between the two. As flannel does it:
@@ -42,8 +44,20 @@ public final class OverlayPlanner {
     }
     ObservedOverlay before = kept ? state : ObservedOverlay.NONE;
     link(spec, before, steps);
-    peers(spec, before, steps);
+    if (spec.encryption().isPresent()) {
+      WireGuardPlanner.peers(spec, spec.encryption().get(), before, steps);
+    } else {
+      peers(spec, before, steps);
+    }
     return List.copyOf(steps);
+  }
+
+  /** Sets up an interface that has nothing yet; rules stay as they are. */
+  static List<Step> setup(DesiredOverlay spec, ObservedOverlay.Link made) {
+    var without =
+        new ObservedOverlay(
+            Optional.of(made), Set.of(), Map.of(), Map.of(), Map.of(), OverlayRules.mark(spec));
+    return plan(spec, without);
   }
 
   /** What ends the overlay on a node that leaves. */
@@ -60,6 +74,9 @@ public final class OverlayPlanner {
 
   /** What cannot be changed while the interface exists. */
   private static boolean right(ObservedOverlay.Link link, DesiredOverlay spec) {
+    if (spec.encryption().isPresent()) {
+      return WireGuardPlanner.right(link);
+    }
     return link.kind().equals("vxlan")
         && link.mac().equals(spec.subnet().mac())
         && link.vni() == spec.vni()
@@ -72,25 +89,7 @@ public final class OverlayPlanner {
     String device = spec.device();
     String mtu = Integer.toString(spec.mtu());
     if (before.link().isEmpty()) {
-      steps.add(
-          Step.of(
-              "ip",
-              "link",
-              "add",
-              device,
-              "address",
-              spec.subnet().mac(),
-              "mtu",
-              mtu,
-              "type",
-              "vxlan",
-              "id",
-              Integer.toString(spec.vni()),
-              "local",
-              spec.address(),
-              "dstport",
-              Integer.toString(spec.port()),
-              "nolearning"));
+      steps.add(spec.encryption().isPresent() ? WireGuardPlanner.create(spec) : create(spec));
     } else if (before.link().get().mtu() != spec.mtu()) {
       steps.add(Step.of("ip", "link", "set", "dev", device, "mtu", mtu));
     }
@@ -105,6 +104,27 @@ public final class OverlayPlanner {
     if (before.link().isEmpty() || !before.link().get().up()) {
       steps.add(Step.of("ip", "link", "set", "dev", device, "up"));
     }
+  }
+
+  private static Step create(DesiredOverlay spec) {
+    return Step.of(
+        "ip",
+        "link",
+        "add",
+        spec.device(),
+        "address",
+        spec.subnet().mac(),
+        "mtu",
+        Integer.toString(spec.mtu()),
+        "type",
+        "vxlan",
+        "id",
+        Integer.toString(spec.vni()),
+        "local",
+        spec.address(),
+        "dstport",
+        Integer.toString(spec.port()),
+        "nolearning");
   }
 
   private static void peers(DesiredOverlay spec, ObservedOverlay before, List<Step> steps) {
@@ -175,7 +195,7 @@ public final class OverlayPlanner {
     }
   }
 
-  private static List<String> extra(Map<String, String> before, Map<String, String> wanted) {
+  static List<String> extra(Map<String, String> before, Map<String, String> wanted) {
     return before.keySet().stream().filter(key -> !wanted.containsKey(key)).sorted().toList();
   }
 }

@@ -50,6 +50,7 @@ final class OverlayRules {
             oifname "%1$s" ip saddr != %2$s masquerade
             oifname "%1$s" ct status dnat masquerade
           }
+        %8$s\
         """
             .formatted(
                 spec.device(),
@@ -60,9 +61,21 @@ final class OverlayRules {
                 elements(spec.peers().stream(), peer -> peer.subnet().toString()),
                 elements(
                     spec.paths().stream(),
-                    path -> "\"%s\" . %s".formatted(path.bridge(), path.from())));
+                    path -> "\"%s\" . %s".formatted(path.bridge(), path.from())),
+                spec.encryption().isPresent() ? onlyEncrypted(spec) : "");
     return "%stable ip %s {\n  chain %s { }\n%s}\n"
         .formatted(none(spec.table()), spec.table(), mark(body), body);
+  }
+
+  /** Without the interface, packets for other nodes would leave by the route to everywhere. */
+  private static String onlyEncrypted(DesiredOverlay spec) {
+    return """
+      chain leave {
+        type filter hook postrouting priority filter; policy accept;
+        oifname != "%s" ip daddr @remote drop
+      }
+    """
+        .formatted(spec.device());
   }
 
   /** The mark that these rules have. */

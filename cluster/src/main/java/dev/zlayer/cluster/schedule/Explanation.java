@@ -38,7 +38,7 @@ final class Explanation {
                 pass.size(),
                 pass.size() == 1 ? "node" : "nodes",
                 String.join(", ", counts),
-                remedies(last, workload));
+                remedies(last, workload, pass));
     return last == Filter.PLATFORM
         ? String.valueOf(
             new AgentException.RouteToPeer(workload.id(), systems(workload), why).getMessage())
@@ -75,11 +75,14 @@ final class Explanation {
     };
   }
 
-  private static String remedies(Filter last, Workload workload) {
+  private static String remedies(Filter last, Workload workload, Pass pass) {
     Demand demand = workload.demand();
     return switch (last) {
       case STATUS -> "uncordon a node, or add a node to the cluster";
-      case REFUSED, PLATFORM ->
+      case REFUSED -> // nodes name the remedies for what they lack
+          pass.refusal(workload)
+              .orElse("enable what it needs on a node, or add a node that has it");
+      case PLATFORM ->
           workload.constraints().platforms().isEmpty()
               ? "enable a fitting runtime on a node, or add a peer that has one to the cluster"
               : AgentException.RouteToPeer.remedies(systems(workload), "a node");

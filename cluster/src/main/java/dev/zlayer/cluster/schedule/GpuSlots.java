@@ -74,12 +74,12 @@ final class GpuSlots {
     return demand.devices().isEmpty() ? demand.count() : demand.devices().size();
   }
 
-  void take(List<String> ids, Sharing sharing, int change) {
+  void take(List<String> ids, Demand.Gpus demand, int change) {
     for (Slot slot : slots) {
-      if (ids.contains(slot.gpu.id())) {
+      if (slot.gpu.vendor() == demand.vendor() && ids.contains(slot.gpu.id())) {
         free -= slot.users == 0 ? 1 : 0;
         slot.users += change;
-        slot.sharing = sharing;
+        slot.sharing = demand.sharing();
         free += slot.users == 0 ? 1 : 0;
       }
     }

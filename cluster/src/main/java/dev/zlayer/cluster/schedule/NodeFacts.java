@@ -48,7 +48,8 @@ public record NodeFacts(
   /**
    * One GPU, or a part of one that is a device of its own.
    *
-   * @param id as {@code gpu.devices} names it, unique on the node: an index, or a MIG device
+   * @param id as {@code gpu.devices} names it, unique among those of its vendor: an index, or a MIG
+   *     device
    * @param uuid another name for it; may be empty
    */
   public record Gpu(String id, String uuid, GpuSpec.Vendor vendor, String model) {}

@@ -53,7 +53,7 @@ final class NodeState {
     placements += by;
     exclusive += demand.mode() == NodeMode.EXCLUSIVE ? by : 0;
     demand.ports().forEach(port -> ports.merge(port, by, (a, b) -> a + b == 0 ? null : a + b));
-    demand.gpus().ifPresent(wanted -> gpus.take(placement.gpus(), wanted.sharing(), by));
+    demand.gpus().ifPresent(wanted -> gpus.take(placement.gpus(), wanted, by));
     utilisation =
         Math.max(share(cpuFree, facts.cpuMillis()), share(memoryFree, facts.memoryBytes()));
   }

@@ -21,7 +21,7 @@ final class Pass {
 
   private final Map<String, NodeState> nodes = new TreeMap<>();
   private final Map<String, String> volumes;
-  private final Set<String> refusals = new HashSet<>();
+  private final Map<String, String> refusals = new HashMap<>();
   private final Map<Constraints, NodeState[]> eligible = new HashMap<>();
 
   /** Numbers the workloads, so that nobody has to reset their counts. */
@@ -40,12 +40,13 @@ final class Pass {
     view.refusals()
         .forEach(
             refusal ->
-                refusals.add(
+                refusals.put(
                     key(
                         refusal.workload(),
                         refusal.revision(),
                         refusal.node(),
-                        refusal.nodeRevision())));
+                        refusal.nodeRevision()),
+                    refusal.reason()));
   }
 
   private static String key(String workload, String revision, String node, long nodeRevision) {
@@ -148,8 +149,22 @@ final class Pass {
   }
 
   private boolean refused(NodeState node, Workload workload) {
-    return refusals.contains(
-        key(workload.id(), workload.revision(), node.facts.id(), node.facts.revision()));
+    return refusals.containsKey(key(workload, node));
+  }
+
+  private static String key(Workload workload, NodeState node) {
+    return key(workload.id(), workload.revision(), node.facts.id(), node.facts.revision());
+  }
+
+  /** What the first node says that has refused it, in the order of their ids. */
+  Optional<String> refusal(Workload workload) {
+    return nodes.values().stream()
+        .flatMap(
+            node ->
+                Optional.ofNullable(refusals.get(key(workload, node)))
+                    .map(reason -> "node '%s': %s".formatted(node.facts.name(), reason))
+                    .stream())
+        .findFirst();
   }
 
   /** Whether what runs on a node may stay there in the current revision of its workload. */

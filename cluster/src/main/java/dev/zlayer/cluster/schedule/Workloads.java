@@ -97,7 +97,9 @@ public final class Workloads {
         gpu.count(),
         gpu.vendor(),
         gpu.model().orElse(""),
-        gpu.devices().orElse(List.of()),
+        gpu.devices()
+            .or(() -> gpu.timeSliceIndex().map(index -> List.of(Integer.toString(index))))
+            .orElse(List.of()),
         gpu.effectiveSharing().orElse(GpuSpec.Sharing.EXCLUSIVE));
   }
 

@@ -41,7 +41,7 @@ class AuthorityTest {
     assertThat(made.getBasicConstraints()).as("not an authority").isEqualTo(-1);
     assertThat(made.getExtendedKeyUsage())
         .containsExactly("1.3.6.1.5.5.7.3.1", "1.3.6.1.5.5.7.3.2");
-    assertThat(made.getNotBefore().toInstant()).isEqualTo(NOW.minus(Duration.ofHours(1)));
+    assertThat(made.getNotBefore().toInstant()).isEqualTo(NOW.minus(Duration.ofDays(1)));
     assertThat(made.getNotAfter().toInstant()).isEqualTo(NOW.plus(Duration.ofDays(365)));
   }
 
@@ -99,7 +99,7 @@ class AuthorityTest {
     Instant later = Instant.parse("2049-12-01T00:00:00Z");
     X509Certificate made = Authority.create("blue", later).certificate();
 
-    assertThat(made.getNotBefore().toInstant()).isEqualTo(later.minus(Duration.ofHours(1)));
+    assertThat(made.getNotBefore().toInstant()).isEqualTo(later.minus(Duration.ofDays(1)));
     assertThat(made.getNotAfter().toInstant()).isEqualTo(later.plus(Duration.ofDays(3650)));
   }
 }

@@ -23,6 +23,8 @@ class ClusterJobsTest {
       "  report: {rtype: job, image: {name: r}, job: {concurrency: 2, queue: 1, retries: 1}}\n";
   private static final String NIGHTLY =
       "  nightly: {rtype: cron, schedule: '0 * * * *', image: {name: r}}\n";
+  private static final String OFTEN =
+      "  often: {rtype: cron, schedule: '* * * * *', image: {name: r}}\n";
 
   private final Simulation cluster = new Simulation();
   private final Map<String, FakeJobs> engines = new TreeMap<>();
@@ -31,6 +33,7 @@ class ClusterJobsTest {
   private final class FakeJobs implements NodeJobs.Engine {
     final Map<String, String> statuses = new TreeMap<>();
     final Set<String> started = new HashSet<>();
+    boolean misfit;
 
     @Override
     public Optional<Progress> find(String id) {
@@ -43,13 +46,14 @@ class ClusterJobsTest {
                       Optional.empty(),
                       1,
                       Optional.of(Simulation.NOW),
-                      word.equals("running") ? Optional.empty() : Optional.of(cluster.now)));
+                      word.equals("running") ? Optional.empty() : Optional.of(cluster.now),
+                      word.equals("misfit") ? Optional.of("no runtime") : Optional.empty()));
     }
 
     @Override
     public void start(ClusterExecution execution) {
       assertThat(started.add(execution.id())).as("begun once").isTrue();
-      statuses.put(execution.id(), "running");
+      statuses.put(execution.id(), misfit ? "misfit" : "running");
     }
 
     @Override
@@ -143,6 +147,63 @@ class ClusterJobsTest {
     assertThat(live(third).node()).isPresent();
   }
 
+  /** One transaction has room for a few of them only. */
+  @Test
+  void largeExecutionsKeepTheLeaderFromNothing() throws InterruptedException {
+    String large = "x".repeat(ClusterJobs.MOST_REQUEST_BYTES - 1000);
+    cluster.up("shop", REPORT.replace("concurrency: 2, queue: 1", "concurrency: 40, queue: 40"));
+    for (int i = 0; i < 30; i++) {
+      var _ =
+          cluster.jobs.trigger(
+              "shop",
+              "report",
+              new ClusterExecution.Request(
+                  "cli",
+                  Optional.empty(),
+                  Optional.empty(),
+                  Optional.of(List.of(large)),
+                  Map.of(),
+                  Optional.empty(),
+                  0,
+                  Optional.empty()));
+    }
+    cluster.converge();
+
+    assertThat(cluster.leader.problem()).isEmpty();
+    assertThat(cluster.state().executions("shop", "report"))
+        .hasSize(30)
+        .allSatisfy(one -> assertThat(one.node()).isPresent());
+  }
+
+  @Test
+  void whatIsTooLargeForAllNodesToKeepIsRefusedOrCutShort() throws InterruptedException {
+    cluster.up("shop", REPORT);
+    var large =
+        new ClusterExecution.Request(
+            "cli",
+            Optional.empty(),
+            Optional.empty(),
+            Optional.of(List.of("x".repeat(ClusterJobs.MOST_REQUEST_BYTES))),
+            Map.of(),
+            Optional.empty(),
+            0,
+            Optional.empty());
+    assertThatThrownBy(() -> cluster.jobs.trigger("shop", "report", large))
+        .isInstanceOf(AgentException.InvalidSpec.class)
+        .hasMessageContaining("a cluster stores at most 65536");
+    assertThat(cluster.state().executions()).isEmpty();
+
+    var failed =
+        new Progress(
+            "failed",
+            Optional.empty(),
+            Optional.of("x".repeat(2 << 20)),
+            1,
+            Optional.empty(),
+            Optional.empty());
+    assertThat(failed.reason().orElseThrow()).hasSizeLessThan(5000).endsWith("...");
+  }
+
   @Test
   void aRequestThatIsSentAgainRunsOnce() throws InterruptedException {
     cluster.up("shop", REPORT);
@@ -176,6 +237,31 @@ class ClusterJobsTest {
     cluster.lose(second);
     cluster.converge();
     assertThat(result(one)).isEqualTo("lost");
+  }
+
+  @Test
+  void anExecutionThatANodeCannotRunGoesToAnotherOne() throws InterruptedException {
+    cluster.up("shop", REPORT);
+    engines.get("a").misfit = true;
+    engines.get("c").misfit = true;
+    ClusterExecution one = run("report");
+    cluster.converge();
+    assertThat(live(one).node()).contains("b");
+    assertThat(live(one).lost()).isEmpty();
+
+    engines.get("b").misfit = true;
+    ClusterExecution other = run("report");
+    cluster.converge();
+    assertThat(live(other).node()).isEmpty();
+    assertThat(cluster.deployments.state().unplaced().get("shop").get("report/2"))
+        .contains("3 refused it")
+        .contains("no runtime");
+
+    cluster.node("d");
+    engines.put("d", new FakeJobs());
+    cluster.runJobs("d", engines.get("d"));
+    cluster.converge();
+    assertThat(live(other).node()).contains("d");
   }
 
   @Test
@@ -252,6 +338,37 @@ class ClusterJobsTest {
     assertThat(cluster.jobs.results()).hasSize(1);
   }
 
+  /** Else nothing would run for two hours after the clock of a leader was right again. */
+  @Test
+  void aScheduleContinuesAfterTheClockOfALeaderWasAhead() throws InterruptedException {
+    cluster.up("shop", NIGHTLY + OFTEN);
+    cluster.converge();
+    cluster.now = Simulation.NOW.plus(Duration.ofMinutes(135));
+    cluster.converge();
+    assertThat(lastDue("often")).isAfter(Simulation.NOW.plus(Duration.ofHours(2)));
+    for (ClusterExecution one : cluster.deployments.state().executions().values()) {
+      end(one);
+    }
+    cluster.converge();
+
+    cluster.now = Simulation.NOW.plus(Duration.ofMinutes(15));
+    cluster.converge();
+    assertThat(cluster.deployments.state().executions()).as("nothing at once").isEmpty();
+    cluster.now = Simulation.NOW.plus(Duration.ofMinutes(16));
+    cluster.converge();
+    assertThat(lastDue("often")).isEqualTo(cluster.now);
+    assertThat(cluster.deployments.state().executions("shop", "often")).hasSize(1);
+  }
+
+  private Instant lastDue(String job) throws InterruptedException {
+    return cluster
+        .deployments
+        .state()
+        .schedule("shop", job)
+        .flatMap(ClusterSchedule::lastDue)
+        .orElse(Simulation.NOW);
+  }
+
   @Test
   void aScheduleIsSwitchedOffAndOn() throws InterruptedException {
     cluster.up("shop", NIGHTLY);
@@ -277,13 +394,11 @@ class ClusterJobsTest {
             () ->
                 cluster.up(
                     "shop",
-                    "  web: {image: {name: w}, depends: [{service: report, condition:"
-                        + " completed}]}\n"
-                        + "  report: {rtype: job, image: {name: r}, job: {warm: 1}}\n"
-                        + "  next: {rtype: job, image: {name: r}, job: {needs: [report]}}\n"))
+                    "  report: {rtype: job, image: {name: r}, job: {warm: 1}}\n"
+                        + "  train: {rtype: job, image: {name: r},"
+                        + " resources: {gpu: {distributed: {}}}}\n"))
         .isInstanceOf(AgentException.Unsupported.class)
-        .hasMessageContaining("services.web.depends[0].service")
         .hasMessageContaining("services.report.job.warm")
-        .hasMessageContaining("services.next.job.needs");
+        .hasMessageContaining("services.train.resources.gpu.distributed");
   }
 }

@@ -161,6 +161,23 @@ class ClusterPlanTest {
         .allSatisfy(engine -> assertThat(engine.removed).containsEntry("shop", true));
   }
 
+  /** The leader has not seen that it was removed in between. */
+  @Test
+  void aDeploymentThatIsBegunAnewHasNothingOfTheEarlierOne() throws InterruptedException {
+    cluster.up("shop", WEB);
+    cluster.converge();
+    cluster.deployments.down("shop", false);
+    for (int i = 0; i < 10 && cluster.deployments.find("shop").isPresent(); i++) {
+      cluster.round();
+    }
+    assertThat(cluster.deployments.find("shop")).isEmpty();
+    cluster.now = cluster.now.plusSeconds(1);
+    cluster.up("shop", WEB.replace("web:", "other:"));
+    cluster.converge();
+    assertThat(cluster.where("shop", "other")).isEqualTo("a:1 b:2 c:3");
+    assertThat(cluster.where("shop", "web")).isEmpty();
+  }
+
   @Test
   void aNodeThatRefusesIsNotAskedAgainForThatRevision() throws InterruptedException {
     cluster.engines.get("b").refuses.add("shop");
@@ -248,13 +265,48 @@ class ClusterPlanTest {
             () ->
                 cluster.up(
                     "shop",
-                    "  web: {image: {name: web}, env: {KEY: '$S:key'}, affinity: pack,"
-                        + " scale: {mode: adaptive, targets: {cpu: 50}}}\n"
+                    "  web: {image: {name: web}, pid_mode: 'container:x', affinity: pack}\n"
                         + "  job: {image: {name: job}, rtype: job, job: {warm: 1}}\n"))
         .isInstanceOf(AgentException.Unsupported.class)
-        .hasMessageContaining("services.web.env.KEY: every node has secrets of its own")
-        .hasMessageContaining("services.web.scale: a cluster does not measure load yet")
+        .hasMessageContaining("services.web.pid_mode: the other container may be on another node")
         .hasMessageContaining("services.job.job.warm: containers would be created ahead")
         .hasMessageNotContaining("affinity");
+  }
+
+  @Test
+  void aReleasedVolumeIsBoundWhereItIsUsedNext() throws InterruptedException {
+    String db =
+        "  db:\n    image: {name: db}\n    affinity: {pin: id=NODE}\n"
+            + "    storage: [{type: named, name: data, target: /data}]\n";
+    cluster.up("shop", db.replace("NODE", "a"));
+    cluster.converge();
+    assertThat(cluster.deployments.state().volumes()).containsEntry("data", "a");
+    var here = new VolumeBindings(cluster.store, "a");
+    var elsewhere = new VolumeBindings(cluster.store, "b");
+    assertThatThrownBy(() -> here.requireUnused("data"))
+        .isInstanceOf(AgentException.Conflict.class)
+        .hasMessageContaining("'shop/db'");
+    elsewhere.requireUnused("data");
+    assertThat(elsewhere.release("data")).isFalse();
+
+    assertThat(here.release("data")).isTrue();
+    cluster.converge();
+    assertThat(cluster.deployments.state().volumes()).as("in use").containsEntry("data", "a");
+
+    cluster.deployments.stop("shop", Optional.of("db"));
+    cluster.converge();
+    here.requireUnused("data");
+    assertThat(here.wanted("data")).isTrue();
+    assertThat(elsewhere.wanted("data")).isFalse();
+    assertThat(here.release("data")).isTrue();
+    assertThat(here.release("data")).isFalse();
+    cluster.converge();
+    assertThat(cluster.deployments.state().volumes()).isEmpty();
+
+    cluster.up("shop", db.replace("NODE", "b"));
+    cluster.deployments.start("shop", Optional.empty());
+    cluster.converge();
+    assertThat(cluster.where("shop", "db")).isEqualTo("b:1");
+    assertThat(cluster.deployments.state().volumes()).containsEntry("data", "b");
   }
 }

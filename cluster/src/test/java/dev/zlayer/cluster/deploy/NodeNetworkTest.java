@@ -57,6 +57,30 @@ class NodeNetworkTest {
   }
 
   @Test
+  void aPeerHasTheKeyThatItPublishedItselfAndAnotherKeyOfThisNodeIsUsedAtOnce() throws Exception {
+    join("a");
+    join("b");
+    hosts.get("a").key = Optional.of("signed by a");
+    rounds();
+    assertThat(hosts.get("a").peers).extracting(Peer::key).containsExactly(Optional.empty());
+    assertThat(networks.get("a").problem())
+        .hasValueSatisfying(text -> assertThat(text).contains("node-b", "no key of its own"));
+
+    hosts.get("b").key = Optional.of("signed by a");
+    rounds();
+    assertThat(hosts.get("a").peers).extracting(Peer::key).containsExactly(Optional.empty());
+    hosts.get("b").key = Optional.of("signed by b");
+    rounds();
+    assertThat(hosts.get("a").peers).extracting(Peer::key).containsExactly(Optional.of("b"));
+    assertThat(networks.get("a").problem()).isEmpty();
+
+    int before = hosts.get("a").connected;
+    hosts.get("a").key = Optional.of("signed by a with another one");
+    round("a");
+    assertThat(hosts.get("a").connected).isEqualTo(before + 1);
+  }
+
+  @Test
   void whatTheHostUsesIsLeftOutAndOverlapsAreReported() throws Exception {
     join("a");
     hosts.get("a").used = List.of(NodeSubnet.parse("10.192.3.0/24"));
@@ -145,6 +169,13 @@ class NodeNetworkTest {
     round("a");
     assertThat(hosts.get("a").members.get(web).members()).as("not of its subnet").isEmpty();
 
+    for (String wrong : List.of("nowhere", "", "10.192.65.2/32", "::1")) {
+      report("b", wrong);
+      round("a");
+      assertThat(hosts.get("a").members.get(web).members()).as("no address").isEmpty();
+      assertThat(networks.get("a").problem()).as("its own network works").isEmpty();
+    }
+
     report("b", "10.192.65.2");
     cluster.lose("b");
     round("a");
@@ -230,6 +261,7 @@ class NodeNetworkTest {
     private Set<Path> paths = Set.of();
     private Map<ServiceKey, Rotation.Members> members = Map.of();
     private int connected;
+    private Optional<String> key = Optional.empty();
     private Runnable whenAsked = () -> {};
 
     @Override
@@ -261,6 +293,16 @@ class NodeNetworkTest {
       this.peers = new ArrayList<>(peers);
       this.paths = paths;
       connected++;
+    }
+
+    @Override
+    public Optional<String> publishedKey() {
+      return key;
+    }
+
+    @Override
+    public Optional<String> verifiedKey(String node, String published) {
+      return published.startsWith("signed by " + node) ? Optional.of(node) : Optional.empty();
     }
 
     @Override

@@ -3,6 +3,7 @@ package dev.zlayer.cluster.deploy;
 import dev.zlayer.cluster.deploy.Desired.Assignment;
 import dev.zlayer.cluster.member.Keys;
 import dev.zlayer.cluster.member.NodeRecord;
+import dev.zlayer.cluster.schedule.NodeFacts;
 import dev.zlayer.cluster.schedule.NodeFacts.Status;
 import dev.zlayer.cluster.store.ClusterStore.Change;
 import dev.zlayer.cluster.store.MemoryClusterStore;
@@ -12,7 +13,6 @@ import dev.zlayer.task.Deadline;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
-import java.time.InstantSource;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -31,11 +31,15 @@ final class Simulation {
   final MemoryClusterStore store = new MemoryClusterStore();
   Instant now = NOW;
   final ClusterJobs jobs = new ClusterJobs(store, () -> now);
-  final ClusterDeployments deployments = new ClusterDeployments(store, InstantSource.fixed(NOW));
+  final ClusterDeployments deployments = new ClusterDeployments(store, () -> now);
   final Map<String, FakeEngine> engines = new TreeMap<>();
   final Map<String, NodeShares> nodes = new TreeMap<>();
   final Map<String, NodeJobs> runners = new TreeMap<>();
   final Map<String, Long> leases = new HashMap<>();
+
+  /** What a node has when it joins or comes back. */
+  final Map<String, List<NodeFacts.Gpu>> gpus = new HashMap<>();
+
   Leader leader = leader("a", Duration.ZERO);
 
   ClusterState state() throws InterruptedException {
@@ -44,7 +48,13 @@ final class Simulation {
 
   Leader leader(String node, Duration grace) {
     return new Leader(
-        store, this::state, node, () -> leases.getOrDefault(node, 0L), () -> now, grace);
+        store,
+        this::state,
+        node,
+        () -> leases.getOrDefault(node, 0L),
+        () -> now,
+        () -> System.nanoTime() / 1_000_000,
+        grace);
   }
 
   /** Joins, and is alive. */
@@ -60,7 +70,14 @@ final class Simulation {
     long lease = store.grant(Duration.ofHours(1), limit());
     leases.put(id, lease);
     var facts =
-        new NodeRecord.Facts(4, 8L << 30, List.of("linux/amd64"), List.of("oci"), List.of(), "1");
+        new NodeRecord.Facts(
+            4,
+            8L << 30,
+            List.of("linux/amd64"),
+            List.of("oci"),
+            List.of(),
+            "1",
+            gpus.getOrDefault(id, List.of()));
     put(Keys.alive(id), JsonText.print(RecordJson.write(facts)), lease);
     nodes.put(
         id,
@@ -161,6 +178,12 @@ final class Simulation {
     final Map<String, Assignment> running = new TreeMap<>();
     final Map<String, Boolean> removed = new TreeMap<>();
     final TreeSet<String> refuses = new TreeSet<>();
+
+    Optional<Desired.Load> load = Optional.empty();
+
+    /** Services for which it has no runtime. */
+    final TreeSet<String> misfits = new TreeSet<>();
+
     boolean ready = true;
 
     List<Integer> numbers(String deployment, String service) {
@@ -175,20 +198,43 @@ final class Simulation {
       running.forEach(
           (name, one) -> {
             var services = new TreeMap<String, Desired.ServiceReport>();
+            var roles = new TreeMap<String, List<Integer>>();
             one.replicas()
                 .forEach(
-                    (service, numbers) ->
+                    (group, numbers) -> {
+                      List<Integer> shown = ready ? numbers : List.of();
+                      if (group.contains("/")) {
+                        roles.put(group, shown);
+                      } else {
+                        boolean misfit = misfits.contains(group);
                         services.put(
-                            service,
+                            group,
                             new Desired.ServiceReport(
-                                "running", ready ? numbers : List.of(), false, Optional.empty())));
+                                misfit ? "failed" : "running",
+                                misfit ? List.of() : shown,
+                                misfit,
+                                Optional.empty(),
+                                Optional.empty(),
+                                misfit
+                                    ? Optional.of("enable it, or add a peer to the cluster")
+                                    : Optional.empty(),
+                                Optional.of(numbers.size()),
+                                load));
+                      }
+                    });
             applied.put(
                 name,
                 new NodeShares.Applied(
                     one.revision(),
                     one.replicas(),
+                    one.mark(),
                     false,
-                    new Desired.Report(one.revision(), services, Optional.empty())));
+                    new Desired.Report(
+                        one.revision(),
+                        services,
+                        Optional.empty(),
+                        roles,
+                        Optional.of(one.mark()))));
           });
       return applied;
     }

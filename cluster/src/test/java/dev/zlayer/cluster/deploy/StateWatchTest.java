@@ -143,6 +143,76 @@ class StateWatchTest {
     assertThat(view.state().volumes()).containsEntry("data", "a");
   }
 
+  @Test
+  void whatANodeSaysAndNobodyUnderstandsKeepsNobodyFromDeciding() throws InterruptedException {
+    put(Keys.VOLUMES + "data", "a");
+    put(Keys.REPORTS + "n/shop", "{\"revision\": \"new\"}");
+    put(Keys.REPORTS + "n", "{}");
+    put(Keys.NETWORKS + "n/shop", "here");
+    put(Keys.ALIVE + "n", "{\"cpus\": 99999999999}");
+    rounds(1);
+
+    assertThat(view.state().volumes()).containsEntry("data", "a");
+    assertThat(view.state().reports()).isEmpty();
+    assertThat(view.state().networks()).isEmpty();
+    assertThat(view.state().alive()).as("nothing of it begins elsewhere").containsOnlyKeys("n");
+    put(Keys.ALIVE + "n", "{");
+    rounds(2);
+    assertThat(view.state().alive()).containsOnlyKeys("n");
+  }
+
+  @Test
+  void nobodyDecidesWithoutADecisionThatCannotBeRead() throws InterruptedException {
+    put(Keys.DESIRED + "shop", "{\"name\": \"shop\", \"created\": \"yesterday\"}");
+    rounds(1);
+    assertThatThrownBy(view::state)
+        .isInstanceOf(AgentException.Configuration.class)
+        .hasMessageContaining(Keys.DESIRED + "shop")
+        .hasMessageContaining("another version");
+    var _ =
+        memory.transact(
+            List.of(),
+            List.of(new Change.Delete(Keys.DESIRED + "shop")),
+            Deadline.after(Duration.ofSeconds(1)));
+    rounds(1);
+    assertThat(view.state().desired()).isEmpty();
+  }
+
+  @Test
+  void aNodeWhoseFactsNobodyUnderstandsKeepsWhatItHasAndGetsNothing() throws InterruptedException {
+    var cluster = new Simulation().node("a").node("b");
+    cluster.up("shop", "  web: {image: {name: web}, scale: {mode: fixed, replicas: 2}}\n");
+    cluster.converge();
+    assertThat(cluster.where("shop", "web")).isEqualTo("a:1 b:2");
+    var unclear = new Change.Put(Keys.ALIVE + "b", "{\"cpus\": []}", cluster.leases.get("b"));
+    var _ = cluster.store.transact(List.of(), List.of(unclear), Simulation.limit());
+    cluster.up("mail", "  in: {image: {name: in}, scale: {mode: fixed, replicas: 2}}\n");
+    cluster.converge();
+
+    assertThat(cluster.where("shop", "web")).isEqualTo("a:1 b:2");
+    assertThat(cluster.where("mail", "in")).isEqualTo("a:1,2");
+  }
+
+  @Test
+  void aFileAndAResultThatNobodyUnderstandsAreThatOfOneDeployment() throws InterruptedException {
+    String web = "  web: {image: {name: web}, scale: {mode: fixed, replicas: 1}}\n";
+    var cluster = new Simulation().node("a");
+    cluster.up("bad", web);
+    cluster.converge();
+    for (String key : List.of(Keys.file("bad", 1), Keys.result("bad", "report", 1))) {
+      var wrong = new Change.Put(key, "{\"number\": \"one\"}");
+      var _ = cluster.store.transact(List.of(), List.of(wrong), Simulation.limit());
+    }
+    cluster.leader = cluster.leader("a", Duration.ZERO);
+    cluster.up("good", web);
+    cluster.converge();
+
+    assertThat(cluster.leader.problem()).isEmpty();
+    assertThat(cluster.where("good", "web")).isEqualTo("a:1");
+    assertThat(cluster.where("bad", "web")).as("it stays as it is").isEqualTo("a:1");
+    assertThat(cluster.jobs.results()).isEmpty();
+  }
+
   /** The replica that was placed a moment ago is not placed on another node, too. */
   @Test
   void aLeaderDoesNotDecideOnAStateWithoutItsOwnChanges() throws InterruptedException {
@@ -154,7 +224,13 @@ class StateWatchTest {
     var seen = new AtomicReference<>(cluster.state());
     var leader =
         new Leader(
-            cluster.store, seen::get, "a", () -> lease, InstantSource.system(), Duration.ZERO);
+            cluster.store,
+            seen::get,
+            "a",
+            () -> lease,
+            InstantSource.system(),
+            () -> 0,
+            Duration.ZERO);
     var _ = leader.round();
     String first = cluster.state().assignments("shop").keySet().iterator().next();
 

@@ -19,6 +19,7 @@ import dev.zlayer.json.Json;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.Pauses;
 import dev.zlayer.testkit.Requires;
+import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -144,6 +145,8 @@ class EtcdStoreIT extends ClusterStoreContract {
     ProcessIdentity process = member.server.process().orElseThrow();
     assertThat(process.signal(STOP)).isTrue();
     try {
+      // one of its threads may answer before the signal has reached it
+      Awaitility.await().until(() -> stopped(process));
       assertThatThrownBy(() -> store.put("slow", "1", Deadline.after(Duration.ofSeconds(1))))
           .isInstanceOf(AgentException.Timeout.class);
     } finally {
@@ -151,6 +154,17 @@ class EtcdStoreIT extends ClusterStoreContract {
     }
     store.put("slow", "2", soon());
     assertThat(store.find("slow", soon()).orElseThrow().value()).isEqualTo("2");
+  }
+
+  private static boolean stopped(ProcessIdentity process) throws IOException {
+    try (var threads = Files.list(Path.of("/proc", Long.toString(process.pid()), "task"))) {
+      for (Path thread : threads.toList()) {
+        if (!Files.readString(thread.resolve("stat")).contains(") T ")) {
+          return false;
+        }
+      }
+      return true;
+    }
   }
 
   @Test

@@ -70,7 +70,7 @@ final class TestMember implements AutoCloseable {
     var server =
         new EtcdServer(
             new EtcdServer.Settings(
-                EtcdServer.program(),
+                Path.of(System.getProperty("zlayer.etcd.next", "/usr/bin/etcd")),
                 directory.resolve("etcd"),
                 name,
                 client,

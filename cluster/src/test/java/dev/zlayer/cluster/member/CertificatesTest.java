@@ -112,6 +112,35 @@ class CertificatesTest {
     assertThat(serials(Keys.REVOKED)).contains(serial(old), serial(young));
   }
 
+  /** It had as many signed as it could, and goes on with that while it is removed. */
+  @Test
+  void allCertificatesOfANodeThatIsRemovedAreRevoked() throws Exception {
+    for (int i = 0; i < 300; i++) {
+      put(new Change.Put(Keys.certificates(ID) + "a%d".formatted(i), NOW.toString()));
+    }
+    ClusterStore watched =
+        (ClusterStore)
+            Proxy.newProxyInstance(
+                ClusterStore.class.getClassLoader(),
+                new Class<?>[] {ClusterStore.class},
+                (_, method, arguments) -> {
+                  if (method.getName().equals("transact")) {
+                    var changes = (List<?>) arguments[1];
+                    assertThat(changes).hasSizeLessThanOrEqualTo(ClusterStore.MOST_CHANGES);
+                    if (changes.contains(new Change.Delete(Keys.member(ID)))) {
+                      put(new Change.Put(Keys.certificates(ID) + "b0", NOW.toString()));
+                    }
+                  }
+                  return method.invoke(store, arguments);
+                });
+
+    Admission.remove(watched, ID, "b2", limit());
+
+    assertThat(store.find(Keys.member(ID), limit())).isEmpty();
+    assertThat(serials(Keys.certificates(ID))).isEmpty();
+    assertThat(serials(Keys.REVOKED)).hasSize(301).contains("b0");
+  }
+
   /** Killed before or after each of the requests to the store, and so around the file, too. */
   @Test
   void aKillBetweenAnyTwoStepsLeavesANodeThatWorks() throws Exception {

@@ -27,6 +27,20 @@ public final class MemoryClusterStore implements ClusterStore {
   private long compacted;
   private long lastLease = 100;
 
+  public MemoryClusterStore() {}
+
+  /** What is restored from a backup of the other one as it is now; leases are not in it. */
+  public MemoryClusterStore(MemoryClusterStore other) {
+    other.lock.lock();
+    try {
+      entries.putAll(other.entries);
+      revision = other.revision;
+      compacted = revision;
+    } finally {
+      other.lock.unlock();
+    }
+  }
+
   @Override
   public Optional<Entry> find(String key, Deadline deadline) {
     lock.lock();
@@ -56,11 +70,12 @@ public final class MemoryClusterStore implements ClusterStore {
     lock.lock();
     try {
       expire();
-      for (Change change : changes) {
-        if (change instanceof Change.Put put && put.value().length() > MOST_BYTES) {
-          throw new AgentException.InvalidSpec(
-              "a change is larger than the cluster stores at once");
-        }
+      long bytes =
+          changes.stream()
+              .mapToLong(one -> one instanceof Change.Put put ? put.value().length() : 0)
+              .sum();
+      if (bytes > MOST_BYTES || Math.max(conditions.size(), changes.size()) > MOST_CHANGES) {
+        throw new AgentException.InvalidSpec("a change is larger than the cluster stores at once");
       }
       if (!conditions.stream().allMatch(this::holds)) {
         return new Result(false, revision);

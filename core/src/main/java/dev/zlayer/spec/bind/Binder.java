@@ -44,18 +44,27 @@ public final class Binder {
   }
 
   Object bind(Shape shape, YamlNode node, SpecPath path) {
-    return switch (shape) {
-      case Shape.Text text -> scalars.text(text, node, path);
-      case Shape.Whole whole -> scalars.whole(whole, node, path);
-      case Shape.Decimal decimal -> scalars.decimal(decimal, node, path);
-      case Shape.Bool bool -> scalars.bool(bool, node, path);
-      case Shape.Choice choice -> scalars.choice(choice, node, path);
-      case Shape.Value value -> scalars.value(value, node, path);
-      case Shape.ListOf list -> list(list, node, path);
-      case Shape.MapOf map -> map(map, node, path);
-      case Block block -> block(block, node, path);
-      case Union union -> union(union, node, path);
-    };
+    // no switch: one over types is made at its first use, which takes a start of the daemon long
+    if (shape instanceof Shape.Text text) {
+      return scalars.text(text, node, path);
+    } else if (shape instanceof Shape.Whole whole) {
+      return scalars.whole(whole, node, path);
+    } else if (shape instanceof Shape.Decimal decimal) {
+      return scalars.decimal(decimal, node, path);
+    } else if (shape instanceof Shape.Bool bool) {
+      return scalars.bool(bool, node, path);
+    } else if (shape instanceof Shape.Choice choice) {
+      return scalars.choice(choice, node, path);
+    } else if (shape instanceof Shape.Value value) {
+      return scalars.value(value, node, path);
+    } else if (shape instanceof Shape.ListOf list) {
+      return list(list, node, path);
+    } else if (shape instanceof Shape.MapOf map) {
+      return map(map, node, path);
+    } else if (shape instanceof Block block) {
+      return block(block, node, path);
+    }
+    return union((Union) shape, node, path);
   }
 
   private Object list(Shape.ListOf shape, YamlNode node, SpecPath path) {

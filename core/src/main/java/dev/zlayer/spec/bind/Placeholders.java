@@ -3,9 +3,11 @@ package dev.zlayer.spec.bind;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.spec.bind.Shape.Block;
 import dev.zlayer.spec.bind.Shape.Field;
+import dev.zlayer.spec.problem.Position;
 import dev.zlayer.spec.problem.Problems;
 import dev.zlayer.spec.problem.SpecPath;
 import dev.zlayer.spec.yaml.YamlNode;
+import dev.zlayer.spec.yaml.YamlNode.Scalar;
 import dev.zlayer.spec.yaml.YamlReader;
 import java.util.List;
 import java.util.Map;
@@ -20,18 +22,40 @@ final class Placeholders {
     if (field.optional()) {
       return Optional.empty();
     }
+    if (field.defaultValue().isEmpty() && field.shape() instanceof Shape.ListOf) {
+      return List.of(); // without the switch below, which a start of the daemon would wait for
+    }
     return field.defaultValue().orElseGet(() -> in(field.shape()));
   }
 
   /** A default, made from its text; one that does not fit is our own mistake. */
   static Object made(Shape shape, String text) {
     var problems = new Problems("default " + text);
-    YamlNode node = YamlReader.read(text, problems).orElseThrow();
+    YamlNode node =
+        plain(text)
+            ? Scalar.plain(Position.START, text)
+            : YamlReader.read(text, problems).orElseThrow();
     Object value = new Binder(node, problems).bind(shape, node, SpecPath.ROOT);
     if (!problems.isEmpty()) {
       throw new AgentException.Internal(problems.sorted().toString(), null);
     }
     return value;
+  }
+
+  /**
+   * Whether it is a scalar without quotes, whoever reads it: the reader takes long to get ready.
+   */
+  private static boolean plain(String text) {
+    for (int i = 0; i < text.length(); i++) {
+      char c = text.charAt(i);
+      boolean word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+      boolean between = c == '_' || c == '/' || c == '.';
+      boolean inside = i + 1 < text.length() && (c == ':' || (i > 0 && (c == '-' || c == ',')));
+      if (!word && !between && !inside) {
+        return false;
+      }
+    }
+    return !text.isEmpty();
   }
 
   /** Some value of the shape's type, used only to go on after a problem. */
@@ -59,6 +83,14 @@ final class Placeholders {
   }
 
   static Object construct(Block block, List<Object> values) {
+    try {
+      Object made = ShapeFacts.make(block.type(), values.toArray());
+      if (made != null) {
+        return made;
+      }
+    } catch (RuntimeException e) {
+      throw new AgentException.Internal("cannot make a " + block.type().getSimpleName(), e);
+    }
     try {
       return block.constructor().newInstance(values.toArray());
     } catch (ReflectiveOperationException e) {

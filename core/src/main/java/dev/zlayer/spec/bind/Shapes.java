@@ -1,17 +1,6 @@
 package dev.zlayer.spec.bind;
 
 import dev.zlayer.error.AgentException;
-import dev.zlayer.spec.form.Default;
-import dev.zlayer.spec.form.Doc;
-import dev.zlayer.spec.form.Inline;
-import dev.zlayer.spec.form.Keys;
-import dev.zlayer.spec.form.Named;
-import dev.zlayer.spec.form.NotEmpty;
-import dev.zlayer.spec.form.Range;
-import dev.zlayer.spec.form.Shorthand;
-import dev.zlayer.spec.form.Tagged;
-import dev.zlayer.spec.form.Text;
-import java.lang.reflect.AnnotatedElement;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.ParameterizedType;
 import java.lang.reflect.RecordComponent;
@@ -58,13 +47,14 @@ public final class Shapes {
     if (type.isRecord()) {
       return deriveBlock(type);
     }
-    Tagged tagged = type.getAnnotation(Tagged.class);
-    if (tagged != null) {
+    Marks marks = Marks.of(type);
+    if (marks.tag().isPresent()) {
       var variants = new LinkedHashMap<String, Shape.Block>();
       for (Class<?> variant : type.getPermittedSubclasses()) {
-        variants.put(word(variant, variant.getSimpleName()), block(variant));
+        variants.put(word(Marks.of(variant), variant.getSimpleName()), block(variant));
       }
-      return new Shape.Union(type, doc(type), tagged.by(), tagged.content(), variants);
+      Marks.Tag tag = marks.tag().get();
+      return new Shape.Union(type, marks.doc(), tag.by(), tag.content(), variants);
     }
     throw new AgentException.Internal(type + " cannot be written in a deployment file", null);
   }
@@ -74,16 +64,9 @@ public final class Shapes {
     for (RecordComponent component : type.getRecordComponents()) {
       fields.add(field(component));
     }
-    Shorthand shorthand = type.getAnnotation(Shorthand.class);
+    Marks marks = Marks.of(type);
     return new Shape.Block(
-        type,
-        doc(type),
-        List.copyOf(fields),
-        flat(fields),
-        shorthand == null
-            ? Optional.empty()
-            : Optional.of(new Shape.Bare(shorthand.value(), shorthand.as())),
-        constructor(type));
+        type, marks.doc(), List.copyOf(fields), flat(fields), marks.shorthand(), constructor(type));
   }
 
   private static List<Shape.Field> flat(List<Shape.Field> fields) {
@@ -111,44 +94,33 @@ public final class Shapes {
   private static Shape.Field field(RecordComponent component) {
     Type type = component.getGenericType();
     boolean optional = component.getType() == Optional.class;
-    Shape shape = of(optional ? argument(type, 0) : type, component);
-    Optional<String> defaultText =
-        Optional.ofNullable(component.getAnnotation(Default.class)).map(Default::value);
-    Named named = component.getAnnotation(Named.class);
+    Marks marks = Marks.of(component);
+    Shape shape = of(optional ? argument(type, 0) : type, marks);
     return new Shape.Field(
-        word(component, component.getName()),
-        named == null ? List.of() : List.of(named.alias()),
+        word(marks, component.getName()),
+        marks.aliases(),
         shape,
-        component.isAnnotationPresent(Inline.class),
+        marks.inline(),
         optional,
-        defaultText,
-        defaultText.map(text -> Placeholders.made(shape, text)),
-        doc(component));
+        marks.defaultText(),
+        marks.defaultText().map(text -> Placeholders.made(shape, text)),
+        marks.doc());
   }
 
-  private static Shape of(Type type, RecordComponent component) {
-    boolean notEmpty = component.isAnnotationPresent(NotEmpty.class);
+  private static Shape of(Type type, Marks marks) {
     if (type instanceof ParameterizedType generic) {
       if (generic.getRawType() == List.class) {
-        return new Shape.ListOf(of(argument(type, 0), component), notEmpty);
+        return new Shape.ListOf(of(argument(type, 0), marks), marks.notEmpty());
       }
-      Keys keys = component.getAnnotation(Keys.class);
       Shape key =
           argument(type, 0) == String.class
-              ? new Shape.Text(
-                  keys == null
-                      ? Optional.empty()
-                      : Optional.of(new Shape.Form(keys.pattern(), keys.write())))
+              ? new Shape.Text(marks.keys())
               : of((Class<?>) argument(type, 0));
-      return new Shape.MapOf(key, of(argument(type, 1), component), notEmpty);
+      return new Shape.MapOf(key, of(argument(type, 1), marks), marks.notEmpty());
     }
     Class<?> plain = (Class<?>) type;
     if (plain == String.class) {
-      Text text = component.getAnnotation(Text.class);
-      return new Shape.Text(
-          text == null
-              ? Optional.empty()
-              : Optional.of(new Shape.Form(text.pattern(), text.write())));
+      return new Shape.Text(marks.text());
     }
     if (plain == boolean.class || plain == Boolean.class) {
       return new Shape.Bool();
@@ -156,21 +128,18 @@ public final class Shapes {
     if (plain == double.class || plain == Double.class) {
       return new Shape.Decimal();
     }
-    return isWhole(plain) ? whole(plain, component) : of(plain);
+    return isWhole(plain) ? whole(plain, marks) : of(plain);
   }
 
   private static boolean isWhole(Class<?> type) {
     return type == int.class || type == Integer.class || type == long.class || type == Long.class;
   }
 
-  private static Shape whole(Class<?> type, RecordComponent component) {
+  private static Shape whole(Class<?> type, Marks marks) {
     boolean narrow = type == int.class || type == Integer.class;
-    Range range = component.getAnnotation(Range.class);
-    long min = range == null ? Long.MIN_VALUE : range.min();
-    long max = range == null ? Long.MAX_VALUE : range.max();
     return new Shape.Whole(
-        narrow ? Math.max(min, Integer.MIN_VALUE) : min,
-        narrow ? Math.min(max, Integer.MAX_VALUE) : max,
+        narrow ? Math.max(marks.min(), Integer.MIN_VALUE) : marks.min(),
+        narrow ? Math.min(marks.max(), Integer.MAX_VALUE) : marks.max(),
         narrow ? Integer.class : Long.class);
   }
 
@@ -179,41 +148,40 @@ public final class Shapes {
     var words = new ArrayList<String>();
     for (Object constant : type.getEnumConstants()) {
       String name = ((Enum<?>) constant).name();
-      AnnotatedElement declared = constantField(type, name);
-      words.add(word(declared, name));
-      constants.put(word(declared, name), constant);
-      Named named = declared.getAnnotation(Named.class);
-      for (String alias : named == null ? new String[0] : named.alias()) {
+      Marks marks = Marks.of(type, name);
+      words.add(word(marks, name));
+      constants.put(word(marks, name), constant);
+      for (String alias : marks.aliases()) {
         constants.put(alias, constant);
       }
     }
     return new Shape.Choice(constants, words);
   }
 
-  private static AnnotatedElement constantField(Class<?> type, String name) {
-    try {
-      return type.getField(name);
-    } catch (NoSuchFieldException e) {
-      throw new AgentException.Internal("no constant " + name + " in " + type, e);
-    }
-  }
-
   private static Type argument(Type type, int index) {
     return ((ParameterizedType) type).getActualTypeArguments()[index];
   }
 
-  private static String doc(AnnotatedElement element) {
-    Doc doc = element.getAnnotation(Doc.class);
-    return doc == null ? "" : doc.value();
+  /** The annotated word, else the Java name in snake_case. */
+  private static String word(Marks marks, String javaName) {
+    return marks.word().orElseGet(() -> snake(javaName));
   }
 
-  /** The annotated word, else the Java name in snake_case. */
-  private static String word(AnnotatedElement element, String javaName) {
-    Named named = element.getAnnotation(Named.class);
-    if (named != null && !named.value().isEmpty()) {
-      return named.value();
+  private static String snake(String javaName) {
+    var word = new StringBuilder(javaName.length() + 4);
+    for (int i = 0; i < javaName.length(); i++) {
+      char c = javaName.charAt(i);
+      boolean capital = c >= 'A' && c <= 'Z';
+      if (capital && i > 0 && ends(javaName.charAt(i - 1))) {
+        word.append('_');
+      }
+      word.append(c);
     }
-    String separated = javaName.replaceAll("([a-z0-9])([A-Z])", "$1_$2");
-    return separated.toLowerCase(Locale.ROOT);
+    return word.toString().toLowerCase(Locale.ROOT);
+  }
+
+  /** Whether a word may end with it when a capital follows. */
+  private static boolean ends(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
   }
 }

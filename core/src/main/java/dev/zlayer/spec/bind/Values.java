@@ -4,7 +4,6 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.error.Durations;
 import dev.zlayer.oci.ImageRef;
 import dev.zlayer.schedule.CronExpression;
-import dev.zlayer.spec.form.TextForm;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.net.InetAddress;
@@ -44,10 +43,11 @@ final class Values {
   private Values() {}
 
   static Optional<ValueForm> find(Class<?> type) {
-    TextForm own = type.getAnnotation(TextForm.class);
-    if (own == null) {
+    Optional<Marks.Written> written = Marks.of(type).form();
+    if (written.isEmpty()) {
       return Optional.ofNullable(FOREIGN.get(type));
     }
+    Marks.Written own = written.get();
     Function<String, Object> parse = factory(type, "parse", String.class);
     Function<List<String>, Object> parseList =
         own.list() ? factory(type, "of", List.class) : words -> words;

@@ -25,6 +25,7 @@ public final class Checks {
           EndpointCheck::check,
           NetworkCheck::check,
           ScaleCheck::check,
+          SingleInstanceCheck::check,
           UpdateCheck::check,
           HealthSpecCheck::check,
           InitCheck::check,

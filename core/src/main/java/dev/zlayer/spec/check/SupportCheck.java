@@ -5,10 +5,13 @@ import dev.zlayer.spec.ImageSpec;
 import dev.zlayer.spec.LogsSpec;
 import dev.zlayer.spec.RunType;
 import dev.zlayer.spec.ServiceSpec;
+import dev.zlayer.spec.network.OverlaySpec;
 import dev.zlayer.spec.placement.PlacementSpec;
 import dev.zlayer.spec.problem.SpecPath;
 import dev.zlayer.spec.resources.GpuSpec;
+import dev.zlayer.spec.resources.ResourcesSpec;
 import dev.zlayer.spec.security.SecuritySpec;
+import dev.zlayer.spec.service.ReplicaGroup;
 import dev.zlayer.spec.service.ScaleSpec;
 import dev.zlayer.spec.storage.StorageSpec;
 import dev.zlayer.spec.storage.StorageTier;
@@ -21,14 +24,14 @@ import java.util.List;
  * here; keys that are refused whatever their value are listed in {@code UnsupportedKeys}.
  */
 public final class SupportCheck {
-  private static final String ONE_NODE = "a cluster does not honour it yet";
-
   /** As {@code UnsupportedKeys} has it, which knows by it what a cluster honours. */
   private static final String IN_CLUSTER =
       "only a cluster has several nodes, begin one with 'zlayer cluster init'";
 
   private static final String ONE_TIER = "all volumes lie on the local disk";
-  private static final String NO_OVERLAY = "the network between nodes has no settings yet";
+
+  /** The one parent that a network between nodes has. */
+  private static final String CLUSTER = "cluster";
 
   /** Without a profile of its own a container is as free as these two ask. */
   private static final List<String> HARMLESS = List.of("label=disable", "label:disable");
@@ -70,8 +73,14 @@ public final class SupportCheck {
         path.key("image").key("source_policy"),
         "there is no shared image store yet");
     placement(service, path, refusals);
-    refusals.addIf(service.networking().network().isPresent(), path.key("network"), NO_OVERLAY);
-    refusals.addIf(service.networking().overlay().isPresent(), path.key("overlay"), NO_OVERLAY);
+    refusals.addIf(
+        service.networking().network().isPresent(),
+        path.key("network"),
+        "services choose neither access nor encryption of the network between nodes");
+    service
+        .networking()
+        .overlay()
+        .ifPresent(overlay -> overlay(overlay, path.key("overlay"), refusals));
     scale(service, path, refusals);
     storage(service, path.key("storage"), refusals);
     security(service.security(), path, refusals);
@@ -79,6 +88,7 @@ public final class SupportCheck {
         .resources()
         .gpu()
         .ifPresent(gpu -> gpu(gpu, path.key("resources").key("gpu"), refusals));
+    roles(service.lifecycle().replicaGroups(), path.key("replica_groups"), refusals);
     refusals.addIf(
         service.logs().destination() == LogsSpec.Destination.MEMORY
             && service.rtype() != RunType.SERVICE,
@@ -86,6 +96,29 @@ public final class SupportCheck {
         "the output of an execution is kept on disk with its result, write disk");
     WasmSupport.find(service, path, refusals);
     WarmSupport.find(service, path, refusals);
+  }
+
+  private static void roles(List<ReplicaGroup> roles, SpecPath path, Refusals refusals) {
+    for (int i = 0; i < roles.size(); i++) {
+      SpecPath here = path.index(i).key("resources").key("gpu");
+      roles
+          .get(i)
+          .resources()
+          .flatMap(ResourcesSpec::gpu)
+          .ifPresent(gpu -> gpu(gpu, here, refusals));
+    }
+  }
+
+  private static void overlay(OverlaySpec overlay, SpecPath path, Refusals refusals) {
+    refusals.addIf(
+        overlay.mode() == OverlaySpec.Mode.DEDICATED,
+        path.key("mode"),
+        "the services of a deployment share one network, which other deployments do not reach;"
+            + " give this one a deployment of its own");
+    refusals.addIf(
+        !overlay.parent().orElse(CLUSTER).equals(CLUSTER),
+        path.key("parent"),
+        "there is one network between nodes; write cluster, or leave it out");
   }
 
   private static void placement(ServiceSpec service, SpecPath path, Refusals refusals) {
@@ -159,7 +192,7 @@ public final class SupportCheck {
         gpu.mode().filter(mode -> mode != GpuSpec.Mode.MPS).isPresent(),
         path.key("mode"),
         "macOS is not supported");
-    refusals.addIf(gpu.scheduling().isPresent(), path.key("scheduling"), ONE_NODE);
-    refusals.addIf(gpu.distributed().isPresent(), path.key("distributed"), ONE_NODE);
+    refusals.addIf(gpu.scheduling().isPresent(), path.key("scheduling"), IN_CLUSTER);
+    refusals.addIf(gpu.distributed().isPresent(), path.key("distributed"), IN_CLUSTER);
   }
 }

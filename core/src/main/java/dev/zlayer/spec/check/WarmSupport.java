@@ -12,7 +12,7 @@ import java.util.stream.Stream;
  * Jobs whose containers cannot be created before the execution is known; part of {@link
  * SupportCheck}.
  */
-final class WarmSupport {
+public final class WarmSupport {
   private static final String OF_CONTAINER = "container:";
 
   private WarmSupport() {}
@@ -20,11 +20,12 @@ final class WarmSupport {
   static void find(ServiceSpec service, SpecPath path, Refusals refusals) {
     if (service.job().ahead() > 0) {
       SpecPath warm = path.key("job").key("warm");
-      reason(service).ifPresent(reason -> refusals.add(warm, reason));
+      obstacle(service).ifPresent(reason -> refusals.add(warm, reason));
     }
   }
 
-  private static Optional<String> reason(ServiceSpec service) {
+  /** Why that is so for a job; empty when its containers can be created ahead. */
+  public static Optional<String> obstacle(ServiceSpec service) {
     if (!service.lifecycle().init().steps().isEmpty()) {
       return Optional.of("init steps run before the container of each execution is created");
     }

@@ -46,6 +46,24 @@ public record JobSpec(
     @Doc("Maximum output kept per run; the middle of longer output is dropped.") @Default("1Mi")
         ByteSize maxLogSize,
     @Doc("How long results are kept.") @Default("{}") RetentionSpec retention) {
+  /** The same for whoever is told when to run it. */
+  public JobSpec withoutNeeds() {
+    return new JobSpec(
+        concurrency,
+        queue,
+        priority,
+        deadline,
+        retries,
+        backoff,
+        exitCodes,
+        warm,
+        List.of(),
+        artifacts,
+        maxArtifactSize,
+        maxLogSize,
+        retention);
+  }
+
   /** How many containers are created ahead. */
   public int ahead() {
     return warm.orElse(0);

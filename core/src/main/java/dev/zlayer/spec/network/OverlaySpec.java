@@ -7,8 +7,9 @@ import java.util.Optional;
 /** Which network over several nodes a service joins. */
 @Doc("Which network over several nodes a service joins.")
 public record OverlaySpec(
-    @Doc("Share the deployment's network or use a separate one.") @Default("auto") Mode mode,
-    @Doc("Parent network.") Optional<String> parent) {
+    @Doc("auto and shared: that of the deployment; dedicated is refused.") @Default("auto")
+        Mode mode,
+    @Doc("Parent network, of which cluster is the only one.") Optional<String> parent) {
   public enum Mode {
     AUTO,
     SHARED,

@@ -29,13 +29,13 @@ public final class UnsupportedKeys {
    */
   public record Key(String path, String reason) {}
 
-  private static final String ONE_NODE = "a cluster does not honour it yet";
-
   /** What nodes of a cluster honour. */
   private static final String IN_CLUSTER =
       "only a cluster has several nodes, begin one with 'zlayer cluster init'";
 
-  private static final String NO_TUNNELS = "there are no tunnels between nodes yet";
+  private static final String NO_TUNNELS =
+      "there are no tunnels: every node of a cluster serves an endpoint with 'expose: public'; use"
+          + " ssh -L or a VPN to reach it from elsewhere";
   private static final String BY_SCALE = "the number of modules is that of scale";
   private static final String NO_REQUESTS = "requests are not passed to modules yet";
   private static final String NO_SOCKETS = "modules have no network";
@@ -46,22 +46,27 @@ public final class UnsupportedKeys {
 
   public static final List<Key> KEYS =
       List.of(
-          new Key("externals", "services outside of the deployment are not proxied yet"),
+          new Key(
+              "externals",
+              "services outside of the deployment are not proxied: give containers the address in"
+                  + " 'env', or a name for it in 'extra_hosts', as [\"db:192.0.2.7\"]"),
           new Key("tunnels", NO_TUNNELS),
           new Key("api", "set it in the agent's own configuration"),
           new Key("services.*.image.source_policy", "there is no shared image store yet"),
-          new Key("services.*.network", "the network between nodes has no settings yet"),
-          new Key("services.*.overlay", "the network between nodes has no settings yet"),
+          new Key(
+              "services.*.network",
+              "services choose neither access nor encryption: deployments are separate from each"
+                  + " other, and 'zlayer cluster init --encrypt' encrypts between all nodes"),
           new Key("services.*.endpoints.*.stream", "the proxy has no stream settings yet"),
           new Key("services.*.endpoints.*.tunnel", NO_TUNNELS),
           new Key("services.*.node_mode", IN_CLUSTER),
           new Key("services.*.node_selector", IN_CLUSTER),
           new Key("services.*.affinity", IN_CLUSTER),
-          new Key("services.*.replica_groups.*.affinity", ONE_NODE),
+          new Key("services.*.replica_groups.*.affinity", IN_CLUSTER),
           new Key("services.*.isolation", "Windows containers are not isolated by the agent"),
           new Key("services.*.storage.*.tier", "all volumes lie on the local disk"),
-          new Key("services.*.resources.gpu.scheduling", ONE_NODE),
-          new Key("services.*.resources.gpu.distributed", ONE_NODE),
+          new Key("services.*.resources.gpu.scheduling", IN_CLUSTER),
+          new Key("services.*.resources.gpu.distributed", IN_CLUSTER),
           new Key("services.*.wasm.min_instances", BY_SCALE),
           new Key("services.*.wasm.max_instances", BY_SCALE),
           new Key("services.*.wasm.idle_timeout", NO_REQUESTS),

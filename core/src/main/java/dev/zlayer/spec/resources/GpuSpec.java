@@ -53,6 +53,26 @@ public record GpuSpec(
     MPS
   }
 
+  /** Without what chooses nodes, and what replicas on several of them are given. */
+  GpuSpec placed() {
+    return new GpuSpec(
+        count,
+        vendor,
+        mode,
+        model,
+        devices,
+        Optional.empty(),
+        Optional.empty(),
+        sharing,
+        mpsPipeDir,
+        mpsLogDir,
+        mpsMemory,
+        mpsThreads,
+        timeSliceIndex,
+        timeSlicingConfigPath,
+        timeSlice);
+  }
+
   /** How it is shared, however that is written. */
   public Optional<Sharing> effectiveSharing() {
     return mode.filter(Mode.MPS::equals).map(_ -> Sharing.MPS).or(() -> sharing);

@@ -25,6 +25,23 @@ public record ResourcesSpec(
         Optional<Integer> oomScoreAdj,
     @Doc("Disable the OOM killer.") Optional<Boolean> oomKillDisable,
     @Doc("Block I/O weight.") @Range(min = 10, max = 1000) Optional<Integer> blkioWeight) {
+  /** Without what chooses a node. */
+  public ResourcesSpec placed() {
+    return new ResourcesSpec(
+        cpu,
+        memory,
+        gpu.map(GpuSpec::placed),
+        pidsLimit,
+        cpuset,
+        cpuShares,
+        memorySwap,
+        memoryReservation,
+        memorySwappiness,
+        oomScoreAdj,
+        oomKillDisable,
+        blkioWeight);
+  }
+
   /** A size, or no limit. */
   @TextForm(
       is = "a size or -1",

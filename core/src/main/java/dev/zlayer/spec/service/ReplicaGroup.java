@@ -30,4 +30,15 @@ public record ReplicaGroup(
         Map<String, EnvValue> env,
     @Doc("Another command.") Optional<CommandSpec> command,
     @Doc("Other limits.") Optional<ResourcesSpec> resources,
-    @Doc("How the group spreads over nodes.") @Default("spread") Affinity affinity) {}
+    @Doc("How the group spreads over nodes.") @Default("spread") Affinity affinity) {
+  /** The same with another number of replicas. */
+  public ReplicaGroup with(int replicas) {
+    return new ReplicaGroup(role, replicas, image, env, command, resources, affinity);
+  }
+
+  /** Without what chooses a node. */
+  ReplicaGroup placed() {
+    return new ReplicaGroup(
+        role, count, image, env, command, resources.map(ResourcesSpec::placed), affinity);
+  }
+}

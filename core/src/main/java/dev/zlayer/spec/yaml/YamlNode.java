@@ -36,7 +36,7 @@ public sealed interface YamlNode {
     private static final Pattern NOT_FINITE =
         Pattern.compile("[-+]?\\.(inf|Inf|INF)|\\.(nan|NaN|NAN)");
 
-    static Scalar plain(Position position, String text) {
+    public static Scalar plain(Position position, String text) {
       return new Scalar(position, text, kindOf(text));
     }
 

@@ -87,6 +87,10 @@ class UnsupportedKeysTest {
         "'rtype: job, logs: {destination: memory}' | logs.destination",
         "scale: {mode: adaptive, targets: {memory: 80}} | scale.targets.memory",
         "isolation: hyperv | isolation",
+        "'replica_groups: [{role: a, count: 1, resources: {gpu: {scheduling: gang}}}]'"
+            + " | replica_groups[0].resources.gpu.scheduling",
+        "overlay: {mode: dedicated} | overlay.mode",
+        "overlay: {parent: wide} | overlay.parent",
         "'resources: {gpu: {vendor: apple, mode: native}}' | resources.gpu.mode",
         "'rtype: job, endpoints: [{name: a, protocol: tcp, port: 80}]' | endpoints",
         "'rtype: job, errors: {on_panic: {action: isolate}}' | errors.on_panic",
@@ -125,6 +129,8 @@ class UnsupportedKeysTest {
         "logs: {destination: memory}",
         "scale: {mode: adaptive, targets: {memory: 80}}, resources: {memory: 64Mi}",
         "resources: {gpu: {mode: mps}}",
+        "overlay: {mode: shared, parent: cluster}",
+        "overlay: {mode: auto}",
         "scale: {mode: manual, replicas: 0}",
       })
   void whatIsActedOnIsNotReported(String keys) {

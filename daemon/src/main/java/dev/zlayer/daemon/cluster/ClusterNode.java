@@ -1,17 +1,22 @@
 package dev.zlayer.daemon.cluster;
 
 import dev.zlayer.cluster.deploy.ClusterDeployments;
+import dev.zlayer.cluster.deploy.ClusterEventLog;
 import dev.zlayer.cluster.deploy.ClusterJobs;
 import dev.zlayer.cluster.deploy.Leader;
+import dev.zlayer.cluster.deploy.NodeClaims;
 import dev.zlayer.cluster.deploy.NodeJobs;
 import dev.zlayer.cluster.deploy.NodeNetwork;
+import dev.zlayer.cluster.deploy.NodeSecrets;
 import dev.zlayer.cluster.deploy.NodeShares;
 import dev.zlayer.cluster.deploy.NodeShares.Peer;
 import dev.zlayer.cluster.deploy.StateWatch;
+import dev.zlayer.cluster.deploy.VolumeBindings;
 import dev.zlayer.cluster.etcd.EtcdServer;
 import dev.zlayer.cluster.member.Certificates;
 import dev.zlayer.cluster.member.Cluster;
 import dev.zlayer.cluster.member.ClusterFiles;
+import dev.zlayer.cluster.member.ExternalEtcd;
 import dev.zlayer.cluster.member.JoinRequest;
 import dev.zlayer.cluster.member.Joining;
 import dev.zlayer.cluster.member.NodeIdentity;
@@ -27,18 +32,22 @@ import dev.zlayer.daemon.http.RestApi;
 import dev.zlayer.daemon.http.Route;
 import dev.zlayer.daemon.http.Router;
 import dev.zlayer.daemon.log.Log;
+import dev.zlayer.engine.deployment.DeploymentStatus;
+import dev.zlayer.engine.secret.DeliveredSecrets;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.linux.BootClock;
 import dev.zlayer.host.linux.Machine;
+import dev.zlayer.host.process.ClaimDirectory;
 import dev.zlayer.json.RecordJson;
 import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.runtime.oci.OciRuntime;
 import dev.zlayer.runtime.oci.gpu.Gpus;
-import dev.zlayer.task.Owner;
 import dev.zlayer.task.Pauses;
 import dev.zlayer.task.TimeSource;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
@@ -65,11 +74,8 @@ public final class ClusterNode implements AutoCloseable {
 
   private final ClusterMembers members =
       new ClusterMembers(() -> Optional.ofNullable(this.cluster));
-  private volatile @Nullable Owner<StateWatch> watch;
-  private volatile @Nullable Owner<Leader> leader;
-  private volatile @Nullable Owner<NodeShares> shares;
-  private volatile @Nullable Owner<NodeNetwork> network;
-  private volatile @Nullable Owner<NodeJobs> jobs;
+  private volatile @Nullable NodeOwners owners;
+  private volatile @Nullable ClusterSecrets secrets;
   private List<Route> routes = List.of();
 
   /** Read by every request, also while this node joins or leaves. */
@@ -78,23 +84,31 @@ public final class ClusterNode implements AutoCloseable {
   /** Those that were alive a moment ago, also while the store does not answer. */
   private volatile List<Peer> peers = List.of();
 
+  /** What was seen of the state last. */
+  private volatile StateWatch.View seen = new StateWatch.View();
+
   /**
    * This node in its cluster.
    *
    * @param peers other nodes that are alive
+   * @param away names of those that are not
    * @param calls to them
    */
   public record Member(
       String id,
       String name,
       List<Peer> peers,
+      List<String> away,
       Peers calls,
       ClusterDeployments deployments,
-      ClusterJobs jobs) {}
+      ClusterJobs jobs,
+      ClusterEventLog events) {}
 
   public ClusterNode(Agent agent) {
     this.agent = agent;
     this.directory = agent.config().directories().cluster();
+    agent.images().images().use(new PeerBlobs(this::others));
+    agent.volumes().bound(new NodeVolumes(this::volumes));
   }
 
   /**
@@ -109,7 +123,18 @@ public final class ClusterNode implements AutoCloseable {
     if (Files.exists(directory)) {
       resume(log);
     }
+    if (!belongs()) {
+      forgetSecrets();
+    }
     return this;
+  }
+
+  /** A node that left by force runs what it had, with its secrets, until that is removed. */
+  private void forgetSecrets() {
+    DeliveredSecrets given = agent.secrets().delivered();
+    given.deployments().stream()
+        .filter(name -> agent.deployments().find(name).flatMap(DeploymentStatus::share).isEmpty())
+        .forEach(given::drop);
   }
 
   private void resume(Log log) throws InterruptedException {
@@ -135,24 +160,44 @@ public final class ClusterNode implements AutoCloseable {
             now.identity().id(),
             now.identity().name(),
             peers,
+            away(now.identity().id()),
             new Peers(now.tls()),
             new ClusterDeployments(now.store(), InstantSource.system()),
-            new ClusterJobs(now.store(), InstantSource.system())));
+            new ClusterJobs(now.store(), InstantSource.system()),
+            new ClusterEventLog(now.store())));
+  }
+
+  private List<String> away(String self) {
+    return seen.last().stream()
+        .flatMap(
+            state ->
+                state.members().values().stream()
+                    .filter(one -> !one.id().equals(self) && !state.alive().containsKey(one.id())))
+        .map(NodeRecord::name)
+        .sorted()
+        .toList();
+  }
+
+  /** Who may have content of images; nobody while this node is in no cluster. */
+  private Optional<PeerBlobs.Others> others() {
+    return Optional.ofNullable(working).map(now -> new PeerBlobs.Others(peers, now.tls()));
+  }
+
+  /** Which volumes the cluster has on this node. */
+  private Optional<VolumeBindings> volumes() {
+    return Optional.ofNullable(working)
+        .map(now -> new VolumeBindings(now.store(), now.identity().id()));
+  }
+
+  /** The secrets of the cluster that this node is in, if it is in one. */
+  public Optional<ClusterSecrets> secrets() {
+    return Optional.ofNullable(secrets);
   }
 
   /** Why this node does not follow the cluster, or does not lead it, at the moment. */
   public Optional<String> problem() {
-    Owner<NodeShares> following = shares;
-    Owner<Leader> leading = leader;
-    Owner<NodeNetwork> connecting = network;
-    Owner<NodeJobs> running = jobs;
-    return following == null || leading == null || connecting == null || running == null
-        ? Optional.empty()
-        : following
-            .ask(NodeShares::problem)
-            .or(() -> leading.ask(Leader::problem))
-            .or(() -> connecting.ask(NodeNetwork::problem))
-            .or(() -> running.ask(NodeJobs::problem));
+    NodeOwners working = owners;
+    return working == null ? Optional.empty() : working.problem();
   }
 
   /** Whether this node is in a cluster, also when it cannot take part in it. */
@@ -174,9 +219,20 @@ public final class ClusterNode implements AutoCloseable {
     return cluster;
   }
 
-  public synchronized Cluster init(Optional<String> name, Optional<String> advertise)
+  /**
+   * Begins a cluster.
+   *
+   * @param external an etcd that others run, to be used instead of one on nodes
+   * @param encrypt whether packets between containers of different nodes are encrypted
+   */
+  public synchronized Cluster init(
+      Optional<String> name,
+      Optional<String> advertise,
+      Optional<ExternalEtcd> external,
+      boolean encrypt)
       throws InterruptedException {
-    return opened(Joining.init(host(), name.orElseGet(ClusterNode::hostname), advertise));
+    return opened(
+        Joining.init(host(), name.orElseGet(ClusterNode::hostname), advertise, external, encrypt));
   }
 
   /**
@@ -208,7 +264,8 @@ public final class ClusterNode implements AutoCloseable {
     rest();
     before.close();
     try {
-      Restoring.restore(host(), snapshot);
+      var claims = Duration.ofSeconds(agent.config().clusterClaimSeconds());
+      Restoring.restore(host(), snapshot, claims, Pauses.REAL);
     } finally {
       Cluster restored = Cluster.open(host());
       cluster = restored;
@@ -243,8 +300,10 @@ public final class ClusterNode implements AutoCloseable {
   }
 
   private void removeShares(String address) {
-    var engine = new EngineShares(agent.deployments(), new NodeOverlay(agent, address));
+    var engine =
+        new EngineShares(agent.deployments(), new NodeOverlay(agent, address, Optional.empty()));
     engine.applied().keySet().forEach(name -> engine.remove(name, false));
+    new EngineSecrets(agent).dropAll();
   }
 
   /** Others reach it from now on. When that cannot be, the node is in the cluster nevertheless. */
@@ -257,7 +316,9 @@ public final class ClusterNode implements AutoCloseable {
     }
     var all = new ArrayList<>(routes);
     all.add(Route.post(ADMISSION, "Admit a node.", this::admit));
+    all.addAll(new SharedBlobs(agent.images().images()).routes());
     all.add(Route.post(CERTIFICATES, "Sign a certificate of the node that asks.", this::sign));
+    all.add(Route.post(ClusterSecrets.ROUTE, "Give a node the secrets that it needs.", this::give));
     server.add(
         new ClusterListener(
             new InetSocketAddress(made.identity().address(), NodeIdentity.AGENT_PORT),
@@ -275,53 +336,62 @@ public final class ClusterNode implements AutoCloseable {
       made.onReplaced(server::replaceClusterTls);
     }
     made.onDismissed(() -> removeShares(made.identity().address()));
-    TimeSource clock = TimeSource.of(InstantSource.system());
     String id = made.identity().id();
     var state = new StateWatch.View();
-    watch =
-        Owner.<StateWatch>of(
-                "the state of the cluster",
-                clock,
-                agent.supervisor(),
-                (_, _) -> new StateWatch(made.store(), state))
-            .start();
-    leader =
-        Owner.<Leader>of(
-                "the leader of the cluster",
-                clock,
-                agent.supervisor(),
-                (_, _) -> new Leader(made.store(), state, id, made::lease, InstantSource.system()))
-            .start();
-    var overlay = new NodeOverlay(agent, made.identity().address());
-    network =
-        Owner.<NodeNetwork>of(
-                "the network between nodes",
-                clock,
-                agent.supervisor(),
-                (_, _) -> new NodeNetwork(made.store(), state, id, overlay))
-            .start();
-    shares =
-        Owner.<NodeShares>of(
-                "the share of the cluster",
-                clock,
-                agent.supervisor(),
-                (_, _) ->
-                    new NodeShares(
-                        made.store(),
-                        state,
-                        id,
-                        made::lease,
-                        new EngineShares(agent.deployments(), overlay),
-                        alive -> peers = alive))
-            .start();
-    var engine = new EngineJobs(agent.jobs(), agent.deployments());
-    jobs =
-        Owner.<NodeJobs>of(
-                "the jobs of the cluster",
-                clock,
-                agent.supervisor(),
-                (_, _) -> new NodeJobs(made.store(), state, id, engine, InstantSource.system()))
-            .start();
+    seen = state;
+    var opener = new ClusterSecrets(made, directory, state);
+    var given = new NodeSecrets(made.store(), state, id, new EngineSecrets(agent), opener);
+    var overlay = new NodeOverlay(agent, made.identity().address(), Optional.of(made.linkKeys()));
+    var claimed = new ClaimDirectory(agent.config().directories().claims());
+    var started = new NodeOwners(agent.supervisor());
+    owners = started;
+    var _ = started.start("the state of the cluster", () -> new StateWatch(made.store(), state));
+    started.start(
+        "the leader of the cluster",
+        () ->
+            new Leader(
+                made.store(), state, id, made::lease, InstantSource.system(), BootClock::millis),
+        Leader::problem);
+    started.start(
+        "the network between nodes",
+        () -> new NodeNetwork(made.store(), state, id, overlay),
+        NodeNetwork::problem);
+    started.start(
+        "the share of the cluster",
+        () ->
+            new NodeShares(
+                made.store(),
+                state,
+                id,
+                made::lease,
+                new EngineShares(agent.deployments(), overlay),
+                alive -> peers = alive,
+                given),
+        NodeShares::problem);
+    started.start(
+        "the jobs of the cluster",
+        () ->
+            new NodeJobs(
+                made.store(),
+                state,
+                id,
+                new EngineJobs(agent.jobs(), agent.deployments(), claimed),
+                InstantSource.system(),
+                given),
+        NodeJobs::problem);
+    started.start("the secrets of the cluster", () -> given, NodeSecrets::problem);
+    secrets = opener;
+    started.start(
+        "the claims of this node",
+        () ->
+            new NodeClaims(
+                made.store(),
+                state,
+                id,
+                made::lease,
+                new EngineClaims(agent.runtime(), claimed),
+                agent.config().clusterClaimSeconds()),
+        NodeClaims::problem);
     working = made;
   }
 
@@ -329,30 +399,11 @@ public final class ClusterNode implements AutoCloseable {
   private void rest() {
     working = null;
     peers = List.of();
-    Owner<Leader> leading = leader;
-    Owner<NodeShares> following = shares;
-    Owner<NodeNetwork> connecting = network;
-    Owner<StateWatch> seeing = watch;
-    Owner<NodeJobs> running = jobs;
-    watch = null;
-    leader = null;
-    shares = null;
-    network = null;
-    jobs = null;
-    if (leading != null) {
-      leading.close();
-    }
-    if (following != null) {
-      following.close();
-    }
-    if (connecting != null) {
-      connecting.close();
-    }
-    if (running != null) {
-      running.close();
-    }
-    if (seeing != null) {
-      seeing.close();
+    secrets = null;
+    NodeOwners ending = owners;
+    owners = null;
+    if (ending != null) {
+      ending.close();
     }
   }
 
@@ -368,6 +419,14 @@ public final class ClusterNode implements AutoCloseable {
         201, RecordJson.write(signing.sign(caller, call.body(Certificates.SigningRequest.class))));
   }
 
+  private ApiResponse give(ApiRequest call) throws InterruptedException {
+    ClusterSecrets giving = secrets;
+    if (giving == null) {
+      throw new AgentException.Unavailable("this node takes no part in the cluster: ask another");
+    }
+    return giving.give(call);
+  }
+
   private Cluster.Host host() {
     return new Cluster.Host(
         directory,
@@ -381,6 +440,7 @@ public final class ClusterNode implements AutoCloseable {
   private NodeRecord.Facts facts() throws InterruptedException {
     List<ContainerRuntime> runtimes = agent.runtimes();
     Optional<Gpus> gpus = agent.oci().map(OciRuntime::gpus);
+    List<Gpus.Listed> found = gpus.isEmpty() ? List.of() : gpus.get().list();
     return new NodeRecord.Facts(
         Runtime.getRuntime().availableProcessors(),
         Machine.memoryBytes(),
@@ -390,8 +450,9 @@ public final class ClusterNode implements AutoCloseable {
             .distinct()
             .toList(),
         runtimes.stream().map(ContainerRuntime::name).toList(),
-        gpus.isEmpty() ? List.of() : gpus.get().list().stream().map(Gpus.Listed::name).toList(),
-        Version.CURRENT.version());
+        found.stream().map(Gpus.Listed::name).toList(),
+        Version.CURRENT.version(),
+        NodeGpus.of(found));
   }
 
   private static String hostname() {

@@ -3,6 +3,7 @@ package dev.zlayer.daemon.cluster;
 import dev.zlayer.cluster.deploy.ClusterExecution;
 import dev.zlayer.cluster.deploy.ClusterExecution.Progress;
 import dev.zlayer.cluster.deploy.NodeJobs;
+import dev.zlayer.container.Claim;
 import dev.zlayer.engine.deployment.DeploymentStatus;
 import dev.zlayer.engine.deployment.Deployments;
 import dev.zlayer.engine.job.Execution;
@@ -14,6 +15,7 @@ import dev.zlayer.engine.job.Overrides;
 import dev.zlayer.engine.job.Trigger;
 import dev.zlayer.engine.job.TriggerRequest;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.port.Claims;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
@@ -23,10 +25,12 @@ import java.util.stream.Collectors;
 final class EngineJobs implements NodeJobs.Engine {
   private final JobExecutor jobs;
   private final Deployments deployments;
+  private final Claims claims;
 
-  EngineJobs(JobExecutor jobs, Deployments deployments) {
+  EngineJobs(JobExecutor jobs, Deployments deployments, Claims claims) {
     this.jobs = jobs;
     this.deployments = deployments;
+    this.claims = claims;
   }
 
   @Override
@@ -45,7 +49,12 @@ final class EngineJobs implements NodeJobs.Engine {
             : Optional.empty(),
         execution.attempts().size(),
         execution.startedAt(),
-        execution.finishedAt());
+        execution.finishedAt(),
+        status instanceof ExecutionStatus.Failed(String reason, _)
+                && !execution.attempts().isEmpty()
+                && execution.attempts().getLast().elsewhere()
+            ? Optional.of(reason)
+            : Optional.empty());
   }
 
   @Override
@@ -54,12 +63,23 @@ final class EngineJobs implements NodeJobs.Engine {
       throw new AgentException.NotFound(
           "deployment '" + execution.deployment() + "'", "it is not applied here yet");
     }
+    var key = new JobKey(execution.deployment(), execution.job());
+    Optional<String> obstacle =
+        jobs.definitions().stream()
+            .filter(job -> job.key().equals(key) && job.claimed())
+            .findFirst()
+            .flatMap(_ -> claims.obstacle(Claim.of(key.deployment(), key.name())));
+    if (obstacle.isPresent()) {
+      throw new AgentException.Busy("it waits for " + obstacle.get());
+    }
     ClusterExecution.Request request = execution.request();
     ExecutionId _ =
         jobs.trigger(
-            TriggerRequest.of(new JobKey(execution.deployment(), execution.job()), trigger(request))
+            TriggerRequest.of(key, trigger(request))
                 .as(new TriggerRequest.Given(ExecutionId.parse(execution.id()), execution.number()))
-                .with(new Overrides(request.args(), request.env(), request.deadline()))
+                .with(
+                    new Overrides(
+                        request.args(), request.env(), request.deadline(), execution.gpus()))
                 .withPriority(Optional.of(request.priority())));
   }
 
@@ -67,6 +87,7 @@ final class EngineJobs implements NodeJobs.Engine {
     return switch (request.trigger()) {
       case "scheduler" -> new Trigger.Scheduler(request.due().orElseThrow());
       case "endpoint" -> new Trigger.Endpoint(request.remote());
+      case ClusterExecution.INTERNAL -> new Trigger.Internal("others wait for it");
       default -> new Trigger.Cli();
     };
   }

@@ -1,9 +1,12 @@
 package dev.zlayer.daemon.cluster;
 
+import dev.zlayer.cluster.deploy.HostPorts;
 import dev.zlayer.cluster.deploy.NodeNetwork;
+import dev.zlayer.cluster.member.LinkKeys;
 import dev.zlayer.cluster.network.DesiredOverlay;
 import dev.zlayer.cluster.network.NodeSubnet;
 import dev.zlayer.cluster.network.Overlay;
+import dev.zlayer.cluster.schedule.HostPort;
 import dev.zlayer.container.ServiceKey;
 import dev.zlayer.daemon.Agent;
 import dev.zlayer.engine.deployment.DeploymentStatus;
@@ -18,11 +21,14 @@ import dev.zlayer.runtime.cni.Subnet;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 
 /** This machine's part of the network between nodes. */
 final class NodeOverlay implements NodeNetwork.Host {
@@ -30,14 +36,28 @@ final class NodeOverlay implements NodeNetwork.Host {
   private final Optional<RemoteMembers> rotation;
   private final Deployments deployments;
   private final String address;
+
+  /** Where packets between nodes are encrypted; used by the owner of the network alone. */
+  private final Optional<LinkKeys> keys;
+
   private volatile Optional<NodeSubnet> subnet = Optional.empty();
+
+  /** Guarded by this object, as is the next one. */
+  private Map<ServiceKey, Rotation.Members> served = Map.of();
+
+  /** Ports that replicas of this node use. */
+  private final Map<ServiceKey, Set<HostPort>> claims = new HashMap<>();
+
+  /** Services that the engine is about to run. */
+  private final Set<ServiceKey> starting = new HashSet<>();
 
   /**
    * New networks of deployments of the cluster wait for the subnet from now on.
    *
    * @param address under which the other nodes reach this one
    */
-  NodeOverlay(Agent agent, String address) {
+  NodeOverlay(Agent agent, String address, Optional<LinkKeys> keys) {
+    this.keys = keys.filter(LinkKeys::encrypted);
     this.bridges = agent.bridges();
     this.rotation = agent.remoteMembers();
     this.deployments = agent.deployments();
@@ -124,12 +144,16 @@ final class NodeOverlay implements NodeNetwork.Host {
                 new DesiredOverlay(
                     device,
                     DesiredOverlay.DEFAULT_VNI,
-                    DesiredOverlay.DEFAULT_PORT,
+                    keys.isPresent() ? DesiredOverlay.ENCRYPTED_PORT : DesiredOverlay.DEFAULT_PORT,
                     address,
                     mtu(),
                     own,
                     peers,
-                    paths));
+                    paths,
+                    keys.map(
+                        one ->
+                            new DesiredOverlay.Encryption(
+                                one.file().toString(), one.publicKey()))));
     try {
       Links.routeLoopback(device); // so that endpoints on 127.0.0.1 reach other nodes, too
     } catch (IOException e) {
@@ -139,8 +163,63 @@ final class NodeOverlay implements NodeNetwork.Host {
   }
 
   @Override
-  public List<String> serve(Map<ServiceKey, Rotation.Members> members) throws InterruptedException {
-    return rotation.isEmpty() ? List.of() : rotation.get().remote(members);
+  public Optional<String> publishedKey() {
+    return keys.map(LinkKeys::published);
+  }
+
+  @Override
+  public Optional<String> verifiedKey(String node, String published) {
+    return keys.flatMap(all -> all.verified(node, published));
+  }
+
+  /** A program may have ended that made the interface. */
+  @Override
+  public boolean connected() {
+    return keys.isEmpty() || Links.exists(DesiredOverlay.device(prefix()));
+  }
+
+  @Override
+  public synchronized List<String> serve(Map<ServiceKey, Rotation.Members> members)
+      throws InterruptedException {
+    if (rotation.isEmpty()) {
+      return List.of();
+    }
+    served = members;
+    claims.keySet().removeIf(service -> !starting.contains(service) && !runs(service));
+    return rotation.get().remote(HostPorts.without(members, claimed()));
+  }
+
+  /**
+   * Replicas of services are about to use these ports, which are not forwarded until the last of
+   * them ended; {@link #started} has to follow.
+   */
+  synchronized void starting(Map<ServiceKey, Set<HostPort>> ports) throws InterruptedException {
+    starting.clear();
+    starting.addAll(ports.keySet());
+    claims.putAll(ports);
+    if (rotation.isPresent()) {
+      var _ = rotation.get().remote(HostPorts.without(served, claimed()));
+    }
+  }
+
+  /** The engine knows of them, or does not run them. */
+  synchronized void started() {
+    starting.clear();
+  }
+
+  private Set<HostPort> claimed() {
+    return claims.values().stream().flatMap(Set::stream).collect(Collectors.toSet());
+  }
+
+  private boolean runs(ServiceKey service) {
+    Optional<DeploymentStatus> status = deployments.find(service.deployment());
+    return status
+            .flatMap(DeploymentStatus::share)
+            .filter(share -> share.has(service.service()))
+            .isPresent()
+        || status.stream()
+            .flatMap(one -> one.services().stream())
+            .anyMatch(one -> one.key().equals(service) && !one.replicas().isEmpty());
   }
 
   /** What this node has of a service, for the others; empty while that is not known. */

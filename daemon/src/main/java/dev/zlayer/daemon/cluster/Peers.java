@@ -27,6 +27,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import javax.net.ssl.SSLContext;
@@ -39,6 +40,10 @@ public final class Peers {
   public static final String BASE = "/api/v1";
 
   private static final Duration LIMIT = Duration.ofSeconds(4);
+
+  /** Those who are asked to change something ask the store, which may take longer. */
+  private static final Duration CHANGE = Duration.ofSeconds(12);
+
   private static final int LARGEST = 64 << 20;
 
   /** What a caller says that another node has to know. */
@@ -53,6 +58,9 @@ public final class Peers {
           "Sec-WebSocket-Version",
           "Sec-WebSocket-Protocol",
           "Sec-WebSocket-Extensions");
+
+  /** Beginnings of the headers that our answers have, in lower case. */
+  private static final List<String> OWN = List.of("x-", "zlayer-", "etag");
 
   private final SSLContext tls;
 
@@ -168,13 +176,13 @@ public final class Peers {
     }
   }
 
-  private Answer get(Peer peer, String target, Optional<String> deployment)
+  private Answer get(Peer peer, String target, Optional<String> deployment, Duration limit)
       throws InterruptedException {
     HttpRequest plain = HttpRequest.get(BASE + target).with("Accept", ApiRequest.JSON);
     HttpRequest request =
         deployment.map(only -> plain.with(ClusterListener.DEPLOYMENT, only)).orElse(plain);
     try (HttpClient client = client(peer);
-        HttpResponse response = client.send(request, Deadline.after(LIMIT))) {
+        HttpResponse response = client.send(request, Deadline.after(limit))) {
       if (response.status() == 404) {
         return new Answer.Absent();
       }
@@ -200,9 +208,25 @@ public final class Peers {
    */
   public Answers getAll(List<Peer> peers, String target, Optional<String> deployment)
       throws InterruptedException {
+    var targets = new LinkedHashMap<Peer, String>();
+    peers.forEach(peer -> targets.put(peer, target));
+    return getAll(targets, deployment);
+  }
+
+  /** Asks all at once, each for something else. */
+  public Answers getAll(Map<Peer, String> targets, Optional<String> deployment)
+      throws InterruptedException {
+    return getAll(targets, deployment, LIMIT);
+  }
+
+  /** Asks all at once for what takes them a while. */
+  public Answers getAll(Map<Peer, String> targets, Optional<String> deployment, Duration limit)
+      throws InterruptedException {
     var tasks = new LinkedHashMap<Peer, TaskScope.Task<Answer>>();
     try (var scope = new TaskScope("ask nodes")) {
-      peers.forEach(peer -> tasks.put(peer, scope.fork(() -> get(peer, target, deployment))));
+      targets.forEach(
+          (peer, target) ->
+              tasks.put(peer, scope.fork(() -> get(peer, target, deployment, limit))));
       scope.join();
     }
     var found = new LinkedHashMap<Peer, Json>();
@@ -218,6 +242,45 @@ public final class Peers {
           }
         });
     return new Answers(found, silent, failed);
+  }
+
+  /**
+   * Opens an answer that is read line by line as it comes, and has no end.
+   *
+   * @param deployment the only one that the caller may see; all when empty
+   * @param silence it breaks when nothing came for that long
+   */
+  public PeerLines open(
+      Peer peer, String target, String type, Optional<String> deployment, Duration silence)
+      throws InterruptedException {
+    HttpRequest plain = HttpRequest.get(BASE + target).with("Accept", type);
+    HttpRequest request =
+        deployment.map(only -> plain.with(ClusterListener.DEPLOYMENT, only)).orElse(plain);
+    HttpClient client = client(peer);
+    try {
+      HttpResponse response = client.send(request, silence);
+      if (!response.success()) {
+        throw new AgentException.Network(
+            "answered with an error: "
+                + Failure.reason(response.status(), response.bytes(LARGEST)));
+      }
+      return new PeerLines(client, response);
+    } catch (AgentException | InterruptedException e) {
+      client.close();
+      throw e;
+    }
+  }
+
+  /** Has another node do something, and waits for its answer. */
+  public ApiResponse.Whole send(Peer peer, HttpRequest request) throws InterruptedException {
+    try (HttpClient client = client(peer);
+        HttpResponse response = client.send(request, Deadline.after(CHANGE))) {
+      return new ApiResponse.Whole(
+          response.status(),
+          response.headers().first("Content-Type").orElse(""),
+          response.bytes(LARGEST),
+          Map.of());
+    }
   }
 
   private HttpClient client(Peer peer) {
@@ -267,16 +330,7 @@ public final class Peers {
         return new ApiResponse.Whole(response.status(), type, response.bytes(LARGEST), Map.of());
       }
     }
-    var headers = new LinkedHashMap<String, String>();
-    response
-        .headers()
-        .entries()
-        .forEach(
-            header -> {
-              if (header.name().startsWith("X-") && !header.name().equals("X-Request-Id")) {
-                headers.put(header.name(), header.value());
-              }
-            });
+    Map<String, String> headers = passedOn(response.headers());
     if (request.method().equals("HEAD")) {
       try (client;
           response) {
@@ -286,12 +340,29 @@ public final class Peers {
     return new ApiResponse.Bytes(
         type,
         headers,
-        out -> {
-          try (client;
-              response) {
-            copy(response.body(), out);
-          }
-        });
+        ApiResponse.BytesWriter.closing(
+            () -> {
+              try (client) {
+                response.close();
+              }
+            },
+            out -> copy(response.body(), out)));
+  }
+
+  /** What an answer says of itself in its headers; what concerns the connection stays here. */
+  static Map<String, String> passedOn(HttpHeaders headers) {
+    var passed = new LinkedHashMap<String, String>();
+    headers
+        .entries()
+        .forEach(
+            header -> {
+              String name = header.name().toLowerCase(Locale.ROOT);
+              boolean own = OWN.stream().anyMatch(name::startsWith);
+              if (own && !name.equals("x-request-id")) {
+                passed.put(header.name(), header.value());
+              }
+            });
+    return passed;
   }
 
   /** Every piece is passed on when it comes. */

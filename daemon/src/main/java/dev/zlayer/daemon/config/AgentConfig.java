@@ -189,6 +189,12 @@ public record AgentConfig(
         Optional<String> acmeEabKeyId,
     @Doc("The secret of all deployments that holds the key for acme_eab_key_id, as base64url.")
         Optional<String> acmeEabSecret,
+    @Doc(
+            "Seconds after which a single instance is stopped on a node that has lost its cluster;"
+                + " others start it after 7/4 of them. Write the same on all nodes.")
+        @Default("20")
+        @Range(min = 4, max = 3600)
+        int clusterClaimSeconds,
     @Doc("Who is notified of failures, by a webhook or a program.")
         List<NotificationConfig> notifications) {
   public AgentConfig {

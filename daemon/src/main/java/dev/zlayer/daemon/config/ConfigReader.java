@@ -185,6 +185,9 @@ public final class ConfigReader {
   }
 
   private static String print(YamlNode node) {
+    if (node instanceof Scalar scalar) {
+      return scalar.text(); // nearly all are: without the switch, which is made at its first use
+    }
     return switch (node) {
       case Scalar scalar -> scalar.text();
       case Sequence(_, var items) ->

@@ -115,15 +115,14 @@ final class DockerStreams implements Resource {
     return new ApiResponse.Bytes(
         MultiplexedStream.type(terminal),
         Map.of(),
-        out -> {
-          try (reader) {
-            copy(
-                reader,
-                new MultiplexedStream(new BufferedOutputStream(out, BUFFER), terminal),
-                timestamps,
-                details ? " " : "");
-          }
-        });
+        ApiResponse.BytesWriter.closing(
+            reader::close,
+            out ->
+                copy(
+                    reader,
+                    new MultiplexedStream(new BufferedOutputStream(out, BUFFER), terminal),
+                    timestamps,
+                    details ? " " : "")));
   }
 
   /** Whether its log is for clients that are attached only. */

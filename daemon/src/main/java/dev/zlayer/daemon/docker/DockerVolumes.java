@@ -167,7 +167,7 @@ final class DockerVolumes implements Resource {
         "This node is not a swarm manager. Volumes of this node cannot be updated.");
   }
 
-  private ApiResponse remove(ApiRequest call) {
+  private ApiResponse remove(ApiRequest call) throws InterruptedException {
     String name = call.path("name");
     if (volumes.list().stream().noneMatch(volume -> volume.name().equals(name))) {
       if (DockerQuery.flag(call, "force")) {
@@ -192,7 +192,7 @@ final class DockerVolumes implements Resource {
         .toList();
   }
 
-  private void erase(VolumeInfo volume) {
+  private void erase(VolumeInfo volume) throws InterruptedException {
     try {
       volumes.remove(volume.name());
     } catch (AgentException.InvalidSpec | AgentException.Conflict e) {
@@ -203,17 +203,16 @@ final class DockerVolumes implements Resource {
     events.record("volume", "destroy", volume.name(), Map.of("driver", volume.driver()));
   }
 
-  private ApiResponse prune(ApiRequest call) {
+  private ApiResponse prune(ApiRequest call) throws InterruptedException {
     DockerFilters filters = DockerQuery.filters(call, PRUNE_FILTERS);
     boolean named = filters.flag("all").orElse(false);
     var deleted = new ArrayList<String>();
     long reclaimed = 0;
     for (VolumeInfo volume : volumes.listWithSizes()) {
       Map<String, String> labels = labels(volume);
-      if (!volume.inUse()
-          && volume.deployments().isEmpty()
-          && (named || labels.containsKey(ANONYMOUS))
-          && filters.labels(labels)) {
+      if ((named || labels.containsKey(ANONYMOUS))
+          && filters.labels(labels)
+          && volumes.prunable(volume)) {
         try {
           erase(volume);
           deleted.add(volume.name());

@@ -102,6 +102,45 @@ public final class ApiRequest {
     }
   }
 
+  /** The request below with other parameters, for an answer of another type. */
+  private record Asking(Transport wire, Map<String, String> asked, String type)
+      implements Transport {
+    @Override
+    public String id() {
+      return wire.id();
+    }
+
+    @Override
+    public List<String> query(String name) {
+      return Optional.ofNullable(asked.get(name)).stream().toList();
+    }
+
+    @Override
+    public @Nullable String header(String name) {
+      return name.equalsIgnoreCase("Accept") ? type : null;
+    }
+
+    @Override
+    public InputStream body() {
+      return wire.body();
+    }
+
+    @Override
+    public Optional<String> remote() {
+      return wire.remote();
+    }
+
+    @Override
+    public String method() {
+      return wire.method();
+    }
+
+    @Override
+    public String target() {
+      return wire.target().split("\\?", 2)[0];
+    }
+  }
+
   ApiRequest(Transport wire, Map<String, String> path, Caller caller) {
     this.wire = wire;
     this.path = Map.copyOf(path);
@@ -136,6 +175,11 @@ public final class ApiRequest {
   /** The same without some parameters. */
   public ApiRequest without(Set<String> parameters) {
     return new ApiRequest(new Without(wire, Set.copyOf(parameters)), path, caller);
+  }
+
+  /** The same caller asks the same route for something else. */
+  public ApiRequest asking(Map<String, String> parameters, String type) {
+    return new ApiRequest(new Asking(wire, Map.copyOf(parameters), type), path, caller);
   }
 
   /** How to leave a mark of this request; empty when its caller does not send it again. */

@@ -2,6 +2,7 @@ package dev.zlayer.daemon.http;
 
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
+import java.io.Closeable;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -20,9 +21,18 @@ public sealed interface ApiResponse {
   /** Made while the caller waits; its leaving interrupts the maker. */
   record Later(Maker maker) implements ApiResponse {}
 
-  /** Bytes as they come; the caller's leaving interrupts the writer. */
-  record Bytes(String type, Map<String, String> headers, BytesWriter writer)
-      implements ApiResponse {}
+  /**
+   * Bytes as they come; the caller's leaving interrupts the writer.
+   *
+   * @param done what was asked for is done when the answer begins, and noted then: what follows may
+   *     take days
+   */
+  record Bytes(String type, Map<String, String> headers, boolean done, BytesWriter writer)
+      implements ApiResponse {
+    public Bytes(String type, Map<String, String> headers, BytesWriter writer) {
+      this(type, headers, false, writer);
+    }
+  }
 
   /** Objects as they come, one per line, each flushed; a failure becomes the last line. */
   record Lines(String type, LinesWriter writer) implements ApiResponse {
@@ -76,6 +86,30 @@ public sealed interface ApiResponse {
   @FunctionalInterface
   interface BytesWriter {
     void write(OutputStream out) throws IOException, InterruptedException;
+
+    /** Instead of {@link #write} when the caller was gone before it began. */
+    default void abandon() {}
+
+    /** What is open already is closed in either case. */
+    static BytesWriter closing(Closeable open, BytesWriter writer) {
+      return new BytesWriter() {
+        @Override
+        public void write(OutputStream out) throws IOException, InterruptedException {
+          try (open) {
+            writer.write(out);
+          }
+        }
+
+        @Override
+        public void abandon() {
+          try {
+            open.close();
+          } catch (IOException _) {
+            // nobody reads it
+          }
+        }
+      };
+    }
   }
 
   /** Writes objects. */
@@ -104,7 +138,11 @@ public sealed interface ApiResponse {
 
   /** Where server-sent events go. */
   interface Eventful {
-    void event(long id, String kind, Json data) throws IOException;
+    void event(String id, String kind, Json data) throws IOException;
+
+    default void event(long id, String kind, Json data) throws IOException {
+      event(Long.toString(id), kind, data);
+    }
 
     /** Tells the reader, and the connection's keepers, that we are still here. */
     void heartbeat() throws IOException;

@@ -6,6 +6,7 @@ import dev.zlayer.error.Blame;
 import dev.zlayer.task.TaskScope;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Map;
@@ -131,9 +132,12 @@ final class RequestHandler extends Handler.Abstract {
       }
       case ApiResponse.Bytes bytes -> {
         headers(response, bytes.type(), bytes.headers());
+        if (bytes.done()) {
+          exchange.ended(200);
+        }
         try (var _ = watched(request, response)) {
           var out = Content.Sink.asOutputStream(response);
-          out.flush();
+          begin(bytes.writer(), out);
           bytes.writer().write(out);
           exchange.ended(200);
           out.close();
@@ -159,6 +163,16 @@ final class RequestHandler extends Handler.Abstract {
         upgrade(socket, request, response, exchange.callback);
       }
       case ApiResponse.Hijack hijack -> hijack(hijack, exchange);
+    }
+  }
+
+  /** A caller who is gone already leaves nothing open. */
+  private static void begin(ApiResponse.BytesWriter writer, OutputStream out) throws IOException {
+    try {
+      out.flush();
+    } catch (IOException | RuntimeException e) {
+      writer.abandon();
+      throw e;
     }
   }
 

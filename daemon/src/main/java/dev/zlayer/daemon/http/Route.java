@@ -30,7 +30,11 @@ public record Route(
 
   /** They are asked with POST and change nothing. */
   private static final Set<String> QUESTIONS =
-      Set.of("/containers/{ref}/wait", "/containers/{name}/wait", "/deployments/{name}/diff");
+      Set.of(
+          "/containers/{ref}/wait",
+          "/containers/{name}/wait",
+          "/deployments/{name}/diff",
+          "/cluster/blobs");
 
   public Route {
     parameters = List.copyOf(parameters);

@@ -34,8 +34,8 @@ final class StreamWriter implements ApiResponse.Lined, ApiResponse.Eventful {
   }
 
   @Override
-  public synchronized void event(long id, String kind, Json data) throws IOException {
-    write("id: %d\nevent: %s\ndata: %s\n\n".formatted(id, kind, JsonText.print(data)));
+  public synchronized void event(String id, String kind, Json data) throws IOException {
+    write("id: %s\nevent: %s\ndata: %s\n\n".formatted(id, kind, JsonText.print(data)));
   }
 
   @Override

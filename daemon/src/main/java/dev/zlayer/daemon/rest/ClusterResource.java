@@ -4,6 +4,7 @@ import dev.zlayer.cluster.deploy.ClusterState;
 import dev.zlayer.cluster.deploy.NodeShares;
 import dev.zlayer.cluster.member.Certificates;
 import dev.zlayer.cluster.member.Cluster;
+import dev.zlayer.cluster.member.ExternalEtcd;
 import dev.zlayer.cluster.member.NodeIdentity;
 import dev.zlayer.cluster.member.NodeRecord;
 import dev.zlayer.cluster.schedule.NodeFacts;
@@ -40,7 +41,36 @@ public final class ClusterResource implements Resource {
       @Doc(
               "Address of this machine under which other nodes reach it; that of the default route"
                   + " when absent.")
-          Optional<String> advertise) {}
+          Optional<String> advertise,
+      @Doc("An etcd that others run, to be used instead of one on nodes.") Optional<UseEtcd> etcd,
+      @Doc(
+              "Whether packets between containers of different nodes are encrypted, with"
+                  + " WireGuard.")
+          @Default("false")
+          boolean encrypt) {}
+
+  @Doc("An etcd that others run.")
+  public record UseEtcd(
+      @Doc("Addresses for clients, such as https://192.0.2.1:2379.") List<String> endpoints,
+      @Doc("Of all keys of this cluster, so that several can share one etcd, such as /team-a.")
+          Optional<String> prefix,
+      @Doc("Whose certificates it has, as PEM; those that the system trusts when absent.")
+          Optional<String> authority,
+      @Doc("A certificate that nodes show to it, as PEM.") Optional<String> certificate,
+      @Doc("The key of that certificate, as PEM in PKCS #8.") Optional<String> key,
+      @Doc("A user of it.") Optional<String> user,
+      @Doc("The password of that user.") Optional<String> password) {
+    /** Without secrets, for messages. */
+    @Override
+    public String toString() {
+      return "UseEtcd" + endpoints;
+    }
+
+    ExternalEtcd etcd() {
+      return new ExternalEtcd(
+          endpoints, prefix.orElse(""), authority, certificate, key, user, password);
+    }
+  }
 
   @Doc("How this node joins a cluster.")
   public record JoinCluster(
@@ -173,6 +203,8 @@ public final class ClusterResource implements Resource {
       Optional<String> unreachable,
       Optional<String> leader,
       NodeCertificateView certificate,
+      @Doc("Whether packets between containers of different nodes are encrypted.")
+          boolean encrypted,
       List<ServerView> servers,
       List<NodeView> nodes) {}
 
@@ -216,10 +248,7 @@ public final class ClusterResource implements Resource {
                 "Show how long the certificate of this node is valid.",
                 _ -> certificate())
             .gives(NodeCertificateView.class),
-        Route.get(
-                "/cluster/backup",
-                "Copy all that the cluster stores.",
-                _ -> new ApiResponse.Bytes(BYTES, Map.of(), cluster.cluster()::backup))
+        Route.get("/cluster/backup", "Copy all that the cluster stores.", _ -> backup())
             .givesType(BYTES, "A snapshot of etcd, for POST /cluster/restore."),
         Route.post(
                 "/cluster/restore",
@@ -254,7 +283,9 @@ public final class ClusterResource implements Resource {
 
   private ApiResponse init(ApiRequest call) throws InterruptedException {
     InitCluster wanted = call.body(InitCluster.class);
-    Cluster made = cluster.init(wanted.name(), wanted.advertise());
+    Cluster made =
+        cluster.init(
+            wanted.name(), wanted.advertise(), wanted.etcd().map(UseEtcd::etcd), wanted.encrypt());
     return ApiResponse.json(201, ViewJson.of(token(made, Duration.ofHours(1))));
   }
 
@@ -279,8 +310,7 @@ public final class ClusterResource implements Resource {
     NodeIdentity identity = cluster.identity();
     if (!identity.server()) {
       throw new AgentException.Conflict(
-          "this node cannot admit others; run this on one that stores the state"
-              + " ('zlayer cluster status' lists them)");
+          "this node cannot admit others; run this on a server ('zlayer node ls' shows them)");
     }
     String token = cluster.token(expires).text();
     return new JoinTokenView(
@@ -303,6 +333,16 @@ public final class ClusterResource implements Resource {
       throw new AgentException.Configuration("cannot keep the snapshot: " + e.getMessage(), e);
     }
     return ApiResponse.done();
+  }
+
+  private ApiResponse backup() throws InterruptedException {
+    Cluster own = cluster.cluster();
+    try {
+      own.checkBackup();
+    } catch (IOException e) {
+      throw new AgentException.Network("cannot read a snapshot of etcd: " + e.getMessage(), e);
+    }
+    return new ApiResponse.Bytes(BYTES, Map.of(), own::backup);
   }
 
   private ApiResponse leave(ApiRequest call) throws InterruptedException {
@@ -329,6 +369,7 @@ public final class ClusterResource implements Resource {
           Optional.empty(),
           leader(),
           certificate,
+          cluster.encrypted(),
           cluster.servers().stream().map(ServerView::of).toList(),
           views(cluster.nodes()));
     } catch (AgentException.Network | AgentException.Timeout e) {
@@ -340,6 +381,7 @@ public final class ClusterResource implements Resource {
           Optional.of(String.valueOf(e.getMessage())),
           Optional.empty(),
           certificate,
+          cluster.encrypted(),
           List.of(),
           List.of());
     }

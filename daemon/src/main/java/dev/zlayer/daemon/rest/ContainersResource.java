@@ -17,6 +17,7 @@ import dev.zlayer.daemon.rest.view.OutcomeView;
 import dev.zlayer.daemon.standalone.ContainerHealth;
 import dev.zlayer.daemon.standalone.StandaloneContainers;
 import dev.zlayer.engine.job.JobKey;
+import dev.zlayer.engine.secret.Redaction;
 import dev.zlayer.engine.translate.ServiceTranslator;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Container;
@@ -52,6 +53,7 @@ public final class ContainersResource implements Resource {
   private final Supplier<Map<ContainerId, ContainerView.Replica>> replicas;
   private final Predicate<String> deployments;
   private final ContainerLookup references;
+  private final ForegroundRun foreground;
 
   /** Whether there was something to remove. */
   record Removed(boolean removed) {}
@@ -64,6 +66,7 @@ public final class ContainersResource implements Resource {
 
   /**
    * @param replicas of services, with what those know of them
+   * @param redaction hides secrets in what they print
    * @param deployments whether there is a deployment of this name; containers of one whose record
    *     cannot be read have nobody else who could remove them
    */
@@ -72,6 +75,7 @@ public final class ContainersResource implements Resource {
       StandaloneContainers standalone,
       ServiceTranslator translator,
       Supplier<Map<ContainerId, ContainerView.Replica>> replicas,
+      Supplier<Redaction> redaction,
       Predicate<String> deployments) {
     this.deployments = deployments;
     this.runtime = runtime;
@@ -79,6 +83,7 @@ public final class ContainersResource implements Resource {
     this.translator = translator;
     this.replicas = replicas;
     this.references = new ContainerLookup(runtime);
+    this.foreground = new ForegroundRun(standalone, redaction);
   }
 
   @Override
@@ -99,6 +104,16 @@ public final class ContainersResource implements Resource {
             .repeatableByKey()
             .takes(CreateContainer.class)
             .creates(Made.class),
+        Route.post(
+                "/run", "Create a container, start it, and stream its output and end.", this::run)
+            .takes(CreateContainer.class)
+            .givesType(
+                FrameWriter.TYPE,
+                "Frames as of logs, and those with flag 128, which hold JSON: type created with id"
+                    + " and name; type started; at last type exit with the keys of wait. With rm"
+                    + " the container is removed by then, or not_removed says why not, and type"
+                    + " ended has the same keys before that; rm_after is for callers that"
+                    + " disconnect before."),
         Route.view("/containers/{ref}", "Show one container in full.", this::inspect)
             .gives(InspectView.class),
         Route.delete("/containers/{ref}", "Remove a container; idempotent.", this::remove)
@@ -202,6 +217,14 @@ public final class ContainersResource implements Resource {
     }
     return ApiResponse.json(
         201, ViewJson.of(new Made(made.id().runtimeName(), made.id().service())));
+  }
+
+  private ApiResponse run(ApiRequest call) throws InterruptedException {
+    CreateContainer wanted = call.body(CreateContainer.class);
+    if (!wanted.start()) {
+      throw new AgentException.InvalidSpec("start: run starts the container, remove the key");
+    }
+    return foreground.answer(call.id(), make(wanted, Optional.empty()), wanted.rm());
   }
 
   /** What a daemon made for the same request that was killed before it could answer. */

@@ -122,6 +122,7 @@ public final class DeploymentsResource implements Resource {
             .with(
                 "directory",
                 "Absolute directory that relative paths of the file are resolved against.")
+            .withFlag("local", "In a cluster: compare with what is of this node alone.")
             .takes(YAML, "A deployment file.")
             .gives(DeploymentDiff.class),
         Route.view("/deployments/{name}", "Show a deployment.", this::show)

@@ -23,23 +23,44 @@ public final class EventsResource implements Resource {
 
   private final StateStore store;
 
-  /** One thing that happened. */
-  record EventView(long seq, Instant time, String kind, String subject, Json facts) {
+  /**
+   * One thing that happened.
+   *
+   * @param seq counts the events of a node
+   * @param node in a cluster, the one where it happened; {@code -} for what concerns all
+   */
+  record EventView(
+      long seq, Instant time, String kind, String subject, Json facts, Optional<String> node) {
     static EventView of(EventPage.Numbered numbered) {
       Event event = numbered.event();
       return new EventView(
-          numbered.sequence(), event.at(), event.kind(), event.subject(), event.detail());
+          numbered.sequence(),
+          event.at(),
+          event.kind(),
+          event.subject(),
+          event.detail(),
+          Optional.empty());
     }
   }
 
   /**
    * A part of the log.
    *
-   * @param next give it as {@code since} to go on
+   * @param next give it as {@code since} to continue with the events of this node
    * @param missed some after {@code since} were dropped: look at the present state instead
    * @param oldest the number of the oldest one that is kept
+   * @param newest the number of the newest one
+   * @param resume give it as {@code since} to continue; in a cluster with the events of all nodes
+   * @param missedOn in a cluster, the nodes some of whose events were dropped
    */
-  record Page(List<EventView> events, long next, boolean missed, long oldest) {}
+  record Page(
+      List<EventView> events,
+      long next,
+      boolean missed,
+      long oldest,
+      long newest,
+      String resume,
+      Optional<List<String>> missedOn) {}
 
   /** Tells a stream's reader that some after {@code since} were dropped. */
   record Missed(long since, long oldest) {}
@@ -57,10 +78,11 @@ public final class EventsResource implements Resource {
   public List<Route> routes() {
     return List.of(
         Route.view("/events", "List events.", this::events)
-            .withNumber(
+            .with(
                 "since",
                 "Events after this number (default: 0); missed and oldest report events that are no"
-                    + " longer kept.")
+                    + " longer kept. In a cluster a number means this node alone; resume of an"
+                    + " earlier answer, or nothing, means all nodes.")
             .withNumber("last", "Only among the newest so many, instead of since.")
             .withFlag("follow", "Wait for an event if there is none yet.")
             .with("deployment", "Only this deployment.")
@@ -106,7 +128,16 @@ public final class EventsResource implements Resource {
       boolean more = page.events().size() == limit;
       boolean done = !wanted.isEmpty() || (!more && (missed || !follow));
       if (done || (!more && !store.awaitEvent(from, deadline))) {
-        return ApiResponse.json(ViewJson.of(new Page(wanted, from, missed, page.oldest())));
+        return ApiResponse.json(
+            ViewJson.of(
+                new Page(
+                    wanted,
+                    from,
+                    missed,
+                    page.oldest(),
+                    page.newest(),
+                    Long.toString(from),
+                    Optional.empty())));
       }
     }
   }

@@ -29,6 +29,7 @@ public final class ExecutionsResource implements Resource {
   private final JobExecutor jobs;
   private final Supplier<Redaction> redaction;
   private final InstantSource clock;
+  private final ExecutionStream follow;
 
   /** One that waits, and how many get their turn before it. */
   record Waiting(int position, ExecutionView execution) {}
@@ -37,6 +38,7 @@ public final class ExecutionsResource implements Resource {
     this.jobs = jobs;
     this.redaction = redaction;
     this.clock = clock;
+    this.follow = new ExecutionStream(jobs, redaction);
   }
 
   @Override
@@ -61,6 +63,11 @@ public final class ExecutionsResource implements Resource {
         LogLines.parameters(
             Route.view("/executions/{id}/logs", "Show its output.", this::logs)
                 .withNumber("attempt", "Attempt, counted from 1 (default: the last).")),
+        ExecutionStream.parameters(
+            Route.view(
+                "/executions/{id}/follow",
+                "Follow the output of all its attempts, and how it ends.",
+                call -> follow.answer(id(call), call, clock.instant()))),
         Route.post(
                 "/executions/{id}/cancel",
                 "Cancel an execution; no effect if it has ended.",
@@ -173,11 +180,7 @@ public final class ExecutionsResource implements Resource {
     return new ApiResponse.Bytes(
         ApiRequest.TAR,
         Map.of("Content-Length", Long.toString(wanted.bytes())),
-        out -> {
-          try (stream) {
-            stream.transferTo(out);
-          }
-        });
+        ApiResponse.BytesWriter.closing(stream, stream::transferTo));
   }
 
   private static boolean same(String kept, String asked) {

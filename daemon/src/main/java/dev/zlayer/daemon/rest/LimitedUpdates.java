@@ -16,7 +16,7 @@ import java.util.Set;
  * and use any secret, so only keys that give a service nothing that it does not have are open; the
  * rest is for callers with all rights.
  */
-final class LimitedUpdates {
+public final class LimitedUpdates {
   private static final Set<String> OPEN = Set.of("image", "command", "scale", "update");
 
   private final Deployments deployments;
@@ -30,14 +30,20 @@ final class LimitedUpdates {
     String name = request.name().orElseThrow();
     List<Revision> revisions = deployments.revisions(name);
     if (revisions.isEmpty()) {
-      throw denied(name, "create it");
+      throw creating(name);
     }
     Revision present = revisions.getLast();
     var fixed =
         new UpRequest(
             request.name(), request.file(), present.directory(), OptionalLong.of(present.number()));
+    require(name, deployments.diff(fixed));
+    return fixed;
+  }
+
+  /** That a change of the deployment is open to such a token, wherever the file is kept. */
+  public static void require(String name, DeploymentDiff diff) {
     List<String> closed = new ArrayList<>();
-    for (ServiceChange change : deployments.diff(fixed).changes()) {
+    for (ServiceChange change : diff.changes()) {
       if (change.action() == DeploymentDiff.Action.CREATE
           || change.action() == DeploymentDiff.Action.REMOVE) {
         closed.add(change.service());
@@ -49,7 +55,10 @@ final class LimitedUpdates {
     if (!closed.isEmpty()) {
       throw denied(name, "change " + String.join(", ", closed));
     }
-    return fixed;
+  }
+
+  public static AccessDenied creating(String name) {
+    return denied(name, "create it");
   }
 
   private static AccessDenied denied(String deployment, String what) {

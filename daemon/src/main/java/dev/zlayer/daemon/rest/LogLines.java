@@ -1,21 +1,19 @@
 package dev.zlayer.daemon.rest;
 
+import dev.zlayer.container.LogPosition;
 import dev.zlayer.container.LogQuery;
 import dev.zlayer.container.LogRecord;
 import dev.zlayer.daemon.http.ApiRequest;
 import dev.zlayer.daemon.http.ApiResponse;
-import dev.zlayer.daemon.http.ProblemDocument;
 import dev.zlayer.daemon.http.Route;
 import dev.zlayer.daemon.rest.stream.ExecLines;
 import dev.zlayer.engine.secret.RedactingLogReader;
 import dev.zlayer.engine.secret.Redaction;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
-import dev.zlayer.json.JsonText;
 import dev.zlayer.port.LogReader;
 import dev.zlayer.spec.form.Doc;
 import java.io.BufferedOutputStream;
-import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
@@ -45,10 +43,6 @@ final class LogLines {
 
   private static final String GAP_HEADER = "Zlayer-Gap";
   private static final int BUFFER = 64 << 10;
-  private static final int STDERR = 1;
-  private static final int PARTIAL = 2;
-  private static final int PROBLEM = 4;
-  private static final int GAP = 8;
 
   private LogLines() {}
 
@@ -130,16 +124,20 @@ final class LogLines {
       return new ApiResponse.Bytes(
           "application/octet-stream",
           incomplete ? Map.of(GAP_HEADER, "true") : Map.of(),
-          out -> raw(reader, incomplete, out));
+          ApiResponse.BytesWriter.closing(reader::close, out -> raw(reader, incomplete, out)));
     }
     if (call.query("format").filter("frames"::equals).isPresent()) {
       return new ApiResponse.Bytes(
-          "application/vnd.zlayer.output", Map.of(), out -> frames(call, reader, out));
+          FrameWriter.TYPE,
+          Map.of(),
+          ApiResponse.BytesWriter.closing(reader::close, out -> frames(call, reader, out)));
     }
     return new ApiResponse.Lines(
         out -> {
-          out.flush();
-          pass(reader, out::flush, line -> out.add(json(line, reader.gap())));
+          try (reader) {
+            out.flush();
+            pass(reader, out::flush, line -> out.add(json(line, reader.gap())));
+          }
         });
   }
 
@@ -169,47 +167,30 @@ final class LogLines {
   /** For callers that want every byte fast; what fails on the way is the last frame. */
   private static void frames(ApiRequest call, LogReader reader, OutputStream to)
       throws IOException, InterruptedException {
-    var out = new DataOutputStream(new BufferedOutputStream(to, BUFFER));
+    var out = new FrameWriter(to);
     out.flush();
     try {
-      pass(
-          reader,
-          out::flush,
-          line -> {
-            int stream = line.stream() == LogRecord.Stream.STDERR ? STDERR : 0;
-            int flags = stream | (line.partial() ? PARTIAL : 0) | (reader.gap() ? GAP : 0);
-            frame(out, line.time(), flags, line.bytes());
-          });
+      out.copy(reader, new LogPosition());
     } catch (AgentException e) {
-      byte[] problem = JsonText.bytes(ProblemDocument.of(e).json(call.id()));
-      frame(out, Instant.EPOCH, PROBLEM, problem);
+      out.problem(e, call.id());
     }
     out.flush();
   }
 
-  private static void frame(DataOutputStream out, Instant time, int flags, byte[] content)
-      throws IOException {
-    out.writeLong(time.getEpochSecond());
-    out.writeInt(time.getNano());
-    out.writeByte(flags);
-    out.writeInt(content.length);
-    out.write(content);
-  }
-
   /** Where a line goes. */
   @FunctionalInterface
-  private interface Writing {
+  interface Writing {
     void write(LogRecord line) throws IOException;
   }
 
   /** Sends what there is whenever the next line takes its time. */
   @FunctionalInterface
-  private interface Flushing {
+  interface Flushing {
     void flush() throws IOException;
   }
 
   /** A large log goes in large pieces, yet nobody who follows waits for a line that is there. */
-  private static void pass(LogReader reader, Flushing flushing, Writing writing)
+  static void pass(LogReader reader, Flushing flushing, Writing writing)
       throws IOException, InterruptedException {
     Runnable waiting =
         () -> {

@@ -79,6 +79,7 @@ public record Resources(
             standalone,
             translator,
             this::replicas,
+            () -> secrets.redaction(),
             name -> deployments.find(name).isPresent()));
     all.add(new ContainerInsideResource(runtime, standalone, () -> secrets.redaction(), clock));
     all.add(new StatsResource(runtime, Pauses.REAL));

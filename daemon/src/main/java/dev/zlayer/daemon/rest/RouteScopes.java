@@ -98,6 +98,7 @@ public final class RouteScopes {
       GET /executions/{id}
       GET /executions/{id}/wait
       GET /executions/{id}/logs
+      GET /executions/{id}/follow
       POST /executions/{id}/cancel
       POST /executions/{id}/retry
       GET /executions/{id}/artifacts
@@ -112,6 +113,7 @@ public final class RouteScopes {
       GET /config
       GET /metrics
       POST /containers
+      POST /run
       PUT /jobs/-/{job}
       DELETE /jobs/-/{job}
       GET /images

@@ -16,25 +16,34 @@ import java.util.Optional;
 
 /** Secrets: they can be set and removed, never read. */
 public final class SecretsResource implements Resource {
+  private static final String LOCAL =
+      "In a cluster: of this node, for deployments that it runs alone.";
+
   private final SecretStore secrets;
   private final Runnable changed;
 
-  /** What may be told of a secret. */
-  record SecretView(
+  /**
+   * What may be told of a secret.
+   *
+   * @param node in a cluster, of secrets that this node alone has
+   */
+  public record SecretView(
       String name,
       Optional<String> deployment,
       Optional<String> service,
       Instant changed,
       long revision,
-      String fingerprint) {
-    static SecretView of(SecretInfo info) {
+      String fingerprint,
+      Optional<String> node) {
+    public static SecretView of(SecretInfo info) {
       return new SecretView(
           info.name().name(),
           info.name().deployment(),
           info.name().service(),
           info.changedAt(),
           info.revision(),
-          info.fingerprint());
+          info.fingerprint(),
+          Optional.empty());
     }
   }
 
@@ -54,6 +63,7 @@ public final class SecretsResource implements Resource {
     return List.of(
         Route.view("/secrets", "List secrets without their values.", this::list)
             .with("deployment", "Only this deployment.")
+            .withFlag("local", LOCAL)
             .givesMany(SecretView.class),
         owned(Route.put("/secrets/{name}", "Set a secret.", this::set))
             .takes("application/octet-stream", "The value.")
@@ -65,7 +75,8 @@ public final class SecretsResource implements Resource {
   private static Route owned(Route route) {
     return route
         .with("deployment", "Owning deployment (default: shared by all).")
-        .with("service", "Owning service of the deployment (default: all of them).");
+        .with("service", "Owning service of the deployment (default: all of them).")
+        .withFlag("local", LOCAL);
   }
 
   private ApiResponse list(ApiRequest call) {
@@ -80,15 +91,20 @@ public final class SecretsResource implements Resource {
   }
 
   private ApiResponse set(ApiRequest call) {
+    SecretInfo info = secrets.set(name(call), value(call));
+    changed.run();
+    return ApiResponse.json(ViewJson.of(SecretView.of(info)));
+  }
+
+  /** The value that somebody sends. */
+  public static String value(ApiRequest call) {
     String value = text(call.wholeBody());
     if (value.isEmpty()) {
       throw new AgentException.InvalidSpec(
           "secret '%s' would be empty: send a value, or remove the secret"
               .formatted(call.path("name")));
     }
-    SecretInfo info = secrets.set(name(call), value);
-    changed.run();
-    return ApiResponse.json(ViewJson.of(SecretView.of(info)));
+    return value;
   }
 
   private static String text(byte[] body) {
@@ -105,7 +121,8 @@ public final class SecretsResource implements Resource {
     return ApiResponse.done();
   }
 
-  private static SecretName name(ApiRequest call) {
+  /** Which secret is meant. */
+  public static SecretName name(ApiRequest call) {
     return new SecretName(call.query("deployment"), call.query("service"), call.path("name"));
   }
 }

@@ -313,7 +313,7 @@ public final class StorageResource implements Resource {
     return container;
   }
 
-  private ApiResponse remove(ApiRequest call) {
+  private ApiResponse remove(ApiRequest call) throws InterruptedException {
     volumes.remove(call.path("name"));
     events.record("volume", "destroy", call.path("name"), Map.of("driver", VolumeInfo.LOCAL));
     return ApiResponse.done();

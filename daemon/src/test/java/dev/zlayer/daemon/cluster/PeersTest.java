@@ -1,6 +1,7 @@
 package dev.zlayer.daemon.cluster;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.sun.net.httpserver.HttpsConfigurator;
 import com.sun.net.httpserver.HttpsServer;
@@ -9,6 +10,8 @@ import dev.zlayer.cluster.certificate.Pem;
 import dev.zlayer.cluster.deploy.NodeShares.Peer;
 import dev.zlayer.cluster.member.NodeIdentity;
 import dev.zlayer.daemon.http.ApiResponse;
+import dev.zlayer.error.AgentException;
+import dev.zlayer.host.http.HttpHeaders;
 import dev.zlayer.host.http.TlsFiles;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -16,8 +19,10 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyPair;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import javax.net.ssl.SSLContext;
 import org.junit.jupiter.api.AfterAll;
@@ -56,6 +61,8 @@ class PeersTest {
     answer("/full", 500, "{\"detail\": \"the disk is full, so & so\"}");
     answer("/unclear", 422, "{\"detail\": \"it means several\"}");
     answer("/foreign", 503, "<html>");
+    answer("/lines", 200, "one\r\n\ntwo");
+    answer("/endless", 200, "a\n" + "x".repeat(PeerLines.LONGEST + 1) + "\nb\n");
     server.start();
   }
 
@@ -121,5 +128,39 @@ class PeersTest {
               assertThat(new String(whole.body(), StandardCharsets.UTF_8))
                   .contains("it means several");
             });
+  }
+
+  @Test
+  void whatAnAnswerSaysOfItselfIsPassedOn() {
+    HttpHeaders headers =
+        HttpHeaders.NONE
+            .with("Connection", "close")
+            .with("Content-Length", "3")
+            .with("X-Request-Id", "of that node")
+            .with("X-Total-Count", "7")
+            .with("Zlayer-Gap", "true")
+            .with("ETag", "\"3\"");
+    assertThat(Peers.passedOn(headers))
+        .isEqualTo(Map.of("X-Total-Count", "7", "Zlayer-Gap", "true", "ETag", "\"3\""));
+  }
+
+  @Test
+  void anAnswerIsReadByLinesAndOneWithoutEndIsRefused() throws InterruptedException {
+    try (PeerLines lines = open("/lines")) {
+      assertThat(lines.next()).contains("one");
+      assertThat(lines.next()).contains("");
+      assertThat(lines.next()).contains("two");
+      assertThat(lines.next()).isEmpty();
+    }
+    try (PeerLines lines = open("/endless")) {
+      assertThat(lines.next()).contains("a");
+      assertThatThrownBy(lines::next)
+          .isInstanceOf(AgentException.Network.class)
+          .hasMessageContaining("a line is longer than");
+    }
+  }
+
+  private static PeerLines open(String path) throws InterruptedException {
+    return new Peers(tls).open(THERE, path, "text/plain", Optional.empty(), Duration.ofSeconds(10));
   }
 }

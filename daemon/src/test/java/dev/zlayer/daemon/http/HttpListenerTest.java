@@ -9,8 +9,6 @@ import dev.zlayer.host.http.HttpAddress;
 import dev.zlayer.host.http.HttpClient;
 import dev.zlayer.host.http.HttpRequest;
 import dev.zlayer.host.http.HttpResponse;
-import dev.zlayer.host.process.Command;
-import dev.zlayer.host.process.Processes;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.spec.form.Doc;
@@ -22,7 +20,6 @@ import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.net.InetSocketAddress;
 import java.net.Socket;
-import java.net.SocketAddress;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
@@ -48,8 +45,6 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** The listener itself, with routes of the test's own. */
 class HttpListenerTest {
@@ -62,6 +57,8 @@ class HttpListenerTest {
   private HttpListener listener;
   private final CountDownLatch interrupted = new CountDownLatch(1);
   private final CountDownLatch begun = new CountDownLatch(1);
+  private final CountDownLatch left = new CountDownLatch(1);
+  private final CountDownLatch closed = new CountDownLatch(1);
 
   @Doc("A body.")
   public record Body(@Doc("A word.") String word) {}
@@ -141,63 +138,6 @@ class HttpListenerTest {
         Log.silent());
   }
 
-  /** The kernel shows the limit of a listening socket in the column of what waits to be sent. */
-  @Test
-  void asManyConnectAtOnceAsTheSystemAllows() throws Exception {
-    String address = listener.address().orElseThrow();
-    String port = address.substring(address.lastIndexOf(':') + 1);
-    for (List<String> listening :
-        List.of(
-            List.of("ss", "-Hltn", "sport", "=", ":" + port),
-            List.of("ss", "-Hlx", "src", socket.toString()))) {
-      String line =
-          Processes.run(Command.of(listening), Deadline.after(Duration.ofSeconds(20)))
-              .stdout()
-              .strip();
-      int queue = listening.contains("-Hlx") ? 3 : 2;
-      assertThat(line.split("\\s+")[queue])
-          .as(line)
-          .isEqualTo(Files.readAllLines(Path.of("/proc/sys/net/core/somaxconn")).getFirst());
-    }
-  }
-
-  @ParameterizedTest
-  @ValueSource(booleans = {false, true})
-  void fiveHundredConnectAtOnceAndAllAreAnswered(boolean tcp) throws Exception {
-    String address = listener.address().orElseThrow();
-    SocketAddress at =
-        tcp
-            ? new InetSocketAddress(
-                "127.0.0.1", Integer.parseInt(address.substring(address.lastIndexOf(':') + 1)))
-            : UnixDomainSocketAddress.of(socket);
-    byte[] request =
-        "GET /api/v1/ping HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nConnection: close\r\n\r\n"
-            .formatted(TOKEN)
-            .getBytes(StandardCharsets.US_ASCII);
-    var clients = new ArrayList<SocketChannel>();
-    try {
-      // none is given up before all are connected
-      for (int i = 0; i < 500; i++) {
-        clients.add(SocketChannel.open(at));
-      }
-      for (SocketChannel client : clients) {
-        client.write(ByteBuffer.wrap(request));
-      }
-      for (SocketChannel client : clients) {
-        ByteBuffer answer = ByteBuffer.allocate(64);
-        while (answer.position() < 12 && client.read(answer) >= 0) {
-          // the status line comes first
-        }
-        assertThat(new String(answer.array(), 0, answer.position(), StandardCharsets.US_ASCII))
-            .startsWith("HTTP/1.1 200");
-      }
-    } finally {
-      for (SocketChannel client : clients) {
-        client.close();
-      }
-    }
-  }
-
   private List<Route> routes() {
     return List.of(
         Route.view("/ping", "Ping.", _ -> ApiResponse.text(ApiRequest.TEXT, "OK")),
@@ -245,6 +185,7 @@ class HttpListenerTest {
                       out.flush();
                       throw new AgentException.Network("the wire broke");
                     })),
+        Route.get("/opened", "Bytes of what is open.", _ -> opened()),
         Route.get("/forever", "Waits.", _ -> new ApiResponse.Later(this::waiting)));
   }
 
@@ -254,6 +195,15 @@ class HttpListenerTest {
       ObservedReplica _ = ask(new HttpAddress.Unix(socket), HttpRequest.of(method, "/api/v1/ping"));
     }
     Awaitility.await().until(() -> methods.seen.equals(Set.of("GET", "other")));
+  }
+
+  private ApiResponse opened() throws InterruptedException {
+    begun.countDown();
+    left.await();
+    return new ApiResponse.Bytes(
+        ApiRequest.TAR,
+        Map.of(),
+        ApiResponse.BytesWriter.closing(closed::countDown, out -> out.write(new byte[1 << 20])));
   }
 
   private ApiResponse waiting() throws InterruptedException {
@@ -341,6 +291,17 @@ class HttpListenerTest {
   @Test
   void bytesThatBreakOffAreNotTakenForAll() {
     assertThatThrownBy(() -> get("/api/v1/torn")).isInstanceOf(AgentException.Network.class);
+  }
+
+  @Test
+  void whatIsOpenIsClosedWhenTheCallerHasLeftBeforeTheAnswer() throws Exception {
+    try (var caller = SocketChannel.open(UnixDomainSocketAddress.of(socket))) {
+      String request = "GET /api/v1/opened HTTP/1.1\r\nHost: localhost\r\n\r\n";
+      caller.write(ByteBuffer.wrap(request.getBytes(StandardCharsets.US_ASCII)));
+      assertThat(begun.await(10, TimeUnit.SECONDS)).isTrue();
+    }
+    left.countDown();
+    assertThat(closed.await(10, TimeUnit.SECONDS)).isTrue();
   }
 
   private Thread waitingCaller() throws InterruptedException {

@@ -10,7 +10,6 @@ import dev.zlayer.task.Backoff;
 import dev.zlayer.task.Saturating;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.List;
 import java.util.Optional;
 
 /**
@@ -25,8 +24,6 @@ record CronEntry(
     Optional<Instant> notBefore,
     Optional<String> trouble,
     boolean aside) {
-  private static final Duration REPEATED_TIME = Duration.ofHours(3);
-  private static final Duration FREQUENT = Duration.ofHours(1);
   private static final Backoff RETRY_BACKOFF =
       new Backoff(Duration.ofSeconds(1), Duration.ofMinutes(1), 2);
 
@@ -88,10 +85,7 @@ record CronEntry(
         definition, schedule, state, failures, Optional.empty(), Optional.of(reason), true);
   }
 
-  /**
-   * The wall clock was set. Set back by less than three hours, a schedule with a time of the day
-   * does not run again what it has run; one that runs at least hourly counts from the new time.
-   */
+  /** The wall clock was set. */
   CronEntry clockMoved(Duration by, Instant now) {
     CronEntry moved =
         new CronEntry(
@@ -106,9 +100,7 @@ record CronEntry(
   }
 
   private CronEntry countedFrom(Instant anchor, Instant now) {
-    Duration ahead = Saturating.between(now, state.anchor());
-    boolean anew = ahead.isPositive() && (ahead.compareTo(REPEATED_TIME) >= 0 || frequent(now));
-    return anew
+    return CronPlanner.countsAnew(schedule, state.anchor(), now)
         ? new CronEntry(
             definition,
             schedule,
@@ -118,12 +110,6 @@ record CronEntry(
             trouble,
             aside)
         : this;
-  }
-
-  private boolean frequent(Instant now) {
-    List<Instant> two = schedule.between(now, Saturating.plus(now, REPEATED_TIME), 2);
-    return two.size() == 2
-        && Duration.between(two.getFirst(), two.getLast()).compareTo(FREQUENT) <= 0;
   }
 
   /** Tried again later, and later still when it goes on failing. */

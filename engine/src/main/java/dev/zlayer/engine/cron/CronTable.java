@@ -25,6 +25,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -35,6 +36,9 @@ final class CronTable implements Owner.State {
 
   /** A clock that was moved is noticed after this time. */
   private static final Duration LONGEST_WAIT = Duration.ofSeconds(20);
+
+  /** So long before its time the container of a run may be made. */
+  private static final Duration AHEAD = Duration.ofSeconds(5);
 
   private final StateStore store;
   private final JobExecutor jobs;
@@ -144,13 +148,39 @@ final class CronTable implements Owner.State {
     Instant now = clock.instant();
     entries.replaceAll((_, entry) -> guarded(entry, now));
     view.publish(entries);
+    jobs.expect(soon(now));
     Duration wait = LONGEST_WAIT;
     for (CronEntry entry : entries.values()) {
       Duration until =
           entry.nextLook().map(look -> Saturating.between(now, look)).orElse(LONGEST_WAIT);
+      until = until.compareTo(AHEAD) > 0 ? until.minus(AHEAD) : until;
       wait = until.compareTo(wait) < 0 ? until : wait;
     }
     return wait;
+  }
+
+  /** Those whose time has almost come, and which will begin then as far as anybody knows now. */
+  private Map<JobKey, Instant> soon(Instant now) {
+    var soon = new TreeMap<JobKey, Instant>();
+    for (CronEntry entry : entries.values()) {
+      entry
+          .nextRun()
+          .filter(run -> run.isAfter(now) && !run.isAfter(Saturating.plus(now, AHEAD)))
+          .filter(_ -> begins(entry))
+          .ifPresent(run -> soon.put(entry.job(), run));
+    }
+    return soon;
+  }
+
+  private boolean begins(CronEntry entry) {
+    boolean alone =
+        switch (entry.settings().overlap()) {
+          case ALLOW, REPLACE -> false;
+          case FORBID, QUEUE -> true;
+        };
+    return entry.trouble().isEmpty()
+        && entry.definition().job().needs().isEmpty()
+        && (!alone || jobs.live(entry.job()).isEmpty());
   }
 
   /** One schedule's trouble must not end the others; one that cannot even be asked is set aside. */

@@ -1,5 +1,6 @@
 package dev.zlayer.engine.depend;
 
+import dev.zlayer.depend.DependencyStatus;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.Map;

@@ -1,7 +1,7 @@
 package dev.zlayer.engine.deployment;
 
-import dev.zlayer.engine.depend.DependencyCheck;
-import dev.zlayer.engine.depend.DependencyStatus;
+import dev.zlayer.depend.DependencyCheck;
+import dev.zlayer.depend.DependencyStatus;
 import dev.zlayer.engine.depend.DependencyStatuses;
 import dev.zlayer.engine.job.Execution;
 import dev.zlayer.engine.job.ExecutionId;

@@ -1,6 +1,8 @@
 package dev.zlayer.engine.deployment;
 
+import dev.zlayer.spec.DeploymentSpec;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 /** What a file would change, compared with what runs now. */
@@ -49,6 +51,17 @@ public record DeploymentDiff(String deployment, List<ServiceChange> changes) {
    * @param after empty when it is removed
    */
   public record ValueChange(String path, Optional<String> before, Optional<String> after) {}
+
+  /** A file as it was parsed and as it is written. */
+  public record Version(DeploymentSpec spec, String file) {}
+
+  /** What changes from the newest file, if there is one, to another one. */
+  public static DeploymentDiff between(Optional<Version> before, Version after) {
+    return FileDiff.of(
+        before.map(version -> new FileDiff.Side(version.spec(), version.file())),
+        Map.of(),
+        new FileDiff.Side(after.spec(), after.file()));
+  }
 
   public boolean empty() {
     return changes.stream().allMatch(change -> change.action() == Action.KEEP);

@@ -9,7 +9,6 @@ import dev.zlayer.spec.problem.Problem;
 import dev.zlayer.spec.read.SpecReader;
 import dev.zlayer.spec.read.SpecResult;
 import dev.zlayer.spec.read.UnsupportedKeys;
-import dev.zlayer.spec.service.ScaleSpec;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Optional;
@@ -61,20 +60,13 @@ final class DeploymentFile {
     spec.services()
         .forEach(
             (name, service) -> {
-              List<Integer> numbers = share.replicas().get(name);
-              if (service.rtype() != RunType.SERVICE) {
-                services.put(name, service.with(service.lifecycle().withoutDepends()).placed());
-              } else if (numbers != null) {
-                services.put(
-                    name,
-                    service
-                        .with(
-                            service
-                                .lifecycle()
-                                .with(new ScaleSpec.Fixed(numbers.size()))
-                                .withoutDepends())
-                        .placed());
-              }
+              Optional<ServiceSpec> here =
+                  service.rtype() == RunType.SERVICE
+                      ? share.of(name, service)
+                      : Optional.of(service.withoutNeeds());
+              here.ifPresent(
+                  part ->
+                      services.put(name, part.with(part.lifecycle().withoutDepends()).placed()));
             });
     return new DeploymentSpec(
         spec.version(), spec.deployment(), services, spec.externals(), spec.tunnels(), spec.api());

@@ -258,7 +258,7 @@ public final class DeploymentStore {
   private List<JobDefinition> jobs(DeploymentRecord record) {
     try {
       return newest(record)
-          .map(revision -> jobs(spec(revision), revision.directory()))
+          .map(revision -> jobs(spec(revision), revision.directory(), revision.share()))
           .orElse(List.of());
     } catch (AgentException _) {
       return List.of();
@@ -280,9 +280,10 @@ public final class DeploymentStore {
   }
 
   /** With the directory, so that nobody who starts one has to read the revision for it. */
-  static List<JobDefinition> jobs(DeploymentSpec spec, Path directory) {
+  static List<JobDefinition> jobs(DeploymentSpec spec, Path directory, Optional<Share> share) {
     return jobs(spec).stream()
         .map(job -> new JobDefinition(job.key(), job.service(), Optional.of(directory)))
+        .map(job -> share.isPresent() ? job.shared() : job)
         .toList();
   }
 

@@ -480,6 +480,7 @@ public final class Deployments implements AutoCloseable {
           lookup,
           starts,
           config.cores(),
+          config.claims(),
           parts.hiding(),
           salt,
           audience,

@@ -186,7 +186,7 @@ final class LiveDeployment implements ServiceParts.Listener, AutoCloseable {
     this.spec = Optional.of(spec);
     this.problem = Optional.empty();
     this.eventsBefore = Math.max(0, event - 1);
-    parts.jobs().define(record.name(), DeploymentStore.jobs(spec, directory));
+    parts.jobs().define(record.name(), DeploymentStore.jobs(spec, directory, share));
     parts.cron().define(record.name(), DeploymentStore.schedules(spec, share));
     bring(true, updated);
     context.changed();
@@ -256,11 +256,7 @@ final class LiveDeployment implements ServiceParts.Listener, AutoCloseable {
                                   revision,
                                   found,
                                   known.directory(),
-                                  known
-                                      .share()
-                                      .map(
-                                          part ->
-                                              part.replicas().getOrDefault(service, List.of())))));
+                                  known.share().map(share -> share.part(service, found)))));
     } catch (AgentException _) {
       // this program does not take a file that another one took
       return Optional.empty();

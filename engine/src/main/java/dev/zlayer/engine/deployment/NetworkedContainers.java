@@ -55,7 +55,7 @@ public final class NetworkedContainers implements JobContainers, ReplicaContaine
   @Override
   public ContainerSpec outline(
       String deployment, String name, ServiceSpec service, Path directory) {
-    return translator.translate(deployment, name, service, directory);
+    return translator.outline(deployment, name, service, directory);
   }
 
   private ContainerSpec joined(String deployment, ContainerSpec spec) throws InterruptedException {

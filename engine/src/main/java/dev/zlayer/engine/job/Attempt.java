@@ -2,6 +2,7 @@ package dev.zlayer.engine.job;
 
 import dev.zlayer.container.ExitStatus;
 import dev.zlayer.engine.init.StepReport;
+import dev.zlayer.error.AgentException;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -15,6 +16,7 @@ import java.util.Optional;
  * @param runningAt when the main process was about to start
  * @param steps what the init steps reported, newest last
  * @param notes what could not be kept of it, for people
+ * @param elsewhere it did not begin, and another node may be able to run it
  */
 public record Attempt(
     int number,
@@ -27,7 +29,8 @@ public record Attempt(
     List<StepReport> steps,
     Output output,
     List<Artifact> artifacts,
-    List<String> notes) {
+    List<String> notes,
+    boolean elsewhere) {
   /** Reports beyond these are dropped from the front, so that a retrying step stays small. */
   private static final int MOST_STEPS = 200;
 
@@ -61,7 +64,8 @@ public record Attempt(
         List.of(),
         Output.NONE,
         List.of(),
-        List.of());
+        List.of(),
+        false);
   }
 
   Attempt running(Optional<Long> prepared, Instant now) {
@@ -76,7 +80,8 @@ public record Attempt(
         steps,
         output,
         artifacts,
-        notes);
+        notes,
+        elsewhere);
   }
 
   Attempt withdrawn() {
@@ -98,7 +103,8 @@ public record Attempt(
         all.subList(Math.max(0, all.size() - MOST_STEPS), all.size()),
         output,
         artifacts,
-        notes);
+        notes,
+        elsewhere);
   }
 
   Attempt ended(AttemptEnd end, Instant now) {
@@ -113,7 +119,8 @@ public record Attempt(
         steps,
         end.output(),
         end.artifacts(),
-        end.notes());
+        end.notes(),
+        end.outcome().isEmpty() && end.error().filter(AgentException::elsewhere).isPresent());
   }
 
   /** Bytes that retention counts. */

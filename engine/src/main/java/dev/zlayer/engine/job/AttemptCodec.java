@@ -18,20 +18,24 @@ final class AttemptCodec {
   private AttemptCodec() {}
 
   static Json json(Attempt attempt) {
-    return Json.object()
-        .put("number", attempt.number())
-        .putIf("prepared", attempt.prepared())
-        .put("started_at", attempt.startedAt())
-        .putIf("running_at", attempt.runningAt())
-        .putIf("finished_at", attempt.finishedAt())
-        .putIf("exit", attempt.exit().map(AttemptCodec::exit))
-        .putIf("error", attempt.error())
-        .put("steps", attempt.steps().stream().map(AttemptCodec::step).toList())
-        .put("kept", attempt.output().kept())
-        .put("total", attempt.output().total())
-        .put("artifacts", attempt.artifacts().stream().map(AttemptCodec::artifact).toList())
-        .put("notes", attempt.notes())
-        .build();
+    Json.Builder json =
+        Json.object()
+            .put("number", attempt.number())
+            .putIf("prepared", attempt.prepared())
+            .put("started_at", attempt.startedAt())
+            .putIf("running_at", attempt.runningAt())
+            .putIf("finished_at", attempt.finishedAt())
+            .putIf("exit", attempt.exit().map(AttemptCodec::exit))
+            .putIf("error", attempt.error())
+            .put("steps", attempt.steps().stream().map(AttemptCodec::step).toList())
+            .put("kept", attempt.output().kept())
+            .put("total", attempt.output().total())
+            .put("artifacts", attempt.artifacts().stream().map(AttemptCodec::artifact).toList())
+            .put("notes", attempt.notes());
+    if (attempt.elsewhere()) {
+      json.put("elsewhere", true);
+    }
+    return json.build();
   }
 
   static Attempt read(Json json) {
@@ -46,7 +50,8 @@ final class AttemptCodec {
         json.at("steps").items().stream().map(AttemptCodec::step).toList(),
         new Attempt.Output(number(json, "kept"), number(json, "total")),
         json.at("artifacts").items().stream().map(AttemptCodec::artifact).toList(),
-        json.at("notes").strings());
+        json.at("notes").strings(),
+        json.at("elsewhere").bool().orElse(false));
   }
 
   static Json exit(ExitStatus exit) {

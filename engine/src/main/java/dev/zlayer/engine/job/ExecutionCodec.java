@@ -89,18 +89,23 @@ final class ExecutionCodec {
   }
 
   private static Json overrides(Overrides overrides) {
-    return Json.object()
-        .putIf("args", overrides.args())
-        .put("env", overrides.env())
-        .putIf("deadline", overrides.deadline())
-        .build();
+    Json.Builder json =
+        Json.object()
+            .putIf("args", overrides.args())
+            .put("env", overrides.env())
+            .putIf("deadline", overrides.deadline());
+    if (!overrides.gpus().isEmpty()) {
+      json.put("gpus", overrides.gpus());
+    }
+    return json.build();
   }
 
   private static Overrides overrides(Json json) {
     return new Overrides(
         json.at("args").isNull() ? Optional.empty() : Optional.of(json.at("args").strings()),
         json.at("env").stringMap(),
-        json.at("deadline").string().map(Duration::parse));
+        json.at("deadline").string().map(Duration::parse),
+        json.at("gpus").strings());
   }
 
   private static Json status(ExecutionStatus status) {

@@ -39,7 +39,7 @@ final class JobDispatcher implements Owner.State, JobRun.RunCallbacks {
   private final ArtifactStore artifacts;
   private final ResultCollector collector;
   private final Owner<WarmContainers> ahead;
-  private final WarmContainers.Stock stock;
+  private final WarmStock stock;
   private final Map<ExecutionId, Running> runs = new HashMap<>();
 
   /** One execution at a time, so that it is known with which one something is wrong. */
@@ -55,7 +55,7 @@ final class JobDispatcher implements Owner.State, JobRun.RunCallbacks {
       ExecutionView view,
       Suspect suspect,
       Owner<WarmContainers> ahead,
-      WarmContainers.Stock stock,
+      WarmStock stock,
       boolean careful) {
     this.owner = owner;
     this.parts = parts;
@@ -148,9 +148,19 @@ final class JobDispatcher implements Owner.State, JobRun.RunCallbacks {
       machine.tick(now);
       save();
     }
-    view.changed();
+    queueAhead(now);
     Duration wait = Saturating.between(now, machine.nextTick());
     return wait.compareTo(LONGEST_WAIT) > 0 ? LONGEST_WAIT : wait;
+  }
+
+  /** Lets the containers of those be made whose turn is next; only what is durable counts. */
+  private void queueAhead(Instant now) {
+    var queue =
+        QueueAhead.of(
+            ledger.waiting(), ledger.activeOnes(), machine::definition, ledger::ended, now);
+    if (stock.replace(queue)) {
+      ahead.wake();
+    }
   }
 
   /** Makes all that was decided durable, shows it and does it. */
@@ -251,7 +261,13 @@ final class JobDispatcher implements Owner.State, JobRun.RunCallbacks {
   private void launch(Execution execution, boolean given) {
     var run =
         new JobRun(
-            parts, this, collector, ahead, execution, given, machine.definition(execution.job()));
+            parts,
+            this,
+            collector,
+            new WarmSupply(ahead, stock),
+            execution,
+            given,
+            machine.definition(execution.job()));
     Thread started = spawn("job " + execution.id(), run::run);
     runs.put(execution.id(), new Running(run, started));
   }

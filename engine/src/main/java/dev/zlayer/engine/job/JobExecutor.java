@@ -5,7 +5,6 @@ import dev.zlayer.container.LogQuery;
 import dev.zlayer.engine.state.Quarantine;
 import dev.zlayer.engine.state.Suspect;
 import dev.zlayer.error.AgentException;
-import dev.zlayer.oci.PullPolicy;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.LogReader;
 import dev.zlayer.task.Deadline;
@@ -17,11 +16,12 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 /**
@@ -29,9 +29,6 @@ import java.util.stream.Stream;
  * May be used from any thread; looking never waits for anything under way.
  */
 public final class JobExecutor implements AutoCloseable {
-  /** Policies by which the image is known without asking a registry. */
-  private static final Set<PullPolicy> LOCAL = Set.of(PullPolicy.IF_NOT_PRESENT, PullPolicy.NEVER);
-
   private static final Duration LEAVING = Duration.ofSeconds(10);
 
   private final JobParts parts;
@@ -43,7 +40,7 @@ public final class JobExecutor implements AutoCloseable {
   private final ArtifactStore artifacts;
   private final JobLogStore logs;
   private final SingleJobs singles;
-  private final WarmContainers.Stock stock = new WarmContainers.Stock();
+  private final WarmStock stock = new WarmStock();
   private final Owner<WarmContainers> ahead;
 
   /** An execution that waits, and how many get their turn before it. */
@@ -225,7 +222,7 @@ public final class JobExecutor implements AutoCloseable {
     }
     return definitions.now().stream()
         .filter(job -> job.key().equals(request.job()) && job.needs().isEmpty())
-        .filter(job -> LOCAL.contains(job.service().image().pullPolicy()))
+        .filter(AheadRule::local)
         .findFirst()
         .flatMap(this::offer);
   }
@@ -318,8 +315,36 @@ public final class JobExecutor implements AutoCloseable {
    * @throws AgentException.Timeout the deadline passed first
    */
   public Execution await(ExecutionId id, Deadline deadline) throws InterruptedException {
+    return await(id, execution -> execution.status().finished(), deadline);
+  }
+
+  /** Blocks until an attempt has output that can be followed, or there will be no such attempt. */
+  public Execution awaitOutput(ExecutionId id, int attempt) throws InterruptedException {
+    return await(
+        id,
+        execution ->
+            ended(execution, attempt)
+                || (execution.attempts().size() == attempt
+                    && execution.attempt().runningAt().isPresent()),
+        Deadline.none());
+  }
+
+  /** Blocks until an attempt has ended, or there will be no such attempt. */
+  public Execution awaitAttempt(ExecutionId id, int attempt) throws InterruptedException {
+    return await(id, execution -> ended(execution, attempt), Deadline.none());
+  }
+
+  private static boolean ended(Execution execution, int attempt) {
+    List<Attempt> attempts = execution.attempts();
+    return execution.status().finished()
+        || attempts.size() > attempt
+        || (attempts.size() == attempt && execution.attempt().finishedAt().isPresent());
+  }
+
+  private Execution await(ExecutionId id, Predicate<Execution> wanted, Deadline deadline)
+      throws InterruptedException {
     Execution _ = execution(id);
-    return view.awaitEnd(id, deadline)
+    return view.await(id, wanted, deadline)
         .orElseThrow(
             () ->
                 new AgentException.Timeout("waiting for execution '" + id + "'", deadline.limit()))
@@ -387,6 +412,16 @@ public final class JobExecutor implements AutoCloseable {
   /** A secret or a variable may have changed: containers made ahead with the old one go. */
   public void reconsider() {
     ahead.tell(WarmContainers::reconsider);
+  }
+
+  /**
+   * These jobs are about to be triggered by their schedules, and no others: their containers may be
+   * made now.
+   */
+  public void expect(Map<JobKey, Instant> runs) {
+    if (stock.replace(runs)) {
+      ahead.wake();
+    }
   }
 
   /** Looks at the clock again; for clocks that do not go by themselves. */

@@ -1,5 +1,6 @@
 package dev.zlayer.engine.job;
 
+import dev.zlayer.container.Claim;
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.container.ContainerStatus;
@@ -18,7 +19,6 @@ import dev.zlayer.spec.ServiceSpec;
 import dev.zlayer.task.Backoff;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.LazyLogger;
-import dev.zlayer.task.Owner;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
@@ -81,7 +81,7 @@ final class JobRun {
   private final Execution execution;
   private final Optional<JobDefinition> definition;
   private final int attempt;
-  private final Owner<WarmContainers> ahead;
+  private final WarmSupply ahead;
   private ContainerId container;
   private Optional<Long> prepared = Optional.empty();
   private boolean began;
@@ -95,7 +95,7 @@ final class JobRun {
       JobParts parts,
       RunCallbacks callbacks,
       ResultCollector collector,
-      Owner<WarmContainers> ahead,
+      WarmSupply ahead,
       Execution execution,
       boolean given,
       Optional<JobDefinition> definition) {
@@ -139,7 +139,8 @@ final class JobRun {
     } catch (InterruptedException _) {
       // the agent ends: the container goes on, and the next process of the agent with it
     } finally {
-      prepared.ifPresent(number -> ahead.tell(pool -> pool.left(number)));
+      begun();
+      prepared.ifPresent(ahead::left);
     }
   }
 
@@ -182,9 +183,15 @@ final class JobRun {
       phase.leave();
       return made;
     } finally {
-      if (asked) {
-        ahead.tell(WarmContainers::started);
-      }
+      begun();
+    }
+  }
+
+  /** Others may be made ahead again; also when this run was halted before it began. */
+  private void begun() {
+    if (asked) {
+      asked = false;
+      ahead.started();
     }
   }
 
@@ -251,10 +258,9 @@ final class JobRun {
       container =
           ContainerId.ofExecution(
               execution.job().deployment(), execution.job().name(), execution.number(), attempt);
-      prepared.ifPresent(number -> ahead.tell(pool -> pool.spoilt(number)));
+      prepared.ifPresent(ahead::spoilt);
       prepared = Optional.empty();
-      ahead.tell(WarmContainers::started);
-      asked = false;
+      begun();
     }
     return made;
   }
@@ -292,8 +298,8 @@ final class JobRun {
     }
     phase.enter("create");
     Optional<Container> ready =
-        job.job().ahead() > 0
-            ? take(job, new WarmPlanner.Shape(spec, Optional.of(image.digest())))
+        ahead.offers(job)
+            ? take(new WarmPlanner.Shape(spec, Optional.of(image.digest())))
             : Optional.empty();
     Container made =
         ready.isPresent() ? ready.get() : parts.runtime().create(container, labelled(spec));
@@ -308,24 +314,26 @@ final class JobRun {
   }
 
   /** A container that was made ahead and is what this execution wants; it is this run's now. */
-  private Optional<Container> take(JobDefinition job, WarmPlanner.Shape shape) {
-    boolean usual = execution.overrides().usual();
+  private Optional<Container> take(WarmPlanner.Shape shape) throws InterruptedException {
+    ahead.await(WarmTarget.of(execution), shape);
     asked = true;
-    try {
-      Optional<WarmContainers.Taken> taken = ahead.ask(pool -> pool.take(job.key(), shape, usual));
-      if (taken.isEmpty()) {
-        return Optional.empty();
-      }
-      if (claimed(taken.get().container())) {
-        container = taken.get().container().id();
-        prepared = Optional.of(taken.get().number());
-        return Optional.of(taken.get().container());
-      }
-      ahead.tell(pool -> pool.spoilt(taken.get().number()));
-    } catch (AgentException e) {
-      LOG.log(System.Logger.Level.WARNING, "no container made ahead: " + e.getMessage());
+    Optional<WarmContainers.Taken> taken = ahead.take(WarmTarget.of(execution), shape);
+    if (taken.isEmpty()) {
+      return Optional.empty();
     }
-    return Optional.empty();
+    boolean usable = false;
+    try {
+      usable = claimed(taken.get().container());
+    } catch (RuntimeException e) {
+      LOG.log(System.Logger.Level.WARNING, "a container made ahead cannot be used", e);
+    }
+    if (!usable) {
+      ahead.spoilt(taken.get().number());
+      return Optional.empty();
+    }
+    container = taken.get().container().id();
+    prepared = Optional.of(taken.get().number());
+    return Optional.of(taken.get().container());
   }
 
   private boolean claimed(Container made) {
@@ -353,7 +361,13 @@ final class JobRun {
   }
 
   private Map<String, String> labels() {
-    return Map.of(EXECUTION, execution.id().text(), ATTEMPT, Integer.toString(attempt));
+    var labels = new HashMap<String, String>();
+    labels.put(EXECUTION, execution.id().text());
+    labels.put(ATTEMPT, Integer.toString(attempt));
+    if (definition.filter(JobDefinition::claimed).isPresent()) {
+      labels.put(Claim.LABEL, Claim.of(execution.job().deployment(), execution.job().name()));
+    }
+    return labels;
   }
 
   /** Ends what runs, however long it takes: nothing may be reported ended that is not. */

@@ -31,7 +31,7 @@ final class Ledger {
   private final Map<JobKey, Integer> waitingByJob = new HashMap<>();
   private final Map<JobKey, Integer> activeByJob = new HashMap<>();
   private final Map<JobKey, Kept> keptByJob = new HashMap<>();
-  private int active;
+  private final Map<ExecutionId, Execution> active = new LinkedHashMap<>();
   private ExecutionNumbers numbers = new ExecutionNumbers();
 
   private final Map<ExecutionId, Optional<Execution>> before = new LinkedHashMap<>();
@@ -67,7 +67,12 @@ final class Ledger {
   }
 
   int active() {
-    return active;
+    return active.size();
+  }
+
+  /** Those that take one of the places that limits count. */
+  Collection<Execution> activeOnes() {
+    return active.values();
   }
 
   int active(JobKey job) {
@@ -211,7 +216,11 @@ final class Ledger {
 
   private void count(Execution execution, int by) {
     if (execution.status().active()) {
-      active += by;
+      if (by > 0) {
+        active.put(execution.id(), execution);
+      } else {
+        active.remove(execution.id());
+      }
       activeByJob.merge(execution.job(), by, Integer::sum);
     } else if (execution.status() instanceof ExecutionStatus.Pending) {
       waitingByJob.merge(execution.job(), by, Integer::sum);

@@ -2,9 +2,9 @@ package dev.zlayer.engine.job;
 
 import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.container.ProcessSpec;
+import dev.zlayer.engine.translate.ReplicaSettings;
 import dev.zlayer.engine.translate.ServiceTranslator;
 import java.nio.file.Path;
-import java.util.LinkedHashMap;
 import java.util.function.Function;
 
 /** Containers of jobs as their deployment file and the trigger ask. */
@@ -31,8 +31,7 @@ public final class TranslatedContainers implements JobContainers {
     if (overrides.args().isPresent()) {
       process = process.withArgs(overrides.args().get().toArray(String[]::new));
     }
-    var env = new LinkedHashMap<>(process.env());
-    env.putAll(overrides.env());
-    return spec.withProcess(process.withEnv(env));
+    var settings = new ReplicaSettings(overrides.gpus(), overrides.env());
+    return settings.of(spec.withProcess(process));
   }
 }

@@ -19,7 +19,7 @@ import dev.zlayer.task.Threads;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Collection;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -27,11 +27,10 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
-import java.util.stream.Collectors;
 
 /**
  * Owns the containers of jobs that are made ahead: {@link WarmPlanner} decides, this makes, gives
@@ -51,43 +50,36 @@ final class WarmContainers implements Owner.State {
   /** Somebody waits until nothing is left of a deployment. */
   private record Leave(String deployment, CountDownLatch done) {}
 
-  /** What may be asked from any thread. */
-  static final class Stock {
-    private final Set<ContainerId> held = ConcurrentHashMap.newKeySet();
-    private volatile Set<JobKey> ready = Set.of();
-
-    /** Whether a container is in use here. */
-    boolean holds(ContainerId id) {
-      return held.contains(id);
-    }
-
-    /** Whether something of a job waits, which need not be true any more. */
-    boolean has(JobKey job) {
-      return ready.contains(job);
-    }
-
-    private void publish(Collection<Entry> entries) {
-      ready =
-          entries.stream()
-              .filter(entry -> entry.stage() == Stage.READY)
-              .map(Entry::job)
-              .collect(Collectors.toUnmodifiableSet());
-    }
-  }
-
   /** A container for an execution. */
   record Taken(long number, Container container) {}
+
+  /** One that is being made; one execution at most waits for it. */
+  private record Making(Thread thread, CountDownLatch done, boolean awaited, boolean stopped) {
+    Making await() {
+      return new Making(thread, done, true, stopped);
+    }
+
+    /** It may be waiting for an image. */
+    Making stop() {
+      if (!stopped) {
+        thread.interrupt();
+      }
+      return new Making(thread, done, awaited, true);
+    }
+  }
 
   private final Owner<WarmContainers> owner;
   private final JobParts parts;
   private final WarmPlanner.Limits limits;
-  private final Stock stock;
+  private final WarmStock stock;
+  private final boolean able;
   private final Map<JobKey, JobDefinition> definitions = new HashMap<>();
-  private final Map<JobKey, Wanted> wanted = new HashMap<>();
+  private final Map<WarmTarget, Wanted> wanted = new HashMap<>();
+  private final Set<JobKey> unable = new HashSet<>();
   private final Map<Long, Entry> entries = new HashMap<>();
   private final Map<Long, Container> containers = new HashMap<>();
-  private final Map<Long, Thread> making = new HashMap<>();
-  private final Set<JobKey> checking = new HashSet<>();
+  private final Map<Long, Making> making = new HashMap<>();
+  private final Set<WarmTarget> checking = new HashSet<>();
   private final List<Leave> leaving = new ArrayList<>();
   private Instant nextCheck;
   private long lastNumber;
@@ -97,25 +89,29 @@ final class WarmContainers implements Owner.State {
       Owner<WarmContainers> owner,
       JobParts parts,
       WarmPlanner.Limits limits,
-      Stock stock,
+      WarmStock stock,
       List<JobDefinition> jobs) {
     this.owner = owner;
     this.parts = parts;
     this.limits = limits;
     this.stock = stock;
+    this.able = parts.runtime().capabilities().powers().contains(Preparable.class);
     this.nextCheck = now();
     this.lastNumber = now().toEpochMilli(); // no container of an earlier process has a later one
     define(jobs);
   }
 
   static Owner<WarmContainers> owner(
-      JobParts parts, WarmPlanner.Limits limits, Stock stock, Supplier<List<JobDefinition>> jobs) {
+      JobParts parts,
+      WarmPlanner.Limits limits,
+      WarmStock stock,
+      Supplier<List<JobDefinition>> jobs) {
     return Owner.of(
         "jobs made ahead",
         parts.clock(),
         parts.supervisor(),
         (owner, _) -> {
-          stock.held.clear(); // what a state that could not go on had is removed like any orphan
+          stock.releaseAll(); // what a state that could not go on had is removed like any orphan
           return new WarmContainers(owner, parts, limits, stock, jobs.get());
         });
   }
@@ -129,23 +125,33 @@ final class WarmContainers implements Owner.State {
     Map<JobKey, JobDefinition> before = Map.copyOf(definitions);
     definitions.clear();
     for (JobDefinition job : jobs) {
-      if (job.job().ahead() > 0) {
+      if (AheadRule.allows(job) && (able || job.job().ahead() > 0)) {
         definitions.put(job.key(), job);
-        if (!job.equals(before.get(job.key()))) {
-          wanted.put(
-              job.key(),
-              new Wanted(job.key(), job.job().ahead(), Optional.empty(), now(), Optional.empty()));
-          nextCheck = now(); // what is there may be as the job wants it, whatever else changed
-        }
       }
     }
-    wanted.keySet().retainAll(definitions.keySet());
-    making.forEach(
-        (number, thread) -> {
-          if (!definitions.containsKey(Objects.requireNonNull(entries.get(number)).job())) {
-            thread.interrupt(); // it may be waiting for an image
-          }
-        });
+    Predicate<JobKey> changed = job -> !find(definitions, job).equals(find(before, job));
+    unable.removeIf(changed);
+    wanted.replaceAll((target, one) -> changed.test(target.job()) ? one.anew(now()) : one);
+    nextCheck = now(); // what is there may be as the job wants it, whatever else changed
+  }
+
+  private static Optional<JobDefinition> find(Map<JobKey, JobDefinition> jobs, JobKey job) {
+    return Optional.ofNullable(jobs.get(job));
+  }
+
+  /** Counts what is needed now, as jobs, the queue and schedules say. */
+  private void want(Instant now) {
+    Map<WarmTarget, Wanted> next =
+        WarmDemand.of(definitions, stock.queue(), stock.schedule(), wanted, now);
+    next.keySet().removeIf(target -> unable.contains(target.job()));
+    wanted.clear();
+    wanted.putAll(next);
+    making.replaceAll(
+        (number, one) -> wanted.containsKey(entry(number).target()) ? one : one.stop());
+  }
+
+  private Entry entry(long number) {
+    return Objects.requireNonNull(entries.get(number));
   }
 
   /** Opens once nothing of a deployment waits, is being made or looked at. */
@@ -156,29 +162,43 @@ final class WarmContainers implements Owner.State {
   }
 
   private boolean here(String deployment) {
-    return checking.stream().anyMatch(job -> job.deployment().equals(deployment))
+    return checking.stream().anyMatch(target -> target.job().deployment().equals(deployment))
         || entries.values().stream()
             .filter(entry -> entry.stage() != Stage.TAKEN)
-            .anyMatch(entry -> entry.job().deployment().equals(deployment));
+            .anyMatch(entry -> entry.target().job().deployment().equals(deployment));
+  }
+
+  /**
+   * What opens when a container that is being made for the like of an execution can be taken, or
+   * could not be made; nothing where there is one already, or somebody else waits for it.
+   */
+  Optional<CountDownLatch> coming(WarmTarget target, Shape shape) {
+    if (WarmPlanner.take(entries.values(), target.job(), shape).isPresent()) {
+      return Optional.empty();
+    }
+    return entries.values().stream()
+        .filter(entry -> entry.stage() == Stage.MAKING && entry.target().equals(target))
+        .map(Entry::number)
+        .filter(number -> making.containsKey(number) && !making.get(number).awaited())
+        .min(Comparator.naturalOrder())
+        .flatMap(
+            number -> Optional.ofNullable(making.computeIfPresent(number, (_, one) -> one.await())))
+        .map(Making::done);
   }
 
   /**
    * Gives an execution a container that is exactly what it wants, if there is one; {@link #started}
    * has to follow in either case, and {@link #left} once the container is removed.
-   *
-   * @param usual whether the execution wants what its job says, and nothing else
    */
-  Optional<Taken> take(JobKey job, Shape shape, boolean usual) {
+  Optional<Taken> take(WarmTarget target, Shape shape) {
     starting++;
-    wanted.computeIfPresent(
-        job, (_, one) -> (usual ? one.with(Optional.of(shape)) : one).usedAt(now()));
-    return WarmPlanner.take(entries.values(), job, shape)
-        .map(
-            entry -> {
-              entries.put(entry.number(), entry.at(Stage.TAKEN));
-              return new Taken(
-                  entry.number(), Objects.requireNonNull(containers.get(entry.number())));
-            });
+    wanted.computeIfPresent(target, (_, one) -> one.with(Optional.of(shape)).usedAt(now()));
+    return WarmPlanner.take(entries.values(), target.job(), shape).map(this::taken);
+  }
+
+  private Taken taken(Entry entry) {
+    entries.put(entry.number(), entry.at(Stage.TAKEN));
+    return new Taken(entry.number(), Objects.requireNonNull(containers.get(entry.number())));
   }
 
   /**
@@ -186,7 +206,7 @@ final class WarmContainers implements Owner.State {
    * that does not begin, and nothing when there is none.
    */
   Optional<Taken> offer(JobKey job, Shape shape) {
-    Optional<Taken> taken = take(job, shape, true);
+    Optional<Taken> taken = take(WarmTarget.usual(job), shape);
     if (taken.isEmpty()) {
       started();
     }
@@ -221,13 +241,14 @@ final class WarmContainers implements Owner.State {
     Container container = containers.remove(number);
     entries.remove(number);
     if (container != null) {
-      stock.held.remove(container.id());
+      stock.release(container.id());
     }
   }
 
   @Override
   public Duration round() {
     Instant now = now();
+    want(now);
     WarmPlanner.Plan plan =
         WarmPlanner.plan(wanted.values(), entries.values(), starting, limits, now);
     plan.remove().forEach(this::remove);
@@ -242,7 +263,7 @@ final class WarmContainers implements Owner.State {
         });
     boolean anything = !entries.isEmpty();
     if (anything && !now.isBefore(nextCheck)) {
-      entries.values().stream().map(Entry::job).distinct().toList().forEach(this::check);
+      entries.values().stream().map(Entry::target).distinct().toList().forEach(this::check);
       nextCheck = now.plus(CHECK);
     }
     stock.publish(entries.values());
@@ -251,23 +272,25 @@ final class WarmContainers implements Owner.State {
     return wait.compareTo(most) > 0 ? most : wait;
   }
 
-  private void make(JobKey job) {
+  private void make(WarmTarget target) {
+    JobKey job = target.job();
     JobDefinition definition = Objects.requireNonNull(definitions.get(job));
     long number = ++lastNumber;
     ContainerId id = ContainerId.ofPrepared(job.deployment(), job.name(), number);
-    stock.held.add(id);
-    entries.put(number, new Entry(number, job, Stage.MAKING, Optional.empty(), 0));
-    making.put(
-        number,
+    stock.hold(id);
+    entries.put(number, new Entry(number, target, Stage.MAKING, Optional.empty(), 0));
+    Thread thread =
         owner.spawn(
             "prepare " + id,
-            () -> made(number, id, definition),
-            failure -> pool -> pool.failed(number, id, definition, failure)));
+            () -> made(number, id, definition, target),
+            failure -> pool -> pool.failed(number, id, definition, failure));
+    making.put(number, new Making(thread, new CountDownLatch(1), false, false));
   }
 
-  private Consumer<WarmContainers> made(long number, ContainerId id, JobDefinition definition)
+  private Consumer<WarmContainers> made(
+      long number, ContainerId id, JobDefinition definition, WarmTarget target)
       throws InterruptedException {
-    ContainerSpec spec = parts.containers().spec(definition, Overrides.NONE);
+    ContainerSpec spec = parts.containers().spec(definition, target.overrides());
     var _ =
         parts
             .runtime()
@@ -302,24 +325,44 @@ final class WarmContainers implements Owner.State {
   }
 
   private void ready(long number, Shape shape, long bytes, Container container) {
-    making.remove(number);
     entries.computeIfPresent(number, (_, entry) -> entry.made(shape, bytes));
     containers.put(number, container);
+    ended(number);
   }
 
-  /** Executions go on without; what is wrong will be said by the next that starts. */
+  private void ended(long number) {
+    Making one = making.remove(number);
+    if (one != null) {
+      one.done().countDown();
+    }
+  }
+
+  /** Executions continue without; what is wrong will be said by the next that starts. */
   private void failed(long number, ContainerId id, JobDefinition job, AgentException failure) {
-    making.remove(number);
+    WarmTarget target = entry(number).target();
     entries.remove(number);
-    stock.held.remove(id); // what could not be removed is so like any orphan
-    if (!definitions.containsKey(job.key())) {
+    ended(number);
+    stock.release(id); // what could not be removed is so like any orphan
+    if (!wanted.containsKey(target)) {
       return; // it was told to stop
     }
-    Duration pause = failure instanceof AgentException.Unsupported ? limits.unused() : PAUSE;
-    wanted.computeIfPresent(job.key(), (_, one) -> one.failed(Saturating.plus(now(), pause)));
+    boolean unsupported = failure instanceof AgentException.Unsupported;
+    if (unsupported && job.job().ahead() == 0) {
+      unable.add(job.key());
+    }
+    Duration pause = unsupported ? limits.unused() : PAUSE;
+    wanted.computeIfPresent(target, (_, one) -> one.failed(Saturating.plus(now(), pause)));
+    warn(job.key(), failure);
+  }
+
+  /** Where nobody asked for it, nothing is missing. */
+  private void warn(JobKey job, AgentException failure) {
+    JobDefinition known = definitions.get(job);
     LOG.log(
-        System.Logger.Level.WARNING,
-        "no container of job '%s' is created ahead: %s".formatted(job.key(), failure.getMessage()));
+        known == null || known.job().ahead() == 0
+            ? System.Logger.Level.DEBUG
+            : System.Logger.Level.WARNING,
+        "no container of job '%s' is created ahead: %s".formatted(job, failure.getMessage()));
   }
 
   private void remove(WarmPlanner.Removal removal) {
@@ -339,46 +382,44 @@ final class WarmContainers implements Owner.State {
             _ -> pool -> pool.left(removal.number()));
   }
 
-  /** Finds out what the containers of a job would be made from now. */
-  private void check(JobKey job) {
-    JobDefinition definition = definitions.get(job);
-    if (definition == null || !checking.add(job)) {
+  /** Finds out what the containers would be made from now. */
+  private void check(WarmTarget target) {
+    JobDefinition definition = definitions.get(target.job());
+    if (definition == null || !checking.add(target)) {
       return;
     }
     Thread _ =
         owner.spawn(
-            "check " + job,
+            "check " + target.job(),
             () -> {
-              ContainerSpec spec = parts.containers().spec(definition, Overrides.NONE);
+              ContainerSpec spec = parts.containers().spec(definition, target.overrides());
               Optional<Digest> image =
                   parts.runtime().images().find(spec.image()).map(found -> found.info().digest());
-              return pool -> pool.checked(definition, Optional.of(new Shape(spec, image)));
+              return pool -> pool.checked(target, definition, Optional.of(new Shape(spec, image)));
             },
             failure ->
                 pool -> {
                   // for example a secret that is gone: nothing made with it may be used
-                  pool.checked(definition, Optional.empty());
-                  pool.dropAll(job, failure);
+                  pool.checked(target, definition, Optional.empty());
+                  pool.dropAll(target, failure);
                 });
   }
 
-  private void checked(JobDefinition definition, Optional<Shape> shape) {
-    checking.remove(definition.key());
+  private void checked(WarmTarget target, JobDefinition definition, Optional<Shape> shape) {
+    checking.remove(target);
     if (definition.equals(definitions.get(definition.key()))) {
-      wanted.computeIfPresent(definition.key(), (_, one) -> one.with(shape));
+      wanted.computeIfPresent(target, (_, one) -> one.with(shape));
     }
   }
 
-  private void dropAll(JobKey job, AgentException failure) {
+  private void dropAll(WarmTarget target, AgentException failure) {
     for (Entry entry : List.copyOf(entries.values())) {
-      if (entry.job().equals(job) && entry.stage() == Stage.READY) {
+      if (entry.target().equals(target) && entry.stage() == Stage.READY) {
         remove(new WarmPlanner.Removal(entry.number(), WarmPlanner.Reason.CHANGED));
       }
     }
-    wanted.computeIfPresent(job, (_, one) -> one.failed(Saturating.plus(now(), PAUSE)));
-    LOG.log(
-        System.Logger.Level.WARNING,
-        "no container of job '%s' is created ahead: %s".formatted(job, failure.getMessage()));
+    wanted.computeIfPresent(target, (_, one) -> one.failed(Saturating.plus(now(), PAUSE)));
+    warn(target.job(), failure);
   }
 
   @Override

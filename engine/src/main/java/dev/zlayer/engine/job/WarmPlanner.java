@@ -48,44 +48,69 @@ final class WarmPlanner {
    * @param shape once it is made
    * @param bytes of memory that it used when it was made
    */
-  record Entry(long number, JobKey job, Stage stage, Optional<Shape> shape, long bytes) {
+  record Entry(long number, WarmTarget target, Stage stage, Optional<Shape> shape, long bytes) {
     Entry at(Stage next) {
-      return new Entry(number, job, next, shape, bytes);
+      return new Entry(number, target, next, shape, bytes);
     }
 
     Entry made(Shape made, long used) {
-      return new Entry(number, job, Stage.READY, Optional.of(made), used);
+      return new Entry(number, target, Stage.READY, Optional.of(made), used);
     }
   }
 
   /**
-   * What a job asks for.
+   * What is asked for.
    *
-   * @param shape what its containers would be made from now, as far as that is known
-   * @param used when it was defined or triggered for the last time
+   * @param warm containers that are made
+   * @param spare further ones that stay when they are there, since executions are about to take
+   *     them
+   * @param shape what the containers would be made from now, as far as that is known
+   * @param used when it was defined, wanted for something new, or taken for the last time
    * @param notBefore a container could not be made; another is tried then
+   * @param uses what it is wanted for
    */
   record Wanted(
-      JobKey job, int warm, Optional<Shape> shape, Instant used, Optional<Instant> notBefore) {
+      WarmTarget target,
+      int warm,
+      int spare,
+      Optional<Shape> shape,
+      Instant used,
+      Optional<Instant> notBefore,
+      Set<String> uses) {
+    static Wanted of(WarmTarget target, Instant now) {
+      return new Wanted(target, 0, 0, Optional.empty(), now, Optional.empty(), Set.of());
+    }
+
+    Wanted counting(int made, int more, Set<String> what) {
+      return new Wanted(target, made, more, shape, used, notBefore, what);
+    }
+
+    /** Its job is another one now. */
+    Wanted anew(Instant now) {
+      return of(target, now).counting(warm, spare, uses);
+    }
+
     Wanted with(Optional<Shape> next) {
-      return new Wanted(job, warm, next, used, notBefore);
+      return new Wanted(target, warm, spare, next, used, notBefore, uses);
     }
 
     Wanted usedAt(Instant now) {
-      return new Wanted(job, warm, shape, now, notBefore);
+      return new Wanted(target, warm, spare, shape, now, notBefore, uses);
     }
 
     Wanted failed(Instant again) {
-      return new Wanted(job, warm, shape, used, Optional.of(again));
+      return new Wanted(target, warm, spare, shape, used, Optional.of(again), uses);
     }
 
     Wanted moved(Duration by) {
       return new Wanted(
-          job,
+          target,
           warm,
+          spare,
           shape,
           Saturating.plus(used, by),
-          notBefore.map(time -> Saturating.plus(time, by)));
+          notBefore.map(time -> Saturating.plus(time, by)),
+          uses);
     }
   }
 
@@ -107,7 +132,7 @@ final class WarmPlanner {
     NOT_WANTED,
     /** Image, spec, a secret, a variable, a volume or a limit is another one. */
     CHANGED,
-    /** Nobody triggered the job for so long. */
+    /** Nobody needed it for so long. */
     UNUSED
   }
 
@@ -119,7 +144,7 @@ final class WarmPlanner {
    * @param make one container of each of these, in this order
    * @param next when to plan again if nothing else happens
    */
-  record Plan(List<JobKey> make, List<Removal> remove, Optional<Instant> next) {}
+  record Plan(List<WarmTarget> make, List<Removal> remove, Optional<Instant> next) {}
 
   private WarmPlanner() {}
 
@@ -142,27 +167,28 @@ final class WarmPlanner {
             .filter(entry -> !leaving.contains(entry.number()))
             .filter(entry -> entry.stage() == Stage.READY || entry.stage() == Stage.MAKING)
             .toList();
-    List<JobKey> make = starting > 0 ? List.of() : missing(jobs, staying, limits, now);
+    List<WarmTarget> make = starting > 0 ? List.of() : missing(jobs, staying, limits, now);
     return new Plan(make, remove, next(jobs, staying, limits, now));
   }
 
   private static List<Removal> removals(
       Collection<Wanted> jobs, Collection<Entry> entries, Limits limits, Instant now) {
     var remove = new ArrayList<Removal>();
-    for (JobKey job : entries.stream().map(Entry::job).distinct().sorted().toList()) {
+    for (WarmTarget target : entries.stream().map(Entry::target).distinct().sorted().toList()) {
       List<Entry> ready =
           entries.stream()
-              .filter(entry -> entry.job().equals(job) && entry.stage() == Stage.READY)
+              .filter(entry -> entry.target().equals(target) && entry.stage() == Stage.READY)
               .sorted(Comparator.comparingLong(Entry::number))
               .toList();
-      Optional<Wanted> wanted = jobs.stream().filter(one -> one.job().equals(job)).findFirst();
+      Optional<Wanted> wanted =
+          jobs.stream().filter(one -> one.target().equals(target)).findFirst();
       int kept = 0;
       for (Entry entry : ready) {
         Optional<Reason> reason =
             wanted
                 .map(one -> reason(one, entry, limits, now))
                 .orElse(Optional.of(Reason.NOT_WANTED));
-        if (reason.isEmpty() && kept == wanted.map(Wanted::warm).orElse(0)) {
+        if (reason.isEmpty() && kept == wanted.map(one -> one.warm() + one.spare()).orElse(0)) {
           reason = Optional.of(Reason.NOT_WANTED);
         }
         if (reason.isPresent()) {
@@ -176,7 +202,7 @@ final class WarmPlanner {
   }
 
   private static Optional<Reason> reason(Wanted wanted, Entry entry, Limits limits, Instant now) {
-    if (wanted.warm() == 0) {
+    if (wanted.warm() + wanted.spare() == 0) {
       return Optional.of(Reason.NOT_WANTED);
     }
     boolean fits =
@@ -192,7 +218,7 @@ final class WarmPlanner {
   }
 
   /** One of each job in turn, so that a job that wants many does not keep others waiting. */
-  private static List<JobKey> missing(
+  private static List<WarmTarget> missing(
       Collection<Wanted> jobs, List<Entry> staying, Limits limits, Instant now) {
     int making = (int) staying.stream().filter(entry -> entry.stage() == Stage.MAKING).count();
     long bytes = staying.stream().mapToLong(Entry::bytes).sum();
@@ -205,16 +231,17 @@ final class WarmPlanner {
             .filter(job -> job.warm() > 0 && !unused(job, limits, now))
             .filter(job -> job.notBefore().map(time -> !time.isAfter(now)).orElse(true))
             .sorted(
-                Comparator.comparingLong((Wanted job) -> count(staying, job.job()))
-                    .thenComparing(Wanted::job))
+                Comparator.comparingLong((Wanted job) -> count(staying, job.target()))
+                    .thenComparing(Wanted::target))
             .toList();
-    var make = new ArrayList<JobKey>();
+    var make = new ArrayList<WarmTarget>();
     for (boolean more = true; more && make.size() < room; ) {
       more = false;
       for (Wanted job : lacking) {
-        long has = count(staying, job.job()) + make.stream().filter(job.job()::equals).count();
+        long has =
+            count(staying, job.target()) + make.stream().filter(job.target()::equals).count();
         if (has < job.warm() && make.size() < room) {
-          make.add(job.job());
+          make.add(job.target());
           more = true;
         }
       }
@@ -222,18 +249,18 @@ final class WarmPlanner {
     return make;
   }
 
-  private static long count(List<Entry> staying, JobKey job) {
-    return staying.stream().filter(entry -> entry.job().equals(job)).count();
+  private static long count(List<Entry> staying, WarmTarget target) {
+    return staying.stream().filter(entry -> entry.target().equals(target)).count();
   }
 
   private static Optional<Instant> next(
       Collection<Wanted> jobs, List<Entry> staying, Limits limits, Instant now) {
     return jobs.stream()
-        .filter(job -> job.warm() > 0)
+        .filter(job -> job.warm() + job.spare() > 0)
         .flatMap(
             job -> {
               Instant expiry = Saturating.plus(job.used(), limits.unused());
-              return count(staying, job.job()) > 0
+              return count(staying, job.target()) > 0
                   ? Optional.of(expiry).stream()
                   : job.notBefore().filter(time -> time.isBefore(expiry)).stream();
             })
@@ -244,7 +271,7 @@ final class WarmPlanner {
   /** The container that an execution gets: of those that are what it wants, the oldest. */
   static Optional<Entry> take(Collection<Entry> entries, JobKey job, Shape wanted) {
     return entries.stream()
-        .filter(entry -> entry.job().equals(job) && entry.stage() == Stage.READY)
+        .filter(entry -> entry.target().job().equals(job) && entry.stage() == Stage.READY)
         .filter(entry -> entry.shape().filter(wanted::fits).isPresent())
         .min(Comparator.comparingLong(Entry::number));
   }

@@ -15,6 +15,7 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.time.format.DateTimeParseException;
 import java.util.Base64;
+import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
@@ -40,11 +41,14 @@ public final class SecretStore implements SecretSource {
   private final InstantSource clock;
   private final Object writing = new Object();
   private volatile Redaction redaction = Redaction.NOTHING;
+  private final DeliveredSecrets delivered;
 
-  private SecretStore(StateStore store, SecretCipher seal, InstantSource clock) {
+  private SecretStore(StateStore store, SecretKey key, SecretCipher seal, InstantSource clock) {
     this.store = store;
     this.seal = seal;
     this.clock = clock;
+    this.delivered =
+        new DeliveredSecrets(new SealedRecords(store, key, DeliveredSecrets.KIND), this::hide);
   }
 
   /** Throws {@link AgentException.Configuration} when the secrets were sealed with another key. */
@@ -60,7 +64,7 @@ public final class SecretStore implements SecretSource {
                   .formatted(key.origin())
               + " sealed with");
     }
-    var secrets = new SecretStore(store, seal, clock);
+    var secrets = new SecretStore(store, key, seal, clock);
     secrets.learn();
     return secrets;
   }
@@ -115,9 +119,23 @@ public final class SecretStore implements SecretSource {
     return stored(name).map(Stored::info);
   }
 
+  /** What a cluster gave to this node. */
+  public DeliveredSecrets delivered() {
+    return delivered;
+  }
+
+  /** A node of a cluster has only those secrets of a deployment that it needs. */
+  @Override
+  public boolean partial(String deployment) {
+    return delivered.of(deployment);
+  }
+
   /** A deployment sees its own secrets first, then those of all deployments. */
   @Override
   public Optional<String> find(String deployment, SecretRef.Scope scope, String name) {
+    if (delivered.of(deployment)) {
+      return delivered.find(deployment, scope, name);
+    }
     if (!SecretName.owner(deployment)) { // a job that belongs to no deployment
       return scope instanceof SecretRef.OfDeployment
           ? value(SecretName.global(name))
@@ -137,6 +155,12 @@ public final class SecretStore implements SecretSource {
    */
   public Redaction redaction() {
     return redaction;
+  }
+
+  private void hide(Collection<String> values) {
+    synchronized (writing) {
+      redaction = redaction.with(values);
+    }
   }
 
   private void learn() {

@@ -15,6 +15,7 @@ import java.util.Optional;
 final class DefaultLifecycle {
   static final LifecycleSpec SPEC =
       new LifecycleSpec(
+          Optional.empty(),
           new ScaleSpec.Fixed(0),
           List.of(),
           List.of(),

@@ -1,18 +1,17 @@
 package dev.zlayer.engine.service;
 
 import dev.zlayer.container.ContainerId;
-import dev.zlayer.engine.depend.DependencyCheck;
-import dev.zlayer.engine.depend.DependencyStatus;
+import dev.zlayer.depend.DependencyCheck;
+import dev.zlayer.depend.DependencyStatus;
 import dev.zlayer.engine.health.HealthPolicy;
 import dev.zlayer.engine.health.Probe;
+import dev.zlayer.port.Claims;
 import dev.zlayer.spec.ServiceSpec;
-import dev.zlayer.spec.network.PortMapping;
 import dev.zlayer.spec.service.DependsSpec;
 import dev.zlayer.spec.service.HealthSpec;
 import dev.zlayer.spec.service.LifecycleSpec;
 import dev.zlayer.spec.service.ReplicaGroup;
 import dev.zlayer.spec.service.ScaleSpec;
-import dev.zlayer.spec.value.NetworkMode;
 import dev.zlayer.task.Saturating;
 import java.time.Duration;
 import java.time.Instant;
@@ -32,6 +31,7 @@ import org.jspecify.annotations.Nullable;
 final class DesiredState {
   private final PendingChanges changes;
   private final ServiceRevision.Lookup lookup;
+  private final ClaimGate claims;
   private Optional<ServiceRevision> blueprint = Optional.empty();
   private Optional<Resolved> resolved = Optional.empty();
   private Optional<Failure> unresolved = Optional.empty();
@@ -59,9 +59,10 @@ final class DesiredState {
     FOR_NOW
   }
 
-  DesiredState(PendingChanges changes, ServiceRevision.Lookup lookup) {
+  DesiredState(PendingChanges changes, ServiceRevision.Lookup lookup, Claims claims) {
     this.changes = changes;
     this.lookup = lookup;
+    this.claims = new ClaimGate(claims);
   }
 
   private ServiceRecord record() {
@@ -220,10 +221,18 @@ final class DesiredState {
   }
 
   Optional<String> waitingFor() {
+    if (claims.obstacle().isPresent()) {
+      return claims.obstacle();
+    }
     return gate instanceof DependencyCheck.Verdict.Waiting(String what, _)
             && openFor != record().desired()
         ? Optional.of(what)
         : Optional.empty();
+  }
+
+  /** What its containers need to run, when a cluster runs no other one of them. */
+  Optional<String> claim() {
+    return claims.of(record().key(), blueprint);
   }
 
   /** Why nothing can be started, if that is so. */
@@ -259,6 +268,7 @@ final class DesiredState {
             });
     var update = lifecycle().update();
     boolean open = openFor == record().desired() && unresolved.isEmpty();
+    open &= claims.open(slots().isEmpty() ? Optional.empty() : claim(), changes, now);
     return Optional.of(
         new DesiredReplicas(
             slots,
@@ -292,17 +302,13 @@ final class DesiredState {
     return lifecycle().update().minHealthyTime();
   }
 
-  /** Two containers of one replica cannot have the same port of the machine. */
+  /** Whether a cluster has chosen what runs here. */
+  boolean placed() {
+    return blueprint.flatMap(ServiceRevision::part).isPresent();
+  }
+
   private boolean exclusive() {
-    return blueprint
-        .map(known -> known.spec().networking())
-        .map(
-            networking ->
-                networking.effectiveMode() instanceof NetworkMode.Host
-                    || networking.portMappings().stream()
-                        .map(PortMapping::hostPort)
-                        .anyMatch(port -> port != 0))
-        .orElse(false);
+    return blueprint.map(known -> PlacedReplicas.exclusive(known, resolved)).orElse(false);
   }
 
   /**
@@ -320,7 +326,7 @@ final class DesiredState {
     ReplicaLayout now =
         none || blueprint.isEmpty()
             ? ReplicaLayout.EMPTY
-            : new ReplicaLayout(counts(), hashes(), numbers());
+            : PlacedReplicas.layout(blueprint.get(), counts(), hashes());
     if (!now.equals(layout)) {
       layout = now;
       slots = now.slots();
@@ -347,15 +353,12 @@ final class DesiredState {
     return counts;
   }
 
-  private Map<String, List<Integer>> numbers() {
-    return blueprint
-        .flatMap(ServiceRevision::numbers)
-        .filter(given -> given.size() == count(lifecycle().scale()))
-        .map(given -> Map.of(ContainerId.DEFAULT_ROLE, given))
-        .orElse(Map.of());
+  int count(ScaleSpec scale) {
+    int count = written(scale);
+    return lifecycle().single() ? Math.min(1, count) : count;
   }
 
-  int count(ScaleSpec scale) {
+  private int written(ScaleSpec scale) {
     Optional<Integer> asked = record().replicas();
     return switch (scale) {
       case ScaleSpec.Fixed(int replicas) -> replicas;
@@ -388,8 +391,9 @@ final class DesiredState {
     return Optional.ofNullable(slots().get(slot)).filter(hash -> !hash.isEmpty());
   }
 
-  Resolved.Part part(String role) {
-    return resolved.orElseThrow().part(role);
+  Resolved.Part part(ReplicaId slot) {
+    return PlacedReplicas.of(
+        blueprint.orElseThrow(), resolved.orElseThrow().part(slot.role()), slot);
   }
 
   /**

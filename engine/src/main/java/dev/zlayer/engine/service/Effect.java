@@ -18,7 +18,14 @@ sealed interface Effect {
   /** Give up a start that is under way. */
   record Cancel(ContainerId id) implements Effect {}
 
-  record Stop(ContainerId id, Container container, Duration grace) implements Effect {}
+  /**
+   * Let connections end, and stop it.
+   *
+   * @param drain how long connections have at most
+   * @param grace how long its process has, once asked
+   */
+  record Stop(ContainerId id, Container container, Duration drain, Duration grace)
+      implements Effect {}
 
   record Remove(ContainerId id, Container container) implements Effect {}
 

@@ -93,11 +93,11 @@ final class EffectRunner {
           starter.interrupt();
         }
       }
-      case Effect.Stop(ContainerId id, Container container, Duration grace) ->
+      case Effect.Stop(ContainerId id, Container container, Duration drain, Duration grace) ->
           spawn(
               "stop " + id,
               () -> {
-                work.stop(id, container, grace);
+                work.stop(id, container, drain, grace);
                 return (reconciler, now) -> reconciler.removed(id, now);
               },
               e -> (reconciler, now) -> reconciler.notRemoved(id, e, now));

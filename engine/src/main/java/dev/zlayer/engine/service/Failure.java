@@ -30,6 +30,12 @@ public record Failure(
     lastLines = List.copyOf(lastLines);
   }
 
+  /** Whether another node may be able to run it; a GPU that is in use is free in a while. */
+  public boolean elsewhere() {
+    return blame == Blame.PLACEMENT
+        && !kind.equals(AgentException.GpuSharingUnavailable.class.getSimpleName());
+  }
+
   /** As {@link #of(AgentException, Instant)}, with what was being done. */
   public static Failure of(AgentException error, Optional<String> phase, Instant at) {
     Failure plain = of(error, at);

@@ -1,5 +1,6 @@
 package dev.zlayer.engine.service;
 
+import dev.zlayer.container.Claim;
 import dev.zlayer.container.ExitStatus;
 import dev.zlayer.container.Outcome;
 import dev.zlayer.error.AgentException;
@@ -45,15 +46,16 @@ final class FailureHandler {
       return;
     }
     Blame blame = error.blame();
-    boolean outside = blame == Blame.OUTSIDE || blame == Blame.SELF;
+    boolean outside = blame == Blame.OUTSIDE || blame == Blame.SELF || waitsForGpu(error);
     int tries = changes.record().slot(live.slot).failures() + 1;
     if (takesBack(live, failure, outside ? tries >= ATTEMPTS : true, now)) {
       return;
     }
     boolean hopeless =
-        blame == Blame.REQUEST
-            || blame == Blame.PLACEMENT
-            || error instanceof AgentException.InitActionFailed;
+        !outside
+            && (blame == Blame.REQUEST
+                || blame == Blame.PLACEMENT
+                || error instanceof AgentException.InitActionFailed);
     if (hopeless) {
       changes.change(
           live.slot, slot -> slot.halted(ReplicaRecord.Halt.GIVEN_UP, Optional.of(failure)));
@@ -66,11 +68,19 @@ final class FailureHandler {
     }
   }
 
+  /** A cluster has given it to this replica, so whoever has it still leaves it. */
+  private boolean waitsForGpu(AgentException error) {
+    return error instanceof AgentException.GpuSharingUnavailable && desired.placed();
+  }
+
   void ended(TrackedContainer live, Outcome outcome, List<String> lastLines, Instant now) {
     Failure failure = Failure.exited(live.id.toString(), outcome.status(), lastLines, now);
     changes.event(now, "replica.exited", live.id, Optional.of(failure));
-    // when nobody saw how it ended, for example because the machine lost power, it is no fault
-    if (!desired.current(live) || outcome.status() instanceof ExitStatus.Unknown) {
+    // when nobody saw how it ended, for example because the machine lost power, it is no fault;
+    // nor when the node lost the cluster
+    boolean faultless =
+        outcome.status() instanceof ExitStatus.Unknown || Claim.stopped(outcome.status());
+    if (!desired.current(live) || faultless) {
       return;
     }
     Duration ran =

@@ -5,6 +5,7 @@ import dev.zlayer.container.Stats;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.Rotation;
+import dev.zlayer.scale.Autoscaler;
 import dev.zlayer.spec.service.ScaleSpec;
 import dev.zlayer.task.Saturating;
 import java.time.Duration;
@@ -126,6 +127,8 @@ final class LoadMeter {
     int replicas = reconciler.desired.count(scale.get());
     Autoscaler.Decision decision = Autoscaler.decide(scale.get(), replicas, memory, load, now);
     memory = decision.memory();
+    reconciler.load =
+        Optional.of(new Autoscaler.Load(memory.cpu(), memory.memory(), memory.requests()));
     if (decision.replicas() != replicas) {
       reconciler.changes.replace(reconciler.record().replicas(Optional.of(decision.replicas())));
       reconciler.changes.event(now, "service.scaled", Optional.empty());

@@ -18,6 +18,9 @@ final class ManualScale {
     if (!spec.get().lifecycle().replicaGroups().isEmpty()) {
       throw refused(record, "its replica groups have fixed counts, change them in the file");
     }
+    if (spec.get().lifecycle().single() && replicas > 1) {
+      throw refused(record, "its file has 'single_instance: true', which means one at most");
+    }
     switch (spec.get().lifecycle().scale()) {
       case ScaleSpec.Fixed fixed -> {
         if (fixed.replicas() != replicas) {

@@ -31,7 +31,6 @@ import java.util.Optional;
  */
 final class ReplicaWork {
   private static final int LAST_LINES = 20;
-  private static final Duration LONGEST_DRAIN = Duration.ofSeconds(10);
 
   private final ServiceParts parts;
 
@@ -138,8 +137,8 @@ final class ReplicaWork {
   }
 
   /** Lets connections end, asks the process to end, takes everything away. */
-  void stop(ContainerId id, Container container, Duration grace) throws InterruptedException {
-    Duration drain = grace.compareTo(LONGEST_DRAIN) < 0 ? grace : LONGEST_DRAIN;
+  void stop(ContainerId id, Container container, Duration drain, Duration grace)
+      throws InterruptedException {
     parts.rotation().drain(id, Deadline.after(drain));
     try {
       happened(ReplicaListener.Step.EXITED, container, container.stop(grace));

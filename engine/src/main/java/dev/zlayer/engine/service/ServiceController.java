@@ -2,7 +2,7 @@ package dev.zlayer.engine.service;
 
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ServiceKey;
-import dev.zlayer.engine.depend.DependencyStatus;
+import dev.zlayer.depend.DependencyStatus;
 import dev.zlayer.engine.depend.DependencyStatuses;
 import dev.zlayer.engine.health.HealthState;
 import dev.zlayer.engine.health.ProbeResult;
@@ -97,7 +97,7 @@ final class ServiceController implements Owner.State {
       Runnable ended) {
     this.parts = parts;
     this.key = record.key();
-    this.reconciler = new ServiceReconciler(record, parts.lookup(), parts.random());
+    this.reconciler = new ServiceReconciler(record, parts.lookup(), parts.claims(), parts.random());
     this.work = new EffectRunner(parts, key, owner);
     this.dependencies = dependencies;
     this.shown = shown;

@@ -3,6 +3,7 @@ package dev.zlayer.engine.service;
 import dev.zlayer.engine.depend.DependencyStatuses;
 import dev.zlayer.engine.init.Initializer;
 import dev.zlayer.engine.state.StateStore;
+import dev.zlayer.port.Claims;
 import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.port.Rotation;
 import dev.zlayer.task.Supervisor;
@@ -20,6 +21,7 @@ import java.util.random.RandomGenerator;
  * @param lookup its blueprints
  * @param starts limits how many replicas of all services are started at the same time
  * @param cores of this machine; what a replica without a limit can use
+ * @param claims that this node has in its cluster
  * @param hiding takes secrets out of what containers print before it is shown or kept
  * @param salt of the hashes of this store
  * @param audience is told what changes
@@ -36,6 +38,7 @@ public record ServiceParts(
     ServiceRevision.Lookup lookup,
     Semaphore starts,
     int cores,
+    Claims claims,
     UnaryOperator<String> hiding,
     String salt,
     Listener audience,

@@ -1,11 +1,12 @@
 package dev.zlayer.engine.service;
 
+import dev.zlayer.container.Claim;
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerStatus;
 import dev.zlayer.container.ExitStatus;
 import dev.zlayer.container.Outcome;
 import dev.zlayer.container.ServiceKey;
-import dev.zlayer.engine.depend.DependencyStatus;
+import dev.zlayer.depend.DependencyStatus;
 import dev.zlayer.engine.health.HealthPolicy;
 import dev.zlayer.engine.health.HealthState;
 import dev.zlayer.engine.health.HealthStatus;
@@ -13,8 +14,10 @@ import dev.zlayer.engine.health.Probe;
 import dev.zlayer.engine.health.ProbeResult;
 import dev.zlayer.engine.init.Initializer;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.port.Claims;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.Rotation;
+import dev.zlayer.scale.Autoscaler;
 import dev.zlayer.spec.service.HealthSpec;
 import java.time.Duration;
 import java.time.Instant;
@@ -32,20 +35,26 @@ import java.util.random.RandomGenerator;
  */
 final class ServiceReconciler {
   private static final Duration WATCH_PAUSE = Duration.ofSeconds(2);
+  private static final Duration LONGEST_DRAIN = Duration.ofSeconds(10);
 
   private final RandomGenerator random;
   private final FailureHandler failureHandler;
   final DesiredState desired;
   final PendingChanges changes;
   final IdleTimer idle = new IdleTimer();
+
+  /** Of its replicas on average, where its number follows it. */
+  Optional<Autoscaler.Load> load = Optional.empty();
+
   final StagedRollout rollout;
   private boolean awaiting;
   final Map<ContainerId, TrackedContainer> lives = new HashMap<>();
 
-  ServiceReconciler(ServiceRecord record, ServiceRevision.Lookup lookup, RandomGenerator random) {
+  ServiceReconciler(
+      ServiceRecord record, ServiceRevision.Lookup lookup, Claims claims, RandomGenerator random) {
     this.random = random;
     this.changes = new PendingChanges(record);
-    this.desired = new DesiredState(changes, lookup);
+    this.desired = new DesiredState(changes, lookup, claims);
     this.rollout = new StagedRollout(desired, changes);
     this.failureHandler = new FailureHandler(changes, desired, lookup, random);
   }
@@ -312,12 +321,13 @@ final class ServiceReconciler {
             slot.role(),
             slot.replica(),
             record().generation());
-    Resolved.Part part = desired.part(slot.role());
+    Resolved.Part part = desired.part(slot);
     lives.put(id, TrackedContainer.starting(id, part.hash(), record().desired(), now));
     changes.event(now, "replica.starting", id, Optional.empty());
     var labels = new HashMap<>(part.container().labels());
     labels.put(TrackedContainer.HASH, part.hash());
     labels.put(TrackedContainer.REVISION, Long.toString(record().desired()));
+    desired.claim().ifPresent(claim -> labels.put(Claim.LABEL, claim));
     return new Effect.Start(id, part.container().withLabels(labels), part.service());
   }
 
@@ -335,7 +345,17 @@ final class ServiceReconciler {
       return Optional.empty();
     }
     live.busy = TrackedContainer.Busy.STOPPING;
-    return Optional.of(new Effect.Stop(live.id, container, container.spec().stop().grace()));
+    Duration grace = container.spec().stop().grace();
+    return Optional.of(new Effect.Stop(live.id, container, drain(grace), grace));
+  }
+
+  /**
+   * A request may have come between the last reading and the end of its route, and HAProxy would
+   * find no other replica for it: so who stops for lack of requests always waits for the last one.
+   */
+  private Duration drain(Duration grace) {
+    boolean patient = desired.idle() || grace.compareTo(LONGEST_DRAIN) > 0;
+    return patient ? LONGEST_DRAIN : grace;
   }
 
   private Optional<Effect> remove(ReplicaId slot, long generation) {

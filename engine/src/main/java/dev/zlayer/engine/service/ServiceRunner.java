@@ -36,8 +36,8 @@ public final class ServiceRunner implements AutoCloseable {
   private ServiceRunner(ServiceParts parts, ServiceKey key) {
     this.parts = parts;
     this.key = key;
-    ServiceRecord record = load(0, 0);
-    this.reconciler = new ServiceReconciler(record, parts.lookup(), parts.random());
+    ServiceRecord record = load(0, ServiceRecord.fresh(key));
+    this.reconciler = new ServiceReconciler(record, parts.lookup(), parts.claims(), parts.random());
     this.status = new ServiceView(reconciler, parts.clock().instant()).status(Optional.empty(), 0);
     this.owner =
         Owner.of(
@@ -72,7 +72,7 @@ public final class ServiceRunner implements AutoCloseable {
   }
 
   private ServiceController open(Owner<ServiceController> of, int deaths) {
-    ServiceRecord record = load(deaths, reconciler.record().revision());
+    ServiceRecord record = load(deaths, reconciler.record());
     var controller = new ServiceController(parts, record, of, dependencies, this::show, this::left);
     if (deaths > 0) {
       controller.listAnew();
@@ -99,8 +99,12 @@ public final class ServiceRunner implements AutoCloseable {
     watching.close();
   }
 
-  /** A record that cannot be read, or that kills its owner, is put aside. */
-  private ServiceRecord load(int deaths, long wanted) {
+  /**
+   * A record that cannot be read, or that kills its owner, is put aside. What is known of the one
+   * before is kept: the revision, and the last generation, since no container gets the id of
+   * another.
+   */
+  private ServiceRecord load(int deaths, ServiceRecord before) {
     Instant now = parts.clock().instant();
     Optional<byte[]> stored = parts.store().find(ServiceCodec.KIND, key.toString());
     if (stored.isEmpty()) {
@@ -109,14 +113,18 @@ public final class ServiceRunner implements AutoCloseable {
     var entry = new StateStore.Entry(key.toString(), stored.get());
     if (deaths >= Suspect.DEATHS) {
       Quarantine.putFatal(parts.store(), ServiceCodec.KIND, entry, Suspect.reason(deaths), now);
-      return ServiceRecord.fresh(key).aimingAt(wanted);
+      return freshAfter(before);
     }
     try {
       return ServiceCodec.read(stored.get()).withPausesUntil(now.plus(LONGEST_PAUSE));
     } catch (RuntimeException e) {
       Quarantine.put(parts.store(), ServiceCodec.KIND, entry, e, now);
-      return ServiceRecord.fresh(key).aimingAt(wanted);
+      return freshAfter(before);
     }
+  }
+
+  private ServiceRecord freshAfter(ServiceRecord before) {
+    return ServiceRecord.fresh(key).aimingAt(before.revision()).withGeneration(before.generation());
   }
 
   /** Services that the store has something about. */

@@ -1,6 +1,7 @@
 package dev.zlayer.engine.service;
 
 import dev.zlayer.container.ServiceKey;
+import dev.zlayer.scale.Autoscaler;
 import dev.zlayer.spec.network.EndpointSpec;
 import java.util.List;
 import java.util.Optional;
@@ -16,6 +17,7 @@ import java.util.Optional;
  * @param endpointError why an endpoint is not served, after a second attempt failed too
  * @param settling a replica works, but not long enough to be sure that it lasts
  * @param lastError of the service itself or of its latest replica that failed
+ * @param load of its replicas on average, where their number follows it
  */
 public record ServiceStatus(
     ServiceKey key,
@@ -29,7 +31,8 @@ public record ServiceStatus(
     Optional<RolloutStatus> rollout,
     Optional<Failure> lastError,
     boolean settling,
-    Optional<Failure> endpointError) {
+    Optional<Failure> endpointError,
+    Optional<Autoscaler.Load> load) {
   public ServiceStatus {
     replicas = List.copyOf(replicas);
     endpoints = List.copyOf(endpoints);
@@ -49,6 +52,7 @@ public record ServiceStatus(
         Optional.empty(),
         Optional.empty(),
         settling,
+        Optional.empty(),
         Optional.empty());
   }
 }

@@ -4,7 +4,7 @@ import dev.zlayer.container.ContainerDetails;
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerStatus;
 import dev.zlayer.container.ServiceKey;
-import dev.zlayer.engine.depend.DependencyStatus;
+import dev.zlayer.depend.DependencyStatus;
 import dev.zlayer.engine.health.Prober;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Container;
@@ -74,7 +74,8 @@ final class ServiceView {
         rollout(),
         lastError(trouble),
         reconciler.lives.values().stream().anyMatch(this::settling),
-        desired.leaving() == DesiredState.Leaving.NO && attempts > 1 ? trouble : Optional.empty());
+        desired.leaving() == DesiredState.Leaving.NO && attempts > 1 ? trouble : Optional.empty(),
+        reconciler.load);
   }
 
   private boolean settling(TrackedContainer live) {

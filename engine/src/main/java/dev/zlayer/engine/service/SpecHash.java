@@ -1,5 +1,6 @@
 package dev.zlayer.engine.service;
 
+import dev.zlayer.engine.translate.ReplicaSettings;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.json.RecordJson;
@@ -30,6 +31,11 @@ public final class SpecHash {
     } catch (NoSuchAlgorithmException e) {
       throw new IllegalStateException("every JDK has SHA-256", e);
     }
+  }
+
+  /** Differs when what replicas have of their own differs; empty when they have nothing. */
+  static String mark(ReplicaSettings settings) {
+    return settings.equals(ReplicaSettings.NONE) ? "" : "-" + of("", settings);
   }
 
   private static Json ordered(Json json) {

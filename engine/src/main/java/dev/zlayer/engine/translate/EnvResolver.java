@@ -15,10 +15,21 @@ import java.util.Map;
 public final class EnvResolver {
   private final EnvSource env;
   private final SecretSource secrets;
+  private final boolean outline;
 
   public EnvResolver(EnvSource env, SecretSource secrets) {
+    this(env, secrets, false);
+  }
+
+  private EnvResolver(EnvSource env, SecretSource secrets, boolean outline) {
     this.env = env;
     this.secrets = secrets;
+    this.outline = outline;
+  }
+
+  /** Leaves secrets empty where this node is given them only with the first replica. */
+  EnvResolver outline(String deployment) {
+    return secrets.partial(deployment) ? new EnvResolver(env, secrets, true) : this;
   }
 
   public Map<String, String> resolve(String deployment, Map<String, EnvValue> values) {
@@ -49,6 +60,9 @@ public final class EnvResolver {
 
   /** The secret, or its field when the reference names one. */
   public String secret(String deployment, SecretRef reference) {
+    if (outline) {
+      return "";
+    }
     String whole =
         secrets
             .find(deployment, reference.scope(), reference.name())

@@ -8,4 +8,9 @@ import java.util.Optional;
 public interface SecretSource {
   /** The whole secret, as seen from a deployment; its field is taken by the caller. */
   Optional<String> find(String deployment, SecretRef.Scope scope, String name);
+
+  /** Whether it has only those secrets of a deployment that replicas on this node need. */
+  default boolean partial(String deployment) {
+    return false;
+  }
 }

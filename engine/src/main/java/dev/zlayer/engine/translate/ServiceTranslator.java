@@ -89,6 +89,23 @@ public final class ServiceTranslator {
         labels(deployment, name, service));
   }
 
+  /**
+   * The container of a service that has no replicas here, which no container is made from: as
+   * {@link #translate}, but a node of a cluster may lack its secrets.
+   */
+  public ContainerSpec outline(
+      String deployment, String name, ServiceSpec service, Path directory) {
+    EnvResolver without = resolver.outline(deployment);
+    var translator =
+        without.equals(resolver)
+            ? this
+            : new ServiceTranslator(
+                without,
+                containers,
+                (file, _) -> new Mount.Bind(Path.of(file.path()), file.path(), true));
+    return translator.translate(deployment, name, service, directory);
+  }
+
   /** A virtual machine of its own has no pipe to the daemon that shares the GPU. */
   private static void requireSharing(ServiceSpec service) {
     boolean mps =

@@ -48,6 +48,7 @@ public final class VolumeStore implements DeploymentVolumes {
   private final ContainerRuntime runtime;
   private final Supplier<Map<String, Set<String>>> declared;
   private final Object removing = new Object();
+  private volatile BoundVolumes bindings = BoundVolumes.NONE;
 
   private VolumeStore(
       Path directory, ContainerRuntime runtime, Supplier<Map<String, Set<String>>> declared) {
@@ -79,6 +80,11 @@ public final class VolumeStore implements DeploymentVolumes {
     } catch (IOException e) {
       throw failed("cannot open the volumes in " + directory, e);
     }
+  }
+
+  /** Who is asked before a volume is removed, and told afterwards. */
+  public void bound(BoundVolumes bindings) {
+    this.bindings = bindings;
   }
 
   /** Makes an empty volume, which its first container fills; one that exists stays as it is. */
@@ -233,35 +239,69 @@ public final class VolumeStore implements DeploymentVolumes {
   }
 
   /**
-   * Removes a volume with all that is in it.
+   * Removes a volume with all that is in it. One that is removed already and that a cluster has
+   * here still, because the agent was killed in between, is released.
    *
-   * @throws AgentException.InvalidSpec a container mounts it; it is named
+   * @throws AgentException.Conflict a container mounts it; it is named
    */
-  public void remove(String name) {
+  public void remove(String name) throws InterruptedException {
+    BoundVolumes known = bindings;
+    known.requireUnused(name);
+    boolean erased = eraseUnused(name);
+    boolean released = known.release(name);
+    if (!erased && !released) {
+      throw unknown(name);
+    }
+  }
+
+  /** Whether there was one. */
+  private boolean eraseUnused(String name) {
     synchronized (removing) {
-      VolumeInfo volume = known(name);
-      if (volume.inUse()) {
-        throw new AgentException.Conflict(
-            "volume '%s' is used by %s: remove them first"
-                .formatted(name, String.join(", ", volume.usedBy())));
-      }
-      erase(volume);
+      Optional<VolumeInfo> volume = find(name, users(), deployments());
+      volume.ifPresent(
+          found -> {
+            if (found.inUse()) {
+              throw new AgentException.Conflict(
+                  "volume '%s' is used by %s: remove them first"
+                      .formatted(name, String.join(", ", found.usedBy())));
+            }
+            erase(found);
+          });
+      return volume.isPresent();
     }
   }
 
   /** What was removed, with sizes: all that no container mounts and no deployment names. */
-  public List<VolumeInfo> prune() {
+  public List<VolumeInfo> prune() throws InterruptedException {
     var removed = new ArrayList<VolumeInfo>();
-    synchronized (removing) {
-      for (VolumeInfo volume : list()) {
-        if (!volume.inUse() && volume.deployments().isEmpty()) {
-          VolumeInfo sized = inspect(volume.name());
-          erase(volume);
+    for (VolumeInfo volume : list()) {
+      if (prunable(volume)) {
+        VolumeInfo sized = inspect(volume.name());
+        if (eraseUnnamed(volume.name())) {
           removed.add(sized);
+          boolean _ = bindings.release(volume.name());
         }
       }
     }
     return removed;
+  }
+
+  /** Whether no container mounts it, and no deployment names it, here or in a cluster. */
+  public boolean prunable(VolumeInfo volume) throws InterruptedException {
+    return unnamed(volume) && !bindings.wanted(volume.name());
+  }
+
+  private static boolean unnamed(VolumeInfo volume) {
+    return !volume.inUse() && volume.deployments().isEmpty();
+  }
+
+  /** Whether it is so still, and was erased. */
+  private boolean eraseUnnamed(String name) {
+    synchronized (removing) {
+      Optional<VolumeInfo> volume = find(name, users(), deployments()).filter(VolumeStore::unnamed);
+      volume.ifPresent(this::erase);
+      return volume.isPresent();
+    }
   }
 
   @Override
@@ -282,11 +322,12 @@ public final class VolumeStore implements DeploymentVolumes {
   }
 
   private VolumeInfo known(String name) {
-    return find(name, users(), deployments())
-        .orElseThrow(
-            () ->
-                new AgentException.NotFound(
-                    "volume '" + name + "'", "'volume ls' shows those that exist"));
+    return find(name, users(), deployments()).orElseThrow(() -> unknown(name));
+  }
+
+  private static AgentException.NotFound unknown(String name) {
+    return new AgentException.NotFound(
+        "volume '" + name + "'", "'volume ls' shows those that exist");
   }
 
   private Optional<VolumeInfo> find(

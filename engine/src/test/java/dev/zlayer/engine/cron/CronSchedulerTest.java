@@ -3,6 +3,7 @@ package dev.zlayer.engine.cron;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.zlayer.container.ContainerStatus;
 import dev.zlayer.engine.job.Execution;
 import dev.zlayer.engine.job.ExecutionId;
 import dev.zlayer.engine.job.ExecutionStatus;
@@ -18,6 +19,7 @@ import dev.zlayer.engine.state.MemoryStateStore;
 import dev.zlayer.engine.state.Quarantine;
 import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.port.Container;
 import dev.zlayer.schedule.CronPlanner;
 import dev.zlayer.schedule.Skipped;
 import dev.zlayer.task.Supervisor;
@@ -51,6 +53,7 @@ class CronSchedulerTest {
   private final AtomicInteger refused = new AtomicInteger();
   private final AtomicBoolean fatal = new AtomicBoolean();
   private final StateStore store = failing();
+  private final FakeRuntime runtime = new FakeRuntime(world);
   private JobExecutor jobs;
   private CronScheduler cron;
 
@@ -109,7 +112,7 @@ class CronSchedulerTest {
     var parts =
         new JobParts(
             store,
-            new FakeRuntime(world),
+            runtime,
             Jobs::container,
             (_, _) -> {},
             artifacts,
@@ -174,6 +177,100 @@ class CronSchedulerTest {
     assertThat(status.lastDue()).contains(hour(3));
     assertThat(status.nextDue()).contains(hour(4));
     assertThat(status.skips()).isZero();
+  }
+
+  private List<Container> prepared() {
+    return runtime.list().stream()
+        .filter(container -> container.status() instanceof ContainerStatus.Prepared)
+        .toList();
+  }
+
+  private Container made() {
+    return Awaitility.await().until(this::prepared, found -> found.size() == 1).getFirst();
+  }
+
+  private void noneIsMade() {
+    Awaitility.await().until(() -> prepared().isEmpty());
+  }
+
+  /** Nothing is made for a while in which it would be. */
+  private void noneComes() {
+    Awaitility.await()
+        .during(Duration.ofMillis(100))
+        .atMost(Duration.ofSeconds(30))
+        .until(() -> prepared().isEmpty());
+  }
+
+  @Test
+  void theContainerOfARunIsMadeSecondsBeforeItsTime() {
+    open("", "fake.exit: '3'");
+    advance(Duration.ofHours(1).minusSeconds(6));
+    noneComes();
+    advance(Duration.ofSeconds(1));
+    Container ready = made();
+    assertThat(jobs.list(REPORT)).isEmpty();
+    assertThat(world.journal()).noneMatch(line -> line.startsWith("start"));
+    advance(Duration.ofSeconds(5));
+    Execution run = executions(1).getFirst();
+    reaches(run.id(), ExecutionStatus.Failed.class);
+    assertThat(jobs.execution(run.id()).container(1)).isEqualTo(ready.id());
+    assertThat(due(run)).isEqualTo(hour(1));
+    Awaitility.await().until(() -> runtime.list().isEmpty());
+  }
+
+  @Test
+  void aScheduleThatIsChangedOrOffDropsIt() {
+    open("", "fake.exit: '0'");
+    advance(Duration.ofHours(1).minusSeconds(3));
+    Container _ = made();
+    cron.disable(REPORT);
+    noneIsMade();
+    cron.enable(REPORT);
+    Container _ = made();
+    List<JobDefinition> later =
+        Jobs.parse("report: {rtype: cron, schedule: '30 * * * *', image: app:1}");
+    jobs.define(Jobs.DEPLOYMENT, later);
+    cron.define(Jobs.DEPLOYMENT, later);
+    noneIsMade();
+    assertThat(jobs.list(REPORT)).isEmpty();
+  }
+
+  @Test
+  void aClockThatIsSetDropsItOrUsesIt() {
+    open("", "fake.exit: '0'");
+    advance(Duration.ofHours(1).minusSeconds(3));
+    Container _ = made();
+    clock.set(Duration.ofMinutes(-20));
+    advance(Duration.ZERO);
+    noneIsMade();
+    advance(Duration.ofMinutes(20));
+    Container ready = made();
+    clock.set(Duration.ofSeconds(30));
+    advance(Duration.ZERO);
+    Execution run = executions(1).getFirst();
+    reaches(run.id(), ExecutionStatus.Completed.class);
+    assertThat(jobs.execution(run.id()).container(1)).isEqualTo(ready.id());
+    Awaitility.await().until(() -> runtime.list().isEmpty());
+  }
+
+  @Test
+  void noneIsMadeForARunThatIsSkippedOrWaits() {
+    for (String overlap : List.of("forbid", "queue")) {
+      open("overlap: " + overlap, "fake.after: 100h");
+      ExecutionId before = cron.runNow(REPORT, new Trigger.Cli());
+      reaches(before, ExecutionStatus.Running.class);
+      Duration left = Duration.between(clock.instant(), nextRun()).minusSeconds(2);
+      advance(left);
+      noneComes();
+      Execution _ = jobs.cancel(before);
+      reaches(before, ExecutionStatus.Cancelled.class);
+      cron.wake();
+      Container _ = made();
+    }
+  }
+
+  private Instant nextRun() {
+    return cron.find(REPORT).orElseThrow().nextRun().orElseThrow();
   }
 
   @Test

@@ -2,6 +2,7 @@ package dev.zlayer.engine.depend;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.zlayer.depend.DependencyStatus;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;

@@ -15,6 +15,7 @@ import dev.zlayer.engine.service.ServiceStatus;
 import dev.zlayer.engine.state.MemoryStateStore;
 import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.port.Claims;
 import dev.zlayer.port.ContainerRuntime;
 import dev.zlayer.port.DeploymentNetworks;
 import dev.zlayer.port.Rotation;
@@ -62,6 +63,9 @@ final class EngineFixture implements AutoCloseable {
 
   /** What happens before a replica starts. */
   volatile Initializer initializer = (_, _) -> {};
+
+  /** What this node has of a cluster. */
+  volatile Claims claims = Claims.NONE;
 
   /** How often a network cannot be removed. */
   final AtomicInteger stuckNetworks = new AtomicInteger();
@@ -123,7 +127,7 @@ final class EngineFixture implements AutoCloseable {
                 clock,
                 new Random(2),
                 supervisor),
-            DeploymentConfig.DEFAULT);
+            new DeploymentConfig(4, 20, 1, claim -> claims.obstacle(claim)));
   }
 
   private final class Containers implements ReplicaContainers {

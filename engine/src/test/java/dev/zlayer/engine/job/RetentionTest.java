@@ -27,7 +27,8 @@ class RetentionTest {
             List.of(),
             new Attempt.Output(bytes, bytes),
             List.of(),
-            List.of());
+            List.of(),
+            false);
     return new Execution(
         new ExecutionId(id),
         1,

@@ -73,7 +73,8 @@ class StoredExecutionTest {
                       Optional.of("a log"))),
               new Attempt.Output(10, 20),
               List.of(new Attempt.Artifact("/out", "out.tar", 7)),
-              List.of("a note"));
+              List.of("a note"),
+              false);
       all.add(
           new Execution(
               new ExecutionId("01hx0000000000000000000" + i),

@@ -67,6 +67,19 @@ class WarmJobsTest extends JobFixture {
     assertThat(runtime.list()).hasSize(2);
   }
 
+  /** Also in the moment before its thread does anything. */
+  @Test
+  void oneThatIsCancelledAtOnceKeepsNoneFromBeingMade() throws InterruptedException {
+    open(WARM.replace("fake.exit: '3'", "fake.after: 1h"));
+    for (int i = 0; i < 100; i++) {
+      filled(2);
+      ExecutionId id = trigger("one");
+      executor.cancel(id);
+      assertThat(ended(id).status()).isInstanceOf(ExecutionStatus.Cancelled.class);
+    }
+    filled(2);
+  }
+
   @Test
   void oneThatHasToWaitLeavesThemToOthers() throws InterruptedException {
     open(

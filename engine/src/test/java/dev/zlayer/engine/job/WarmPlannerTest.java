@@ -21,12 +21,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class WarmPlannerTest {
   private static final Instant NOW = Instant.parse("2026-01-01T00:00:00Z");
-  private static final JobKey REPORT = new JobKey("shop", "report");
-  private static final JobKey MAIL = new JobKey("shop", "mail");
+  private static final WarmTarget REPORT = WarmTarget.usual(new JobKey("shop", "report"));
+  private static final WarmTarget MAIL = WarmTarget.usual(new JobKey("shop", "mail"));
   private static final Limits LIMITS = new Limits(20, 1000, Duration.ofMinutes(10), 4);
   private static final Shape SHAPE = shape("a", '1');
 
@@ -37,15 +38,15 @@ class WarmPlannerTest {
         Optional.of(Digest.parse("sha256:" + String.valueOf(image).repeat(64))));
   }
 
-  private static Wanted wanted(JobKey job, int warm) {
-    return new Wanted(job, warm, Optional.of(SHAPE), NOW, Optional.empty());
+  private static Wanted wanted(WarmTarget job, int warm) {
+    return new Wanted(job, warm, 0, Optional.of(SHAPE), NOW, Optional.empty(), Set.of());
   }
 
-  private static Entry ready(long number, JobKey job, Shape shape) {
+  private static Entry ready(long number, WarmTarget job, Shape shape) {
     return new Entry(number, job, Stage.READY, Optional.of(shape), 10);
   }
 
-  private static Entry making(long number, JobKey job) {
+  private static Entry making(long number, WarmTarget job) {
     return new Entry(number, job, Stage.MAKING, Optional.empty(), 0);
   }
 
@@ -116,7 +117,7 @@ class WarmPlannerTest {
     Wanted wanted = wanted(REPORT, 1).with(Optional.of(gone));
     assertThat(plan(List.of(wanted), List.of(ready(1, REPORT, gone))).remove())
         .containsExactly(new Removal(1, Reason.CHANGED));
-    assertThat(WarmPlanner.take(List.of(ready(1, REPORT, gone)), REPORT, gone)).isEmpty();
+    assertThat(WarmPlanner.take(List.of(ready(1, REPORT, gone)), REPORT.job(), gone)).isEmpty();
   }
 
   @Test
@@ -177,8 +178,80 @@ class WarmPlannerTest {
             ready(3, REPORT, SHAPE).at(Stage.TAKEN),
             ready(4, REPORT, SHAPE).at(Stage.LEAVING),
             making(6, REPORT));
-    assertThat(WarmPlanner.take(entries, REPORT, SHAPE).map(Entry::number)).contains(5L);
-    assertThat(WarmPlanner.take(entries, REPORT, shape("a", '2'))).isEmpty();
+    assertThat(WarmPlanner.take(entries, REPORT.job(), SHAPE).map(Entry::number)).contains(5L);
+    assertThat(WarmPlanner.take(entries, REPORT.job(), shape("a", '2'))).isEmpty();
+  }
+
+  @Test
+  void whatExecutionsAreAboutToTakeStaysAndNoMoreIsMadeForThem() {
+    Wanted taking = wanted(REPORT, 0).counting(0, 1, Set.of());
+    assertThat(plan(List.of(taking), List.of()).make()).isEmpty();
+    assertThat(plan(List.of(taking), List.of(ready(1, REPORT, SHAPE))).remove()).isEmpty();
+    assertThat(
+            plan(List.of(taking), List.of(ready(1, REPORT, SHAPE), ready(2, REPORT, SHAPE)))
+                .remove())
+        .containsExactly(new Removal(2, Reason.NOT_WANTED));
+    Plan both =
+        plan(List.of(wanted(REPORT, 1).counting(1, 1, Set.of())), List.of(ready(1, REPORT, SHAPE)));
+    assertThat(both.make()).as("it is there for the next, unless one takes it").isEmpty();
+    assertThat(both.remove()).isEmpty();
+  }
+
+  @Test
+  void othersThanTheUsualVariablesAreCountedByThemselves() {
+    var env = new Overrides(Optional.empty(), Map.of("KEY", "x"), Optional.of(Duration.ZERO));
+    var other = new WarmTarget(REPORT.job(), env);
+    assertThat(other)
+        .as("a deadline is nothing of the container")
+        .isEqualTo(
+            new WarmTarget(REPORT.job(), new Overrides(env.args(), env.env(), Optional.empty())));
+    Plan plan = plan(List.of(wanted(other, 1)), List.of(ready(1, REPORT, SHAPE)));
+    assertThat(plan.make()).containsExactly(other);
+    assertThat(plan.remove()).containsExactly(new Removal(1, Reason.NOT_WANTED));
+  }
+
+  private static JobDefinition job(String settings) {
+    return Jobs.parse("one: {rtype: job, image: app:1, job: {%s}}".formatted(settings)).getFirst();
+  }
+
+  @Test
+  void jobsTheQueueAndSchedulesAskForTheSameContainers() {
+    JobDefinition job = job("");
+    WarmTarget target = WarmTarget.usual(job.key());
+    ExecutionId first = new ExecutionId("first");
+    var queue = new QueueAhead(Map.of(target, first), Set.of(target));
+    Wanted one = demand(job, queue, Map.of(), Map.of(), NOW).get(target);
+    assertThat(one.warm()).isEqualTo(1);
+    assertThat(one.spare()).isEqualTo(1);
+    Wanted warm = demand(job("warm: 3"), queue, Map.of(), Map.of(), NOW).get(target);
+    assertThat(warm.warm()).isEqualTo(3);
+    Wanted due = demand(job, QueueAhead.NONE, Map.of(job.key(), NOW), Map.of(), NOW).get(target);
+    assertThat(due.warm()).isEqualTo(1);
+    assertThat(demand(job, QueueAhead.NONE, Map.of(), Map.of(), NOW)).isEmpty();
+    assertThat(WarmDemand.of(Map.of(), queue, Map.of(job.key(), NOW), Map.of(), NOW))
+        .as("nothing of jobs that may not")
+        .isEmpty();
+  }
+
+  @Test
+  void whatIsWantedForSomethingElseIsUsed() {
+    JobDefinition job = job("");
+    WarmTarget target = WarmTarget.usual(job.key());
+    var first = new QueueAhead(Map.of(target, new ExecutionId("first")), Set.of());
+    var second = new QueueAhead(Map.of(target, new ExecutionId("second")), Set.of());
+    Instant later = NOW.plusSeconds(60);
+    Map<WarmTarget, Wanted> before = demand(job, first, Map.of(), Map.of(), NOW);
+    assertThat(demand(job, first, Map.of(), before, later).get(target).used()).isEqualTo(NOW);
+    assertThat(demand(job, second, Map.of(), before, later).get(target).used()).isEqualTo(later);
+  }
+
+  private static Map<WarmTarget, Wanted> demand(
+      JobDefinition job,
+      QueueAhead queue,
+      Map<JobKey, Instant> schedule,
+      Map<WarmTarget, Wanted> before,
+      Instant now) {
+    return WarmDemand.of(Map.of(job.key(), job), queue, schedule, before, now);
   }
 
   /** Whatever there is: never more than wanted, never beyond the bounds, nothing twice. */
@@ -189,7 +262,7 @@ class WarmPlannerTest {
     for (int round = 0; round < 2_000; round++) {
       var jobs = new ArrayList<Wanted>();
       var entries = new ArrayList<Entry>();
-      for (JobKey job : List.of(REPORT, MAIL)) {
+      for (WarmTarget job : List.of(REPORT, MAIL)) {
         if (random.nextInt(4) > 0) {
           jobs.add(
               wanted(job, random.nextInt(12))
@@ -222,8 +295,8 @@ class WarmPlannerTest {
         }
       }
       for (Wanted job : jobs) {
-        long made = plan.make().stream().filter(job.job()::equals).count();
-        long has = left.stream().filter(entry -> entry.job().equals(job.job())).count();
+        long made = plan.make().stream().filter(job.target()::equals).count();
+        long has = left.stream().filter(entry -> entry.target().equals(job.target())).count();
         assertThat(made == 0 || has + made <= job.warm()).as(state).isTrue();
       }
     }

@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -97,6 +98,43 @@ class VolumeStoreTest {
     assertThat(removed).extracting(VolumeInfo::name).containsExactly("old");
     assertThat(removed.getFirst().size().orElseThrow().bytes()).isEqualTo(10);
     assertThat(volumes.list()).extracting(VolumeInfo::name).containsExactly("cache", "data");
+  }
+
+  @Test
+  void whatAClusterHasHereIsReleasedOnceItIsRemoved() throws Exception {
+    var bound = new TreeSet<>(Set.of("data", "cache", "lost"));
+    var used = new TreeSet<>(Set.of("data"));
+    volumes.bound(
+        new BoundVolumes() {
+          @Override
+          public void requireUnused(String volume) {
+            if (used.contains(volume)) {
+              throw new AgentException.Conflict("a replica uses it");
+            }
+          }
+
+          @Override
+          public boolean wanted(String volume) {
+            return volume.equals("cache");
+          }
+
+          @Override
+          public boolean release(String volume) {
+            return bound.remove(volume);
+          }
+        });
+
+    assertThatThrownBy(() -> volumes.remove("data")).hasMessageContaining("a replica uses it");
+    assertThat(directory.resolve("data")).exists();
+    used.clear();
+    volumes.remove("data");
+    assertThat(directory.resolve("data")).doesNotExist();
+    assertThatThrownBy(() -> volumes.remove("data")).isInstanceOf(AgentException.NotFound.class);
+    volumes.remove("lost"); // the agent was killed after it had removed the files
+    assertThat(bound).containsExactly("cache");
+
+    assertThat(volumes.prune()).extracting(VolumeInfo::name).containsExactly("old");
+    assertThat(volumes.list()).extracting(VolumeInfo::name).containsExactly("cache");
   }
 
   @Test

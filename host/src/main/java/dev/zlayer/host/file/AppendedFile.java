@@ -26,16 +26,6 @@ public final class AppendedFile {
     Uninterrupted.run(() -> append(file, length, piece, true));
   }
 
-  /** All the file holds is on the disk when this returns. */
-  public static void sync(Path file) throws IOException {
-    Uninterrupted.run(
-        () -> {
-          try (var channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
-            channel.force(true);
-          }
-        });
-  }
-
   private static void append(Path file, long length, byte[] piece, boolean durably)
       throws IOException {
     try (var channel = FileChannel.open(file, StandardOpenOption.WRITE)) {

@@ -101,6 +101,11 @@ public record ContainerDir(Path path, Path run) {
     return run.resolve("oom");
   }
 
+  /** Why its watchdog ended it, when it did. */
+  public Path watchdogNote() {
+    return run.resolve("watchdog");
+  }
+
   /** One directory for each process run inside besides the first. */
   public Path execs() {
     return run.resolve("exec");
@@ -111,6 +116,7 @@ public record ContainerDir(Path path, Path run) {
     return List.of(
         exitCode(name),
         outOfMemory(),
+        watchdogNote(),
         monitorPid(),
         processPid(),
         runtimeLog(),

@@ -282,4 +282,9 @@ public record DataDir(Path data, Path run) {
   public Path ingress() {
     return run.resolve("ingress");
   }
+
+  /** Until when this node has its claims, and which containers watchdogs watch. */
+  public Path claims() {
+    return run.resolve("claims");
+  }
 }

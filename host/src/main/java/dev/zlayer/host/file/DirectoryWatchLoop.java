@@ -67,11 +67,12 @@ public final class DirectoryWatchLoop implements DirectoryWatch {
     }
   }
 
+  /** Who is not registered any more may say so again. */
   private void unwatch(WatchKey key, Runnable listener) {
     changes.lock();
     try {
-      List<Runnable> remaining = listeners.getOrDefault(key, List.of());
-      if (remaining.remove(listener) && remaining.isEmpty()) {
+      List<Runnable> remaining = listeners.get(key);
+      if (remaining != null && remaining.remove(listener) && remaining.isEmpty()) {
         listeners.remove(key);
         key.cancel();
       }

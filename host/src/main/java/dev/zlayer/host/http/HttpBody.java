@@ -3,10 +3,14 @@ package dev.zlayer.host.http;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
+import java.util.Collections;
 import java.util.List;
 
 /** Where a body ends: after a known length, with the last chunk, or with the connection. */
 abstract class HttpBody {
+  /** In digits; longer ones may not fit into a number. */
+  private static final int LONGEST_LENGTH = 18;
+
   /** As {@link InputStream#read(byte[], int, int)}; a broken body is an {@link IOException}. */
   abstract int read(byte[] bytes, int offset, int length) throws IOException;
 
@@ -25,14 +29,25 @@ abstract class HttpBody {
       }
       return new Chunked(in, limits);
     }
-    List<String> lengths = head.headers().all("Content-Length").stream().distinct().toList();
+    List<String> lengths = head.headers().all("Content-Length");
     if (lengths.isEmpty()) {
       return new UntilClose(in);
     }
-    if (lengths.size() > 1 || !lengths.getFirst().matches("[0-9]{1,18}")) {
+    boolean same = Collections.frequency(lengths, lengths.getFirst()) == lengths.size();
+    if (!same || !digits(lengths.getFirst(), 10, LONGEST_LENGTH)) {
       throw new IOException("the peer sent an odd content length " + lengths);
     }
     return new Sized(in, Long.parseLong(lengths.getFirst()));
+  }
+
+  /** Digits of ASCII alone: others are numbers to Java, too. */
+  private static boolean digits(String text, int radix, int most) {
+    for (int i = 0; i < text.length(); i++) {
+      if (text.charAt(i) > 'f' || Character.digit(text.charAt(i), radix) < 0) {
+        return false;
+      }
+    }
+    return !text.isEmpty() && text.length() <= most;
   }
 
   private static final class Sized extends HttpBody {
@@ -86,6 +101,7 @@ abstract class HttpBody {
 
   private static final class Chunked extends HttpBody {
     private static final int MAX_SIZE_LINE = 1 << 10;
+    private static final int MAX_SIZE_DIGITS = 15;
 
     private final InputStream in;
     private final HttpLimits limits;
@@ -120,8 +136,8 @@ abstract class HttpBody {
       }
       first = false;
       String line = new HttpHead.Lines(in, MAX_SIZE_LINE).next();
-      String size = line.replaceFirst("[ \\t]*(;.*)?$", "");
-      if (!size.matches("[0-9a-fA-F]{1,15}")) {
+      String size = size(line);
+      if (!HttpHead.oneLine(line) || !digits(size, 16, MAX_SIZE_DIGITS)) {
         throw new IOException("the peer sent a malformed chunk size");
       }
       left = Long.parseLong(size, 16);
@@ -129,6 +145,16 @@ abstract class HttpBody {
         HttpHead.headers(new HttpHead.Lines(in, limits.headBytes()), limits);
         complete = true;
       }
+    }
+
+    /** Without extensions, and blanks before them. */
+    private static String size(String line) {
+      int end = line.indexOf(';');
+      end = end < 0 ? line.length() : end;
+      while (end > 0 && (line.charAt(end - 1) == ' ' || line.charAt(end - 1) == '\t')) {
+        end--;
+      }
+      return line.substring(0, end);
     }
 
     @Override

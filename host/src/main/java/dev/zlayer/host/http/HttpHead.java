@@ -7,14 +7,13 @@ import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 /** The part of an answer before its body. */
 record HttpHead(boolean http11, int status, HttpHeaders headers) {
-  private static final Pattern STATUS_LINE =
-      Pattern.compile("HTTP/1\\.([01]) ([1-5][0-9][0-9])(?: .*)?");
-  private static final Pattern HEADER = Pattern.compile("([!#$%&'*+.^_`|~0-9A-Za-z-]+):(.*)");
+  private static final String VERSION = "HTTP/1.";
+
+  /** Of a line without a reason. */
+  private static final int STATUS_LINE = "HTTP/1.1 200".length();
 
   /** A peer that says so often that there is more to come has nothing to say. */
   private static final int MOST_INTERIM = 100;
@@ -24,15 +23,12 @@ record HttpHead(boolean http11, int status, HttpHeaders headers) {
     for (int interim = 0; interim <= MOST_INTERIM; interim++) {
       var lines = new Lines(in, limits.headBytes());
       String first = lines.next();
-      Matcher status = STATUS_LINE.matcher(first);
-      if (!status.matches()) {
+      if (!statusLine(first)) {
         throw new IOException("the peer does not speak HTTP/1.1, it said '" + shown(first) + "'");
       }
+      int status = Integer.parseInt(first, STATUS_LINE - 3, STATUS_LINE, 10);
       var head =
-          new HttpHead(
-              status.group(1).equals("1"),
-              Integer.parseInt(status.group(2)),
-              headers(lines, limits));
+          new HttpHead(first.charAt(VERSION.length()) == '1', status, headers(lines, limits));
       if (head.status >= 200 || head.status == 101) {
         return head;
       }
@@ -40,18 +36,41 @@ record HttpHead(boolean http11, int status, HttpHeaders headers) {
     throw new IOException("the peer announced its answer more than " + MOST_INTERIM + " times");
   }
 
+  /** {@code HTTP/1.1 200}, and perhaps a blank and a reason. */
+  private static boolean statusLine(String line) {
+    return line.startsWith(VERSION)
+        && line.length() >= STATUS_LINE
+        && (line.length() == STATUS_LINE || line.charAt(STATUS_LINE) == ' ')
+        && between(line.charAt(VERSION.length()), '0', '1')
+        && line.charAt(VERSION.length() + 1) == ' '
+        && between(line.charAt(STATUS_LINE - 3), '1', '5')
+        && between(line.charAt(STATUS_LINE - 2), '0', '9')
+        && between(line.charAt(STATUS_LINE - 1), '0', '9')
+        && oneLine(line);
+  }
+
+  private static boolean between(char character, char first, char last) {
+    return character >= first && character <= last;
+  }
+
+  /** Without what others take for the end of a line. */
+  static boolean oneLine(String text) {
+    return text.indexOf('\r') < 0 && text.indexOf('\u0085') < 0;
+  }
+
   /** The lines up to the empty one; also used for what follows a chunked body. */
   static HttpHeaders headers(Lines lines, HttpLimits limits) throws IOException {
     List<HttpHeaders.Entry> entries = new ArrayList<>();
     for (String line = lines.next(); !line.isEmpty(); line = lines.next()) {
-      Matcher header = HEADER.matcher(line);
-      if (!header.matches()) {
+      int colon = line.indexOf(':');
+      if (colon < 0 || !HttpHeaders.token(line.substring(0, colon)) || !oneLine(line)) {
         throw new IOException("the peer sent a malformed header '" + shown(line) + "'");
       }
       if (entries.size() == limits.headers()) {
         throw new IOException("the peer sent more than " + limits.headers() + " headers");
       }
-      entries.add(new HttpHeaders.Entry(header.group(1), blankless(header.group(2))));
+      entries.add(
+          new HttpHeaders.Entry(line.substring(0, colon), blankless(line.substring(colon + 1))));
     }
     return new HttpHeaders(entries);
   }

@@ -29,9 +29,21 @@ public record HttpRequest(String method, String target, HttpHeaders headers, Bod
   }
 
   public HttpRequest {
-    if (!method.matches("[A-Z]+") || !target.matches("/[\\x21-\\x7e]*")) {
+    if (method.isEmpty()
+        || !within(method, 'A', 'Z')
+        || !target.startsWith("/")
+        || !within(target, '!', '~')) {
       throw new AgentException.InvalidSpec("request '" + method + " " + target + "' is malformed");
     }
+  }
+
+  private static boolean within(String text, char first, char last) {
+    for (int i = 0; i < text.length(); i++) {
+      if (text.charAt(i) < first || text.charAt(i) > last) {
+        return false;
+      }
+    }
+    return true;
   }
 
   public static HttpRequest get(String target) {

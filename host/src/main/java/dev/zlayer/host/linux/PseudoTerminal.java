@@ -16,6 +16,10 @@ public final class PseudoTerminal implements AutoCloseable {
   /** More than any machine's struct termios. */
   private static final int TERMIOS_BYTES = 128;
 
+  /** Where struct termios has c_oflag. */
+  private static final int OUTPUT_FLAGS = 4;
+
+  private static final int ONLCR = 4;
   private static final long TIOCSWINSZ = 0x5414;
   private static final Libc.Function OPEN = Libc.bind("posix_openpt");
   private static final Libc.Function UNLOCK = Libc.bind("unlockpt");
@@ -55,6 +59,9 @@ public final class PseudoTerminal implements AutoCloseable {
     MemorySegment settings = call.allocate(TERMIOS_BYTES);
     call.check(GET.call(call, fd, settings.address()), "read a terminal's settings");
     MAKE_RAW.call(call, settings.address());
+    // it says nothing in a raw one, but runc has its terminal write again as this tells
+    int output = settings.get(ValueLayout.JAVA_INT, OUTPUT_FLAGS);
+    settings.set(ValueLayout.JAVA_INT, OUTPUT_FLAGS, output & ~ONLCR);
     call.check(SET.call(call, fd, 0, settings.address()), "change a terminal's settings");
     return new PseudoTerminal(master, Optional.of(Path.of(name.getString(0))));
   }

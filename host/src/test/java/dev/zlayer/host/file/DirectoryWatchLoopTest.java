@@ -54,6 +54,16 @@ class DirectoryWatchLoopTest {
     }
   }
 
+  /** As readers of logs do whose caller leaves: whoever opened them closes them, too. */
+  @Test
+  void aRegistrationMayEndTwice() throws Exception {
+    try (DirectoryWatchLoop loop = open()) {
+      var registration = loop.watch(directory, () -> {});
+      registration.close();
+      registration.close();
+    }
+  }
+
   @Test
   void aDirectoryIsWatchedUntilItsLastListenerLeaves() throws Exception {
     var first = new AtomicInteger();

@@ -23,12 +23,25 @@ class HostileServerTest {
         "nothing at all||before its answer was complete",
         "no HTTP|SSH-2.0-x\\r\\n|does not speak HTTP",
         "an odd status|HTTP/1.1 999 x\\r\\n\\r\\n|does not speak HTTP",
+        "a status and more|HTTP/1.1 2000\\r\\n\\r\\n|does not speak HTTP",
+        "a status of two digits|HTTP/1.1 20\\r\\n\\r\\n|does not speak HTTP",
+        "another version|HTTP/1.2 200 OK\\r\\n\\r\\n|does not speak HTTP",
+        "a header without a name|HTTP/1.1 200 OK\\r\\n: b\\r\\n\\r\\n|malformed header",
+        "a blank in a name|HTTP/1.1 200 OK\\r\\nA : b\\r\\n\\r\\n|malformed header",
         "half a head|HTTP/1.1 200 OK\\r\\nContent-|before its answer was complete",
         "a folded header|HTTP/1.1 200 OK\\r\\nA: b\\r\\n c\\r\\n\\r\\n|malformed header",
         "too short a body|HTTP/1.1 200 OK\\r\\nContent-Length: 9\\r\\n\\r\\nhalf|after 4 of 9",
         "two lengths|HTTP/1.1 200 OK\\r\\nContent-Length: 1\\r\\nContent-Length: 2\\r\\n\\r\\nab"
             + "|odd content length",
         "a negative length|HTTP/1.1 200 OK\\r\\nContent-Length: -1\\r\\n\\r\\n|odd content length",
+        "a length with a sign|HTTP/1.1 200 OK\\r"
+            + "\\n"
+            + "Content-Length: +1\\r"
+            + "\\n"
+            + "\\r"
+            + "\\n"
+            + "|odd content length",
+        "no length|HTTP/1.1 200 OK\\r\\nContent-Length:\\r\\n\\r\\n|odd content length",
         "a huge length|HTTP/1.1 200 OK\\r\\nContent-Length: 99999999999999999999\\r\\n\\r\\n"
             + "|odd content length",
         "an unknown encoding|HTTP/1.1 200 OK\\r\\nTransfer-Encoding: gzip, chunked\\r\\n\\r\\n"

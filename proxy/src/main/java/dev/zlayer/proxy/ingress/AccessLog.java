@@ -58,7 +58,7 @@ final class AccessLog {
    */
   private static final String MOVE =
       """
-      [ -p "$1" ] || exit
+      [ -p "$1" ] || exit 0
       umask 077
       mkdir -p "$2" || exit 0
       exec 4<>"$1"
@@ -89,7 +89,23 @@ final class AccessLog {
       chrt --batch --pid 0 $$
       move=$1
       shift
-      until /bin/sh -c "$move" sh "$@"; do sleep 0.1; done
+      until /bin/sh -c "$move" sh "$@" 9>&-; do sleep 0.1 9>&-; done
+      """;
+
+  /**
+   * The lock is taken before this returns, so that whoever stops HAProxy right afterwards waits for
+   * the end of what was started here. Where another one still has it, which may be ending, the next
+   * one waits for it in the background.
+   */
+  private static final String START =
+      """
+      exec >/dev/null 2>&1 </dev/null
+      lock=$1
+      shift
+      exec 9>>"$lock"
+      flock -n 9 && exec setsid --fork "$@"
+      exec 9>&-
+      exec setsid --fork flock -w 2 -o "$lock" "$@"
       """;
 
   private final Path pipe;
@@ -119,12 +135,8 @@ final class AccessLog {
             Command.of(
                 "/bin/sh",
                 "-c",
-                "exec >/dev/null 2>&1 </dev/null; exec setsid --fork \"$@\"",
+                START,
                 "sh",
-                "flock",
-                "-w",
-                "2",
-                "-o",
                 lock.toString(),
                 "/bin/sh",
                 "-c",

@@ -180,8 +180,8 @@ record FrontendConfig(
   static String proxies(IngressConfig config) {
     return config.proxies().isEmpty()
         ? ""
-        : "\n  tcp-request connection expect-proxy layer4 if { src %s }"
-            .formatted(HaproxyConfig.ranges(config.proxies()));
+        : "\n%s\n  tcp-request connection expect-proxy layer4 if proxies"
+            .formatted(String.join("\n", HaproxyConfig.sources("proxies", config.proxies())));
   }
 
   /** Where requests without a fitting endpoint go, and those that have to come back with TLS. */

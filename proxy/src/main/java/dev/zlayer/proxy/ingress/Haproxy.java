@@ -43,6 +43,9 @@ final class Haproxy {
   private static final int LONGEST_LINE = 8_000;
   private static final Duration STEP = Duration.ofMillis(10);
 
+  /** A reload takes about 50 ms; on a busy machine much longer, and is not to be begun twice. */
+  private static final Duration RELOAD = Duration.ofSeconds(2);
+
   /** It ends when HAProxy was asked to end, or cannot start: 1. */
   private static final String SUPERVISE =
       "while :; do \"$@\"; case $? in 0|1|143) exit;; *) sleep 0.1;; esac; done";
@@ -155,12 +158,15 @@ final class Haproxy {
   void serve(HaproxyConfig wanted) throws InterruptedException {
     Deadline deadline = Deadline.after(config.limit());
     long logged = logSize();
-    if (serving().isEmpty()) {
+    boolean running = serving().isPresent();
+    if (!running) {
       start(deadline);
-    } else {
-      reload();
     }
+    var reload = new Reload();
     while (!serving().equals(Optional.of(wanted.fingerprint()))) {
+      if (running) {
+        reload.ask();
+      }
       Optional<String> reason = alert(logged);
       if (reason.isPresent() || deadline.passed()) {
         throw new AgentException.Configuration(
@@ -175,12 +181,13 @@ final class Haproxy {
   void renew() throws InterruptedException {
     Deadline deadline = Deadline.after(config.limit());
     Optional<String> before = info("Pid");
-    reload();
-    Optional<String> now = info("Pid");
+    var reload = new Reload();
+    Optional<String> now = before;
     while (now.isEmpty() || now.equals(before)) {
       if (deadline.passed()) {
         throw new AgentException.Timeout("reloading HAProxy", config.limit());
       }
+      reload.ask();
       pauses.pause(STEP);
       now = info("Pid");
     }
@@ -228,11 +235,23 @@ final class Haproxy {
     }
   }
 
-  private void reload() {
-    try {
-      String _ = master.ask("reload");
-    } catch (IOException _) {
-      // the master closes its sockets while it reloads; who serves is asked next
+  /**
+   * The master executes itself anew after each fork of a worker, also the first one. What it is
+   * sent meanwhile is refused or lost, so it is asked again until something comes of it.
+   */
+  private final class Reload {
+    private Deadline next = Deadline.after(Duration.ZERO);
+
+    void ask() {
+      if (!next.passed()) {
+        return;
+      }
+      try {
+        String _ = master.ask("reload");
+        next = Deadline.after(RELOAD);
+      } catch (IOException _) {
+        next = Deadline.after(STEP);
+      }
     }
   }
 

@@ -31,6 +31,7 @@ record HaproxyConfig(String text, Map<String, String> files, String fingerprint)
   static final String CHROOT = "empty";
   private static final String LUA = "hold.lua";
   private static final int FINGERPRINT_BYTES = 8;
+  private static final int MOST_RANGES = 50;
 
   /** HAProxy has no queue for a backend without servers: the request waits before it is placed. */
   private static final String HOLD =
@@ -149,12 +150,7 @@ record HaproxyConfig(String text, Map<String, String> files, String fingerprint)
                 lines.add(
                     "  http-after-response set-header Strict-Transport-Security max-age=%d if { ssl_fc }"
                         .formatted(time.toSeconds())));
-    if (!route.allow().isEmpty()) {
-      lines.add("  http-request deny unless { src %s }".formatted(ranges(route.allow())));
-    }
-    if (!route.deny().isEmpty()) {
-      lines.add("  http-request deny if { src %s }".formatted(ranges(route.deny())));
-    }
+    lines.addAll(clients(route, "http-request deny"));
     if (route.rateLimit() > 0) {
       lines.add("  stick-table type ipv6 size 100k expire 10s store http_req_rate(1s)");
       lines.add("  http-request track-sc1 src");
@@ -226,8 +222,31 @@ record HaproxyConfig(String text, Map<String, String> files, String fingerprint)
     return "  timeout %s %dms".formatted(of, limit.toMillis());
   }
 
-  static String ranges(List<AddressRange> ranges) {
-    return ranges.stream().map(AddressRange::toString).collect(Collectors.joining(" "));
+  /** Who else is refused, and how. */
+  static List<String> clients(RouteSpec route, String refuse) {
+    var lines = new ArrayList<String>();
+    if (!route.allow().isEmpty()) {
+      lines.addAll(sources("allowed", route.allow()));
+      lines.add("  %s unless allowed".formatted(refuse));
+    }
+    if (!route.deny().isEmpty()) {
+      lines.addAll(sources("denied", route.deny()));
+      lines.add("  %s if denied".formatted(refuse));
+    }
+    return lines;
+  }
+
+  /** A name for clients with these addresses; a line of HAProxy has 64 words at most. */
+  static List<String> sources(String name, List<AddressRange> ranges) {
+    var lines = new ArrayList<String>();
+    for (int from = 0; from < ranges.size(); from += MOST_RANGES) {
+      String some =
+          ranges.subList(from, Math.min(ranges.size(), from + MOST_RANGES)).stream()
+              .map(AddressRange::toString)
+              .collect(Collectors.joining(" "));
+      lines.add("  acl %s src %s".formatted(name, some));
+    }
+    return lines;
   }
 
   private static String slots(IngressEndpoint endpoint) {

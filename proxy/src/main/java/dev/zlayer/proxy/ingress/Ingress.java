@@ -31,6 +31,7 @@ public final class Ingress implements Rotation, AutoCloseable {
   public static final Duration RECENT = Duration.ofMinutes(5);
 
   private static final Duration FRESH = Duration.ofSeconds(2);
+  private static final Duration POLL = Duration.ofMillis(50);
 
   private final Owner<IngressState> owner;
   private final Haproxy haproxy;
@@ -159,7 +160,22 @@ public final class Ingress implements Rotation, AutoCloseable {
   public void drain(ContainerId member, Deadline deadline) throws InterruptedException {
     var service = new ServiceKey(member.deployment(), member.service());
     Optional<Duration> own = owner.ask(state -> state.drain(service));
-    kernel.drain(member, own.map(Deadline::after).orElse(deadline));
+    Deadline limit = own.map(Deadline::after).orElse(deadline);
+    // a request that HAProxy has placed may have no connection yet
+    while (!limit.passed() && serves(service, member)) {
+      Pauses.REAL.pause(limit.atMost(POLL).left());
+    }
+    kernel.drain(member, limit);
+  }
+
+  private boolean serves(ServiceKey service, ContainerId member) {
+    List<IngressEndpoint> own =
+        owner.ask(IngressState::endpoints).stream()
+            .filter(endpoint -> endpoint.service().equals(service))
+            .toList();
+    Map<String, Traffic> now =
+        haproxy.traffic(own.stream().map(IngressEndpoint::backend).toList(), true);
+    return own.stream().anyMatch(endpoint -> endpoint.open(member.runtimeName(), now) > 0);
   }
 
   @Override

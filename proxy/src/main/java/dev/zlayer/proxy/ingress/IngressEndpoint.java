@@ -156,6 +156,15 @@ record IngressEndpoint(
     return new Requests(total, open, members);
   }
 
+  /** The requests of a replica that are under way. */
+  long open(String container, Map<String, Traffic> traffic) {
+    return servers.stream()
+        .filter(server -> server.container().equals(container))
+        .mapToLong(
+            server -> traffic.getOrDefault(backend() + "/s" + server.slot(), Traffic.NONE).open())
+        .sum();
+  }
+
   /** Whether clients speak TLS with the ingress. */
   boolean encrypted() {
     return route.encryption().tls().filter(tls -> !tls.passedThrough()).isPresent();
@@ -192,5 +201,27 @@ record IngressEndpoint(
     return stream
         ? List.of()
         : route.hosts().stream().map(host -> host + route.prefix() + "/").toList();
+  }
+
+  /**
+   * What tells HAProxy of its servers; who is ready comes first, so that there is always somebody.
+   */
+  List<String> commands() {
+    var first = new ArrayList<String>();
+    var then = new ArrayList<String>();
+    for (int slot = 1; slot <= slots(); slot++) {
+      String server = "set server %s/s%d ".formatted(backend(), slot);
+      Optional<Server> ready = server(slot).filter(Server::ready);
+      if (ready.isPresent()) {
+        first.add(
+            server + "addr %s port %d".formatted(ready.get().address().getHostAddress(), port()));
+        first.add(server + "weight " + ready.get().weight());
+        first.add(server + "state ready");
+      } else {
+        then.add(server + "state maint");
+      }
+    }
+    first.addAll(then);
+    return first;
   }
 }

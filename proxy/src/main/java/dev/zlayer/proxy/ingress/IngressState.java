@@ -61,6 +61,10 @@ final class IngressState implements Owner.State {
   private Deadline nextComparison = Deadline.after(Duration.ZERO);
   private boolean settled;
   private boolean certified;
+
+  /** HAProxy cannot use what was to be applied last. */
+  private boolean refused;
+
   private boolean logging;
   private Deadline nextLogLook = Deadline.after(LOG_WATCH);
 
@@ -225,15 +229,26 @@ final class IngressState implements Owner.State {
       return; // most services have no routes, and must not wait for those that have
     }
     if (!before.equals(endpoints)) {
-      store.save(service, endpoints);
-      if (endpoints.isEmpty()) {
-        services.remove(service);
-      } else {
-        services.put(service, List.copyOf(endpoints));
-      }
+      keep(service, endpoints);
     }
     settled = false;
-    apply();
+    try {
+      apply();
+    } catch (AgentException e) {
+      if (refused && !before.equals(endpoints)) {
+        keep(service, before); // with the others no endpoint at all could be changed any more
+      }
+      throw e;
+    }
+  }
+
+  private void keep(ServiceKey service, List<IngressEndpoint> endpoints) {
+    store.save(service, endpoints);
+    if (endpoints.isEmpty()) {
+      services.remove(service);
+    } else {
+      services.put(service, List.copyOf(endpoints));
+    }
   }
 
   /** What earlier workers counted, by backend and server. */
@@ -247,6 +262,7 @@ final class IngressState implements Owner.State {
   }
 
   private void apply() throws InterruptedException {
+    refused = false;
     List<IngressEndpoint> endpoints = endpoints();
     certificates.want(endpoints);
     certificates.write();
@@ -269,7 +285,9 @@ final class IngressState implements Owner.State {
     } else {
       applied = Map.of();
       certificates.forget();
+      refused = true;
       haproxy.check(wanted);
+      refused = false;
       haproxy.write(wanted);
       counted = Traffic.sum(counted, haproxy.traffic()); // the next worker begins at zero
       logging = logging && haproxy.serving().isPresent();
@@ -314,7 +332,7 @@ final class IngressState implements Owner.State {
 
   private void servers(List<IngressEndpoint> endpoints) throws InterruptedException {
     for (IngressEndpoint endpoint : endpoints) {
-      List<String> commands = commands(endpoint);
+      List<String> commands = endpoint.commands();
       if (!commands.equals(applied.get(endpoint.backend()))) {
         haproxy.command(commands);
         verify(endpoint);
@@ -325,31 +343,8 @@ final class IngressState implements Owner.State {
 
   private void remember(List<IngressEndpoint> endpoints) {
     var commands = new HashMap<String, List<String>>();
-    endpoints.forEach(endpoint -> commands.put(endpoint.backend(), commands(endpoint)));
+    endpoints.forEach(endpoint -> commands.put(endpoint.backend(), endpoint.commands()));
     applied = Map.copyOf(commands);
-  }
-
-  /** Who is ready comes first, so that there is always somebody. */
-  static List<String> commands(IngressEndpoint endpoint) {
-    var first = new ArrayList<String>();
-    var then = new ArrayList<String>();
-    for (int slot = 1; slot <= endpoint.slots(); slot++) {
-      String server = "set server %s/s%d ".formatted(endpoint.backend(), slot);
-      Optional<IngressEndpoint.Server> ready =
-          endpoint.server(slot).filter(IngressEndpoint.Server::ready);
-      if (ready.isPresent()) {
-        first.add(
-            server
-                + "addr %s port %d"
-                    .formatted(ready.get().address().getHostAddress(), endpoint.port()));
-        first.add(server + "weight " + ready.get().weight());
-        first.add(server + "state ready");
-      } else {
-        then.add(server + "state maint");
-      }
-    }
-    first.addAll(then);
-    return first;
   }
 
   /** Answers to commands are prose: what they did is read back instead. */

@@ -198,16 +198,7 @@ record StreamConfig(
     lines.add("backend " + endpoint.backend());
     lines.add("  mode tcp");
     lines.add(HaproxyConfig.balance(route));
-    if (!route.allow().isEmpty()) {
-      lines.add(
-          "  tcp-request content reject unless { src %s }"
-              .formatted(HaproxyConfig.ranges(route.allow())));
-    }
-    if (!route.deny().isEmpty()) {
-      lines.add(
-          "  tcp-request content reject if { src %s }"
-              .formatted(HaproxyConfig.ranges(route.deny())));
-    }
+    lines.addAll(HaproxyConfig.clients(route, "tcp-request content reject"));
     Duration longest = LONGEST_PAUSE.plus(route.hold().orElse(Duration.ZERO));
     lines.add("  tcp-request inspect-delay %dms".formatted(longest.toMillis()));
     lines.addAll(ModeRules.streamBackend(config.directory(), endpoint.backend()));

@@ -8,6 +8,9 @@ import java.security.PublicKey;
 import java.security.Signature;
 import java.security.cert.CertificateParsingException;
 import java.security.cert.X509Certificate;
+import java.security.interfaces.ECKey;
+import java.security.interfaces.EdECKey;
+import java.security.interfaces.RSAKey;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -19,6 +22,8 @@ import java.util.Optional;
 final class CertificateCheck {
   private static final byte[] PROBE = "zlayer".getBytes(StandardCharsets.US_ASCII);
   private static final int DNS_NAME = 2;
+  private static final int LEAST_RSA_BITS = 2048;
+  private static final int LEAST_EC_BITS = 224;
 
   private CertificateCheck() {}
 
@@ -41,6 +46,7 @@ final class CertificateCheck {
     fits(own, key);
     for (X509Certificate one : pem.certificates()) {
       valid(one, now);
+      strong(one);
     }
     return new Pem(
         PemText.print(pem.certificates()),
@@ -91,6 +97,28 @@ final class CertificateCheck {
       throw new AgentException.InvalidSpec(
           "certificate %s is not valid before %s"
               .formatted(name(one), one.getNotBefore().toInstant()));
+    }
+  }
+
+  /** What HAProxy refuses to load, and with it the certificates of all other hosts. */
+  private static void strong(X509Certificate one) {
+    boolean key =
+        switch (one.getPublicKey()) {
+          case RSAKey rsa -> rsa.getModulus().bitLength() >= LEAST_RSA_BITS;
+          case ECKey curve -> curve.getParams().getOrder().bitLength() >= LEAST_EC_BITS;
+          case EdECKey _ -> true;
+          default -> false;
+        };
+    if (!key) {
+      throw new AgentException.InvalidSpec(
+          "the key of certificate %s is too weak; use RSA with 2048 bits or more, EC or Ed25519"
+              .formatted(name(one)));
+    }
+    String signature = one.getSigAlgName().toUpperCase(Locale.ROOT);
+    if ((signature.startsWith("SHA1") || signature.startsWith("MD")) && !issued(one, one)) {
+      throw new AgentException.InvalidSpec(
+          "certificate %s is signed with %s, which is too weak; have it signed with SHA-256"
+              .formatted(name(one), one.getSigAlgName()));
     }
   }
 

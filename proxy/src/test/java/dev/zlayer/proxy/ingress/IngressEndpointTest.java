@@ -39,7 +39,7 @@ class IngressEndpointTest {
     assertThat(third.getFirst().servers())
         .extracting(IngressEndpoint.Server::slot)
         .containsExactly(2, 1);
-    assertThat(IngressState.commands(third.getFirst()))
+    assertThat(third.getFirst().commands())
         .startsWith(
             "set server shop:web:http/s2 addr 10.0.0.2 port 8080",
             "set server shop:web:http/s2 weight 1",

@@ -12,6 +12,7 @@ import dev.zlayer.port.Rotation.Member;
 import dev.zlayer.port.Rotation.Members;
 import dev.zlayer.spec.network.NetworkingSpec.Reachability;
 import dev.zlayer.spec.network.RouteSpec;
+import dev.zlayer.spec.value.AddressRange;
 import dev.zlayer.task.Pauses;
 import dev.zlayer.task.Supervisor;
 import dev.zlayer.task.TimeSource;
@@ -30,6 +31,7 @@ import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.TreeSet;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.logging.Handler;
@@ -113,6 +115,30 @@ class IngressProcessIT {
     assertThat(get("a.test", "/")).contains("2 /");
   }
 
+  /** A master that has just started executes itself once more, and loses what it is sent. */
+  @Test
+  void aChangeRightAfterTheStartIsServed() throws Exception {
+    var haproxy = new Haproxy(config, Pauses.REAL);
+    HaproxyConfig first =
+        HaproxyConfig.of(
+            config,
+            Haproxy.account(),
+            List.of(),
+            Map.of(ModeRules.MAP, Map.of(), IngressUsers.MAP, Map.of()));
+    var second =
+        new HaproxyConfig(
+            first.text().replace(first.fingerprint(), "second"), first.files(), "second");
+    for (int i = 0; i < 5; i++) {
+      haproxy.write(first);
+      haproxy.serve(first);
+      haproxy.write(second);
+      haproxy.serve(second);
+
+      assertThat(haproxy.serving()).contains("second");
+      haproxy.stop();
+    }
+  }
+
   @Test
   void moreReplicasThanPlacesAreServedAfterAReload() throws Exception {
     int server = server(1);
@@ -124,6 +150,44 @@ class IngressProcessIT {
         .filteredOn(Haproxy.ServerLine::ready)
         .hasSize(12);
     assertThat(get("a.test", "/")).contains("1 /");
+  }
+
+  @Test
+  void whatHaproxyRefusesKeepsNobodyElseFromBeingServed() throws Exception {
+    int server = server(1);
+    ingress.update(members(server, Routes.host("a.test"), 1));
+    var other = new ServiceKey("bad", "web");
+    var refused =
+        new Members(
+            other,
+            List.of(Routes.endpoint("web", server, Routes.withHeader("b.test", "it's"))),
+            Reachability.NEVER,
+            List.of());
+    assertThatThrownBy(() -> ingress.update(refused))
+        .isInstanceOf(AgentException.Configuration.class)
+        .hasMessageContaining("HAProxy refused");
+
+    ingress.update(members(server, Routes.host("c.test"), 12));
+    assertThat(get("c.test", "/")).contains("1 /");
+    assertThat(ingress.routes()).hasSize(1);
+  }
+
+  @Test
+  void clientsMayHaveAnyNumberOfAddresses() throws Exception {
+    int server = server(1);
+    List<AddressRange> many =
+        IntStream.range(0, 300)
+            .mapToObj(i -> AddressRange.parse("10.1." + i / 2 + ".0/24"))
+            .toList();
+    var own = new ArrayList<>(many);
+    own.add(AddressRange.parse("127.0.0.1"));
+
+    ingress.update(members(server, Routes.clients("a.test", own, many), 1));
+    assertThat(get("a.test", "/")).contains("1 /");
+    ingress.update(members(server, Routes.clients("a.test", own, own), 1));
+    assertThat(get("a.test", "/")).startsWith("HTTP/1.1 403");
+    ingress.update(members(server, Routes.clients("a.test", many, List.of()), 1));
+    assertThat(get("a.test", "/")).startsWith("HTTP/1.1 403");
   }
 
   @Test

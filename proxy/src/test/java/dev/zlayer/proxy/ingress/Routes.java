@@ -46,6 +46,44 @@ final class Routes {
         policy);
   }
 
+  /** Who may send requests. */
+  static RouteSpec clients(String host, List<AddressRange> allow, List<AddressRange> deny) {
+    return of(host, Optional.empty(), allow, deny);
+  }
+
+  /** Sets a header, whatever that has. */
+  static RouteSpec withHeader(String host, String value) {
+    return of(
+        host,
+        Optional.of(new RouteSpec.Headers(Map.of("X-In", value), Map.of())),
+        List.of(),
+        List.of());
+  }
+
+  private static RouteSpec of(
+      String host,
+      Optional<RouteSpec.Headers> headers,
+      List<AddressRange> allow,
+      List<AddressRange> deny) {
+    RouteSpec none = RouteSpec.NONE;
+    return new RouteSpec(
+        Optional.of(HostNames.parse(host)),
+        Optional.empty(),
+        false,
+        none.balance(),
+        false,
+        Optional.empty(),
+        none.retries(),
+        Optional.empty(),
+        headers,
+        allow,
+        deny,
+        0,
+        false,
+        EncryptionSpec.NONE,
+        RoutePolicy.NONE);
+  }
+
   /** How replicas are chosen, and how long they may take. */
   static RouteSpec choosing(
       String host, RouteSpec.Balance balance, boolean sticky, Optional<Duration> response) {

@@ -73,6 +73,20 @@ class CertificateCheckTest {
   }
 
   @Test
+  void refusesWhatHaproxyDoesNotLoad() throws Exception {
+    var generator = KeyPairGenerator.getInstance("RSA");
+    generator.initialize(1024);
+    refused(
+        SampleChain.of("shop.example.org", FROM, TO, generator.generateKeyPair()).pem(),
+        "shop.example.org",
+        "the key of certificate CN=shop.example.org is too weak; use RSA with 2048 bits or more");
+    refused(
+        SampleChain.of("shop.example.org", FROM, TO, PemText.generate(), "SHA1withECDSA").pem(),
+        "shop.example.org",
+        "certificate CN=shop.example.org is signed with SHA1withECDSA, which is too weak");
+  }
+
+  @Test
   void refusesAWrongOrder() throws Exception {
     SampleChain chain = SampleChain.of("shop.example.org", FROM, TO);
     String key = PemText.print(chain.key());

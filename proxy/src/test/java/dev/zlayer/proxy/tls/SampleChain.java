@@ -24,14 +24,38 @@ record SampleChain(
   }
 
   static SampleChain of(String host, Instant from, Instant to, KeyPair own) throws Exception {
+    return of(host, from, to, own, "SHA256withECDSA");
+  }
+
+  /** {@code algorithm} signs the host's own certificate. */
+  static SampleChain of(String host, Instant from, Instant to, KeyPair own, String algorithm)
+      throws Exception {
     KeyPair root = PemText.generate();
     KeyPair middle = PemText.generate();
     Instant early = from.minus(Duration.ofDays(100));
     Instant late = to.plus(Duration.ofDays(1000));
     return new SampleChain(
-        sign("CN=" + host, own, "CN=Sample intermediate", middle, host, false, from, to),
-        sign("CN=Sample intermediate", middle, "CN=Sample root", root, "", true, early, late),
-        sign("CN=Sample root", root, "CN=Sample root", root, "", true, early, late),
+        sign("CN=" + host, own, "CN=Sample intermediate", middle, host, false, from, to, algorithm),
+        sign(
+            "CN=Sample intermediate",
+            middle,
+            "CN=Sample root",
+            root,
+            "",
+            true,
+            early,
+            late,
+            "SHA256withECDSA"),
+        sign(
+            "CN=Sample root",
+            root,
+            "CN=Sample root",
+            root,
+            "",
+            true,
+            early,
+            late,
+            "SHA256withECDSA"),
         own.getPrivate());
   }
 
@@ -47,7 +71,8 @@ record SampleChain(
       String host,
       boolean authority,
       Instant from,
-      Instant to)
+      Instant to,
+      String algorithm)
       throws Exception {
     var builder =
         new JcaX509v3CertificateBuilder(
@@ -65,8 +90,6 @@ record SampleChain(
           new GeneralNames(new GeneralName(GeneralName.dNSName, host)));
     }
     return PemText.certificate(
-        builder
-            .build(new JcaContentSignerBuilder("SHA256withECDSA").build(by.getPrivate()))
-            .getEncoded());
+        builder.build(new JcaContentSignerBuilder(algorithm).build(by.getPrivate())).getEncoded());
   }
 }

@@ -1,5 +1,6 @@
 package dev.zlayer.runtime.composite;
 
+import dev.zlayer.container.Claim;
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.error.AgentException;
@@ -27,6 +28,9 @@ import java.util.concurrent.atomic.AtomicInteger;
  */
 public final class CompositeRuntime implements ContainerRuntime {
   private static final int CREATES_BETWEEN_SWEEPS = 64;
+
+  /** The runtime whose containers have watchdogs. */
+  private static final String WATCHED = "oci";
 
   private final List<ContainerRuntime> runtimes;
   private final DispatchTable table;
@@ -106,6 +110,11 @@ public final class CompositeRuntime implements ContainerRuntime {
       sweep();
     }
     ContainerRuntime chosen = RuntimeSelector.choose(runtimes, request(id, spec));
+    if (spec.labels().containsKey(Claim.LABEL) && !chosen.name().equals(WATCHED)) {
+      throw new AgentException.Unsupported(
+          "container %s: only one of its kind may run in the cluster, which the runtime '%s' cannot ensure"
+              .formatted(id, chosen.name()));
+    }
     Sharing.check(
         id, spec, chosen.name(), other -> table.find(other).map(entry -> entry.record().runtime()));
     transfer.ensure(chosen, spec.image());

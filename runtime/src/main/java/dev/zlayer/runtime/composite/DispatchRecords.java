@@ -8,7 +8,11 @@ public interface DispatchRecords {
   /** What was kept, without what cannot be read any more. */
   List<DispatchRecord> load();
 
-  /** Durable when this returns. */
+  /**
+   * Survives the end of this process. A power failure may lose it, which is found out as usual: its
+   * runtime, whose own record is durable when the container is made, has a container that nobody
+   * recorded.
+   */
   void save(DispatchRecord record);
 
   /**

@@ -52,7 +52,7 @@ final class DispatchTable {
     return entries.values().stream().filter(entry -> !entry.pending).toList();
   }
 
-  /** Durable when this returns; refused when there is an entry. */
+  /** Recorded when this returns; refused when there is an entry. */
   Entry begin(DispatchRecord record) {
     var entry = new Entry(record, true);
     if (!add(entry).equals(entry)) {

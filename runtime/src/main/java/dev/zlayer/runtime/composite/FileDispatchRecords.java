@@ -60,13 +60,6 @@ public final class FileDispatchRecords implements DispatchRecords, Identities {
   private long whole;
   private long length;
 
-  private enum Change {
-    NONE,
-    ADDED,
-    /** And durable already. */
-    REPLACED
-  }
-
   private FileDispatchRecords(Path directory) {
     this.file = directory.resolve("all" + SUFFIX);
   }
@@ -160,10 +153,7 @@ public final class FileDispatchRecords implements DispatchRecords, Identities {
   @Override
   public void save(DispatchRecord record) {
     try {
-      if (change(record.id().runtimeName(), Optional.of(record)) == Change.ADDED) {
-        // without the lock: those who wait for the disk at the same time wait once
-        AppendedFile.sync(file);
-      }
+      change(record.id().runtimeName(), Optional.of(record));
     } catch (IOException e) {
       throw failed("write", file, e);
     }
@@ -172,13 +162,13 @@ public final class FileDispatchRecords implements DispatchRecords, Identities {
   @Override
   public void delete(ContainerId id) {
     try {
-      Change _ = change(id.runtimeName(), Optional.empty());
+      change(id.runtimeName(), Optional.empty());
     } catch (IOException e) {
       throw failed("write", file, e);
     }
   }
 
-  private Change change(String name, Optional<DispatchRecord> next) throws IOException {
+  private void change(String name, Optional<DispatchRecord> next) throws IOException {
     lock.lock();
     try {
       byte[] line = bytes(next.map(RecordJson::write).orElseGet(() -> dropped(name)));
@@ -187,17 +177,18 @@ public final class FileDispatchRecords implements DispatchRecords, Identities {
         requireRoom(next.get().id(), size);
       }
       if (next.isEmpty() && !kept.containsKey(name) && !later.containsKey(name)) {
-        return Change.NONE;
-      } else if (!ours || length > 2 * whole + MOST_ADDED || damaged()) {
+        return;
+      }
+      if (!ours || length > 2 * whole + MOST_ADDED || damaged()) {
         replace(name, next, size);
-        return Change.REPLACED;
-      } else if (next.isEmpty() && kept.size() == 1 && later.isEmpty()) {
+        return;
+      }
+      if (next.isEmpty() && kept.size() == 1 && later.isEmpty()) {
         clear();
       } else {
         add(line);
       }
       put(name, next, size);
-      return Change.ADDED;
     } finally {
       lock.unlock();
     }

@@ -193,6 +193,11 @@ final class Bundles {
     return JsonText.parse(Files.readAllBytes(state.directory().config()));
   }
 
+  /** That of {@link #config}; the much longer rest is not read. */
+  Json process(ContainerState state) throws IOException {
+    return JsonText.member(Files.readAllBytes(state.directory().config()), "process");
+  }
+
   private static void change(ContainerState state, Json config) throws IOException {
     AtomicFile.writeRelaxed(state.directory().config(), JsonText.bytes(config));
   }

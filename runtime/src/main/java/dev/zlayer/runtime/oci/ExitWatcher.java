@@ -1,5 +1,6 @@
 package dev.zlayer.runtime.oci;
 
+import dev.zlayer.container.Claim;
 import dev.zlayer.container.ExitStatus;
 import dev.zlayer.container.Outcome;
 import dev.zlayer.container.Signal;
@@ -17,6 +18,7 @@ import dev.zlayer.task.LazyLogger;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.time.Instant;
+import java.util.Optional;
 import java.util.OptionalInt;
 
 /** Learns how a run ended from what its monitor noted, and from nothing else. */
@@ -109,6 +111,10 @@ final class ExitWatcher {
 
   /** The monitor notes a death by a signal and an exit with its number alike. */
   private ExitStatus status(ContainerState state, int code, OptionalInt wait) {
+    Optional<String> watchdog = watchdogNote(state);
+    if (ExitNotes.killed(code) && watchdog.isPresent()) {
+      return Claim.stopped(watchdog.get());
+    }
     if (ExitNotes.killed(code)
         && (Files.exists(state.directory().outOfMemory()) || killedForMemory(state))) {
       return new ExitStatus.OutOfMemory();
@@ -118,6 +124,14 @@ final class ExitWatcher {
             && (wait.getAsInt() & SIGNAL_BITS) == 0
             && !state.record().spec().process().init();
     return ownCode ? new ExitStatus.Code(code) : ExitNotes.status(code);
+  }
+
+  private static Optional<String> watchdogNote(ContainerState state) {
+    try {
+      return Optional.of(Files.readString(state.directory().watchdogNote()).strip());
+    } catch (IOException _) {
+      return Optional.empty();
+    }
   }
 
   /** By the counters of its group, or by the kernel's log where systemd has removed the group. */

@@ -140,8 +140,13 @@ final class OciContainer extends MonitoredContainer
     if (!(status() instanceof ContainerStatus.Running)) {
       throw notRunning();
     }
+    if (context.runtime().sendsTerminals()) {
+      // not for runc: whose process is attached at once loses its soft limit of open files, which
+      // runc sets before Go has raised that of the process to the hard one
+      context.attaching().soon();
+    }
     try {
-      Json process = new Bundles(context).config(state).at("process");
+      Json process = new Bundles(context).process(state);
       Optional<User> user = Optional.empty();
       if (spec.user().isPresent()) {
         user = Optional.of(Bundles.user(root(), spec.user().get(), List.of()));

@@ -1,10 +1,12 @@
 package dev.zlayer.runtime.oci;
 
+import dev.zlayer.container.Claim;
 import dev.zlayer.container.ContainerSpec;
 import dev.zlayer.container.LogQuery;
 import dev.zlayer.container.NetworkSpec;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.linux.ProcessIdentity;
+import dev.zlayer.host.process.ClaimDirectory;
 import dev.zlayer.port.LogReader;
 import dev.zlayer.runtime.lifecycle.ContainerRecord;
 import dev.zlayer.runtime.lifecycle.ContainerState;
@@ -111,6 +113,7 @@ final class OciStarter extends Starter {
 
   private void release(ContainerState state) throws ToolFailed, IOException, InterruptedException {
     ProcessIdentity first = state.record().processes().orElseThrow().first();
+    watch(state, first);
     // taken before, since a short process has ended by the time the runtime returns
     Instant started = context.clock().instant();
     if (state.record().spec().gpu().isPresent()) {
@@ -124,6 +127,16 @@ final class OciStarter extends Starter {
     state.save(record -> record.running(started));
     ending.watch(state);
     context.faults().reached("start.done");
+  }
+
+  /** What needs a claim is watched before it is released, so that it never runs unwatched. */
+  private void watch(ContainerState state, ProcessIdentity first) throws InterruptedException {
+    String claim = state.record().spec().labels().get(Claim.LABEL);
+    if (claim != null) {
+      new ClaimDirectory(context.dirs().claims())
+          .watch(claim, state.name(), first, state.directory().watchdogNote());
+      context.faults().reached("start.watched");
+    }
   }
 
   /** Brings back what a restart of the machine took, and clears what the last run left. */

@@ -29,6 +29,9 @@ public final class ClusterStatusCommand extends AnswerCommand {
         .at("leader")
         .string()
         .ifPresent(leader -> text.append("leader   ").append(leader).append('\n'));
+    if (answer.at("encrypted").bool().orElse(false)) {
+      text.append("network  encrypted between nodes (WireGuard)\n");
+    }
     answer
         .at("problem")
         .string()

@@ -11,6 +11,7 @@ import dev.zlayer.cli.print.Style;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -27,11 +28,16 @@ import picocli.CommandLine.Option;
       "",
       "Every event has a number; --since N shows the events after it. If the daemon has",
       "already dropped some of them, it says so on standard error.",
+      "In a cluster the events of all nodes are shown, with their node; each node counts its",
+      "own, and --since N means those of the node that is asked.",
       "--audit shows who changed what instead; there --since is a time, e.g. 1h or",
       "2026-01-31T12:00:00Z.",
       "With --json, prints one JSON object per line."
     })
 public final class EventsCommand extends AnswerCommand {
+  /** So much may the clocks of nodes differ. */
+  private static final Duration CLOCKS = Duration.ofMinutes(1);
+
   @Option(
       names = {"-f", "--follow"},
       description = "Follow new events")
@@ -69,7 +75,12 @@ public final class EventsCommand extends AnswerCommand {
       description = "Show only this type of event, e.g. job.completed")
   private @Nullable String kind;
 
-  private long last;
+  /** Where to continue. */
+  private Optional<String> last = Optional.empty();
+
+  private final MissingNodes away =
+      new MissingNodes(this::tell, "; what happens there follows later");
+
   private Optional<Instant> from = Optional.empty();
   private Optional<Instant> to = Optional.empty();
 
@@ -94,7 +105,7 @@ public final class EventsCommand extends AnswerCommand {
       throw new AgentException.InvalidSpec("--follow and --until exclude each other");
     }
     boolean number = since != null && since.matches("\\d{1,18}");
-    last = number ? Long.parseLong(since) : 0;
+    last = number ? Optional.ofNullable(since) : Optional.empty();
     Instant now = Instant.now();
     from = number ? Optional.empty() : LogsCommand.when("--since", since, now);
     to = LogsCommand.when("--until", until, now);
@@ -106,16 +117,21 @@ public final class EventsCommand extends AnswerCommand {
       }
       events = items(page, "events");
       events.forEach(this::event);
-      last = page.at("next").integer().orElse(last);
+      last = page.at("resume").string().or(() -> page.at("next").integer().map(String::valueOf));
     } while (!events.isEmpty());
     kept.forEach(this::show);
     session.out().flush();
+    if (tail != null) {
+      // a node that was away, and is not known yet, comes with all that it has
+      from = from.or(() -> Optional.of(now.minus(CLOCKS)));
+    }
     tail = null; // new ones are shown as they come
     return follow ? reconnecting(client).run(() -> follow(client)) : 0;
   }
 
   private int audit(DaemonClient client) throws InterruptedException {
-    if (follow || deployment != null || kind != null) {
+    boolean others = until != null || tail != null || deployment != null || kind != null;
+    if (follow || others) {
       throw new AgentException.InvalidSpec("--audit goes with --since and --json only");
     }
     try (JsonLines records =
@@ -132,9 +148,12 @@ public final class EventsCommand extends AnswerCommand {
       for (Optional<Json> event = events.next(); event.isPresent(); event = events.next()) {
         if (event.get().at("seq").integer().isPresent()) {
           event(event.get());
-        } else {
+        } else if (event.get().at("away").isNull()) {
           missed(event.get());
+        } else {
+          away.report(event.get().at("away"));
         }
+        last = events.id().or(() -> last);
         session.out().flush();
       }
     }
@@ -142,22 +161,29 @@ public final class EventsCommand extends AnswerCommand {
   }
 
   private Query query() {
-    return Query.of("since", last)
+    return Query.NONE
+        .andIf("since", last)
         .andIf("deployment", Optional.ofNullable(deployment))
         .andIf("kind", Optional.ofNullable(kind));
   }
 
   /** Whoever has seen nothing yet misses nothing. */
   private void missed(Json told) {
-    if (last > 0) {
+    List<String> nodes =
+        told.at("missed_on").items().stream().flatMap(one -> one.string().stream()).toList();
+    Optional<String> node = told.at("node").string();
+    if (node.isPresent() || !nodes.isEmpty()) {
       tell(
-          "some events after %d are no longer kept; the oldest is %d"
-              .formatted(last, told.at("oldest").integer().orElse(0L)));
+          "some events of node '%s' are no longer kept"
+              .formatted(node.orElse(String.join("', '", nodes))));
+    } else if (last.filter(number -> !number.equals("0")).isPresent()) {
+      tell(
+          "some events after %s are no longer kept; the oldest is %d"
+              .formatted(last.get(), told.at("oldest").integer().orElse(0L)));
     }
   }
 
   private void event(Json event) {
-    last = event.at("seq").integer().orElse(last);
     Optional<Instant> time = event.at("time").string().map(Instant::parse);
     if (time.isPresent()
         && (from.filter(time.get()::isBefore).isPresent()

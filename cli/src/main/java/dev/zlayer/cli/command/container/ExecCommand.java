@@ -36,46 +36,46 @@ public final class ExecCommand extends ClientCommand {
   @Option(
       names = {"-i", "--interactive"},
       description = "Keep standard input open")
-  private boolean interactive;
+  boolean interactive;
 
   @Option(
       names = {"-t", "--tty"},
       description = "Allocate a terminal")
-  private boolean tty;
+  boolean tty;
 
   @Option(
       names = {"-e", "--env"},
       paramLabel = "NAME=VALUE",
       description = "Set an environment variable; NAME alone passes the current value")
-  private List<String> env = List.of();
+  List<String> env = List.of();
 
   @Option(
       names = {"-u", "--user"},
       paramLabel = "USER",
       description = "User name or uid, optionally with :group")
-  private @Nullable String user;
+  @Nullable String user;
 
   @Option(
       names = {"-w", "--workdir"},
       paramLabel = "PATH",
       description = "Working directory inside the container")
-  private @Nullable String workdir;
+  @Nullable String workdir;
 
   @Option(names = "--privileged", description = "Grant all capabilities")
-  private boolean privileged;
+  boolean privileged;
 
   @Parameters(
       index = "0",
       paramLabel = "CONTAINER",
       description = "Container as deployment/service[/replica], name or id")
-  private String container = "";
+  String container = "";
 
   @Parameters(
       index = "1..*",
       paramLabel = "COMMAND",
       arity = "1..*",
       description = "Command and arguments")
-  private List<String> command = List.of();
+  List<String> command = List.of();
 
   public ExecCommand(Session session) {
     super(session);

@@ -3,12 +3,12 @@ package dev.zlayer.cli.command.container;
 import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.cli.client.DaemonProblem;
 import dev.zlayer.cli.client.JsonLines;
-import dev.zlayer.cli.client.LogPosition;
 import dev.zlayer.cli.client.Output;
 import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.client.Reconnecting;
 import dev.zlayer.cli.client.Target;
 import dev.zlayer.cli.print.LogPrinter;
+import dev.zlayer.container.LogPosition;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.task.Pauses;
@@ -134,7 +134,7 @@ final class LogView {
               try (JsonLines lines = open(container, resume.since().map(Object::toString), true)) {
                 for (Optional<Json> json = lines.next(); json.isPresent(); json = lines.next()) {
                   Output line = Output.of(json.get());
-                  if (resume.isNew(line)) {
+                  if (line.isNew(resume)) {
                     print(to, json.get(), line);
                   }
                 }

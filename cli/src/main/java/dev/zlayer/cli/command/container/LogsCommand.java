@@ -41,68 +41,68 @@ public final class LogsCommand extends ClientCommand {
   @Option(
       names = {"-f", "--follow"},
       description = "Follow new output")
-  private boolean follow;
+  boolean follow;
 
   @Option(
       names = {"-n", "--tail"},
       paramLabel = "LINES",
       description = "Number of lines to show from the end of each container's output")
-  private @Nullable Integer tail;
+  @Nullable Integer tail;
 
   @Option(
       names = "--since",
       paramLabel = "WHEN",
       description = "Show output since a duration ago or a time, e.g. 10m or 2026-11-15T08:00:00Z")
-  private @Nullable String since;
+  @Nullable String since;
 
   @Option(
       names = "--until",
       paramLabel = "WHEN",
       description = "Show output before a duration ago or a time")
-  private @Nullable String until;
+  @Nullable String until;
 
   @Option(
       names = {"-t", "--timestamps"},
       description = "Show timestamps")
-  private boolean times;
+  boolean times;
 
   @Option(names = "--json", description = "Print each line as a JSON object")
-  private boolean json;
+  boolean json;
 
   @Option(names = "--no-prefix", description = "Do not print the source of each line")
-  private boolean noPrefix;
+  boolean noPrefix;
 
   @Option(names = "--raw", description = "Write control characters to a terminal unescaped")
-  private boolean raw;
+  boolean raw;
 
   @Option(
       names = {"-p", "--previous"},
       description = "Show what ended replicas and failed init steps of services printed last")
-  private boolean previous;
+  boolean previous;
 
   @Option(
       names = {"-g", "--grep"},
       paramLabel = "TEXT",
       description = "Show only lines with this text")
-  private @Nullable String grep;
+  @Nullable String grep;
 
   @Option(
       names = {"-i", "--ignore-case"},
       description = "With --grep: ignore upper and lower case")
-  private boolean ignoreCase;
+  boolean ignoreCase;
 
   @Option(names = "--stdout", description = "Show standard output only")
-  private boolean onlyOut;
+  boolean onlyOut;
 
   @Option(names = "--stderr", description = "Show standard error only")
-  private boolean onlyErr;
+  boolean onlyErr;
 
   @Parameters(
       paramLabel = "TARGET",
       arity = "1..*",
       description =
           "Deployment, service, replica or container: deployment[/service[/replica]], name or id")
-  private List<String> targets = List.of();
+  List<String> targets = List.of();
 
   public LogsCommand(Session session) {
     super(session);

@@ -38,12 +38,12 @@ public final class PsCommand extends AnswerCommand {
   @Option(
       names = {"-a", "--all"},
       description = "Show all containers, not only running ones")
-  private boolean all;
+  boolean all;
 
   @Option(
       names = {"-q", "--quiet"},
       description = "Print ids only")
-  private boolean quiet;
+  boolean quiet;
 
   @Option(
       names = "--filter",
@@ -51,22 +51,22 @@ public final class PsCommand extends AnswerCommand {
       description =
           "Show only containers that fit: name, id, status, health, ancestor, label, deployment,"
               + " service, exited; may be repeated")
-  private List<String> filters = List.of();
+  List<String> filters = List.of();
 
   @Option(
       names = "--format",
       paramLabel = "TEMPLATE",
       description = "Print this for each, e.g. '{{.Name}} {{.Status}}', 'table ...' or json")
-  private @Nullable String format;
+  @Nullable String format;
 
   @Option(names = "--watch", description = "Refresh in place until ^C")
-  private boolean watch;
+  boolean watch;
 
   @Parameters(
       paramLabel = "DEPLOYMENT[/SERVICE]",
       arity = "0..1",
       description = "Show only this deployment or service")
-  private @Nullable String only;
+  @Nullable String only;
 
   public PsCommand(Session session) {
     super(session);

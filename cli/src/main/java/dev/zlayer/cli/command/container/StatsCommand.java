@@ -50,7 +50,7 @@ public final class StatsCommand extends AnswerCommand {
     Set<String> wanted = new HashSet<>();
     if (!targets.isEmpty()) {
       Containers.named(Containers.all(client), targets)
-          .forEach(container -> wanted.add(Containers.id(container)));
+          .forEach(container -> wanted.add(key(container)));
     }
     if (once) {
       List<Json> readings =
@@ -64,23 +64,36 @@ public final class StatsCommand extends AnswerCommand {
   }
 
   private static boolean isWanted(Json reading, Set<String> wanted) {
-    return wanted.isEmpty() || wanted.contains(Containers.id(reading));
+    return wanted.isEmpty() || wanted.contains(key(reading));
+  }
+
+  /** Nodes of a cluster may have containers of one name. */
+  private static String key(Json container) {
+    return container.at("node").string().map(node -> node + "/").orElse("")
+        + Containers.id(container);
   }
 
   /** One line per container and second; a container that comes again begins the next frame. */
   private int stream(DaemonClient client, Set<String> wanted) throws InterruptedException {
     var enough = new AtomicBoolean();
+    var missing = new MissingNodes(this::tell, "; what its containers use is missing here");
     try (var screen = new LiveScreen(session.out());
         JsonLines lines = client.stream("/stats", Query.of("stream", true));
         var _ = session.screen().onSignal("INT", () -> leave(enough, lines))) {
       Map<String, Json> frame = new LinkedHashMap<>();
+      Map<String, Json> before = Map.of();
       for (Optional<Json> line = lines.next(); line.isPresent(); line = lines.next()) {
-        if (frame.containsKey(Containers.id(line.get()))) {
-          draw(screen, List.copyOf(frame.values()));
+        if (!line.get().at("away").isNull()) {
+          missing.report(line.get().at("away"));
+          continue;
+        }
+        if (frame.containsKey(key(line.get()))) {
+          draw(screen, together(before, frame));
+          before = Map.copyOf(frame);
           frame.clear();
         }
         if (isWanted(line.get(), wanted)) {
-          frame.put(Containers.id(line.get()), line.get());
+          frame.put(key(line.get()), line.get());
         }
       }
     } catch (ConnectionLost e) {
@@ -92,6 +105,18 @@ public final class StatsCommand extends AnswerCommand {
       Watching.afterInterrupt(session);
     }
     return 0;
+  }
+
+  /** Nodes of a cluster do not measure at the same moment: one that is a little late stays. */
+  private static List<Json> together(Map<String, Json> before, Map<String, Json> now) {
+    var all = new LinkedHashMap<>(now);
+    before.forEach(
+        (key, reading) -> {
+          if (!reading.at("node").isNull()) {
+            all.putIfAbsent(key, reading);
+          }
+        });
+    return List.copyOf(all.values());
   }
 
   private static void leave(AtomicBoolean enough, JsonLines lines) {

@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -43,6 +44,7 @@ public final class DaemonInstallCommand implements Callable<Integer> {
       CAP_SYS_PTRACE CAP_SYS_RESOURCE CAP_SYS_TTY_CONFIG\
       """;
 
+  private static final Pattern PLAIN = Pattern.compile("[A-Za-z0-9_./:+,=@-]+");
   private static final String DOCKER_SOCKET = "/var/run/docker.sock";
 
   private final Session session;
@@ -150,17 +152,20 @@ public final class DaemonInstallCommand implements Callable<Integer> {
       variables.put("JAVA_HOME", java.toString());
     }
     return variables.entrySet().stream()
-        .map(
-            entry ->
-                "Environment=\"%s=%s\"%n"
-                    .formatted(
-                        entry.getKey(),
-                        entry
-                            .getValue()
-                            .replace("\\", "\\\\")
-                            .replace("\"", "\\\"")
-                            .replace("%", "%%")))
+        .map(entry -> "Environment=" + quoted(entry.getKey() + "=" + entry.getValue()) + "\n")
         .collect(Collectors.joining());
+  }
+
+  /** As systemd reads one word, which may have blanks. */
+  private static String quoted(String text) {
+    return '"'
+        + text.replace("\\", "\\\\").replace("\"", "\\\"").replace("\n", "\\n").replace("%", "%%")
+        + '"';
+  }
+
+  /** A word of a command, where variables are filled in, too. */
+  private static String word(String text) {
+    return PLAIN.matcher(text).matches() ? text : quoted(text.replace("$", "$$"));
   }
 
   /** At each start, since a reboot takes the link; a socket of another engine stays as it is. */
@@ -172,8 +177,8 @@ public final class DaemonInstallCommand implements Callable<Integer> {
                 () ->
                     new AgentException.Configuration(
                         "docker_socket is off: switch it on, or leave out --docker"));
-    return "ExecStartPost=/bin/sh -c 'test -e %1$s -a ! -L %1$s || ln -sfn %2$s %1$s'%n"
-        .formatted(DOCKER_SOCKET, socket);
+    return "ExecStartPost=/bin/sh -c 'test -e %1$s -a ! -L %1$s || ln -sfn \"$$0\" %1$s' %2$s%n"
+        .formatted(DOCKER_SOCKET, word(socket.toString()));
   }
 
   private AgentConfig config() {
@@ -195,7 +200,7 @@ public final class DaemonInstallCommand implements Callable<Integer> {
     [Install]
     WantedBy=sockets.target
     """
-        .formatted(config().socketPath().toAbsolutePath());
+        .formatted(config().socketPath().toAbsolutePath().toString().replace("%", "%%"));
   }
 
   private String service() {
@@ -203,7 +208,7 @@ public final class DaemonInstallCommand implements Callable<Integer> {
   }
 
   private String unit() {
-    String options = config == null ? "" : " --config " + session.resolve(config);
+    String options = config == null ? "" : " --config " + word(session.resolve(config).toString());
     return """
     [Unit]
     Description=zlayer container agent
@@ -238,7 +243,9 @@ public final class DaemonInstallCommand implements Callable<Integer> {
     """
         .formatted(
             environment(),
-            String.join(" ", Launch.words()),
+            Launch.words().stream()
+                .map(DaemonInstallCommand::word)
+                .collect(Collectors.joining(" ")),
             options,
             docker ? link() : "",
             Durations.parse(stopTimeout).toSeconds(),

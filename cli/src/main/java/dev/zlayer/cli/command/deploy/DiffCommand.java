@@ -24,6 +24,11 @@ public final class DiffCommand extends AnswerCommand {
   @Option(names = "--exit-code", description = "Exit with 1 if something would change")
   private boolean asCode;
 
+  @Option(
+      names = "--local",
+      description = "In a cluster: compare with the deployment of this node alone")
+  private boolean local;
+
   @Mixin private SourceFlags sources = new SourceFlags();
 
   @Parameters(
@@ -39,18 +44,18 @@ public final class DiffCommand extends AnswerCommand {
   @Override
   protected int run(DaemonClient client) throws InterruptedException {
     var deployment = DeploymentFiles.load(session, Optional.ofNullable(file), sources);
-    Json diff = fetch(client, deployment);
+    Json diff = fetch(client, deployment, local);
     boolean changes = DiffText.changes(diff);
     show(diff, () -> DiffText.of(diff, Style.of(session.colours())));
     return changes && asCode ? 1 : 0;
   }
 
-  static Json fetch(DaemonClient client, DeploymentFiles.Loaded deployment)
+  static Json fetch(DaemonClient client, DeploymentFiles.Loaded deployment, boolean local)
       throws InterruptedException {
     return client.send(
         "POST",
         "/deployments/" + Query.segment(deployment.name()) + "/diff",
-        Query.of("directory", deployment.directory()),
+        Query.of("directory", deployment.directory()).flag("local", local),
         DaemonClient.YAML,
         deployment.content());
   }

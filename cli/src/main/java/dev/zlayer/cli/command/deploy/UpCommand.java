@@ -162,7 +162,7 @@ public final class UpCommand extends AnswerCommand {
     String limit = Durations.print(Durations.parse(wait)).replace(" ", "");
     BackgroundDaemon.of(session).ensure(client, this::tell);
     if (dryRun) {
-      Json diff = DiffCommand.fetch(client, deployment);
+      Json diff = DiffCommand.fetch(client, deployment, local);
       show(diff, () -> DiffText.of(diff, Style.of(session.colours())));
       return 0;
     }

@@ -70,7 +70,8 @@ public final class JobArtifactsCommand extends AnswerCommand {
   }
 
   private static String below(String path) {
-    return Arrays.stream(path.replaceFirst("^/+", "").split("/", -1))
+    return Arrays.stream(path.split("/", -1))
+        .filter(part -> !part.isEmpty())
         .map(Query::segment)
         .collect(Collectors.joining("/"));
   }

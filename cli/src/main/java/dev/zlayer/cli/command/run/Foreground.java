@@ -5,7 +5,6 @@ import dev.zlayer.cli.client.Channel;
 import dev.zlayer.cli.client.ConnectionLost;
 import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.cli.client.DaemonProblem;
-import dev.zlayer.cli.client.LogPosition;
 import dev.zlayer.cli.client.Output;
 import dev.zlayer.cli.client.OutputFrames;
 import dev.zlayer.cli.client.Query;
@@ -15,6 +14,7 @@ import dev.zlayer.cli.command.container.Interaction;
 import dev.zlayer.cli.print.LogPrinter;
 import dev.zlayer.cli.print.Outcomes;
 import dev.zlayer.cli.terminal.OutputClosed;
+import dev.zlayer.container.LogPosition;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import java.util.Arrays;
@@ -78,7 +78,8 @@ final class Foreground {
     }
   }
 
-  private void end() {
+  /** Nobody is here for it any more. */
+  void end() {
     boolean ended = false;
     while (!ended) {
       try {
@@ -143,19 +144,28 @@ final class Foreground {
 
   /** Shows what there is to see of it, up to its end. */
   private int ended() throws InterruptedException {
-    output();
+    return ended(
+        new LogPosition(), new LogPrinter(session.out(), session.err(), false, false).source());
+  }
+
+  /** The same from where somebody has come to. */
+  int ended(LogPosition resume, LogPrinter.Source printer) throws InterruptedException {
+    output(resume, printer);
     Json outcome =
         reconnecting.run(
             () -> client.post(target.path() + "/wait", Query.of("condition", "not-running")));
+    return removed(code(session, outcome));
+  }
+
+  /** What to exit with, after what there is to say about that. */
+  static int code(Session session, Json outcome) {
     if (outcome.at("oom").bool().orElse(false)) {
       session.err().println("zlayer: " + Outcomes.text(outcome) + ", see --memory");
     }
-    return removed(Outcomes.exitCode(outcome));
+    return Outcomes.exitCode(outcome);
   }
 
-  private void output() throws InterruptedException {
-    var printer = new LogPrinter(session.out(), session.err(), false, false).source();
-    var resume = new LogPosition();
+  private void output(LogPosition resume, LogPrinter.Source printer) throws InterruptedException {
     boolean complete =
         reconnecting.run(
             () -> {
@@ -163,8 +173,8 @@ final class Foreground {
               Query query =
                   Query.of("follow", true).andIf("since", resume.since().map(Object::toString));
               try (OutputFrames frames = client.output(target.path() + "/logs", query)) {
-                resume.passNew(
-                    frames, piece -> unprinted(piece).ifPresent(printer::put), printer::flush);
+                frames.passNew(
+                    resume, piece -> unprinted(piece).ifPresent(printer::put), printer::flush);
                 return true;
               } finally {
                 printer.flush();
@@ -200,7 +210,7 @@ final class Foreground {
     }
   }
 
-  private void signal(String signal) {
+  void signal(String signal) {
     if (signals.incrementAndGet() == KILL_AFTER) {
       session
           .err()

@@ -14,34 +14,34 @@ final class HealthFlags {
       names = "--health-cmd",
       paramLabel = "COMMAND",
       description = "Check its health with this shell command, which exits with 0 if it works")
-  private @Nullable String command;
+  @Nullable String command;
 
   @Option(
       names = "--health-interval",
       paramLabel = "DURATION",
       description = "Time between two checks (default: 30s)")
-  private @Nullable String interval;
+  @Nullable String interval;
 
   @Option(
       names = "--health-timeout",
       paramLabel = "DURATION",
       description = "Time limit of a check (default: 30s)")
-  private @Nullable String timeout;
+  @Nullable String timeout;
 
   @Option(
       names = "--health-retries",
       paramLabel = "NUMBER",
       description = "Failures in a row that make it unhealthy (default: 3)")
-  private @Nullable Integer retries;
+  @Nullable Integer retries;
 
   @Option(
       names = "--health-start-period",
       paramLabel = "DURATION",
       description = "Time after the start in which failures do not count (default: 0s)")
-  private @Nullable String startPeriod;
+  @Nullable String startPeriod;
 
   @Option(names = "--no-healthcheck", description = "Do not check its health, as by default")
-  private boolean none;
+  boolean none;
 
   void into(Json.Builder body) {
     boolean details =

@@ -21,31 +21,31 @@ final class NetworkFlags {
       names = {"-p", "--publish"},
       paramLabel = "[IP:][PORT:]PORT[/PROTOCOL]",
       description = "Publish a container port on this host")
-  private List<String> ports = List.of();
+  List<String> ports = List.of();
 
   @Option(
       names = "--expose",
       paramLabel = "PORT",
       description = "Declare a port without publishing it")
-  private List<String> expose = List.of();
+  List<String> expose = List.of();
 
   @Option(
       names = {"--network", "--net"},
       paramLabel = "NETWORK",
       description = "Network: bridge, host, none, container:NAME or a network name")
-  private @Nullable String network;
+  @Nullable String network;
 
   @Option(
       names = {"-h", "--hostname"},
       paramLabel = "NAME",
       description = "Container host name")
-  private @Nullable String hostname;
+  @Nullable String hostname;
 
   @Option(names = "--add-host", paramLabel = "HOST:IP", description = "Add a line to /etc/hosts")
-  private List<String> hosts = List.of();
+  List<String> hosts = List.of();
 
   @Option(names = "--dns", paramLabel = "IP", description = "DNS server")
-  private List<String> dns = List.of();
+  List<String> dns = List.of();
 
   void into(Json.Builder body) {
     var mappings = new ArrayList<Json>();

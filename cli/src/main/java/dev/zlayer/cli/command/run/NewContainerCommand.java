@@ -2,6 +2,8 @@ package dev.zlayer.cli.command.run;
 
 import dev.zlayer.cli.Session;
 import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.client.DaemonNotRunning;
+import dev.zlayer.cli.client.DaemonProblem;
 import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.command.ClientCommand;
 import dev.zlayer.cli.command.OptionHints;
@@ -31,7 +33,12 @@ abstract class NewContainerCommand extends ClientCommand implements OptionHints 
   }
 
   /** What the daemon calls the new container, and what people do. */
-  record Made(String id, String name) {}
+  record Made(String id, String name) {
+    static Made of(Json made) {
+      String id = made.at("id").string().orElseThrow();
+      return new Made(id, made.at("name").string().orElse(id));
+    }
+  }
 
   @Option(
       names = {"-i", "--interactive"},
@@ -47,43 +54,43 @@ abstract class NewContainerCommand extends ClientCommand implements OptionHints 
   boolean remove;
 
   @Option(names = "--name", paramLabel = "NAME", description = "Container name")
-  private @Nullable String name;
+  @Nullable String name;
 
   @Option(
       names = "--pull",
       paramLabel = "WHEN",
       description = "Pull the image: always, missing, newer or never (default: missing)")
-  private Pull pull = Pull.MISSING;
+  Pull pull = Pull.MISSING;
 
   @Option(
       names = "--platform",
       paramLabel = "OS/ARCH",
       description = "Platform of a multi-platform image")
-  private @Nullable String platform;
+  @Nullable String platform;
 
   @Option(
       names = "--cidfile",
       paramLabel = "FILE",
       description = "Write the container id to this file")
-  private @Nullable String idFile;
+  @Nullable String idFile;
 
   @Option(
       names = {"-q", "--quiet"},
       description = "Do not show pull progress")
-  private boolean quiet;
+  boolean quiet;
 
-  @Mixin private ProcessFlags process = new ProcessFlags();
-  @Mixin private ResourceFlags resources = new ResourceFlags();
-  @Mixin private NetworkFlags network = new NetworkFlags();
-  @Mixin private StorageFlags storage = new StorageFlags();
-  @Mixin private SecurityFlags security = new SecurityFlags();
-  @Mixin private HealthFlags health = new HealthFlags();
+  @Mixin ProcessFlags process = new ProcessFlags();
+  @Mixin ResourceFlags resources = new ResourceFlags();
+  @Mixin NetworkFlags network = new NetworkFlags();
+  @Mixin StorageFlags storage = new StorageFlags();
+  @Mixin SecurityFlags security = new SecurityFlags();
+  @Mixin HealthFlags health = new HealthFlags();
 
   @Parameters(index = "0", paramLabel = "IMAGE", description = "Image reference")
-  private String image = "";
+  String image = "";
 
   @Parameters(index = "1..*", paramLabel = "ARG", description = "Command and arguments")
-  private List<String> arguments = List.of();
+  List<String> arguments = List.of();
 
   NewContainerCommand(Session session) {
     super(session);
@@ -94,11 +101,39 @@ abstract class NewContainerCommand extends ClientCommand implements OptionHints 
     return RefusedFlags.advice(typed);
   }
 
+  /** One try to have a container made. */
+  @FunctionalInterface
+  interface Attempt<T> {
+    T with(Json body) throws InterruptedException, IOException;
+  }
+
   /** Makes it as the daemon is asked to; starts a daemon when there is none. */
   final Made make(DaemonClient client, Json body) throws InterruptedException, IOException {
+    return asked(
+        client, body, wanted -> noted(Made.of(client.post("/containers", Query.NONE, wanted))));
+  }
+
+  /**
+   * Nearly always daemon and image are there: only when one of them turns out to be missing it is
+   * brought. Asking for them first would take longer than the rest.
+   */
+  final <T> T asked(DaemonClient client, Json body, Attempt<T> attempt)
+      throws InterruptedException, IOException {
     if (idFile != null && Files.exists(session.resolve(idFile))) {
       throw new AgentException.InvalidSpec(
           "--cidfile '%s' already exists; remove it or choose another file".formatted(idFile));
+    }
+    // an image of another platform may be there under the same name
+    if (pull == Pull.MISSING && platform == null) {
+      try {
+        return attempt.with(with(body, "pull", "never"));
+      } catch (DaemonNotRunning _) {
+        // nothing was asked
+      } catch (DaemonProblem problem) {
+        if (!problem.notFound() && !problem.configuration()) {
+          throw problem; // it has to do neither with a missing image nor with a damaged one
+        }
+      }
     }
     BackgroundDaemon.of(session)
         .ensure(
@@ -109,12 +144,21 @@ abstract class NewContainerCommand extends ClientCommand implements OptionHints 
               }
             });
     fetch(client, ImageRef.parse(image));
-    Json made = client.post("/containers", Query.NONE, body);
-    String id = made.at("id").string().orElseThrow();
+    return attempt.with(body);
+  }
+
+  /** With another value of one key. */
+  static Json with(Json body, String key, Object value) {
+    var other = Json.object();
+    body.members().forEach(other::put);
+    return other.put(key, value).build();
+  }
+
+  final Made noted(Made made) throws IOException {
     if (idFile != null) {
-      Files.writeString(session.resolve(idFile), id, StandardOpenOption.CREATE_NEW);
+      Files.writeString(session.resolve(idFile), made.id(), StandardOpenOption.CREATE_NEW);
     }
-    return new Made(id, made.at("name").string().orElse(id));
+    return made;
   }
 
   /** What every new container has: the keys of a service, and a few more. */

@@ -21,69 +21,69 @@ final class ProcessFlags {
       names = {"-e", "--env"},
       paramLabel = "NAME=VALUE",
       description = "Set an environment variable; NAME alone passes the current value")
-  private List<String> env = List.of();
+  List<String> env = List.of();
 
   @Option(
       names = "--env-file",
       paramLabel = "FILE",
       description = "Read environment variables from a file, one NAME=VALUE per line")
-  private List<String> envFiles = List.of();
+  List<String> envFiles = List.of();
 
   @Option(
       names = {"-l", "--label"},
       paramLabel = "NAME=VALUE",
       description = "Set a label")
-  private List<String> labels = List.of();
+  List<String> labels = List.of();
 
   @Option(
       names = "--label-file",
       paramLabel = "FILE",
       description = "Read labels from a file, one NAME=VALUE per line")
-  private List<String> labelFiles = List.of();
+  List<String> labelFiles = List.of();
 
   @Option(
       names = "--entrypoint",
       paramLabel = "PROGRAM",
       description = "Override the image's entrypoint")
-  private @Nullable String entrypoint;
+  @Nullable String entrypoint;
 
   @Option(
       names = {"-w", "--workdir"},
       paramLabel = "PATH",
       description = "Working directory inside the container")
-  private @Nullable String workdir;
+  @Nullable String workdir;
 
   @Option(
       names = {"-u", "--user"},
       paramLabel = "USER[:GROUP]",
       description = "User name or uid, optionally with :group")
-  private @Nullable String user;
+  @Nullable String user;
 
   @Option(names = "--group-add", paramLabel = "GROUP", description = "Add a supplementary group")
-  private List<String> groups = List.of();
+  List<String> groups = List.of();
 
   @Option(
       names = "--init",
       description = "Run an init process that forwards signals and reaps processes")
-  private boolean init;
+  boolean init;
 
   @Option(
       names = "--stop-signal",
       paramLabel = "SIGNAL",
       description = "Signal to stop the container (default: the image's)")
-  private @Nullable String stopSignal;
+  @Nullable String stopSignal;
 
   @Option(
       names = "--stop-timeout",
       paramLabel = "SECONDS",
       description = "Time to wait before the container is killed")
-  private @Nullable Integer stopTimeout;
+  @Nullable Integer stopTimeout;
 
   @Option(
       names = "--restart",
       paramLabel = "POLICY",
       description = "Restart policy: no, always, unless-stopped or on-failure[:MAX]")
-  private @Nullable String restart;
+  @Nullable String restart;
 
   void into(Json.Builder body, Session session, List<String> arguments) {
     var command = Json.object();

@@ -19,67 +19,67 @@ final class ResourceFlags {
       names = {"-m", "--memory"},
       paramLabel = "SIZE",
       description = "Memory limit, e.g. 512m")
-  private @Nullable String memory;
+  @Nullable String memory;
 
   @Option(
       names = "--memory-swap",
       paramLabel = "SIZE",
       description = "Memory plus swap limit; -1 for unlimited swap")
-  private @Nullable String memorySwap;
+  @Nullable String memorySwap;
 
   @Option(
       names = "--memory-reservation",
       paramLabel = "SIZE",
       description = "Memory reservation (soft limit)")
-  private @Nullable String memoryReservation;
+  @Nullable String memoryReservation;
 
   @Option(
       names = "--memory-swappiness",
       paramLabel = "0..100",
       description = "Swappiness (0 to 100)")
-  private @Nullable Integer swappiness;
+  @Nullable Integer swappiness;
 
   @Option(names = "--cpus", paramLabel = "NUMBER", description = "Number of CPUs, e.g. 1.5")
-  private @Nullable Double cpus;
+  @Nullable Double cpus;
 
   @Option(
       names = {"-c", "--cpu-shares"},
       paramLabel = "WEIGHT",
       description = "CPU weight relative to other containers (default: 1024)")
-  private @Nullable Integer cpuShares;
+  @Nullable Integer cpuShares;
 
   @Option(names = "--cpuset-cpus", paramLabel = "LIST", description = "CPUs to run on, e.g. 0-3")
-  private @Nullable String cpuset;
+  @Nullable String cpuset;
 
   @Option(names = "--pids-limit", paramLabel = "NUMBER", description = "Process limit")
-  private @Nullable Long pids;
+  @Nullable Long pids;
 
   @Option(names = "--oom-kill-disable", description = "Disable the OOM killer")
-  private boolean oomKillDisable;
+  boolean oomKillDisable;
 
   @Option(
       names = "--oom-score-adj",
       paramLabel = "NUMBER",
       description = "Adjust the OOM score (-1000 to 1000)")
-  private @Nullable Integer oomScore;
+  @Nullable Integer oomScore;
 
   @Option(
       names = "--blkio-weight",
       paramLabel = "WEIGHT",
       description = "Block I/O weight (10 to 1000)")
-  private @Nullable Integer blkioWeight;
+  @Nullable Integer blkioWeight;
 
   @Option(
       names = "--ulimit",
       paramLabel = "NAME=SOFT[:HARD]",
       description = "Set a resource limit, e.g. nofile=1024:4096")
-  private List<String> ulimits = List.of();
+  List<String> ulimits = List.of();
 
   @Option(
       names = "--gpus",
       paramLabel = "GPUS",
       description = "GPUs: all, a number, or device=0,1; more keys after commas, see docs/gpu.md")
-  private @Nullable String gpus;
+  @Nullable String gpus;
 
   void into(Json.Builder body) {
     var resources =

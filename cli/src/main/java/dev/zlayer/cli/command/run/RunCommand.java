@@ -2,6 +2,7 @@ package dev.zlayer.cli.command.run;
 
 import dev.zlayer.cli.Session;
 import dev.zlayer.cli.client.DaemonClient;
+import dev.zlayer.cli.client.DaemonProblem;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import java.io.IOException;
@@ -40,7 +41,7 @@ public final class RunCommand extends NewContainerCommand {
   @Option(
       names = {"-d", "--detach"},
       description = "Run in the background")
-  private boolean detach;
+  boolean detach;
 
   public RunCommand(Session session) {
     super(session);
@@ -56,14 +57,28 @@ public final class RunCommand extends NewContainerCommand {
     if (tty && !detach && !session.keyboard()) {
       throw new AgentException.InvalidSpec("standard input is not a terminal; omit -t");
     }
-    Made made = make(client, body());
+    Json body = body();
     if (detach) {
-      print(made.name());
+      print(make(client, body).name());
       return 0;
     }
-    var foreground =
-        new Foreground(session, client, reconnecting(client), made.id(), made.name(), remove);
+    if (!interactive && !tty) {
+      try {
+        var run = new StreamedRun(session, made -> foreground(client, made), this::noted);
+        return run.run(
+            () -> asked(client, with(body, "start", true), wanted -> run.ask(client, wanted)));
+      } catch (DaemonProblem problem) {
+        if (!problem.unknownRequest()) {
+          throw problem;
+        }
+      }
+    }
+    Foreground foreground = foreground(client, make(client, body));
     return interactive || tty ? foreground.attached(tty) : foreground.watched();
+  }
+
+  private Foreground foreground(DaemonClient client, Made made) {
+    return new Foreground(session, client, reconnecting(client), made.id(), made.name(), remove);
   }
 
   /** What the daemon is asked for. */
@@ -80,10 +95,12 @@ public final class RunCommand extends NewContainerCommand {
   }
 
   private Optional<Json> size() {
+    if (!tty || detach) {
+      return Optional.empty(); // the first native call of a process takes long
+    }
     return session
         .screen()
         .size()
-        .filter(_ -> tty && !detach)
         .map(size -> Json.object().put("rows", size.rows()).put("columns", size.columns()).build());
   }
 }

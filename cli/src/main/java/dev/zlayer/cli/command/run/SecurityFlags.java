@@ -13,52 +13,52 @@ import picocli.CommandLine.Option;
 /** What it may do. */
 final class SecurityFlags {
   @Option(names = "--cap-add", paramLabel = "CAPABILITY", description = "Add a capability, or ALL")
-  private List<String> capAdd = List.of();
+  List<String> capAdd = List.of();
 
   @Option(
       names = "--cap-drop",
       paramLabel = "CAPABILITY",
       description = "Drop a capability, or ALL")
-  private List<String> capDrop = List.of();
+  List<String> capDrop = List.of();
 
   @Option(names = "--privileged", description = "Grant all capabilities and devices")
-  private boolean privileged;
+  boolean privileged;
 
   @Option(names = "--read-only", description = "Mount the root file system read-only")
-  private boolean readOnly;
+  boolean readOnly;
 
   @Option(
       names = "--security-opt",
       paramLabel = "OPTION",
       description = "no-new-privileges, seccomp=..., apparmor=... or label=...")
-  private List<String> options = List.of();
+  List<String> options = List.of();
 
   @Option(names = "--device", paramLabel = "PATH[:PATH[:rwm]]", description = "Add a host device")
-  private List<String> devices = List.of();
+  List<String> devices = List.of();
 
   @Option(names = "--sysctl", paramLabel = "NAME=VALUE", description = "Set a kernel parameter")
-  private List<String> sysctls = List.of();
+  List<String> sysctls = List.of();
 
   @Option(
       names = "--pid",
       paramLabel = "MODE",
       description = "PID namespace: host or container:NAME")
-  private @Nullable String pid;
+  @Nullable String pid;
 
   @Option(
       names = "--ipc",
       paramLabel = "MODE",
       description = "IPC namespace: private, shareable, host, none or container:NAME")
-  private @Nullable String ipc;
+  @Nullable String ipc;
 
   @Option(
       names = "--userns",
       paramLabel = "MODE",
       description = "User namespace: private or host (default: as the daemon is configured)")
-  private @Nullable String users;
+  @Nullable String users;
 
   @Option(names = "--cgroup-parent", paramLabel = "PATH", description = "Parent cgroup")
-  private @Nullable String cgroupParent;
+  @Nullable String cgroupParent;
 
   void into(Json.Builder body) {
     if (!capAdd.isEmpty()) {

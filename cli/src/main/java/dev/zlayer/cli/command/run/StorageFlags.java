@@ -17,19 +17,19 @@ final class StorageFlags {
       names = {"-v", "--volume"},
       paramLabel = "[SOURCE:]PATH[:ro]",
       description = "Mount a named volume or a host path: [NAME|PATH:]TARGET[:OPTIONS]")
-  private List<String> volumes = List.of();
+  List<String> volumes = List.of();
 
   @Option(
       names = "--mount",
       paramLabel = "KEY=VALUE,...",
       description = "type=bind|volume|tmpfs,source=...,target=...[,readonly]")
-  private List<String> mounts = List.of();
+  List<String> mounts = List.of();
 
   @Option(
       names = "--tmpfs",
       paramLabel = "PATH[:size=64m,mode=1777]",
       description = "Mount a tmpfs")
-  private List<String> tmpfs = List.of();
+  List<String> tmpfs = List.of();
 
   void into(Json.Builder body, Session session) {
     var storage = new ArrayList<Json>();

@@ -29,52 +29,52 @@ public final class UpdateCommand extends ClientCommand {
       names = {"-m", "--memory"},
       paramLabel = "SIZE",
       description = "Memory limit, e.g. 512m")
-  private @Nullable String memory;
+  @Nullable String memory;
 
   @Option(
       names = "--memory-swap",
       paramLabel = "SIZE",
       description = "Memory plus swap limit; -1 for unlimited swap")
-  private @Nullable String memorySwap;
+  @Nullable String memorySwap;
 
   @Option(
       names = "--memory-reservation",
       paramLabel = "SIZE",
       description = "Memory reservation (soft limit)")
-  private @Nullable String memoryReservation;
+  @Nullable String memoryReservation;
 
   @Option(names = "--cpus", paramLabel = "NUMBER", description = "Number of CPUs, e.g. 1.5")
-  private @Nullable Double cpus;
+  @Nullable Double cpus;
 
   @Option(
       names = {"-c", "--cpu-shares"},
       paramLabel = "WEIGHT",
       description = "CPU weight relative to other containers")
-  private @Nullable Integer cpuShares;
+  @Nullable Integer cpuShares;
 
   @Option(names = "--cpuset-cpus", paramLabel = "LIST", description = "CPUs to run on, e.g. 0-3")
-  private @Nullable String cpuset;
+  @Nullable String cpuset;
 
   @Option(
       names = "--pids-limit",
       paramLabel = "NUMBER",
       description = "Process limit; -1 for no limit")
-  private @Nullable Long pids;
+  @Nullable Long pids;
 
   @Option(
       names = "--blkio-weight",
       paramLabel = "WEIGHT",
       description = "Block I/O weight (10 to 1000)")
-  private @Nullable Integer blkioWeight;
+  @Nullable Integer blkioWeight;
 
   @Option(
       names = "--restart",
       paramLabel = "POLICY",
       description = "Restart policy: no, always, unless-stopped or on-failure[:MAX]")
-  private @Nullable String restart;
+  @Nullable String restart;
 
   @Parameters(paramLabel = "CONTAINER", arity = "1..*", description = "Container name or id")
-  private List<String> names = List.of();
+  List<String> names = List.of();
 
   public UpdateCommand(Session session) {
     super(session);

@@ -25,12 +25,17 @@ abstract class RemoveEachCommand extends ClientCommand {
     this.path = path;
   }
 
+  /** What is said about all of them. */
+  protected Query query() {
+    return Query.NONE;
+  }
+
   @Override
   protected int run(DaemonClient client) throws Exception {
     return forEach(
         names,
         name -> {
-          client.delete(path + Query.segment(name), Query.NONE);
+          client.delete(path + Query.segment(name), query());
           if (!quiet) {
             print(name);
           }

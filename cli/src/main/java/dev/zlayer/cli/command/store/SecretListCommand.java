@@ -8,6 +8,8 @@ import dev.zlayer.cli.print.HumanUnits;
 import dev.zlayer.cli.print.Table;
 import dev.zlayer.json.Json;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -21,6 +23,9 @@ public final class SecretListCommand extends AnswerCommand {
   @Option(names = "--deployment", paramLabel = "NAME", description = "Show only this deployment")
   private @Nullable String deployment;
 
+  @Option(names = "--local", description = "In a cluster: show those of this node alone")
+  private boolean local;
+
   public SecretListCommand(Session session) {
     super(session);
   }
@@ -28,24 +33,39 @@ public final class SecretListCommand extends AnswerCommand {
   @Override
   protected int run(DaemonClient client) throws InterruptedException {
     Json answer =
-        client.get("/secrets", Query.NONE.andIf("deployment", Optional.ofNullable(deployment)));
+        client.get(
+            "/secrets",
+            Query.NONE.andIf("deployment", Optional.ofNullable(deployment)).flag("local", local));
     show(answer, () -> table(answer, Instant.now()).toString());
     return 0;
   }
 
   private static Table table(Json answer, Instant now) {
-    var table = new Table("SECRET", "DEPLOYMENT", "FINGERPRINT", "CHANGED");
-    for (Json secret : items(answer, "secrets")) {
-      table.row(
+    List<Json> secrets = items(answer, "secrets");
+    // in a cluster, those that one node alone has
+    boolean nodes = secrets.stream().anyMatch(secret -> !secret.at("node").isNull());
+    var heads = new ArrayList<>(List.of("SECRET", "DEPLOYMENT", "FINGERPRINT", "CHANGED"));
+    if (nodes) {
+      heads.add("NODE");
+    }
+    var table = new Table(heads.toArray(String[]::new));
+    for (Json secret : secrets) {
+      var row = new ArrayList<String>();
+      row.add(
           secret.at("service").string().map(service -> "@" + service + "/").orElse("")
-              + text(secret, "name"),
-          secret.at("deployment").string().orElse("all"),
-          text(secret, "fingerprint"),
+              + text(secret, "name"));
+      row.add(secret.at("deployment").string().orElse("all"));
+      row.add(text(secret, "fingerprint"));
+      row.add(
           secret
               .at("changed")
               .string()
               .map(then -> HumanUnits.age(Instant.parse(then), now))
               .orElse("-"));
+      if (nodes) {
+        row.add(secret.at("node").string().orElse("all"));
+      }
+      table.row(row.toArray(String[]::new));
     }
     return table;
   }

@@ -13,6 +13,11 @@ record SecretPath(String name, Optional<String> deployment, Optional<String> ser
   static SecretPath parse(String text, @Nullable String deployment) {
     Optional<String> owner = Optional.ofNullable(deployment);
     if (!text.startsWith("@")) {
+      if (text.indexOf('/') >= 0) {
+        throw new AgentException.InvalidSpec(
+            "'%s' is not a secret; write its name and --deployment NAME, or @service/name"
+                .formatted(text));
+      }
       return new SecretPath(text, owner, Optional.empty());
     }
     int slash = text.indexOf('/');
@@ -31,7 +36,11 @@ record SecretPath(String name, Optional<String> deployment, Optional<String> ser
     return "/secrets/" + Query.segment(name);
   }
 
-  Query query() {
-    return Query.NONE.andIf("deployment", deployment).andIf("service", service);
+  /** {@code local} means the secret of the node that is asked, not that of its cluster. */
+  Query query(boolean local) {
+    return Query.NONE
+        .andIf("deployment", deployment)
+        .andIf("service", service)
+        .flag("local", local);
   }
 }

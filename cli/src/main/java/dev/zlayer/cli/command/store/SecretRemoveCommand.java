@@ -14,6 +14,9 @@ public final class SecretRemoveCommand extends ClientCommand {
   @Option(names = "--deployment", paramLabel = "NAME", description = "Deployment of the secret")
   private @Nullable String deployment;
 
+  @Option(names = "--local", description = "In a cluster: remove those of this node alone")
+  private boolean local;
+
   @Parameters(
       paramLabel = "NAME",
       arity = "1..*",
@@ -30,7 +33,7 @@ public final class SecretRemoveCommand extends ClientCommand {
         names,
         name -> {
           SecretPath secret = SecretPath.parse(name, deployment);
-          client.delete(secret.path(), secret.query());
+          client.delete(secret.path(), secret.query(local));
           print(name);
         });
   }

@@ -45,6 +45,11 @@ public final class SecretSetCommand extends ClientCommand implements OptionHints
       description = "Store it for this deployment only")
   private @Nullable String deployment;
 
+  @Option(
+      names = "--local",
+      description = "In a cluster: store it for deployments of this node alone")
+  private boolean local;
+
   @Parameters(
       paramLabel = "NAME",
       description = "Secret name; @service/name for one service of the deployment")
@@ -67,7 +72,7 @@ public final class SecretSetCommand extends ClientCommand implements OptionHints
   @Override
   protected int run(DaemonClient client) throws InterruptedException, IOException {
     SecretPath secret = SecretPath.parse(name, deployment);
-    client.send("PUT", secret.path(), secret.query(), "application/octet-stream", value());
+    client.send("PUT", secret.path(), secret.query(local), "application/octet-stream", value());
     return 0;
   }
 

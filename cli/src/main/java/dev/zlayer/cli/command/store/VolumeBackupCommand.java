@@ -7,6 +7,7 @@ import dev.zlayer.cli.command.Archive;
 import dev.zlayer.cli.command.ClientCommand;
 import dev.zlayer.error.AgentException;
 import java.io.IOException;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -30,6 +31,12 @@ public final class VolumeBackupCommand extends ClientCommand {
 
   @Option(names = "--stop", description = "Stop the services and containers that use it meanwhile")
   private boolean stop;
+
+  @Option(
+      names = "--node",
+      paramLabel = "NAME",
+      description = "In a cluster: node (default: the one that is asked, else the one that has it)")
+  private @Nullable String node;
 
   @Parameters(index = "0", paramLabel = "NAME", description = "Volume")
   private String name = "";
@@ -56,7 +63,8 @@ public final class VolumeBackupCommand extends ClientCommand {
           "cannot write an archive to a terminal; name a file or redirect standard output");
     }
     Query query =
-        pause ? Query.of("quiesce", "pause") : stop ? Query.of("quiesce", "stop") : Query.NONE;
+        (pause ? Query.of("quiesce", "pause") : stop ? Query.of("quiesce", "stop") : Query.NONE)
+            .andIf("node", Optional.ofNullable(node));
     Archive.keep(
         session, output, client.download("/volumes/" + Query.segment(name) + "/archive", query));
     return 0;

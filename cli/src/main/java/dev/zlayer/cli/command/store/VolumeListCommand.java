@@ -4,9 +4,12 @@ import dev.zlayer.cli.Session;
 import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.command.AnswerCommand;
+import dev.zlayer.cli.print.ContainerTable;
 import dev.zlayer.cli.print.HumanUnits;
 import dev.zlayer.cli.print.Table;
 import dev.zlayer.json.Json;
+import java.util.ArrayList;
+import java.util.List;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
@@ -33,10 +36,23 @@ public final class VolumeListCommand extends AnswerCommand {
   }
 
   private static Table table(Json answer) {
-    var table = new Table("VOLUME", "SIZE", "USED BY");
-    for (Json volume : items(answer, "volumes")) {
-      table.row(
-          text(volume, "name"), size(volume), String.join(", ", volume.at("used_by").strings()));
+    List<Json> volumes = items(answer, "volumes");
+    boolean nodes = ContainerTable.onNodes(volumes);
+    var table =
+        nodes
+            ? new Table("VOLUME", "NODE", "SIZE", "USED BY")
+            : new Table("VOLUME", "SIZE", "USED BY");
+    for (Json volume : volumes) {
+      var cells =
+          new ArrayList<>(
+              List.of(
+                  text(volume, "name"),
+                  size(volume),
+                  String.join(", ", volume.at("used_by").strings())));
+      if (nodes) {
+        cells.add(1, text(volume, "node"));
+      }
+      table.row(cells.toArray(String[]::new));
     }
     return table;
   }

@@ -8,6 +8,8 @@ import dev.zlayer.cli.command.image.Streams;
 import dev.zlayer.json.Json;
 import java.io.IOException;
 import java.io.InputStream;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -27,6 +29,12 @@ public final class VolumeRestoreCommand extends ClientCommand {
   @Option(names = "--replace", description = "Discard what is in the volume")
   private boolean replace;
 
+  @Option(
+      names = "--node",
+      paramLabel = "NAME",
+      description = "In a cluster: node (default: the one that is asked, else the one that has it)")
+  private @Nullable String node;
+
   @Parameters(index = "0", paramLabel = "NAME", description = "Volume")
   private String name = "";
 
@@ -44,7 +52,8 @@ public final class VolumeRestoreCommand extends ClientCommand {
           client.upload(
               "PUT",
               "/volumes/" + Query.segment(name) + "/archive",
-              replace ? Query.of("replace", "true") : Query.NONE,
+              (replace ? Query.of("replace", "true") : Query.NONE)
+                  .andIf("node", Optional.ofNullable(node)),
               DaemonClient.TAR,
               tar::transferTo);
     }

@@ -147,8 +147,8 @@ public final class SystemUninstallCommand extends ClientCommand {
     return new Installed(
         client.get("/deployments", Query.of("local", true)).items(),
         client.get("/containers", Query.of("all", true).and("local", true)).items(),
-        client.get("/volumes", Query.of("size", true)).items(),
-        client.get("/networks").items(),
+        client.get("/volumes", Query.of("size", true).and("local", true)).items(),
+        client.get("/networks", Query.of("local", true)).items(),
         Math.toIntExact(info.at("images").integer().orElse(0L)),
         run.map(directory -> new DataDir(data, directory)).orElseGet(() -> DataDir.of(data)),
         info.at("network_prefix").string().orElseThrow(),

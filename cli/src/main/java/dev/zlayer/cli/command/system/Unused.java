@@ -15,9 +15,9 @@ import java.util.Set;
 public record Unused(List<Json> containers, List<Json> images, List<Json> volumes) {
   public static Unused of(DaemonClient client) throws InterruptedException {
     return new Unused(
-        client.get("/containers", Query.of("all", true)).items(),
-        client.get("/images").items(),
-        client.get("/volumes", Query.of("size", true)).items());
+        client.get("/containers", Query.of("all", true).and("local", true)).items(),
+        client.get("/images", Query.of("local", true)).items(),
+        client.get("/volumes", Query.of("size", true).and("local", true)).items());
   }
 
   /** Single containers that do not run; those of deployments are removed by their deployment. */

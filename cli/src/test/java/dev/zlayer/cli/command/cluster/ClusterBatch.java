@@ -23,6 +23,11 @@ final class ClusterBatch {
           command: [sh, -c, "echo report for $DAY; sleep $PAUSE"]
           env: {DAY: none, PAUSE: "0"}
           job: {retries: 1}
+        there:
+          rtype: job
+          image: {name: "bb:1", pull_policy: never}
+          command: [echo, there]
+          affinity: {pin: id=two}
         tick:
           rtype: cron
           schedule: "@every 1s"
@@ -55,8 +60,11 @@ final class ClusterBatch {
       Json ended = execution(machine, "batch/report", 1);
       assertThat(ended.at("status").string()).contains("completed");
       assertThat(ended.at("node").string()).isPresent();
-      assertThat(machine.agent().json("job", "ls", "--json").items()).hasSize(2);
+      assertThat(machine.agent().json("job", "ls", "--json").items()).hasSize(3);
       assertThat(machine.agent().ok("job", "history")).contains("NODE", "batch/report/1");
+      assertThat(machine.agent().ok("job", "run", "--wait", "--quiet", "batch/there"))
+          .as("on the node that is asked, and on another one")
+          .isEqualTo("there\n");
     }
 
     await()

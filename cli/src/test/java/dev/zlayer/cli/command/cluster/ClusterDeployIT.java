@@ -90,35 +90,8 @@ class ClusterDeployIT {
     one = machines.machine(1);
     two = machines.machine(2);
     three = machines.machine(3);
-    for (Machine machine : List.of(one, two, three)) {
-      machine.agent().withBusybox("bb:1");
-    }
-    String token =
-        one.agent()
-            .json("cluster", "init", "--name", "one", "--advertise", one.address(), "--json")
-            .at("token")
-            .string()
-            .orElseThrow();
-    join(two, "two", token);
-    join(
-        three,
-        "three",
-        one.agent().json("cluster", "token", "--json").at("token").string().orElseThrow());
-  }
-
-  private static void join(Machine machine, String name, String token) {
-    machine
-        .agent()
-        .ok(
-            "cluster",
-            "join",
-            one.address(),
-            "--token",
-            token,
-            "--name",
-            name,
-            "--advertise",
-            machine.address());
+    machines.withBusybox("bb:1");
+    machines.form("one", "two", "three");
   }
 
   @AfterAll
@@ -197,10 +170,10 @@ class ClusterDeployIT {
     CliFixture.Result refused =
         one.agent()
             .cli()
-            .run("up", file(SHOP.replace("env: {STEP: \"1\"}", "env: {STEP: \"$S:step\"}")));
+            .run("up", file(SHOP.replace("env: {", "pid_mode: \"container:x\"\n    env: {")));
     assertThat(refused.code()).isNotZero();
     assertThat(refused.err())
-        .contains("services.web.env.STEP", "every node has secrets of its own", "--local");
+        .contains("services.web.pid_mode", "may be on another node", "--local");
   }
 
   @Test

@@ -46,7 +46,8 @@ class ClusterIT {
 
   @BeforeAll
   static void start() {
-    machines = new ClusterFixture(directory, 3);
+    // a restore waits until single instances have ended
+    machines = new ClusterFixture(directory, 3, _ -> "cluster_claim_seconds: 4\n");
     one = machines.machine(1);
     two = machines.machine(2);
     three = machines.machine(3);

@@ -37,6 +37,11 @@ class JobEndsIT {
         late: {<<: *job, command: [sh, -c, "echo begun; sleep 1000"]}
         killed: {<<: *job, command: [sh, -c, "echo begun; sleep 1000"]}
         cancelled: {<<: *job, command: [sh, -c, "trap 'exit 5' TERM; echo begun; while :; do sleep 0.1; done"]}
+        again:
+          <<: *job
+          command: [sh, -c, "echo >>/tries/file; tries=$(cat /tries/file | wc -l); echo try $tries; [ $tries = 3 ]"]
+          storage: [{type: named, name: tries, target: /tries}]
+          job: {retries: 2}
         unprepared:
           <<: *job
           init: {steps: [{id: door, uses: init.wait_tcp, with: {host: 127.0.0.1, port: 1}}]}
@@ -92,6 +97,15 @@ class JobEndsIT {
         .matches("PT[0-9.]+S");
     String name = daemon.json("job", "status", "--json", "ends/code").at("name").string().get();
     assertThat(daemon.ok("events")).contains("job.failed " + name + " ");
+  }
+
+  /** One stream has the output of each of them, in order, and then the end. */
+  @Test
+  void theOutputOfEveryAttempt() {
+    CliFixture.Result again = cli.run("job", "run", "--wait", "ends/again");
+    assertThat(again.code()).as(again.err()).isZero();
+    assertThat(again.out()).isEqualTo("try 1\ntry 2\ntry 3\n");
+    assertThat(again.err()).contains("completed");
   }
 
   @Test

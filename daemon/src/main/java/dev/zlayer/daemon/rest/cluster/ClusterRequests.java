@@ -1,6 +1,7 @@
 package dev.zlayer.daemon.rest.cluster;
 
 import dev.zlayer.cluster.deploy.ClusterDeployments;
+import dev.zlayer.cluster.deploy.ClusterFile;
 import dev.zlayer.cluster.deploy.ClusterState;
 import dev.zlayer.cluster.deploy.Desired;
 import dev.zlayer.cluster.deploy.NodeShares.Peer;
@@ -12,12 +13,16 @@ import dev.zlayer.daemon.http.ApiRequest;
 import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.daemon.http.Route;
 import dev.zlayer.daemon.rest.DeploymentsResource;
+import dev.zlayer.daemon.rest.LimitedUpdates;
+import dev.zlayer.daemon.rest.ViewJson;
+import dev.zlayer.engine.deployment.DeploymentDiff;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.spec.DeploymentSpec;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.Pauses;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -25,6 +30,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.function.Function;
 
 /** Requests about deployments of the cluster, on any of its nodes. */
@@ -119,6 +125,7 @@ final class ClusterRequests {
         + " "
         + route.template().substring("/deployments/{name}".length())) {
       case "PUT " -> up(call);
+      case "POST /diff" -> ApiResponse.json(ViewJson.of(diff(name, call.wholeBody())));
       case "GET " -> show(name);
       case "DELETE " -> {
         deployments.down(name, call.flag("volumes", false));
@@ -167,21 +174,53 @@ final class ClusterRequests {
   }
 
   private ApiResponse up(ApiRequest call) throws InterruptedException {
-    if (call.deployment().isPresent()) {
-      throw AccessDenied.forbidden(
-          "a token of one deployment cannot change a deployment of the cluster yet");
-    }
+    String name = call.path("name");
     String directory = call.query("directory").orElse("/");
     if (!directory.startsWith("/")) {
       throw new AgentException.InvalidSpec("the parameter 'directory' is not an absolute path");
     }
     var seen = DeploymentsResource.seen(call);
+    if (call.deployment().isPresent()) {
+      Desired.File present = newest(name).orElseThrow(() -> LimitedUpdates.creating(name));
+      LimitedUpdates.require(name, diff(Optional.of(present), name, call.wholeBody()));
+      directory = present.directory();
+      // what was compared must not change before it is replaced
+      seen = seen.isPresent() ? seen : OptionalLong.of(present.number());
+      if (seen.getAsLong() != present.number()) {
+        throw AccessDenied.changed(
+            "deployment '%s' has revision %d, not %d: read it again before changing it"
+                .formatted(name, present.number(), seen.getAsLong()));
+      }
+    }
     try {
-      var _ = deployments.up(call.path("name"), call.wholeBody(), directory, seen);
+      var _ = deployments.up(name, call.wholeBody(), directory, seen);
     } catch (AgentException.Conflict e) {
       throw seen.isPresent() ? AccessDenied.changed(String.valueOf(e.getMessage())) : e;
     }
     return settled(call);
+  }
+
+  /** The file that is desired now. */
+  private Optional<Desired.File> newest(String name) throws InterruptedException {
+    Optional<Desired> desired = deployments.find(name);
+    return deployments.files(name).stream()
+        .filter(file -> desired.map(one -> one.revision() == file.number()).orElse(false))
+        .findFirst();
+  }
+
+  private DeploymentDiff diff(String name, byte[] file) throws InterruptedException {
+    return diff(newest(name), name, file);
+  }
+
+  private static DeploymentDiff diff(Optional<Desired.File> before, String name, byte[] file) {
+    return DeploymentDiff.between(
+        before.map(one -> version(name, one.text().getBytes(StandardCharsets.UTF_8))),
+        version(name, file));
+  }
+
+  private static DeploymentDiff.Version version(String name, byte[] file) {
+    return new DeploymentDiff.Version(
+        ClusterFile.read(name, file), new String(file, StandardCharsets.UTF_8));
   }
 
   private ApiResponse show(String name) throws InterruptedException {

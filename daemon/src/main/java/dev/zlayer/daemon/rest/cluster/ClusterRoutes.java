@@ -1,7 +1,9 @@
 package dev.zlayer.daemon.rest.cluster;
 
 import dev.zlayer.cluster.deploy.NodeShares.Peer;
+import dev.zlayer.daemon.ResourceEvents;
 import dev.zlayer.daemon.cluster.ClusterNode;
+import dev.zlayer.daemon.cluster.ClusterSecrets;
 import dev.zlayer.daemon.cluster.Peers;
 import dev.zlayer.daemon.http.Action;
 import dev.zlayer.daemon.http.ApiRequest;
@@ -16,13 +18,19 @@ import dev.zlayer.engine.job.JobExecutor;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
+import dev.zlayer.task.Deadline;
+import dev.zlayer.task.Pauses;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * What the routes of the API mean on a node of a cluster: lists are of all nodes, a container is
@@ -30,8 +38,15 @@ import java.util.Set;
  * is asked by another one, answers for itself.
  */
 public final class ClusterRoutes {
-  private static final Set<String> PAGES = Set.of(Paging.LIMIT, Paging.OFFSET);
-  private static final Set<String> LISTS = Set.of("/containers", "/ended", "/stats");
+  static final Set<String> PAGES = Set.of(Paging.LIMIT, Paging.OFFSET);
+  private static final Set<String> LISTS =
+      Set.of("/containers", "/ended", "/stats", "/images", "/volumes", "/networks");
+
+  /** A node adds up the sizes of volumes for some seconds. */
+  private static final Duration MEASURING = Duration.ofSeconds(10);
+
+  private static final Duration STARTING = Duration.ofSeconds(30);
+  private static final Duration STEP = Duration.ofMillis(200);
 
   private static final String ALONE = "In a cluster: of this node alone.";
 
@@ -39,9 +54,18 @@ public final class ClusterRoutes {
   private final ContainerLookup containers;
   private final Deployments deployments;
   private final JobExecutor jobs;
+  private final ResourceEvents events;
+
+  /** What this node alone lists, by path. */
+  private final Map<String, Action> lists = new ConcurrentHashMap<>();
 
   public ClusterRoutes(
-      ClusterNode node, ContainerLookup containers, Deployments deployments, JobExecutor jobs) {
+      ClusterNode node,
+      ContainerLookup containers,
+      Deployments deployments,
+      JobExecutor jobs,
+      ResourceEvents events) {
+    this.events = events;
     this.jobs = jobs;
     this.node = node;
     this.containers = containers;
@@ -52,18 +76,36 @@ public final class ClusterRoutes {
     String template = route.template();
     boolean reads = route.method().equals("GET");
     if (template.startsWith("/containers/{ref}")) {
-      return route.with(local -> call -> container(local, call));
+      boolean shows = reads && template.equals("/containers/{ref}");
+      return route.with(local -> call -> container(local, call, shows));
     }
     if (reads && LISTS.contains(template)) {
-      return route.withFlag("local", ALONE).with(local -> Paging.around(call -> list(local, call)));
+      lists.put(template, route.action());
+      return route
+          .withFlag("local", ALONE)
+          .with(local -> around(local, Paging.around(call -> list(local, call))));
     }
     if (reads && template.equals("/deployments")) {
       return route
           .withFlag("local", ALONE)
           .with(local -> Paging.around(call -> deployments(local, call)));
     }
+    if (ClusterStorage.handles(route)) {
+      return ClusterStorage.described(route)
+          .with(
+              local ->
+                  call -> ClusterStorage.answer(route, member(call), local, list(template), call));
+    }
+    if (reads && template.equals("/events")) {
+      return route.withFlag("local", ALONE).with(local -> call -> events(local, call));
+    }
     if (JobRequests.handles(template) || ExecutionRequests.handles(template)) {
       return route.with(local -> call -> jobs(route, local, call));
+    }
+    if (SecretRequests.handles(template)) {
+      return reads
+          ? route.with(local -> Paging.around(call -> secrets(route, local, call)))
+          : route.with(local -> call -> secrets(route, local, call));
     }
     return template.startsWith("/deployments/{name}")
         ? route.with(local -> call -> deployment(route, local, call))
@@ -74,15 +116,49 @@ public final class ClusterRoutes {
     return call.fromNode() || call.flag("local", false) ? Optional.empty() : node.member();
   }
 
-  /** Of this node first; a name that it does not know is asked for on the others. */
-  private ApiResponse container(Action local, ApiRequest call) throws InterruptedException {
+  /** The list that the thing of a route is in. */
+  private Action list(String template) {
+    return Objects.requireNonNull(lists.get(template.substring(0, template.indexOf("/{"))));
+  }
+
+  /** Statistics may be followed. */
+  private Action around(Action local, Action list) {
+    return call -> {
+      Optional<ClusterNode.Member> member = member(call);
+      return member.isPresent() && call.flag("stream", false)
+          ? ClusterStats.answer(node, member.get(), local, call)
+          : list.answer(call);
+    };
+  }
+
+  private ApiResponse events(Action local, ApiRequest call) throws InterruptedException {
     Optional<ClusterNode.Member> member = member(call);
-    if (member.isEmpty() || member.get().peers().isEmpty()) {
+    if (ClusterEvents.continues(call)) {
+      // an agent that has just been started serves before it takes part in its cluster
+      Deadline deadline = Deadline.after(STARTING);
+      while (member.isEmpty() && node.belongs() && !deadline.passed()) {
+        Pauses.REAL.pause(STEP);
+        member = member(call);
+      }
+    }
+    return member.isEmpty()
+        ? local.answer(call)
+        : ClusterEvents.answer(node, member.get(), local, call);
+  }
+
+  /** Of this node first; a name that it does not know is asked for on the others. */
+  private ApiResponse container(Action local, ApiRequest call, boolean shows)
+      throws InterruptedException {
+    Optional<ClusterNode.Member> member = member(call);
+    if (member.isEmpty()) {
       return local.answer(call);
     }
     String reference = call.path("ref");
-    if (here(reference)) {
-      return local.answer(call);
+    if (member.get().peers().isEmpty() || here(reference)) {
+      ApiResponse own = local.answer(call);
+      return shows && own instanceof ApiResponse.Whole whole && whole.status() == 200
+          ? ApiResponse.json(details(member.get().name(), JsonText.parse(whole.body())))
+          : own;
     }
     Peers.Answers answers =
         member
@@ -91,6 +167,10 @@ public final class ClusterRoutes {
             .getAll(member.get().peers(), "/containers/" + segment(reference), call.deployment());
     if (answers.unclear().isPresent()) {
       return answers.unclear().get();
+    }
+    if (shows && answers.found().size() == 1) {
+      var one = answers.found().entrySet().iterator().next();
+      return ApiResponse.json(details(one.getKey().name(), one.getValue()));
     }
     var found = new LinkedHashMap<>(answers.found());
     found.replaceAll((_, one) -> one.at("container"));
@@ -116,8 +196,15 @@ public final class ClusterRoutes {
     return member.get().calls().forward(peer, call, withReference(call.target(), id));
   }
 
+  /** Everything about a container, with its node. */
+  private static Json details(String node, Json answer) {
+    var members = new LinkedHashMap<>(answer.members());
+    members.put("container", ClusterStatus.on(node, answer.at("container")));
+    return new Json.Obj(members);
+  }
+
   /** What is not here may be on a node that did not answer, or not with what was asked for. */
-  private static ApiResponse unlessElsewhere(Action local, ApiRequest call, Peers.Answers answers)
+  static ApiResponse unlessElsewhere(Action local, ApiRequest call, Peers.Answers answers)
       throws InterruptedException {
     try {
       return local.answer(call);
@@ -158,14 +245,22 @@ public final class ClusterRoutes {
   private ApiResponse list(Action local, ApiRequest call) throws InterruptedException {
     ApiResponse own = local.answer(call.without(PAGES));
     Optional<ClusterNode.Member> member = member(call);
-    if (member.isEmpty() || !(own instanceof ApiResponse.Whole whole) || whole.status() != 200) {
+    if (member.isPresent() && own instanceof ApiResponse.Later later) {
+      return new ApiResponse.Later(() -> list(member.get(), later.maker().make(), call));
+    }
+    return member.isPresent() ? list(member.get(), own, call) : own;
+  }
+
+  private static ApiResponse list(ClusterNode.Member member, ApiResponse own, ApiRequest call)
+      throws InterruptedException {
+    if (!(own instanceof ApiResponse.Whole whole) || whole.status() != 200) {
       return own;
     }
     var all = new ArrayList<Json>();
     JsonText.parse(whole.body())
         .items()
-        .forEach(one -> all.add(ClusterStatus.on(member.get().name(), one)));
-    Peers.Answers others = others(member.get(), call);
+        .forEach(one -> all.add(ClusterStatus.on(member.name(), one)));
+    Peers.Answers others = others(member, call);
     others.found().forEach((peer, one) -> all.addAll(on(peer, one)));
     return whole(new Json.Arr(all), others);
   }
@@ -183,7 +278,11 @@ public final class ClusterRoutes {
     String target = call.target().substring(Peers.BASE.length());
     String base = target.contains("?") ? target : target + "?";
     String plain = base.replaceAll("(?<=[?&])(limit|offset)=[^&]*&?", "");
-    return member.calls().getAll(member.peers(), plain, call.deployment());
+    var targets = new LinkedHashMap<Peer, String>();
+    member.peers().forEach(peer -> targets.put(peer, plain));
+    return call.flag("size", false)
+        ? member.calls().getAll(targets, call.deployment(), MEASURING)
+        : member.calls().getAll(targets, call.deployment());
   }
 
   /** Those of the cluster once, and those that are a node's own. */
@@ -220,6 +319,7 @@ public final class ClusterRoutes {
       }
       return local.answer(call);
     }
+    boolean compares = route.template().equals("/deployments/{name}/diff");
     boolean reads = route.method().equals("GET");
     boolean clustered;
     try {
@@ -231,7 +331,7 @@ public final class ClusterRoutes {
       throw e;
     }
     boolean own = deployments.find(name).isPresent() && !shared(name);
-    if (clustered || (applies && !own)) {
+    if (clustered || ((applies || compares) && !own)) {
       return requests(member.get()).answer(route, local, call);
     }
     if (own) {
@@ -266,6 +366,29 @@ public final class ClusterRoutes {
       }
       throw e;
     }
+  }
+
+  /** A deployment of this node alone has secrets of this node. */
+  private ApiResponse secrets(Route route, Action local, ApiRequest call)
+      throws InterruptedException {
+    boolean own =
+        !call.fromNode()
+            && (call.flag("local", false)
+                || call.query("deployment")
+                    .filter(name -> deployments.find(name).isPresent() && !shared(name))
+                    .isPresent());
+    if (own || !node.belongs()) {
+      return local.answer(call);
+    }
+    Optional<ClusterSecrets> secrets = node.secrets();
+    Optional<ClusterNode.Member> member = node.member();
+    if (secrets.isEmpty() || member.isEmpty()) {
+      throw new AgentException.Unavailable(
+          "this node takes no part in its cluster at the moment: try again; --local means the"
+              + " secrets of the node itself");
+    }
+    return new SecretRequests(secrets.get(), member.get().name(), events)
+        .answer(route, local, call);
   }
 
   /** Whether this node has a part of it, as its cluster assigned it. */

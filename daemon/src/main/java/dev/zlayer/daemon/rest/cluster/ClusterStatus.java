@@ -2,6 +2,7 @@ package dev.zlayer.daemon.rest.cluster;
 
 import dev.zlayer.cluster.deploy.ClusterPlan;
 import dev.zlayer.cluster.deploy.ClusterState;
+import dev.zlayer.cluster.deploy.Dependencies;
 import dev.zlayer.cluster.deploy.Desired;
 import dev.zlayer.json.Json;
 import dev.zlayer.spec.DeploymentSpec;
@@ -66,14 +67,14 @@ record ClusterStatus(Desired desired, String directory, List<Service> services) 
         .forEach(
             (name, service) -> {
               if (service.rtype() == RunType.SERVICE) {
-                services.add(service(state, desired, name, service));
+                services.add(service(state, desired, spec, name, service));
               }
             });
     return new ClusterStatus(desired, directory, List.copyOf(services));
   }
 
   private static Service service(
-      ClusterState state, Desired desired, String name, ServiceSpec spec) {
+      ClusterState state, Desired desired, DeploymentSpec all, String name, ServiceSpec spec) {
     String deployment = desired.name();
     int wanted = ClusterPlan.replicas(desired, name, spec);
     int ready = state.ready(deployment, name);
@@ -82,15 +83,15 @@ record ClusterStatus(Desired desired, String directory, List<Service> services) 
     Optional<String> failure = Optional.empty();
     for (Map.Entry<String, Desired.Assignment> one : state.assignments(deployment).entrySet()) {
       Desired.Assignment assignment = one.getValue();
-      assigned += assignment.numbers(name).size();
-      current &= assignment.numbers(name).isEmpty() || assignment.revision() == desired.revision();
+      assigned += assignment.count(name);
+      current &= assignment.count(name) == 0 || assignment.revision() == desired.revision();
       failure = failure.or(() -> failure(state, one.getKey(), deployment, assignment, name));
     }
     Optional<String> unplaced =
         Optional.ofNullable(state.unplaced().getOrDefault(deployment, Map.of()).get(name));
     Optional<String> waits =
         assigned == 0 && wanted > 0
-            ? ClusterPlan.waitsFor(state, deployment, spec)
+            ? Dependencies.waitsFor(state, desired, all, name)
             : Optional.empty();
     boolean there = current && ready == wanted && assigned == wanted;
     String shown =
@@ -125,7 +126,7 @@ record ClusterStatus(Desired desired, String directory, List<Service> services) 
       String service) {
     return Optional.ofNullable(state.reports().get(new ClusterState.Place(node, deployment)))
         .filter(report -> report.revision() == assignment.revision())
-        .filter(_ -> !assignment.numbers(service).isEmpty())
+        .filter(_ -> assignment.count(service) > 0)
         .flatMap(
             report ->
                 report
@@ -134,7 +135,7 @@ record ClusterStatus(Desired desired, String directory, List<Service> services) 
                         () ->
                             report
                                 .service(service)
-                                .filter(Desired.ServiceReport::failed)
+                                .filter(one -> one.failed() && one.refused().isEmpty())
                                 .map(one -> one.error().orElse("it failed"))))
         .map(reason -> "node '%s': %s".formatted(name(state, node), reason));
   }

@@ -4,7 +4,6 @@ import dev.zlayer.cluster.deploy.ClusterExecution;
 import dev.zlayer.cluster.deploy.ClusterExecution.Progress;
 import dev.zlayer.cluster.deploy.ClusterState;
 import dev.zlayer.cluster.deploy.NodeShares.Peer;
-import dev.zlayer.cluster.member.NodeRecord;
 import dev.zlayer.daemon.cluster.ClusterNode;
 import dev.zlayer.daemon.cluster.Peers;
 import dev.zlayer.daemon.http.Action;
@@ -12,19 +11,21 @@ import dev.zlayer.daemon.http.ApiRequest;
 import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.daemon.http.Route;
 import dev.zlayer.daemon.rest.ExecutionsResource;
+import dev.zlayer.daemon.rest.FrameWriter;
 import dev.zlayer.daemon.rest.JobsResource;
 import dev.zlayer.daemon.rest.ViewJson;
 import dev.zlayer.daemon.rest.view.ExecutionView;
 import dev.zlayer.engine.job.Execution;
 import dev.zlayer.engine.job.ExecutionId;
 import dev.zlayer.engine.job.JobExecutor;
-import dev.zlayer.engine.job.JobKey;
 import dev.zlayer.engine.job.Trigger;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.Pauses;
+import java.io.IOException;
+import java.io.OutputStream;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -32,7 +33,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalInt;
+import java.util.Set;
 import java.util.TreeMap;
 
 /**
@@ -45,6 +46,11 @@ final class ExecutionRequests {
   private static final int USUAL_LIMIT = 100;
   private static final int MOST = 1000;
   private static final Duration STEP = Duration.ofMillis(200);
+
+  /** Executions run on without the cluster, so who waits for one outlasts much of it. */
+  private static final Duration PATIENCE = Duration.ofMinutes(2);
+
+  private static final Set<String> WAITING = Set.of(ONE + "/wait", ONE + "/follow");
 
   private final ClusterNode.Member member;
   private final JobExecutor jobs;
@@ -129,7 +135,7 @@ final class ExecutionRequests {
       ClusterState state,
       ApiRequest call,
       boolean wanted) {
-    Json view = view(one, state);
+    Json view = ExecutionRecordView.of(one, state);
     boolean fits =
         call.query("deployment").map(one.deployment()::equals).orElse(true)
             && call.query("job").map((one.deployment() + "/" + one.job())::equals).orElse(true)
@@ -165,7 +171,10 @@ final class ExecutionRequests {
             .toList();
     for (int i = 0; i < waiting.size(); i++) {
       all.add(
-          Json.object().put("position", i).put("execution", view(waiting.get(i), state)).build());
+          Json.object()
+              .put("position", i)
+              .put("execution", ExecutionRecordView.of(waiting.get(i), state))
+              .build());
     }
     return new ApiResponse.Whole(
         200, ApiRequest.JSON, JsonText.bytes(new Json.Arr(all)), others.headers());
@@ -187,14 +196,29 @@ final class ExecutionRequests {
 
   private ApiResponse one(Route route, Action local, ApiRequest call) throws InterruptedException {
     String reference = call.path("id").replace(':', '/');
-    Found found = find(reference, call);
+    boolean waits = WAITING.contains(route.template());
+    Found found = waits ? await(reference, call, patience(call)) : find(reference, call);
     return switch (route.method() + " " + route.template().substring(ONE.length())) {
       case "GET " -> show(found, local, call);
       case "GET /wait" -> found.live() ? later(found, local, call) : show(found, local, call);
+      case "GET /follow" -> follow(found, local, call);
       case "POST /cancel" -> found.live() ? cancel(found) : show(found, local, call);
       case "POST /retry" -> retry(found, local, call);
       default -> elsewhere(found, local, call);
     };
+  }
+
+  private static Duration patience(ApiRequest call) {
+    return call.duration("timeout").filter(one -> one.compareTo(PATIENCE) < 0).orElse(PATIENCE);
+  }
+
+  private Found await(String reference, ApiRequest call, Duration limit)
+      throws InterruptedException {
+    return PatientRead.read(
+        "execution '" + reference + "'",
+        Deadline.after(limit),
+        Pauses.REAL,
+        () -> find(reference, call));
   }
 
   private Found find(String reference, ApiRequest call) throws InterruptedException {
@@ -279,7 +303,7 @@ final class ExecutionRequests {
         return ApiResponse.json(ClusterStatus.on(found.peer().get().name(), answer.get()));
       }
     }
-    return ApiResponse.json(view(found.record().get(), found.state()));
+    return ApiResponse.json(ExecutionRecordView.of(found.record().get(), found.state()));
   }
 
   /** Output and files are with the node that ran it. */
@@ -299,7 +323,8 @@ final class ExecutionRequests {
         "output of execution '" + one.name() + "'",
         one.node().isEmpty()
             ? "it has not begun"
-            : "its node '%s' does not answer".formatted(node(found.state(), one)));
+            : "its node '%s' does not answer"
+                .formatted(ExecutionRecordView.node(found.state(), one)));
   }
 
   private ApiResponse later(Found found, Action local, ApiRequest call) {
@@ -314,15 +339,113 @@ final class ExecutionRequests {
                   "waiting for execution '" + one.id() + "'", deadline.limit());
             }
             Pauses.REAL.pause(STEP);
-            now = find(one.id(), call);
+            now = await(one.id(), call, deadline.atMost(PATIENCE).left());
           }
           return show(now, local, call);
         });
   }
 
+  /**
+   * What its node says as it comes, and that of the next node when it is lost. Only the cluster
+   * knows when it has ended: a node that comes back cancels what was given to another one.
+   */
+  private ApiResponse follow(Found first, Action local, ApiRequest call)
+      throws InterruptedException {
+    if (first.record().isEmpty()) {
+      return elsewhere(first, local, call);
+    }
+    return new ApiResponse.Bytes(
+        FrameWriter.TYPE,
+        Map.of(),
+        out -> {
+          out.flush();
+          try {
+            stream(first, local, call, out);
+          } catch (AgentException.Unavailable e) {
+            var frames = new FrameWriter(out);
+            frames.problem(e, call.id());
+            frames.flush();
+          }
+        });
+  }
+
+  private void stream(Found first, Action local, ApiRequest call, OutputStream out)
+      throws IOException, InterruptedException {
+    String id = first.record().orElseThrow().id();
+    Found now = first;
+    boolean again = false;
+    Optional<String> done = Optional.empty();
+    var reasons = new FrameWriter(out);
+    Optional<String> told = Optional.empty();
+    while (true) {
+      Optional<String> node = now.record().flatMap(ClusterExecution::node);
+      if (!node.equals(done) && copied(now, local, call, again, out)) {
+        done = node;
+        again = true;
+        now = await(id, call, PATIENCE);
+      }
+      if (!now.live()) {
+        break;
+      }
+      Optional<String> reason =
+          ExecutionRecordView.of(now.record().orElseThrow(), now.state()).at("reason").string();
+      if (node.isEmpty() && reason.isPresent() && !reason.equals(told)) {
+        reasons.waits(reason.get());
+        reasons.flush();
+        told = reason;
+      }
+      Pauses.REAL.pause(STEP);
+      now = await(id, call, PATIENCE);
+    }
+    reasons.end(ended(now, local, call));
+    reasons.flush();
+  }
+
+  /** As it is shown; {@code local} is about its output, so one of this node is read here. */
+  private byte[] ended(Found found, Action local, ApiRequest call) throws InterruptedException {
+    ClusterExecution one = found.record().orElseThrow();
+    if (found.here()) {
+      Json own = ViewJson.of(ExecutionView.of(jobs.execution(new ExecutionId(one.id()))));
+      return JsonText.bytes(ClusterStatus.on(member.name(), own));
+    }
+    return show(found, local, call) instanceof ApiResponse.Whole shown
+        ? shown.body()
+        : JsonText.bytes(ExecutionRecordView.of(one, found.state()));
+  }
+
+  /**
+   * Copies what a node says; false when it does not have it yet, or does not answer.
+   *
+   * @param again another node was copied before, and this one begins with its first attempt
+   */
+  private boolean copied(
+      Found found, Action local, ApiRequest call, boolean again, OutputStream out)
+      throws IOException, InterruptedException {
+    if (!found.here() && found.peer().isEmpty()) {
+      return false;
+    }
+    ApiRequest asked = again ? call.without(Set.of("attempt", "since")) : call;
+    String target = again ? call.target().replaceFirst("\\?.*", "") : call.target();
+    try {
+      ApiResponse answer =
+          found.here()
+              ? local.answer(asked)
+              : member.calls().forward(found.peer().orElseThrow(), asked, target);
+      if (answer instanceof ApiResponse.Bytes bytes) {
+        var frames = new FrameWriter.Endless(out);
+        bytes.writer().write(frames);
+        frames.requireEnd();
+        return true;
+      }
+    } catch (AgentException.Network | AgentException.Timeout _) {
+      // the cluster says when it is lost
+    }
+    return false;
+  }
+
   private ApiResponse cancel(Found found) throws InterruptedException {
     ClusterExecution ended = member.jobs().cancel(found.record().orElseThrow());
-    return ApiResponse.json(view(ended, found.state()));
+    return ApiResponse.json(ExecutionRecordView.of(ended, found.state()));
   }
 
   private ApiResponse retry(Found found, Action local, ApiRequest call)
@@ -343,52 +466,6 @@ final class ExecutionRequests {
                 before.deployment(),
                 before.job(),
                 before.request().again(typed ? "cli" : "endpoint", call.remote()));
-    return ApiResponse.json(201, view(again, found.state()));
-  }
-
-  private static String node(ClusterState state, ClusterExecution one) {
-    String id = one.node().orElse("-");
-    return Optional.ofNullable(state.members().get(id)).map(NodeRecord::name).orElse(id);
-  }
-
-  /** As nodes show theirs. */
-  static Json view(ClusterExecution one, ClusterState state) {
-    Optional<Progress> progress = one.progress();
-    Optional<Integer> code = progress.flatMap(Progress::code);
-    Optional<String> unplaced =
-        Optional.ofNullable(
-            state
-                .unplaced()
-                .getOrDefault(one.deployment(), Map.of())
-                .get(one.job() + "/" + one.number()));
-    Optional<java.time.Instant> started = progress.flatMap(Progress::started);
-    Optional<java.time.Instant> finished = progress.flatMap(Progress::finished);
-    Json view =
-        ViewJson.of(
-            new ExecutionView(
-                new ExecutionId(one.id()),
-                one.name(),
-                new JobKey(one.deployment(), one.job()),
-                progress.map(Progress::status).orElse("pending"),
-                code.isPresent() ? OptionalInt.of(code.get()) : OptionalInt.empty(),
-                Optional.empty(),
-                false,
-                progress.flatMap(Progress::reason).or(() -> unplaced),
-                one.request().trigger(),
-                one.request().remote(),
-                Optional.empty(),
-                one.request().due(),
-                one.request().priority(),
-                one.created(),
-                started,
-                finished,
-                started.flatMap(from -> finished.map(to -> Duration.between(from, to))),
-                Optional.empty(),
-                Optional.empty(),
-                one.cancelled(),
-                List.of(),
-                List.of(),
-                List.of()));
-    return one.node().isPresent() ? ClusterStatus.on(node(state, one), view) : view;
+    return ApiResponse.json(201, ExecutionRecordView.of(again, found.state()));
   }
 }

@@ -96,7 +96,7 @@ final class JobRequests {
     var members = new LinkedHashMap<>(one.members());
     members.put("live", Json.of(live.size()));
     if (!live.isEmpty() && live.getLast().id().compareTo(last(one)) > 0) {
-      members.put("last", ExecutionRequests.view(live.getLast(), state));
+      members.put("last", ExecutionRecordView.of(live.getLast(), state));
     }
     for (CronStatus status : statuses(state, Optional.of(deployment))) {
       if (status.job().name().equals(name)) {

@@ -5,11 +5,14 @@ import dev.zlayer.host.linux.ErrnoException;
 import dev.zlayer.host.linux.PseudoTerminal;
 import dev.zlayer.port.ExecSession;
 import dev.zlayer.task.Deadline;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
+import java.util.Arrays;
 import java.util.Optional;
+import java.util.function.UnaryOperator;
 
 /**
  * A command on a terminal: the one inside, where the OCI runtime hands that out. Else the runtime
@@ -22,7 +25,8 @@ final class TerminalSession implements ExecSession {
   private final BytePipe output;
   private final Optional<ResizeLoop> sizes;
 
-  private TerminalSession(Exec exec, PseudoTerminal terminal, Optional<ResizeLoop> sizes)
+  private TerminalSession(
+      Exec exec, PseudoTerminal terminal, Optional<ResizeLoop> sizes, UnaryOperator<byte[]> lines)
       throws IOException {
     this.exec = exec;
     this.terminal = terminal;
@@ -35,7 +39,8 @@ final class TerminalSession implements ExecSession {
         new DescriptorCopyLoop.Sink() {
           @Override
           public void received(byte[] bytes, int length) throws IOException {
-            output.write(bytes, 0, length);
+            byte[] shown = lines.apply(Arrays.copyOf(bytes, length));
+            output.write(shown, 0, shown.length);
           }
 
           @Override
@@ -47,13 +52,37 @@ final class TerminalSession implements ExecSession {
 
   /** The terminal is the one inside. */
   static TerminalSession inside(Exec exec, PseudoTerminal terminal) throws IOException {
-    return new TerminalSession(exec, terminal, Optional.empty());
+    return new TerminalSession(exec, terminal, Optional.empty(), UnaryOperator.identity());
   }
 
-  /** The terminal is the OCI runtime's own, which copies everything. */
+  /**
+   * The terminal is the OCI runtime's own, which copies everything. runc has the one inside end its
+   * lines without a return, and only when its program may have written some: so each is given one
+   * here.
+   */
   static TerminalSession ofRuntime(Exec exec, PseudoTerminal terminal) throws IOException {
     return new TerminalSession(
-        exec, terminal, Optional.of(ResizeLoop.signalling(exec.runtime().pid())));
+        exec,
+        terminal,
+        Optional.of(ResizeLoop.signalling(exec.runtime().pid())),
+        new LineEnds()::returned);
+  }
+
+  /** Ends each line with a return and a line feed, those that already do so too. */
+  static final class LineEnds {
+    private byte last;
+
+    byte[] returned(byte[] bytes) {
+      var fresh = new ByteArrayOutputStream(bytes.length + 16);
+      for (byte one : bytes) {
+        if (one == '\n' && last != '\r') {
+          fresh.write('\r');
+        }
+        fresh.write(one);
+        last = one;
+      }
+      return fresh.toByteArray();
+    }
   }
 
   @Override

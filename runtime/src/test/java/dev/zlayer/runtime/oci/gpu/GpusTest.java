@@ -253,7 +253,7 @@ class GpusTest {
     uses.clear();
     gpus.changed();
     await(() -> ProcessHandle.of(second).filter(ProcessHandle::isAlive).isEmpty());
-    assertThat(MpsControl.obstacle(pipes)).isPresent();
+    await(() -> MpsControl.obstacle(pipes).isPresent());
   }
 
   @Test
