@@ -16,6 +16,7 @@ import java.util.regex.Pattern;
 public final class ClusterPages implements AutoCloseable {
   private static final int LIMIT_MS = 30_000;
 
+  private final Machine asked;
   private final Machine elsewhere;
   private final BrowserFixture browser;
   private final DashboardPage dashboard;
@@ -23,11 +24,12 @@ public final class ClusterPages implements AutoCloseable {
   /**
    * Logs in.
    *
-   * @param asked whose dashboard it is
+   * @param asked whose dashboard it is, which is named one
    * @param elsewhere another one, which is named three
    */
   public ClusterPages(Path directory, Machine asked, Machine elsewhere) throws IOException {
     PlaywrightAssertions.setDefaultAssertionTimeout(LIMIT_MS);
+    this.asked = asked;
     this.elsewhere = elsewhere;
     Path script =
         Files.createFile(
@@ -66,24 +68,17 @@ public final class ClusterPages implements AutoCloseable {
   public void showAContainerElsewhere() {
     dashboard.view("containers");
     assertThat(main()).containsText("shop/web");
-    elsewhere
-        .agent()
-        .ok(
-            "run",
-            "-d",
-            "--network",
-            "none",
-            "--name",
-            "far",
-            "bb:1",
-            "sh",
-            "-c",
-            "trap 'exit 0' TERM; echo printed elsewhere; sleep 1000 & wait");
+    run(elsewhere, "far", "printed elsewhere");
     assertThat(main()).containsText("far");
+    // a node without containers is no choice, and replicas may be on other ones
+    run(asked, "near", "printed here");
+    assertThat(main()).containsText("near");
     main().locator("select").selectOption("one");
     assertThat(main()).not().containsText("far");
+    assertThat(main()).containsText("near");
     main().locator("select").selectOption("three");
     assertThat(main()).containsText("far");
+    assertThat(main()).not().containsText("near");
 
     dashboard.follow("far");
     assertThat(main()).containsText(Pattern.compile("Node\\s*three"));
@@ -100,6 +95,14 @@ public final class ClusterPages implements AutoCloseable {
     main().locator("select").last().selectOption("three");
     assertThat(main()).containsText("container.created");
     elsewhere.agent().ok("rm", "-f", "far");
+    asked.agent().ok("rm", "-f", "near");
+  }
+
+  private static void run(Machine machine, String name, String line) {
+    String script = "trap 'exit 0' TERM; echo %s; sleep 1000 & wait".formatted(line);
+    machine
+        .agent()
+        .ok("run", "-d", "--network", "none", "--name", name, "bb:1", "sh", "-c", script);
   }
 
   @Override

@@ -14,7 +14,8 @@ import java.util.OptionalInt;
 /**
  * An agent in a network namespace that plays the host: {@code RUN STATE PREFIX RANGE}. It attaches
  * one container with port 80 published as 8080 and on loopback as 8081, prints its namespace and
- * address, and for every line it reads prints what the firewall of the host does to containers.
+ * address, and for every line it reads prints what the firewall of the host does to containers, to
+ * those with IPv6 too after the line "ipv6".
  */
 final class HostAgent {
   private HostAgent() {}
@@ -37,8 +38,11 @@ final class HostAgent {
                       Protocol.TCP,
                       Optional.of(InetAddress.ofLiteral("127.0.0.1")))));
       System.out.println(web.netns() + " " + web.ip().orElseThrow().getHostAddress());
-      while (lines.readLine() != null) {
-        System.out.println(networks.firewallProblems());
+      for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+        System.out.println(
+            line.equals("ipv6")
+                ? new HostFirewall(config).problems(true)
+                : networks.firewallProblems());
       }
       networks.detach("web");
     }

@@ -104,7 +104,12 @@ class HostFirewallIT {
 
     assertOpen();
     in(host, "iptables -F FORWARD");
-    assertThat(problems()).contains("iptables -I FORWARD -i " + config.prefix() + "+ -j ACCEPT");
+    assertThat(problems())
+        .contains("'iptables -I FORWARD -i " + config.prefix() + "+ -j ACCEPT'")
+        .doesNotContain("ip6tables");
+    in(host, "ip6tables -P FORWARD DROP");
+    assertThat(problems("ipv6"))
+        .contains("'ip6tables -I FORWARD -i " + config.prefix() + "+ -j ACCEPT'");
   }
 
   @Test
@@ -217,7 +222,11 @@ class HostFirewallIT {
   }
 
   private String problems() throws IOException {
-    agent.outputWriter().write("\n");
+    return problems("");
+  }
+
+  private String problems(String which) throws IOException {
+    agent.outputWriter().write(which + "\n");
     agent.outputWriter().flush();
     return String.valueOf(agent.inputReader().readLine());
   }

@@ -371,15 +371,22 @@ class Ipv6IT {
       assertThat(answer(() -> host.onClient(get(HOST, 8092)))).isEqualTo(CLIENT);
       assertThat(ok("exec", "web", "ping", "-6", "-c", "1", "-w", "10", CLIENT))
           .contains("1 packets received");
-      assertThat(host.onHost("ip6tables", "-S", "FORWARD").stdout())
-          .contains("-i " + daemon.prefix() + "+ -j ACCEPT")
-          .contains("-o " + daemon.prefix() + "+ -j ACCEPT");
-      host.onHost("ip6tables", "-F", "FORWARD");
-      assertThat(ok("info")).contains("ip6tables -I FORWARD -i " + daemon.prefix() + "+ -j ACCEPT");
+      assertOurBridgesAreAccepted();
+      host.onHost("ip6tables", "-F", "FORWARD"); // the agent puts back what somebody removed
+      Awaitility.await()
+          .atMost(Duration.ofSeconds(60))
+          .untilAsserted(Ipv6IT::assertOurBridgesAreAccepted);
+      assertThat(ok("info")).doesNotContain("ip6tables");
     } finally {
       host.onHost("ip6tables", "-P", "FORWARD", "ACCEPT");
       host.onHost("ip6tables", "-F", "FORWARD");
     }
+  }
+
+  private static void assertOurBridgesAreAccepted() {
+    assertThat(host.onHost("ip6tables", "-S", "FORWARD").stdout())
+        .contains("-i " + daemon.prefix() + "+ -j ACCEPT")
+        .contains("-o " + daemon.prefix() + "+ -j ACCEPT");
   }
 
   /** Docker's own command line, against our socket. */
