@@ -107,8 +107,8 @@ final class Haproxy {
         config.directory().resolve(name), text.getBytes(StandardCharsets.UTF_8));
   }
 
-  /** Refuses a configuration that HAProxy cannot use, before it replaces one that works. */
-  void check(HaproxyConfig wanted) throws InterruptedException {
+  /** Why HAProxy cannot use a configuration, asked before it replaces one that works. */
+  Optional<String> refusal(HaproxyConfig wanted) throws InterruptedException {
     try {
       Files.createDirectories(config.directory().resolve(HaproxyConfig.CHROOT));
       for (Map.Entry<String, String> file : wanted.files().entrySet()) {
@@ -129,11 +129,16 @@ final class Haproxy {
                 "-f",
                 config.directory().resolve(CANDIDATE).toString()),
             Deadline.after(config.limit()));
-    if (!result.success()) {
-      throw new AgentException.Configuration(
-          "HAProxy refused the configuration of the ingress: "
-              + alert(result.stderr()).orElseGet(result::lastLine));
+    if (result.success()) {
+      return Optional.empty();
     }
+    String reason = alert(result.stderr()).orElseGet(result::lastLine);
+    if (result.code() != 1) {
+      throw new AgentException.Configuration(
+          "HAProxy cannot check the configuration of the ingress, it ended with %d: %s"
+              .formatted(result.code(), reason));
+    }
+    return Optional.of(reason);
   }
 
   /** Which configuration serves requests; empty when it does not run. */

@@ -12,6 +12,7 @@ import dev.zlayer.spec.network.TlsSpec;
 import java.net.InetAddress;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
@@ -223,5 +224,51 @@ record IngressEndpoint(
     }
     first.addAll(then);
     return first;
+  }
+
+  /** Why it cannot be served beside one of another service. */
+  Optional<String> collision(IngressEndpoint other) {
+    if (other.service().equals(service)) {
+      return Optional.empty();
+    }
+    var same = new HashSet<>(routes());
+    same.retainAll(other.routes());
+    if (!same.isEmpty()) {
+      return Optional.of(
+          "%s is already served by endpoint '%s' of %s; write another host or path"
+              .formatted(same.iterator().next(), other.name(), other.service()));
+    }
+    return sameName(other).or(() -> otherCertificate(other));
+  }
+
+  /** Connections with TLS for a host either have requests, or are all for one endpoint. */
+  private Optional<String> sameName(IngressEndpoint other) {
+    if (!stream && !other.stream()) {
+      return Optional.empty();
+    }
+    return tlsHosts().stream()
+        .filter(other.tlsHosts()::contains)
+        .findFirst()
+        .map(
+            host ->
+                "connections with TLS for %s already go to endpoint '%s' of %s; write another host"
+                    .formatted(host, other.name(), other.service()));
+  }
+
+  /** A host has one certificate, whoever serves its paths. */
+  private Optional<String> otherCertificate(IngressEndpoint other) {
+    for (HostTls mine : certificates()) {
+      for (HostTls theirs : other.certificates()) {
+        boolean same =
+            mine.kind() == theirs.kind()
+                && (mine.kind() != HostTls.Kind.SECRET || mine.equals(theirs));
+        if (mine.host().equals(theirs.host()) && !same) {
+          return Optional.of(
+              "%s has another certificate by endpoint '%s' of %s; write the same tls"
+                  .formatted(mine.host(), other.name(), other.service()));
+        }
+      }
+    }
+    return Optional.empty();
   }
 }

@@ -5,7 +5,6 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Rotation.Members;
 import dev.zlayer.port.Rotation.Requests;
 import dev.zlayer.proxy.tls.Certificates;
-import dev.zlayer.proxy.tls.HostTls;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.LazyLogger;
 import dev.zlayer.task.Owner;
@@ -65,6 +64,8 @@ final class IngressState implements Owner.State {
   /** HAProxy cannot use what was to be applied last. */
   private boolean refused;
 
+  private final RefusedServices left = new RefusedServices();
+
   private boolean logging;
   private Deadline nextLogLook = Deadline.after(LOG_WATCH);
 
@@ -112,6 +113,8 @@ final class IngressState implements Owner.State {
           });
     }
     set(service.service(), endpoints);
+    left.reason(service.service())
+        .ifPresent(reason -> problems.add("HAProxy refuses its endpoints: " + reason));
     if (!problems.isEmpty()) {
       throw new AgentException.Configuration(
           "%s: %s".formatted(service.service(), String.join("; ", problems)));
@@ -121,57 +124,10 @@ final class IngressState implements Owner.State {
 
   /** Who already has one of its routes: the first that came keeps it. */
   private Optional<String> collision(IngressEndpoint endpoint) {
-    for (List<IngressEndpoint> others : services.values()) {
-      for (IngressEndpoint other : others) {
-        if (!other.service().equals(endpoint.service())) {
-          var same = new HashSet<>(endpoint.routes());
-          same.retainAll(other.routes());
-          if (!same.isEmpty()) {
-            return Optional.of(
-                "%s is already served by endpoint '%s' of %s; write another host or path"
-                    .formatted(same.iterator().next(), other.name(), other.service()));
-          }
-          Optional<String> differs =
-              sameName(endpoint, other).or(() -> otherCertificate(endpoint, other));
-          if (differs.isPresent()) {
-            return differs;
-          }
-        }
-      }
-    }
-    return Optional.empty();
-  }
-
-  /** Connections with TLS for a host either have requests, or are all for one endpoint. */
-  private static Optional<String> sameName(IngressEndpoint endpoint, IngressEndpoint other) {
-    if (!endpoint.stream() && !other.stream()) {
-      return Optional.empty();
-    }
-    return endpoint.tlsHosts().stream()
-        .filter(other.tlsHosts()::contains)
-        .findFirst()
-        .map(
-            host ->
-                "connections with TLS for %s already go to endpoint '%s' of %s; write another host"
-                    .formatted(host, other.name(), other.service()));
-  }
-
-  /** A host has one certificate, whoever serves its paths. */
-  private static Optional<String> otherCertificate(
-      IngressEndpoint endpoint, IngressEndpoint other) {
-    for (HostTls mine : endpoint.certificates()) {
-      for (HostTls theirs : other.certificates()) {
-        boolean same =
-            mine.kind() == theirs.kind()
-                && (mine.kind() != HostTls.Kind.SECRET || mine.equals(theirs));
-        if (mine.host().equals(theirs.host()) && !same) {
-          return Optional.of(
-              "%s has another certificate by endpoint '%s' of %s; write the same tls"
-                  .formatted(mine.host(), other.name(), other.service()));
-        }
-      }
-    }
-    return Optional.empty();
+    return services.values().stream()
+        .flatMap(List::stream)
+        .flatMap(other -> endpoint.collision(other).stream())
+        .findFirst();
   }
 
   boolean remove(ServiceKey service) throws InterruptedException {
@@ -244,6 +200,7 @@ final class IngressState implements Owner.State {
 
   private void keep(ServiceKey service, List<IngressEndpoint> endpoints) {
     store.save(service, endpoints);
+    left.forget(service);
     if (endpoints.isEmpty()) {
       services.remove(service);
     } else {
@@ -258,7 +215,13 @@ final class IngressState implements Owner.State {
 
   /** All that is served. */
   List<IngressEndpoint> endpoints() {
-    return services.values().stream().flatMap(List::stream).toList();
+    return endpoints(services.keySet().stream().filter(one -> !left.contains(one)).toList());
+  }
+
+  private List<IngressEndpoint> endpoints(List<ServiceKey> of) {
+    return of.stream()
+        .flatMap(service -> services.getOrDefault(service, List.of()).stream())
+        .toList();
   }
 
   private void apply() throws InterruptedException {
@@ -277,7 +240,8 @@ final class IngressState implements Owner.State {
     }
     Map<String, Map<String, String>> maps = maps(endpoints);
     HaproxyConfig wanted = HaproxyConfig.of(config, Haproxy.account(), endpoints, maps);
-    if (haproxy.serving().equals(Optional.of(wanted.fingerprint()))) {
+    Optional<String> serving = haproxy.serving();
+    if (serving.equals(Optional.of(wanted.fingerprint()))) {
       haproxy.write(wanted);
       servers(endpoints.stream().map(ejections::without).toList());
       applyMaps(maps);
@@ -285,19 +249,25 @@ final class IngressState implements Owner.State {
     } else {
       applied = Map.of();
       certificates.forget();
-      refused = true;
-      haproxy.check(wanted);
-      refused = false;
+      Optional<String> refusal = haproxy.refusal(wanted);
+      if (refusal.isPresent()) {
+        refused = true;
+        throw new AgentException.Configuration(
+            "HAProxy refused the configuration of the ingress: " + refusal.get());
+      }
       haproxy.write(wanted);
       counted = Traffic.sum(counted, haproxy.traffic()); // the next worker begins at zero
-      logging = logging && haproxy.serving().isPresent();
+      logging = logging && serving.isPresent();
       haproxy.serve(wanted);
       remember(endpoints);
       servers(endpoints.stream().map(ejections::without).toList());
       certificates.read();
     }
     if (!logging) {
-      accessLog.start();
+      // beside a HAProxy that an earlier agent left running, what it started is there as well
+      if (serving.isEmpty() || !accessLog.started()) {
+        accessLog.start();
+      }
       logging = true;
     }
     settled = true;
@@ -369,6 +339,7 @@ final class IngressState implements Owner.State {
 
   /** Some are others than before; the next round serves them. */
   void certificatesChanged() {
+    left.forgetAll();
     certified = false;
   }
 
@@ -470,7 +441,7 @@ final class IngressState implements Owner.State {
 
   private void applyAgain() throws InterruptedException {
     try {
-      apply();
+      applyWithoutRefused();
       if (failure.isPresent()) {
         LOG.log(System.Logger.Level.INFO, "the ingress works again");
       }
@@ -482,6 +453,36 @@ final class IngressState implements Owner.State {
       }
       failure = reason;
       throw e;
+    }
+  }
+
+  /** Those that HAProxy refuses are left out, so that they keep nobody else from being served. */
+  private void applyWithoutRefused() throws InterruptedException {
+    try {
+      apply();
+    } catch (AgentException e) {
+      if (!refused) {
+        throw e;
+      }
+      Map<ServiceKey, String> found =
+          left.find(
+              services.keySet(),
+              some -> {
+                List<IngressEndpoint> endpoints = endpoints(some);
+                return haproxy.refusal(
+                    HaproxyConfig.of(config, Haproxy.account(), endpoints, maps(endpoints)));
+              });
+      if (found.isEmpty()) {
+        throw e;
+      }
+      found.forEach(
+          (service, reason) ->
+              LOG.log(
+                  System.Logger.Level.WARNING,
+                  "{0} has endpoints that HAProxy refuses, they are not served: {1}",
+                  service,
+                  reason));
+      apply();
     }
   }
 }

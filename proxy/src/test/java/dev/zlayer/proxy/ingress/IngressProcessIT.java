@@ -172,6 +172,44 @@ class IngressProcessIT {
     assertThat(ingress.routes()).hasSize(1);
   }
 
+  /** As after an update of one of the programs: what it has kept is refused now. */
+  @Test
+  void whatIsKeptAndRefusedIsLeftOut() throws Exception {
+    int server = server(1);
+    ingress.update(members(server, Routes.host("a.test"), 1));
+    ingress.close();
+    var bad = new ServiceKey("bad", "web");
+    var refused =
+        new Members(
+            bad,
+            List.of(Routes.endpoint("web", server, Routes.withHeader("b.test", "it's"))),
+            Reachability.NEVER,
+            List.of());
+    new IngressStore(config.directory()).save(bad, IngressEndpoint.of(refused, List.of()));
+
+    try (var log = new Logged()) {
+      ingress = open(config);
+      Awaitility.await()
+          .atMost(LIMIT)
+          .until(
+              log::messages,
+              all -> all.stream().anyMatch(one -> one.startsWith("bad/web has endpoints that")));
+      ingress.update(members(server, Routes.host("c.test"), 12));
+      assertThat(get("c.test", "/")).contains("1 /");
+      assertThat(ingress.routes()).hasSize(1);
+      assertThatThrownBy(() -> ingress.update(refused)).hasMessageContaining("bad/web");
+    }
+    ingress.update(
+        new Members(
+            bad,
+            List.of(Routes.endpoint("web", server, Routes.host("b.test"))),
+            Reachability.NEVER,
+            List.of()));
+    assertThat(get("b.test", "/")).isNotEmpty();
+    assertThat(ingress.routes()).hasSize(2);
+    assertThat(get("c.test", "/")).contains("1 /");
+  }
+
   @Test
   void clientsMayHaveAnyNumberOfAddresses() throws Exception {
     int server = server(1);
