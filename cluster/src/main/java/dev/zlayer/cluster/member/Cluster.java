@@ -11,7 +11,6 @@ import dev.zlayer.task.Supervisor;
 import dev.zlayer.task.TimeSource;
 import java.io.IOException;
 import java.io.OutputStream;
-import java.net.InetAddress;
 import java.net.URI;
 import java.nio.file.Path;
 import java.security.cert.X509Certificate;
@@ -23,6 +22,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import javax.net.ssl.SSLContext;
 import org.jspecify.annotations.Nullable;
 
@@ -118,7 +118,7 @@ public final class Cluster implements AutoCloseable {
                     files,
                     backend.server(),
                     host.clock(),
-                    now -> known = now,
+                    this::known,
                     id -> removed.accept(id)));
     this.certificates =
         Owner.of(
@@ -210,6 +210,14 @@ public final class Cluster implements AutoCloseable {
     return this;
   }
 
+  /** Who joins or leaves may store the state. */
+  private void known(KnownNodes now) {
+    if (!now.members().keySet().equals(known.members().keySet())) {
+      registration.tell(Registration::lookAgain);
+    }
+    known = now;
+  }
+
   private void reached(List<URI> found) {
     if (!List.copyOf(found).equals(endpoints)) {
       endpoints = List.copyOf(found);
@@ -246,16 +254,11 @@ public final class Cluster implements AutoCloseable {
 
   /** Those who store the state can sign. */
   private List<String> signers() {
-    if (backend.external().isPresent()) {
-      var others = new HashMap<>(known.members()); // those that cannot sign say so
-      others.remove(identity.id());
-      return List.copyOf(others.values());
-    }
-    return endpoints.stream()
-        .map(URI::getHost)
-        .map(host -> host.replaceAll("[\\[\\]]", ""))
-        .filter(address -> !address.equals(identity.address()))
-        .toList();
+    Stream<String> addresses =
+        backend.external().isPresent()
+            ? known.members().values().stream() // those that cannot sign say so
+            : endpoints.stream().map(URI::getHost).map(host -> host.replaceAll("[\\[\\]]", ""));
+    return addresses.filter(address -> !address.equals(identity.address())).toList();
   }
 
   /** How long the certificate of this node is valid. */
@@ -454,17 +457,6 @@ public final class Cluster implements AutoCloseable {
     }
     close();
     backend.stop();
-    files.remove();
-  }
-
-  /** Removes what a node has of a cluster although it cannot be read; nobody else is told. */
-  public static void abandon(Host host) throws InterruptedException {
-    var files = new ClusterFiles(host.directory());
-    String here = InetAddress.getLoopbackAddress().getHostAddress();
-    var nobody =
-        new NodeIdentity(NodeIdentity.VERSION, "", "", "", here, true, List.of(), Map.of(), false);
-    // a process is found by its directory alone
-    Servers.process(host, files, nobody).stop(Deadline.after(LIMIT));
     files.remove();
   }
 

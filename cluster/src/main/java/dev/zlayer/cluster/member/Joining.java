@@ -23,7 +23,10 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Pattern;
 
-/** How a node comes into a cluster: it begins one, or is admitted to one. */
+/**
+ * How a node comes into a cluster: it begins one, or is admitted to one. And out of one that it
+ * cannot use.
+ */
 public final class Joining {
   private static final Pattern NAME = Pattern.compile("[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?");
   private static final Duration LIMIT = Duration.ofSeconds(30);
@@ -264,5 +267,16 @@ public final class Joining {
     throw new AgentException.InvalidSpec(
         "'%s' is not an address; write that of a node, as 192.0.2.1 or 192.0.2.1:2377"
             .formatted(text));
+  }
+
+  /** Removes what a node has of a cluster although it cannot be read; nobody else is told. */
+  public static void abandon(Cluster.Host host) throws InterruptedException {
+    var files = new ClusterFiles(host.directory());
+    String here = InetAddress.getLoopbackAddress().getHostAddress();
+    var nobody =
+        new NodeIdentity(NodeIdentity.VERSION, "", "", "", here, true, List.of(), Map.of(), false);
+    // a process is found by its directory alone
+    Servers.process(host, files, nobody).stop(Deadline.after(LIMIT));
+    files.remove();
   }
 }

@@ -13,6 +13,7 @@ import dev.zlayer.task.LazyLogger;
 import dev.zlayer.task.Owner;
 import java.net.URI;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
@@ -253,20 +254,29 @@ final class Registration implements Owner.State {
         "this node was removed from the cluster; run 'zlayer cluster leave --force' on it");
   }
 
-  /** Who stores the state, and whether this node counts among them yet. */
+  /** Before long: those who store the state may be others. */
+  void lookAgain() {
+    nextLook = Deadline.after(Duration.ZERO);
+  }
+
+  /**
+   * Who stores the state, and whether this node counts among them yet. While somebody does not, it
+   * is asked in every round: a node that knows too few of them is cut off when these are lost.
+   */
   private void look(EtcdMembers members) throws InterruptedException {
     Deadline deadline = Deadline.after(LIMIT);
     List<Member> all = members.list(deadline);
+    var reachable = new ArrayList<URI>();
+    boolean complete = true;
     for (Member member : all) {
-      if (server.isPresent() && member.peers().contains(identity.peer())) {
-        counted = !member.learner() || members.promote(member.id(), deadline);
+      boolean own = server.isPresent() && member.peers().contains(identity.peer());
+      boolean counts = !member.learner() || (own && members.promote(member.id(), deadline));
+      counted = own ? counts : counted;
+      complete = complete && counts;
+      if (counts) {
+        reachable.addAll(own ? List.of(identity.client()) : member.clients());
       }
     }
-    List<URI> reachable =
-        all.stream()
-            .filter(member -> !member.learner())
-            .flatMap(member -> member.clients().stream())
-            .toList();
     if (!reachable.isEmpty()) {
       endpoints.accept(reachable);
     }
@@ -278,6 +288,6 @@ final class Registration implements Owner.State {
             "cannot empty the log of etcd: " + e.getMessage(), e);
       }
     }
-    nextLook = Deadline.after(MEMBERS);
+    nextLook = Deadline.after(complete ? MEMBERS : Duration.ZERO);
   }
 }

@@ -275,7 +275,7 @@ public final class ClusterNode implements AutoCloseable {
 
   public synchronized void leave(boolean force) throws InterruptedException {
     if (cluster == null && force && belongs()) {
-      Cluster.abandon(host());
+      Joining.abandon(host());
     } else {
       Cluster left = cluster();
       String address = left.identity().address();
