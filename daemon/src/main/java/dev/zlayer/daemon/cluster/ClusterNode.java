@@ -67,6 +67,7 @@ public final class ClusterNode implements AutoCloseable {
 
   private final Agent agent;
   private final Path directory;
+  private final PeerPulse pulse = new PeerPulse();
   private @Nullable HttpListener listener;
 
   /** Changed by one thread at a time; read by all. */
@@ -161,7 +162,7 @@ public final class ClusterNode implements AutoCloseable {
             now.identity().name(),
             peers,
             away(now.identity().id()),
-            new Peers(now.tls()),
+            new Peers(now.tls(), pulse),
             new ClusterDeployments(now.store(), InstantSource.system()),
             new ClusterJobs(now.store(), InstantSource.system()),
             new ClusterEventLog(now.store())));

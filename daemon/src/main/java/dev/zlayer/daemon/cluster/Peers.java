@@ -12,11 +12,14 @@ import dev.zlayer.host.http.HttpClient;
 import dev.zlayer.host.http.HttpHeaders;
 import dev.zlayer.host.http.HttpRequest;
 import dev.zlayer.host.http.HttpResponse;
+import dev.zlayer.host.http.Patience;
 import dev.zlayer.host.http.Upgraded;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.task.Deadline;
+import dev.zlayer.task.Pauses;
 import dev.zlayer.task.TaskScope;
+import java.io.FilterOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -30,6 +33,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
 import javax.net.ssl.SSLContext;
 
 /**
@@ -43,6 +47,9 @@ public final class Peers {
 
   /** Those who are asked to change something ask the store, which may take longer. */
   private static final Duration CHANGE = Duration.ofSeconds(12);
+
+  /** What is passed on ends when the other node was silent for so long, and does not answer. */
+  private static final Duration SILENCE = Duration.ofSeconds(10);
 
   private static final int LARGEST = 64 << 20;
 
@@ -63,9 +70,22 @@ public final class Peers {
   private static final List<String> OWN = List.of("x-", "zlayer-", "etag");
 
   private final SSLContext tls;
+  private final PeerPulse pulse;
+  private final Duration silence;
 
+  /** For questions that have an end. */
   Peers(SSLContext tls) {
+    this(tls, new PeerPulse());
+  }
+
+  Peers(SSLContext tls, PeerPulse pulse) {
+    this(tls, pulse, SILENCE);
+  }
+
+  Peers(SSLContext tls, PeerPulse pulse, Duration silence) {
     this.tls = tls;
+    this.pulse = pulse;
+    this.silence = silence;
   }
 
   /** What one node answered. */
@@ -287,7 +307,24 @@ public final class Peers {
     return HttpClient.open(new HttpAddress.Tls(peer.address(), NodeIdentity.AGENT_PORT, tls));
   }
 
-  /** Has another node answer a request, whatever it is: an answer, a stream, a conversation. */
+  private boolean answers(Peer peer, Deadline deadline) throws InterruptedException {
+    try (HttpClient client = client(peer);
+        HttpResponse response = client.send(HttpRequest.get(BASE + "/ping"), deadline)) {
+      var _ = response.bytes(LARGEST);
+      return true; // whatever it says
+    } catch (AgentException _) {
+      return false;
+    }
+  }
+
+  private boolean beats(Peer peer) throws InterruptedException {
+    return pulse.beats(peer, deadline -> answers(peer, deadline));
+  }
+
+  /**
+   * Has another node answer a request, whatever it is: an answer, a stream, a conversation. It may
+   * take as long as it takes while that node answers others, and ends when it does not.
+   */
   public ApiResponse forward(Peer peer, ApiRequest call, String target)
       throws InterruptedException {
     HttpHeaders headers = HttpHeaders.NONE;
@@ -301,25 +338,45 @@ public final class Peers {
       headers = headers.with(ClusterListener.DEPLOYMENT, call.deployment().get());
     }
     Optional<String> upgrade = call.header("Upgrade");
-    return upgrade.isPresent()
-        ? converse(
-            peer,
-            new HttpRequest("GET", target, headers, new HttpRequest.Body.None())
-                .with("Upgrade", upgrade.get()))
-        : relay(peer, new HttpRequest(call.method(), target, headers, body(call)));
+    if (upgrade.isPresent()) {
+      return converse(
+          peer,
+          new HttpRequest("GET", target, headers, new HttpRequest.Body.None())
+              .with("Upgrade", upgrade.get()));
+    }
+    return relay(peer, new HttpRequest(call.method(), target, headers, body(call)));
+  }
+
+  /** The same while the caller waits: when that one has left, so does this node. */
+  public ApiResponse forwardWhileWaiting(Peer peer, ApiRequest call, String target)
+      throws InterruptedException {
+    return call.header("Upgrade").isPresent() || hasBody(call)
+        ? forward(peer, call, target) // what the caller sends is read meanwhile
+        : new ApiResponse.Later(() -> forward(peer, call, target));
   }
 
   private static HttpRequest.Body body(ApiRequest call) {
-    return List.of("GET", "HEAD", "DELETE").contains(call.method())
-        ? new HttpRequest.Body.None()
-        : new HttpRequest.Body.Streamed(out -> call.body().transferTo(out));
+    return hasBody(call)
+        ? new HttpRequest.Body.Streamed(out -> call.body().transferTo(out))
+        : new HttpRequest.Body.None();
   }
 
-  private ApiResponse relay(Peer peer, HttpRequest request) throws InterruptedException {
+  private static boolean hasBody(ApiRequest call) {
+    return !List.of("GET", "HEAD", "DELETE").contains(call.method())
+        && (call.header("Transfer-Encoding").isPresent()
+            || call.header("Content-Length").filter(length -> !length.equals("0")).isPresent());
+  }
+
+  ApiResponse relay(Peer peer, HttpRequest request) throws InterruptedException {
     HttpClient client = client(peer);
     HttpResponse response;
     try {
-      response = client.send(request, Deadline.none());
+      response = client.send(request, silence, () -> beats(peer));
+    } catch (AgentException.Timeout e) {
+      client.close();
+      throw new AgentException.Network(
+          "node '%s' does not answer; what became of the request is unknown".formatted(peer.name()),
+          e);
     } catch (AgentException | InterruptedException e) {
       client.close();
       throw e;
@@ -374,6 +431,22 @@ public final class Peers {
     }
   }
 
+  /** What is written was heard. */
+  private static final class HeardOutput extends FilterOutputStream {
+    private final AtomicBoolean heard;
+
+    HeardOutput(OutputStream out, AtomicBoolean heard) {
+      super(out);
+      this.heard = heard;
+    }
+
+    @Override
+    public void write(byte[] bytes, int offset, int length) throws IOException {
+      heard.set(true);
+      out.write(bytes, offset, length);
+    }
+  }
+
   private ApiResponse converse(Peer peer, HttpRequest request) throws InterruptedException {
     HttpClient client = client(peer);
     return switch (client.upgrade(request, Deadline.after(LIMIT))) {
@@ -386,13 +459,15 @@ public final class Peers {
       case Upgraded.Accepted(HttpHeaders head, Duplex connection) -> {
         var headers = new LinkedHashMap<String, String>();
         head.entries().forEach(one -> headers.put(one.name(), one.value()));
-        yield new ApiResponse.Hijack("", new Relay(connection), Optional.of(headers));
+        var relay = new Relay(connection, silence, () -> beats(peer));
+        yield new ApiResponse.Hijack("", relay, Optional.of(headers));
       }
     };
   }
 
-  /** Bytes both ways until one side ends. */
-  private record Relay(Duplex connection) implements ApiResponse.Conversation {
+  /** Bytes both ways until one side ends, or the other node does not answer any more. */
+  private record Relay(Duplex connection, Duration silence, Patience patience)
+      implements ApiResponse.Conversation {
     @Override
     public void run(InputStream in, OutputStream out) throws IOException, InterruptedException {
       try (connection;
@@ -408,8 +483,18 @@ public final class Peers {
                   }
                   return true;
                 });
-        copy(connection.input(), out);
+        var heard = new AtomicBoolean();
+        var _ = scope.fork(() -> follow(heard));
+        copy(connection.input(), new HeardOutput(out, heard));
       }
+    }
+
+    private boolean follow(AtomicBoolean heard) throws InterruptedException {
+      do {
+        Pauses.REAL.pause(silence);
+      } while (heard.getAndSet(false) || patience.waits());
+      connection.close();
+      return false;
     }
 
     @Override

@@ -1,6 +1,7 @@
 package dev.zlayer.daemon.cluster;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatNoException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.sun.net.httpserver.HttpsConfigurator;
@@ -12,7 +13,9 @@ import dev.zlayer.cluster.member.NodeIdentity;
 import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.http.HttpHeaders;
+import dev.zlayer.host.http.HttpRequest;
 import dev.zlayer.host.http.TlsFiles;
+import java.io.ByteArrayOutputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
@@ -24,6 +27,9 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicBoolean;
 import javax.net.ssl.SSLContext;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -38,6 +44,8 @@ class PeersTest {
   private static final Peer GONE = new Peer("2", "gone", "127.99.23.78");
 
   @TempDir static Path directory;
+  private static final AtomicBoolean answering = new AtomicBoolean();
+  private static final Semaphore asked = new Semaphore(0);
   private static HttpsServer server;
   private static SSLContext tls;
 
@@ -63,6 +71,26 @@ class PeersTest {
     answer("/foreign", 503, "<html>");
     answer("/lines", 200, "one\r\n\ntwo");
     answer("/endless", 200, "a\n" + "x".repeat(PeerLines.LONGEST + 1) + "\nb\n");
+    var _ =
+        server.createContext(
+            Peers.BASE + "/ping",
+            exchange -> {
+              if (answering.get()) {
+                exchange.sendResponseHeaders(204, -1);
+              }
+              asked.release();
+              exchange.close(); // without an answer, the connection breaks
+            });
+    var _ =
+        server.createContext(
+            Peers.BASE + "/slow",
+            exchange -> {
+              asked.acquireUninterruptibly(2);
+              exchange.sendResponseHeaders(200, 4);
+              exchange.getResponseBody().write("slow".getBytes(StandardCharsets.UTF_8));
+              exchange.close();
+            });
+    server.setExecutor(Executors.newVirtualThreadPerTaskExecutor());
     server.start();
   }
 
@@ -86,7 +114,7 @@ class PeersTest {
   }
 
   private static Peers.Answers ask(String path) throws InterruptedException {
-    return new Peers(tls).getAll(List.of(THERE, GONE), path, Optional.empty());
+    return peers().getAll(List.of(THERE, GONE), path, Optional.empty());
   }
 
   @Test
@@ -161,6 +189,33 @@ class PeersTest {
   }
 
   private static PeerLines open(String path) throws InterruptedException {
-    return new Peers(tls).open(THERE, path, "text/plain", Optional.empty(), Duration.ofSeconds(10));
+    return peers().open(THERE, path, "text/plain", Optional.empty(), Duration.ofSeconds(10));
+  }
+
+  @Test
+  void aRequestThatIsPassedOnTakesItsTimeWhileItsNodeAnswers() throws Exception {
+    answering.set(true);
+    // answered when the node was asked twice whether it is still there
+    assertThat(peers().relay(THERE, HttpRequest.get(Peers.BASE + "/slow")))
+        .isInstanceOfSatisfying(
+            ApiResponse.Bytes.class,
+            answer -> {
+              var out = new ByteArrayOutputStream();
+              assertThatNoException().isThrownBy(() -> answer.writer().write(out));
+              assertThat(out.toString(StandardCharsets.UTF_8)).isEqualTo("slow");
+            });
+  }
+
+  @Test
+  void aRequestThatIsPassedOnEndsWhenItsNodeDoesNotAnswer() {
+    answering.set(false);
+    assertThatThrownBy(() -> peers().relay(THERE, HttpRequest.get(Peers.BASE + "/slow")))
+        .isInstanceOf(AgentException.Network.class)
+        .hasMessageContaining("node 'there' does not answer");
+    asked.release(2);
+  }
+
+  private static Peers peers() {
+    return new Peers(tls, new PeerPulse(Duration.ZERO), Duration.ofMillis(200));
   }
 }

@@ -20,23 +20,26 @@ final class ExpiryLoop {
 
   private final AtomicReference<State> state = new AtomicReference<>(State.WATCHING);
   private final Optional<Duration> silence;
+  private final Patience patience;
   private final @Nullable Thread thread;
   private volatile Deadline deadline;
 
-  private ExpiryLoop(Deadline deadline, Optional<Duration> silence, Runnable end) {
+  private ExpiryLoop(
+      Deadline deadline, Optional<Duration> silence, Patience patience, Runnable end) {
     this.deadline = deadline;
     this.silence = silence;
+    this.patience = patience;
     this.thread =
         deadline.never() ? null : Thread.ofVirtual().name("http-expiry").start(() -> run(end));
   }
 
   static ExpiryLoop watch(Deadline deadline, Runnable end) {
-    return new ExpiryLoop(deadline, Optional.empty(), end);
+    return new ExpiryLoop(deadline, Optional.empty(), Patience.NONE, end);
   }
 
-  /** Passes when nothing was {@link #heard} for that long. */
-  static ExpiryLoop watch(Duration silence, Runnable end) {
-    return new ExpiryLoop(Deadline.after(silence), Optional.of(silence), end);
+  /** Passes when nothing was {@link #heard} for that long, and the patience has ended. */
+  static ExpiryLoop watch(Duration silence, Patience patience, Runnable end) {
+    return new ExpiryLoop(Deadline.after(silence), Optional.of(silence), patience, end);
   }
 
   /** Something came, or was taken. */
@@ -46,7 +49,7 @@ final class ExpiryLoop {
 
   private void run(Runnable end) {
     try {
-      while (!deadline.passed()) {
+      while (!deadline.passed() || waitsOn()) {
         Pauses.REAL.pause(deadline.left());
       }
     } catch (InterruptedException _) {
@@ -55,6 +58,15 @@ final class ExpiryLoop {
     if (state.compareAndSet(State.WATCHING, State.FIRED)) {
       end.run();
     }
+  }
+
+  /** Something may come while it is being asked. */
+  private boolean waitsOn() throws InterruptedException {
+    boolean waits = patience.waits();
+    if (waits) {
+      heard();
+    }
+    return waits || !deadline.passed();
   }
 
   Deadline deadline() {

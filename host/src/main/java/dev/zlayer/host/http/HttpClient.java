@@ -57,7 +57,15 @@ public final class HttpClient implements AutoCloseable {
    * came for that long.
    */
   public HttpResponse send(HttpRequest request, Duration silence) throws InterruptedException {
-    return respond(request, begin(request, end -> ExpiryLoop.watch(silence, end)));
+    return send(request, silence, Patience.NONE);
+  }
+
+  /**
+   * The same for what may be silent for long: when it was, somebody is asked whether to wait on.
+   */
+  public HttpResponse send(HttpRequest request, Duration silence, Patience patience)
+      throws InterruptedException {
+    return respond(request, begin(request, end -> ExpiryLoop.watch(silence, patience, end)));
   }
 
   /**

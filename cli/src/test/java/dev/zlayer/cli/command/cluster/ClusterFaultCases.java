@@ -1,14 +1,19 @@
 package dev.zlayer.cli.command.cluster;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.zlayer.host.http.HttpAddress;
+import dev.zlayer.host.http.HttpClient;
 import dev.zlayer.host.http.HttpRequest;
 import dev.zlayer.host.process.CommandResult;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
+import dev.zlayer.task.Deadline;
 import dev.zlayer.testkit.cluster.Fault;
 import dev.zlayer.testkit.cluster.TestCluster;
 import dev.zlayer.testkit.cluster.TestNode;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -105,6 +110,25 @@ final class ClusterFaultCases {
       cluster.heal();
     }
     TestCluster.await("its replica runs", LIMIT, () -> ready("pinned") == 1);
+  }
+
+  /** Its kernel answers for it, so the connection itself does not end. */
+  void aStreamFromANodeThatHangsEnds() throws Exception {
+    String id = local(three, "pinned").getFirst();
+    HttpRequest logs = HttpRequest.get("/api/v1/containers/" + id + "/logs?follow=true");
+    try (var client = HttpClient.open(new HttpAddress.Unix(one.directory().resolve("socket")));
+        var followed = client.send(logs, Deadline.after(LIMIT))) {
+      assertThat(followed.status()).isEqualTo(200);
+      three.signalAgent("STOP");
+      try {
+        assertThatThrownBy(() -> followed.body().readAllBytes())
+            .isInstanceOf(IOException.class)
+            .message()
+            .doesNotContain("timed out");
+      } finally {
+        three.signalAgent("CONT");
+      }
+    }
   }
 
   /** Its watch is broken, and what changed meanwhile is known to nobody any more. */

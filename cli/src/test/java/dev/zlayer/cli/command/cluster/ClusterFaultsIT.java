@@ -118,12 +118,18 @@ class ClusterFaultsIT {
 
   @Test
   @Order(6)
+  void aStreamFromANodeThatHangsEnds() throws Exception {
+    new ClusterFaultCases(cluster).aStreamFromANodeThatHangsEnds();
+  }
+
+  @Test
+  @Order(7)
   void aNodeThatWasAwayDuringACompactionReadsEverythingAgain() throws Exception {
     new ClusterFaultCases(cluster).aNodeThatWasAwayDuringACompactionReadsEverythingAgain();
   }
 
   @Test
-  @Order(7)
+  @Order(8)
   void connectionsOfARemovedNodeEnd() throws Exception {
     assumeThat(killsConnections()).as("a kernel that ends connections (ss --kill)").isTrue();
     new ClusterFaultCases(cluster).connectionsOfARemovedNodeEnd();

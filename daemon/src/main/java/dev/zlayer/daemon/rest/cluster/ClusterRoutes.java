@@ -193,7 +193,7 @@ public final class ClusterRoutes {
     }
     Peer peer = found.keySet().iterator().next();
     String id = found.values().iterator().next().at("id").string().orElse(reference);
-    return member.get().calls().forward(peer, call, withReference(call.target(), id));
+    return member.get().calls().forwardWhileWaiting(peer, call, withReference(call.target(), id));
   }
 
   /** Everything about a container, with its node. */
@@ -344,7 +344,7 @@ public final class ClusterRoutes {
             .getAll(member.get().peers(), "/deployments/" + segment(name), call.deployment());
     Optional<Peer> owner = answers.found().keySet().stream().findFirst();
     return owner.isPresent()
-        ? member.get().calls().forward(owner.get(), call, call.target())
+        ? member.get().calls().forwardWhileWaiting(owner.get(), call, call.target())
         : unlessElsewhere(local, call, answers);
   }
 

@@ -73,7 +73,7 @@ final class ClusterStorage {
     }
     return owners.isEmpty()
         ? ClusterRoutes.unlessElsewhere(local, call, answers)
-        : here.calls().forward(owners.getFirst(), call, call.target());
+        : here.calls().forwardWhileWaiting(owners.getFirst(), call, call.target());
   }
 
   private static ApiResponse on(Member here, String node, Action local, ApiRequest call)
@@ -83,7 +83,7 @@ final class ClusterStorage {
     }
     for (Peer peer : here.peers()) {
       if (node.equals(peer.name()) || node.equals(peer.id())) {
-        return here.calls().forward(peer, call, call.target());
+        return here.calls().forwardWhileWaiting(peer, call, call.target());
       }
     }
     if (here.away().contains(node)) {
