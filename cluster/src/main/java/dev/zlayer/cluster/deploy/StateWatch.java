@@ -66,15 +66,29 @@ public final class StateWatch implements Owner.State {
       return state.orElseThrow();
     }
 
+    /**
+     * The first one that is seen after that revision.
+     *
+     * @return empty when there is none so soon, also while nothing can be seen
+     */
+    public synchronized Optional<ClusterState> after(long revision, Deadline deadline)
+        throws InterruptedException {
+      while (state.filter(seen -> seen.revision() > revision).isEmpty() && !deadline.passed()) {
+        TimeUnit.NANOSECONDS.timedWait(this, deadline.left().toNanos());
+      }
+      return state.filter(seen -> seen.revision() > revision);
+    }
+
     /** What was seen last, whether or not it still is like that. */
     public Optional<ClusterState> last() {
       return state;
     }
 
-    private void show(ClusterState now) {
+    private synchronized void show(ClusterState now) {
       state = Optional.of(now);
       failure = Optional.empty();
       first.countDown();
+      notifyAll();
     }
 
     private void fail(AgentException why) {

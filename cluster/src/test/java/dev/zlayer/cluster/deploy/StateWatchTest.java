@@ -10,6 +10,7 @@ import dev.zlayer.cluster.store.ClusterStore.Change;
 import dev.zlayer.cluster.store.MemoryClusterStore;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.task.Deadline;
+import dev.zlayer.task.TaskScope;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
@@ -94,6 +95,23 @@ class StateWatchTest {
     rounds(2);
     assertThat(view.state().volumes()).containsOnlyKeys("data");
     assertThat(asked).doesNotContain("list " + Keys.ALL);
+  }
+
+  @Test
+  void whoWaitsForAChangeGetsTheNextOneAndNoneThatHeKnows() throws Exception {
+    put(Keys.VOLUMES + "data", "a");
+    rounds(1);
+    long seen = view.state().revision();
+    assertThat(view.after(seen - 1, Deadline.after(SHORT))).contains(view.state());
+    assertThat(view.after(seen, Deadline.after(SHORT))).isEmpty();
+
+    try (var scope = new TaskScope("wait")) {
+      var waiting = scope.fork(() -> view.after(seen, Deadline.after(Duration.ofMinutes(1))));
+      put(Keys.VOLUMES + "data", "b");
+      rounds(1);
+      scope.join();
+      assertThat(waiting.result().orElseThrow().volumes()).containsEntry("data", "b");
+    }
   }
 
   @Test

@@ -94,6 +94,7 @@ public final class ClusterNode implements AutoCloseable {
    * @param peers other nodes that are alive
    * @param away names of those that are not
    * @param calls to them
+   * @param seen the state as this node follows it, which may be some moments old
    */
   public record Member(
       String id,
@@ -101,6 +102,7 @@ public final class ClusterNode implements AutoCloseable {
       List<Peer> peers,
       List<String> away,
       Peers calls,
+      StateWatch.View seen,
       ClusterDeployments deployments,
       ClusterJobs jobs,
       ClusterEventLog events) {}
@@ -163,6 +165,7 @@ public final class ClusterNode implements AutoCloseable {
             peers,
             away(now.identity().id()),
             new Peers(now.tls(), pulse),
+            seen,
             new ClusterDeployments(now.store(), InstantSource.system()),
             new ClusterJobs(now.store(), InstantSource.system()),
             new ClusterEventLog(now.store())));

@@ -19,9 +19,7 @@ import dev.zlayer.engine.deployment.DeploymentDiff;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
-import dev.zlayer.spec.DeploymentSpec;
 import dev.zlayer.task.Deadline;
-import dev.zlayer.task.Pauses;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -37,7 +35,6 @@ import java.util.function.Function;
 final class ClusterRequests {
   private static final String YAML = "application/yaml";
   private static final Duration USUAL_WAIT = Duration.ofSeconds(60);
-  private static final Duration STEP = Duration.ofMillis(300);
 
   /** The leader may not have seen what was asked for: what it could not place is not news yet. */
   private static final Duration PLACING = Duration.ofSeconds(3);
@@ -97,15 +94,7 @@ final class ClusterRequests {
   }
 
   private ClusterStatus status(ClusterState state, Desired desired) throws InterruptedException {
-    List<Desired.File> files = deployments.files(desired.name());
-    String directory =
-        files.stream()
-            .filter(file -> file.number() == desired.revision())
-            .map(Desired.File::directory)
-            .findFirst()
-            .orElse("/");
-    DeploymentSpec spec = deployments.spec(desired);
-    return ClusterStatus.of(state, desired, spec, directory);
+    return FollowedState.status(deployments, state, desired);
   }
 
   private ClusterStatus status(String name) throws InterruptedException {
@@ -345,17 +334,17 @@ final class ClusterRequests {
     return new ApiResponse.Later(
         () -> {
           Deadline deadline = Deadline.after(wait.get());
-          while (running(name, service)) {
+          var followed = new FollowedState(deployments, member.seen());
+          while (running(followed.state(), name, service)) {
             deadline.check("stopping " + name);
-            Pauses.REAL.pause(STEP);
+            followed.pause(deadline);
           }
           return ApiResponse.done();
         });
   }
 
   /** Whether a node still has replicas of it, whatever it is assigned. */
-  private boolean running(String name, Optional<String> service) throws InterruptedException {
-    ClusterState state = deployments.state();
+  private static boolean running(ClusterState state, String name, Optional<String> service) {
     return state.reports().entrySet().stream()
         .filter(one -> one.getKey().deployment().equals(name))
         .anyMatch(
@@ -394,13 +383,13 @@ final class ClusterRequests {
       throws InterruptedException, java.io.IOException {
     Deadline placing = Deadline.after(PLACING);
     List<ClusterStatus.Service> told = List.of();
+    var followed = new FollowedState(deployments, member.seen());
     while (true) {
-      ClusterStatus now;
-      try {
-        now = status(name);
-      } catch (AgentException.NotFound _) {
+      Optional<ClusterStatus> found = followed.status(name);
+      if (found.isEmpty()) {
         return Json.object().put("type", "result").put("outcome", "removed").build();
       }
+      ClusterStatus now = found.get();
       if (out != null && !now.services().equals(told)) {
         for (ClusterStatus.Service service : now.services()) {
           out.line(
@@ -422,7 +411,7 @@ final class ClusterRequests {
       if (failed.isPresent() || deadline.passed()) {
         return result(failed.isPresent() ? "failed" : "timeout", now, failed);
       }
-      Pauses.REAL.pause(STEP);
+      followed.pause(deadline);
     }
   }
 
