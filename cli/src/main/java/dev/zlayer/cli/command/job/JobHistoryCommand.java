@@ -20,9 +20,11 @@ public final class JobHistoryCommand extends AnswerCommand {
     PENDING,
     INITIALIZING,
     RUNNING,
+    UPLOADING,
     COMPLETED,
     FAILED,
-    CANCELLED
+    CANCELLED,
+    LOST
   }
 
   @Option(

@@ -12,6 +12,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterAll;
@@ -168,6 +170,25 @@ class JobVerbsIT {
     assertThat(hopeless.out()).isEmpty();
     assertThat(hopeless.err()).contains("work/broken");
     assertThat(ok("job", "status", "work/broken")).contains("failed (9)");
+  }
+
+  @Test
+  void executionsAreListedByEachStatusThatTheHelpNames() {
+    String help = ok("job", "history", "--help").replaceAll("\\s+", " ");
+    for (String status :
+        List.of(
+            "pending",
+            "initializing",
+            "running",
+            "uploading",
+            "completed",
+            "failed",
+            "cancelled",
+            "lost")) {
+      assertThat(help).contains(status);
+      assertThat(daemon.json("job", "history", "--json", "--status", status).items())
+          .allMatch(run -> run.at("status").string().equals(Optional.of(status)));
+    }
   }
 
   @Test
