@@ -36,12 +36,15 @@ public final class FaultsWork implements Work {
     var serve = List.of(arena.program().toString(), "serve");
     List<String> violations;
     List<FaultRun.Settled> settled;
-    try (var cluster = new TestCluster(arena.directory("faults"), serve, NODES, true)) {
+    List<Double> gaps;
+    try (var cluster =
+        new TestCluster(arena.directory("faults"), serve, NODES, true, FaultRun.SETTINGS)) {
       cluster.join();
       var run = new FaultRun(cluster, new FaultPlan(seed, NODES, true), System.out::println);
       run.prepare();
       violations = run.run(Deadline.after(time));
       settled = run.settled();
+      gaps = run.gaps();
     }
     violations.forEach(line -> System.out.println("   " + line));
     var rows = new ArrayList<Report.Row>();
@@ -53,7 +56,17 @@ public final class FaultsWork implements Work {
             "seed %d, %d rounds".formatted(seed, settled.size())));
     return List.of(
         new Report.Table("faults for %d minutes".formatted(time.toMinutes()), "number", "", rows),
-        new Report.Table("end of a fault until all is as desired", "s", "", settling(settled)));
+        new Report.Table("end of a fault until all is as desired", "s", "", settling(settled)),
+        new Report.Table("single instance", "s", "", gaps(gaps)));
+  }
+
+  /** Empty when it ran all the time. */
+  private static List<Report.Row> gaps(List<Double> gaps) {
+    String note = "cluster_claim_seconds: 6, moved and lost %d times".formatted(gaps.size());
+    return gaps.isEmpty()
+        ? List.of()
+        : List.of(
+            new Report.Row("no container ran", new Samples(gaps), OptionalDouble.empty(), note));
   }
 
   private static List<Report.Row> settling(List<FaultRun.Settled> settled) {

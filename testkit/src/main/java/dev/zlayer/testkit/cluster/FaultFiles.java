@@ -1,15 +1,29 @@
 package dev.zlayer.testkit.cluster;
 
 import java.nio.file.Path;
+import java.util.Optional;
 
 /** The deployments of a fault run. Their containers write into one directory of the machine. */
 final class FaultFiles {
+  /** The service of which one container runs at most. */
+  static final String ALONE = "alone";
+
+  /** The schedule of which one run exists at most. */
+  static final String TURNS = "turns";
+
   /** Writes when it begins, every second, and when it is asked to end. */
   private static final String LIFE =
       "u=$(cat /proc/sys/kernel/random/uuid);"
           + " m() { read t _ </proc/uptime; echo \"$NAME $u $1 $t\" >>/shared/marks; };"
           + " trap 'm STOP; exit 0' TERM; m START;"
           + " while :; do sleep 1 & wait $!; m ALIVE; done";
+
+  /** The same five times a second, for what must never run twice. */
+  private static final String OFTEN = LIFE.replace("sleep 1", "sleep 0.2");
+
+  /** Of the same, for some seconds. */
+  private static final String TURN =
+      OFTEN.replace("while :; do", "for i in 1 2 3 4 5 6 7 8 9 10; do") + "; m STOP";
 
   private FaultFiles() {}
 
@@ -24,6 +38,51 @@ final class FaultFiles {
 
   static String brief(Path shared) {
     return service("brief", "short", 1, 0, shared);
+  }
+
+  /**
+   * A single instance.
+   *
+   * @param node that alone may run it; any when absent
+   */
+  static String solo(Path shared, int step, Optional<String> node) {
+    return """
+    version: v1
+    deployment: solo
+    services:
+      %1$s:
+        image: {name: "%2$s", pull_policy: never}
+        command: [sh, -c, %3$s]
+        env: {NAME: %1$s, STEP: "%4$d"}
+        single_instance: true
+        %5$s
+        update: {min_healthy_time: 0s}
+        storage:
+          - {type: bind, source: %6$s, target: /shared}
+    """
+        .formatted(
+            ALONE,
+            TestCluster.IMAGE,
+            quoted(OFTEN),
+            step,
+            node.map(name -> "affinity: {pin: id=" + name + "}").orElse(""),
+            shared);
+  }
+
+  /** What claims to be the single instance, and is another deployment of one node. */
+  static String second(Path shared) {
+    return """
+    version: v1
+    deployment: second
+    services:
+      second:
+        image: {name: "%s", pull_policy: never}
+        command: [sh, -c, %s]
+        env: {NAME: %s}
+        storage:
+          - {type: bind, source: %s, target: /shared}
+    """
+        .formatted(TestCluster.IMAGE, quoted(OFTEN), ALONE, shared);
   }
 
   private static String service(
@@ -44,7 +103,7 @@ final class FaultFiles {
         .formatted(deployment, name, TestCluster.IMAGE, quoted(LIFE), name, step, replicas, shared);
   }
 
-  /** A job that is not tried again, and a schedule. */
+  /** A job that is not tried again, a schedule, and one whose runs never overlap. */
   static String batch(Path shared) {
     return """
     version: v1
@@ -67,6 +126,16 @@ final class FaultFiles {
         cron: {overlap: allow}
         storage:
           - {type: bind, source: %4$s, target: /shared}
+      %5$s:
+        rtype: cron
+        schedule: "@every 1s"
+        image: {name: "%1$s", pull_policy: never}
+        command: [sh, -c, %6$s]
+        env: {NAME: %5$s}
+        job: {retries: 0}
+        cron: {overlap: forbid}
+        storage:
+          - {type: bind, source: %4$s, target: /shared}
     """
         .formatted(
             TestCluster.IMAGE,
@@ -74,7 +143,9 @@ final class FaultFiles {
                 "read t _ </proc/uptime; echo \"$KEY $t\" >>/shared/starts; sleep $PAUSE;"
                     + " echo \"result of $KEY\"; exit $CODE"),
             quoted("read t _ </proc/uptime; echo $t >>/shared/ticks"),
-            shared);
+            shared,
+            TURNS,
+            quoted(TURN));
   }
 
   /** Between single quotes, as YAML has it. */

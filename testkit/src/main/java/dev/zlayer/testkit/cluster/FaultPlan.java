@@ -41,6 +41,13 @@ public final class FaultPlan {
 
     /** Stops or starts it. */
     record Switch(int node, boolean running) implements Operation {}
+
+    /**
+     * Applies another revision of the single instance.
+     *
+     * @param place the node that may run it, counted from 1; any when 0
+     */
+    record Move(int node, int step, int place) implements Operation {}
   }
 
   /**
@@ -82,7 +89,7 @@ public final class FaultPlan {
     }
     Fault fault = bag.removeLast();
     int node = 1 + random.nextInt(fault.ofEtcd() ? Math.min(SERVERS, nodes) : nodes);
-    var length = Duration.ofSeconds(SHORTEST + random.nextInt(LONGEST - SHORTEST + 1));
+    Duration length = length();
     var operations = new ArrayList<Operation>();
     int count = 4 + random.nextInt(5);
     for (int i = 0; i < count; i++) {
@@ -91,13 +98,20 @@ public final class FaultPlan {
     return new Round(fault, fault.ofDisk() ? nodes : node, length, operations);
   }
 
+  /** One of three is so long that a single instance is started on another node. */
+  private Duration length() {
+    int seconds = SHORTEST + random.nextInt(LONGEST - SHORTEST + 1);
+    return Duration.ofSeconds(random.nextInt(3) == 0 ? LONGEST + seconds : seconds);
+  }
+
   private Operation operation(int node) {
     requests++;
-    return switch (random.nextInt(9)) {
+    return switch (random.nextInt(10)) {
       case 0, 1 -> new Operation.Scale(node, 1 + random.nextInt(MOST_REPLICAS));
       case 2 -> new Operation.Update(node, requests);
       case 3 -> new Operation.Toggle(node, random.nextBoolean());
       case 4 -> new Operation.Switch(node, random.nextBoolean());
+      case 5 -> new Operation.Move(node, requests, random.nextInt(nodes + 1));
       default ->
           new Operation.RunJob(
               node, "key" + requests, random.nextInt(4), random.nextInt(3) == 0 ? 3 : 0);

@@ -124,6 +124,11 @@ final class FaultRequests {
                   : answer(node, HttpRequest.of("DELETE", "/api/v1/deployments/brief"))
                       // there is none, which is what was asked for
                       .map(one -> one.status() == 404 ? new TestNode.Answer(204, "") : one));
+      case Operation.Move(_, int step, int place) -> {
+        Optional<String> pin =
+            Optional.of(place).filter(number -> number > 0).map(one -> cluster.node(one).name());
+        var _ = answer(() -> node.up("solo", FaultFiles.solo(shared, step, pin), LIMIT));
+      }
       case Operation.RunJob job -> run(job);
     }
   }
@@ -183,7 +188,7 @@ final class FaultRequests {
   }
 
   /** Does on purpose what must not happen. */
-  void plant(FaultRun.Planted planted) throws InterruptedException {
+  void plant(FaultRun.Planted planted) throws IOException, InterruptedException {
     next(false);
     var job = new Operation.RunJob(1, "planted", 0, 0);
     switch (planted) {
@@ -191,6 +196,19 @@ final class FaultRequests {
       case DOUBLE_RUN -> {
         run(job, "planted-1");
         run(job, "planted-2");
+      }
+      case DOUBLE_INSTANCE -> {
+        TestNode node = cluster.node(1);
+        TestNode.Answer answer =
+            node.up("second", FaultFiles.second(shared), Duration.ofSeconds(30), "&local=true");
+        if (!answer.success()) {
+          throw new IllegalStateException(answer.text());
+        }
+        TestCluster.await(
+            "two run at the same time",
+            Duration.ofSeconds(30),
+            () -> FaultRecords.running(shared, FaultFiles.ALONE) > 1);
+        Json _ = node.ok("DELETE", "/deployments/second?local=true&wait=30s", Json.Null.INSTANCE);
       }
       case LOST_RESULT -> {
         var slow = new Operation.RunJob(1, "planted-slow", 60, 0);

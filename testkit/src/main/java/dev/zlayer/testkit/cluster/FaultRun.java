@@ -23,6 +23,9 @@ import java.util.function.Consumer;
  * happened is held against {@link HistoryCheck} at the end.
  */
 public final class FaultRun {
+  /** Of the agents: a single instance is started elsewhere within a fault. */
+  public static final String SETTINGS = "cluster_claim_seconds: 6\n";
+
   /** In which the desired state is reached when faults have ended, also on a busy machine. */
   private static final Duration SETTLING = Duration.ofMinutes(2);
 
@@ -42,6 +45,8 @@ public final class FaultRun {
   public enum Planted {
     NOTHING,
     DOUBLE_RUN,
+    /** Of the single instance. */
+    DOUBLE_INSTANCE,
     LOST_RESULT
   }
 
@@ -65,6 +70,7 @@ public final class FaultRun {
     requests.up(first, "steady", FaultFiles.steady(shared, cluster.nodes().size()));
     requests.up(first, "busy", FaultFiles.busy(shared, 0));
     requests.up(first, "batch", FaultFiles.batch(shared));
+    requests.up(first, "solo", FaultFiles.solo(shared, 0, Optional.empty()));
     settle("the start", Deadline.after(SETTLING));
   }
 
@@ -85,6 +91,11 @@ public final class FaultRun {
     return List.copyOf(settled);
   }
 
+  /** How long no container of the single instance ran, each time that another one began. */
+  public List<Double> gaps() throws IOException {
+    return HistoryCheck.gaps(FaultRecords.marks(shared), FaultFiles.ALONE);
+  }
+
   /** Breaks a promise on purpose. */
   public List<String> plant(Planted planted) throws IOException, InterruptedException {
     requests.plant(planted);
@@ -100,8 +111,7 @@ public final class FaultRun {
         requests.scheduled(),
         requests.ticks(),
         FaultRecords.marks(shared),
-        // place of services with single_instance, as soon as a file can ask for one
-        Set.of(),
+        Set.of(FaultFiles.ALONE, FaultFiles.TURNS),
         rounds,
         unsettled);
   }
@@ -188,6 +198,12 @@ public final class FaultRun {
       }
       if (problem.isEmpty()) {
         problem = service("steady", "keep", cluster.nodes().size());
+      }
+      if (problem.isEmpty()) {
+        problem = service("solo", FaultFiles.ALONE, 1);
+      }
+      if (problem.isEmpty() && FaultRecords.running(shared, FaultFiles.TURNS) == 0) {
+        problem = Optional.of("no run of the schedule that forbids two at a time");
       }
       return problem.isEmpty() ? requests.settle() : problem;
     } catch (AgentException | IllegalStateException e) {

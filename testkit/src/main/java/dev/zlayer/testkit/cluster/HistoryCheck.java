@@ -130,7 +130,7 @@ public final class HistoryCheck {
     if (round.steady().isEmpty()) {
       return;
     }
-    containers(history, round.steady().get())
+    containers(history.marks(), round.steady().get())
         .forEach(
             (container, marks) -> {
               boolean before =
@@ -160,13 +160,9 @@ public final class HistoryCheck {
 
   /** Never two at the same time: each has ended before the next one began. */
   private static void single(History history, String service, List<String> found) {
-    List<List<Mark>> lives =
-        containers(history, service).values().stream()
-            .sorted(Comparator.comparingDouble(marks -> marks.getFirst().time()))
-            .toList();
     double until = Double.NEGATIVE_INFINITY;
-    for (List<Mark> marks : lives) {
-      if (marks.getFirst().time() < until) {
+    for (List<Mark> marks : lives(history.marks(), service)) {
+      if (marks.getFirst().time() <= until) {
         found.add(
             "double run: a container of %s began at %.1f while another one ran until %.1f"
                 .formatted(service, marks.getFirst().time(), until));
@@ -175,9 +171,29 @@ public final class HistoryCheck {
     }
   }
 
-  private static Map<String, List<Mark>> containers(History history, String service) {
+  /** How long none ran, each time that another one began. */
+  static List<Double> gaps(List<Mark> all, String service) {
+    var gaps = new ArrayList<Double>();
+    double until = Double.NaN;
+    for (List<Mark> marks : lives(all, service)) {
+      if (!Double.isNaN(until)) {
+        gaps.add(marks.getFirst().time() - until);
+      }
+      until = marks.getLast().time();
+    }
+    return gaps;
+  }
+
+  /** What each container wrote, those that began first before others. */
+  private static List<List<Mark>> lives(List<Mark> marks, String service) {
+    return containers(marks, service).values().stream()
+        .sorted(Comparator.comparingDouble(one -> one.getFirst().time()))
+        .toList();
+  }
+
+  private static Map<String, List<Mark>> containers(List<Mark> marks, String service) {
     var containers = new TreeMap<String, List<Mark>>();
-    history.marks().stream()
+    marks.stream()
         .filter(mark -> mark.service().equals(service))
         .sorted(Comparator.comparingDouble(Mark::time))
         .forEach(

@@ -31,6 +31,7 @@ public final class TestCluster implements AutoCloseable {
       "zf" + Integer.toString(36 * 36 + ThreadLocalRandom.current().nextInt(36 * 36 * 35), 36);
   private final Path directory;
   private final List<String> serve;
+  private final String settings;
   private final List<TestNode> nodes = new ArrayList<>();
   private final List<Path> disks = new ArrayList<>();
 
@@ -42,8 +43,16 @@ public final class TestCluster implements AutoCloseable {
    */
   public TestCluster(Path directory, List<String> serve, int count, boolean ownDisk)
       throws IOException, InterruptedException {
+    this(directory, serve, count, ownDisk, "");
+  }
+
+  /** The same, with this configuration of each agent. */
+  public TestCluster(
+      Path directory, List<String> serve, int count, boolean ownDisk, String settings)
+      throws IOException, InterruptedException {
     this.directory = directory;
     this.serve = List.copyOf(serve);
+    this.settings = settings;
     Host.check("ip", "netns", "add", mark);
     try {
       Host.check("ip", "-n", mark, "link", "add", "switch", "type", "bridge");
@@ -75,7 +84,7 @@ public final class TestCluster implements AutoCloseable {
     Host.check("ip", "-n", namespace, "addr", "add", address + "/24", "dev", "eth0");
     Host.check("ip", "-n", namespace, "link", "set", "eth0", "up");
     try {
-      return new TestNode(NAMES.get(number - 1), address, namespace, own, serve);
+      return new TestNode(NAMES.get(number - 1), address, namespace, own, serve, settings);
     } catch (IOException | InterruptedException | RuntimeException | Error e) {
       var _ = Host.run("ip", "netns", "del", namespace);
       throw e;

@@ -49,8 +49,18 @@ public final class TestNode {
     }
   }
 
-  /** Starts the agent; returns when it answers. */
-  TestNode(String name, String address, String namespace, Path directory, List<String> serve)
+  /**
+   * Starts the agent; returns when it answers.
+   *
+   * @param settings its configuration
+   */
+  TestNode(
+      String name,
+      String address,
+      String namespace,
+      Path directory,
+      List<String> serve,
+      String settings)
       throws IOException, InterruptedException {
     this.name = name;
     this.address = address;
@@ -66,7 +76,8 @@ public final class TestNode {
     env.put("ZLAYER_DOCKER_SOCKET", directory.resolve("docker").toString());
     env.put("HOME", directory.toString());
     this.client = HttpClient.open(new HttpAddress.Unix(directory.resolve("socket")));
-    Files.createDirectories(directory.resolve("etc"));
+    Path etc = Files.createDirectories(directory.resolve("etc"));
+    Files.writeString(etc.resolve("zlayer.yml"), settings);
     this.agent = begin();
     awaitAgent();
   }
@@ -207,8 +218,18 @@ public final class TestNode {
 
   /** Applies a deployment file. */
   public Answer up(String deployment, String file, Duration limit) throws InterruptedException {
+    return up(deployment, file, limit, "");
+  }
+
+  /**
+   * The same.
+   *
+   * @param more for the query, each with an ampersand before it
+   */
+  Answer up(String deployment, String file, Duration limit, String more)
+      throws InterruptedException {
     return send(
-        HttpRequest.of("PUT", "/api/v1/deployments/" + deployment + "?directory=/")
+        HttpRequest.of("PUT", "/api/v1/deployments/" + deployment + "?directory=/" + more)
             .with("Content-Type", "application/yaml")
             .withBody(
                 new HttpRequest.Body.Bytes(file.getBytes(java.nio.charset.StandardCharsets.UTF_8))),

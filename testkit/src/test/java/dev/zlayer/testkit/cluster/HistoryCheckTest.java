@@ -125,6 +125,25 @@ class HistoryCheckTest {
     assertThat(violations())
         .containsExactly(
             "double run: a container of one began at 39.0 while another one ran until 40.0");
+    marks.clear();
+    life("one", "first", 10, 30, false);
+    life("one", "second", 12, 13, true);
+    life("one", "third", 30, 40, false);
+    assertThat(violations())
+        .as("one within another, and one that began when another one wrote for the last time")
+        .containsExactly(
+            "double run: a container of one began at 12.0 while another one ran until 30.0",
+            "double run: a container of one began at 30.0 while another one ran until 30.0");
+  }
+
+  @Test
+  void theTimesBetweenTwoOfASingleInstanceAreKnown() {
+    assertThat(HistoryCheck.gaps(marks, "one")).isEmpty();
+    life("one", "second", 31, 40, false);
+    life("one", "first", 10, 30, true);
+    life("other", "own", 10, 90, false);
+    life("one", "third", 52, 60, false);
+    assertThat(HistoryCheck.gaps(marks, "one")).containsExactly(1.0, 12.0);
   }
 
   @Test

@@ -58,6 +58,21 @@ final class ClusterFaultCases {
     this.three = cluster.node(3);
   }
 
+  /** Each of the others was given its member of etcd alone, and has one of its own since. */
+  void theNodeThatAdmittedAllOthersIsKilledAtOnce() throws Exception {
+    cluster.begin(Fault.NODE_KILLED, one);
+    try {
+      for (TestNode other : cluster.nodes().subList(1, 3)) {
+        TestCluster.await(
+            other.name() + " sees it as lost", LIMIT, () -> status(other, "one").equals("lost"));
+      }
+    } finally {
+      cluster.heal();
+      one.startAgent();
+    }
+    TestCluster.await("it is back", LIMIT, () -> status(three, "one").equals("ready"));
+  }
+
   /** It hears all and nobody hears it: to the others it is lost, and its containers run on. */
   void aNodeThatIsNotHeardIsReplacedAndItsSurplusEnds() throws Exception {
     assertThat(one.up("spread", SPREAD, LIMIT)).matches(TestNode.Answer::success);
@@ -227,7 +242,12 @@ final class ClusterFaultCases {
   }
 
   private String status(String node) throws InterruptedException {
-    return one.get("/nodes").items().stream()
+    return status(one, node);
+  }
+
+  /** As that node sees it. */
+  private static String status(TestNode through, String node) throws InterruptedException {
+    return through.get("/nodes").items().stream()
         .filter(found -> found.at("name").string().orElse("").equals(node))
         .map(found -> found.at("status").string().orElse(""))
         .findFirst()
