@@ -14,10 +14,14 @@ public interface Preparable {
   void prepare() throws InterruptedException;
 
   /**
-   * Gives it to whoever is about to start it, with further labels.
+   * Gives it to whoever is about to start it, with further labels, which are seen at once and
+   * written with the start.
    *
    * @return false when it is not prepared, or a file of the host that it has mounted is another one
    *     by now: then it must not be started
    */
   boolean claim(Map<String, String> labels);
+
+  /** Adds labels, written now: those of a claim whose start was interrupted by a crash. */
+  void label(Map<String, String> labels);
 }

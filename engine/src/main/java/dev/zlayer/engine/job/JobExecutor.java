@@ -234,7 +234,11 @@ public final class JobExecutor implements AutoCloseable {
           new WarmPlanner.Shape(
               spec,
               parts.runtime().images().find(spec.image()).map(found -> found.info().digest()));
-      return ahead.ask(pool -> pool.offer(job.key(), shape)).map(WarmContainers.Taken::number);
+      Optional<Long> taken = stock.take(job.key(), shape);
+      if (taken.isPresent()) {
+        ahead.tell(pool -> pool.taken(WarmTarget.usual(job.key()), shape));
+      }
+      return taken;
     } catch (AgentException _) {
       return Optional.empty(); // the run says what is wrong, for example with a secret
     }

@@ -240,13 +240,18 @@ final class JobRun {
 
   /** The container that an earlier process of the agent was about to start. */
   private Container found() {
-    return parts
-        .runtime()
-        .find(container)
-        .orElseThrow(
-            () ->
-                new AgentException.NotFound(
-                    "container '" + container + "'", "it was removed while it was running"));
+    Container made =
+        parts
+            .runtime()
+            .find(container)
+            .orElseThrow(
+                () ->
+                    new AgentException.NotFound(
+                        "container '" + container + "'", "it was removed while it was running"));
+    if (container.prepared() && made instanceof Preparable preparable) {
+      preparable.label(ownLabels());
+    }
+    return made;
   }
 
   /** The container that it was given when it was triggered, unless that changed since. */
@@ -337,9 +342,14 @@ final class JobRun {
   }
 
   private boolean claimed(Container made) {
+    return made instanceof Preparable preparable && preparable.claim(ownLabels());
+  }
+
+  /** On a container that was made before the execution was known. */
+  private Map<String, String> ownLabels() {
     Map<String, String> labels = new HashMap<>(labels());
     labels.put(NAME, execution.name());
-    return made instanceof Preparable preparable && preparable.claim(labels);
+    return labels;
   }
 
   private void tell(StepReport report) {

@@ -47,6 +47,9 @@ final class WarmContainers implements Owner.State {
   private static final Duration LONGEST_WAIT = Duration.ofMinutes(1);
   private static final Duration CLOSING = Duration.ofSeconds(5);
 
+  /** A program that was just let go has the processors first. */
+  private static final Duration HEAD_START = Duration.ofMillis(20);
+
   /** Somebody waits until nothing is left of a deployment. */
   private record Leave(String deployment, CountDownLatch done) {}
 
@@ -173,6 +176,7 @@ final class WarmContainers implements Owner.State {
    * could not be made; nothing where there is one already, or somebody else waits for it.
    */
   Optional<CountDownLatch> coming(WarmTarget target, Shape shape) {
+    noticeTaken();
     if (WarmPlanner.take(entries.values(), target.job(), shape).isPresent()) {
       return Optional.empty();
     }
@@ -191,9 +195,15 @@ final class WarmContainers implements Owner.State {
    * has to follow in either case, and {@link #left} once the container is removed.
    */
   Optional<Taken> take(WarmTarget target, Shape shape) {
-    starting++;
-    wanted.computeIfPresent(target, (_, one) -> one.with(Optional.of(shape)).usedAt(now()));
-    return WarmPlanner.take(entries.values(), target.job(), shape).map(this::taken);
+    taken(target, shape);
+    noticeTaken();
+    while (true) {
+      Optional<Entry> next = WarmPlanner.take(entries.values(), target.job(), shape);
+      if (next.isEmpty() || stock.withdraw(next.get().number())) {
+        return next.map(this::taken);
+      }
+      noticeTaken(); // another execution was faster
+    }
   }
 
   private Taken taken(Entry entry) {
@@ -202,21 +212,29 @@ final class WarmContainers implements Owner.State {
   }
 
   /**
-   * As {@link #take}, for an execution that is about to be recorded; {@link #back} follows when
-   * that does not begin, and nothing when there is none.
+   * An execution that is about to be recorded has taken one without asking; {@link #back} follows
+   * when it does not begin, else what follows {@link #take}.
    */
-  Optional<Taken> offer(JobKey job, Shape shape) {
-    Optional<Taken> taken = take(WarmTarget.usual(job), shape);
-    if (taken.isEmpty()) {
-      started();
-    }
-    return taken;
+  void taken(WarmTarget target, Shape shape) {
+    starting++;
+    wanted.computeIfPresent(target, (_, one) -> one.with(Optional.of(shape)).usedAt(now()));
+  }
+
+  private void noticeTaken() {
+    entries.replaceAll(
+        (number, entry) ->
+            entry.stage() == Stage.READY && !stock.offers(number) ? entry.at(Stage.TAKEN) : entry);
   }
 
   /** One that was taken was not needed after all, and nothing happened to it. */
   void back(long number) {
     entries.computeIfPresent(number, (_, entry) -> entry.at(Stage.READY));
-    started();
+    offer(number);
+    settled();
+  }
+
+  private void offer(long number) {
+    Optional.ofNullable(entries.get(number)).ifPresent(stock::offer);
   }
 
   /** Finds out at once whether what is there still is what the jobs want. */
@@ -233,6 +251,17 @@ final class WarmContainers implements Owner.State {
 
   /** An execution that asked for a container runs now, or will not. */
   void started() {
+    Thread _ =
+        owner.spawn(
+            "head start",
+            () -> {
+              parts.pauses().pause(HEAD_START);
+              return WarmContainers::settled;
+            },
+            _ -> WarmContainers::settled);
+  }
+
+  private void settled() {
     starting = Math.max(0, starting - 1); // it may have asked a state that could not go on
   }
 
@@ -248,10 +277,11 @@ final class WarmContainers implements Owner.State {
   @Override
   public Duration round() {
     Instant now = now();
+    noticeTaken();
     want(now);
     WarmPlanner.Plan plan =
         WarmPlanner.plan(wanted.values(), entries.values(), starting, limits, now);
-    plan.remove().forEach(this::remove);
+    plan.remove().forEach(this::drop);
     plan.make().forEach(this::make);
     leaving.removeIf(
         waiting -> {
@@ -327,6 +357,7 @@ final class WarmContainers implements Owner.State {
   private void ready(long number, Shape shape, long bytes, Container container) {
     entries.computeIfPresent(number, (_, entry) -> entry.made(shape, bytes));
     containers.put(number, container);
+    offer(number);
     ended(number);
   }
 
@@ -363,6 +394,13 @@ final class WarmContainers implements Owner.State {
             ? System.Logger.Level.DEBUG
             : System.Logger.Level.WARNING,
         "no container of job '%s' is created ahead: %s".formatted(job, failure.getMessage()));
+  }
+
+  /** Unless an execution has taken it in the meantime. */
+  private void drop(WarmPlanner.Removal removal) {
+    if (stock.withdraw(removal.number())) {
+      remove(removal);
+    }
   }
 
   private void remove(WarmPlanner.Removal removal) {
@@ -415,7 +453,7 @@ final class WarmContainers implements Owner.State {
   private void dropAll(WarmTarget target, AgentException failure) {
     for (Entry entry : List.copyOf(entries.values())) {
       if (entry.target().equals(target) && entry.stage() == Stage.READY) {
-        remove(new WarmPlanner.Removal(entry.number(), WarmPlanner.Reason.CHANGED));
+        drop(new WarmPlanner.Removal(entry.number(), WarmPlanner.Reason.CHANGED));
       }
     }
     wanted.computeIfPresent(target, (_, one) -> one.failed(Saturating.plus(now(), PAUSE)));
@@ -435,7 +473,7 @@ final class WarmContainers implements Owner.State {
     Deadline deadline = Deadline.after(CLOSING);
     for (Entry entry : entries.values()) {
       Container container = containers.get(entry.number());
-      if (entry.stage() == Stage.READY && container != null && !deadline.passed()) {
+      if (container != null && !deadline.passed() && stock.withdraw(entry.number())) {
         try {
           container.remove(true);
         } catch (AgentException _) {

@@ -66,6 +66,11 @@ public abstract class RecordedState<R extends Record & LifecycleRecord<R>> imple
     return view.now().status();
   }
 
+  /** Shows a changed record, which the next save writes. */
+  public final void change(UnaryOperator<R> change) {
+    view.update(old -> old.with(change.apply(old.record())));
+  }
+
   /** Writes the changed record, then shows it. */
   public final void save(UnaryOperator<R> change) {
     view.update(old -> old.with(written(change.apply(old.record()), false)));

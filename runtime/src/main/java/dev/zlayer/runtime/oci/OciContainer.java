@@ -101,10 +101,20 @@ final class OciContainer extends MonitoredContainer
         || !context.mounted().unchanged(state.name())) {
       return false;
     }
-    var all = new HashMap<>(spec().labels());
-    all.putAll(labels);
-    state.save(record -> record.withLabels(all));
+    state.change(record -> labelled(record, labels));
     return true;
+  }
+
+  @Override
+  public void label(Map<String, String> labels) {
+    requirePresent();
+    state.save(record -> labelled(record, labels));
+  }
+
+  private static ContainerRecord labelled(ContainerRecord record, Map<String, String> labels) {
+    var all = new HashMap<>(record.spec().labels());
+    all.putAll(labels);
+    return record.withLabels(all);
   }
 
   @Override

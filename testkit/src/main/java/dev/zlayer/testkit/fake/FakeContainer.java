@@ -134,6 +134,13 @@ final class FakeContainer
   }
 
   @Override
+  public void label(Map<String, String> labels) {
+    try (var _ = existing()) {
+      state.label(labels);
+    }
+  }
+
+  @Override
   public Optional<Outcome> stop(Duration grace) throws InterruptedException {
     try (var _ = existing()) {
       world.note("stop", id());
