@@ -3,17 +3,20 @@ package dev.zlayer.spec.check;
 import dev.zlayer.spec.ServiceSpec;
 import dev.zlayer.spec.check.SupportCheck.Refusals;
 import dev.zlayer.spec.problem.SpecPath;
+import dev.zlayer.spec.security.SecuritySpec;
 import dev.zlayer.spec.storage.StorageSpec;
 import dev.zlayer.spec.value.NetworkMode;
 import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * Jobs whose containers cannot be created before the execution is known; part of {@link
- * SupportCheck}.
+ * What keeps containers from being created before they are needed; for jobs that ask for it part of
+ * {@link SupportCheck}.
  */
 public final class WarmSupport {
   private static final String OF_CONTAINER = "container:";
+
+  private static final String HARMLESS = "no-new-privileges";
 
   private WarmSupport() {}
 
@@ -46,5 +49,30 @@ public final class WarmSupport {
     return joins
         ? Optional.of("the container whose namespaces it shares may restart before it is used")
         : Optional.empty();
+  }
+
+  /** Whether nobody can see if a container is created now or in a moment. */
+  public static boolean unnoticed(ServiceSpec service) {
+    return obstacle(service).isEmpty()
+        && service.storage().stream().allMatch(WarmSupport::ownStorage)
+        && sameDevices(service.security());
+  }
+
+  /**
+   * What others change in the meantime: an empty volume is filled when a container is created, and
+   * what is mounted below a bind mount later is not seen inside.
+   */
+  private static boolean ownStorage(StorageSpec storage) {
+    return switch (storage) {
+      case StorageSpec.Anonymous _, StorageSpec.Tmpfs _ -> true;
+      case StorageSpec.Bind _, StorageSpec.Named _, StorageSpec.S3 _ -> false;
+    };
+  }
+
+  /** Devices may be unplugged and profiles be written anew, which nothing would notice. */
+  private static boolean sameDevices(SecuritySpec security) {
+    return !security.privileged()
+        && security.devices().isEmpty()
+        && security.securityOpt().stream().allMatch(option -> option.startsWith(HARMLESS));
   }
 }

@@ -1,6 +1,7 @@
 package dev.zlayer.daemon.rest;
 
 import dev.zlayer.container.ContainerId;
+import dev.zlayer.container.ContainerStatus;
 import dev.zlayer.daemon.http.ApiRequest;
 import dev.zlayer.daemon.standalone.DisplayName;
 import dev.zlayer.error.AgentException;
@@ -63,9 +64,9 @@ public final class ContainerLookup {
             container -> named(container, reference),
             container -> text(container.id()).equals(path),
             container -> anyGeneration(container.id(), path) && live(container),
-            container -> anyGeneration(container.id(), path),
+            container -> anyGeneration(container.id(), path) && begun(container),
             container -> text(container.id()).startsWith(path + "/") && live(container),
-            container -> text(container.id()).startsWith(path + "/"),
+            container -> text(container.id()).startsWith(path + "/") && begun(container),
             container ->
                 reference.length() >= SHORTEST_PREFIX
                     && container.id().runtimeName().startsWith(reference)
@@ -116,6 +117,12 @@ public final class ContainerLookup {
 
   private static boolean live(Container container) {
     return container.status().alive();
+  }
+
+  /** The next container of a replica is not the one that people mean before it is started. */
+  private static boolean begun(Container container) {
+    return container.id().role().equals(ContainerId.JOB_ROLE)
+        || !(container.status() instanceof ContainerStatus.Prepared);
   }
 
   /** People name a replica; which of its successive containers that is, they need not know. */

@@ -22,6 +22,7 @@ import java.util.TreeMap;
  * @param besideStopping a replica may start while its last container still stops
  * @param notBefore replicas that must not be started yet
  * @param halted replicas that must not be started at all
+ * @param ahead containers may be created before their time
  */
 record DesiredReplicas(
     NavigableMap<ReplicaId, String> slots,
@@ -33,7 +34,8 @@ record DesiredReplicas(
     boolean keepOld,
     boolean besideStopping,
     Map<ReplicaId, Instant> notBefore,
-    Set<ReplicaId> halted) {
+    Set<ReplicaId> halted,
+    boolean ahead) {
   DesiredReplicas {
     slots = Collections.unmodifiableNavigableMap(new TreeMap<>(slots));
     notBefore = Map.copyOf(notBefore);
@@ -49,13 +51,40 @@ record DesiredReplicas(
       boolean mayStart,
       Map<ReplicaId, Instant> notBefore,
       Set<ReplicaId> halted) {
-    this(slots, maySurge, unavailable, surge, settling, mayStart, false, false, notBefore, halted);
+    this(
+        slots,
+        maySurge,
+        unavailable,
+        surge,
+        settling,
+        mayStart,
+        false,
+        false,
+        notBefore,
+        halted,
+        false);
+  }
+
+  /** The same, with containers that may be created before their time. */
+  DesiredReplicas createdAhead() {
+    return new DesiredReplicas(
+        slots,
+        maySurge,
+        unavailable,
+        surge,
+        settling,
+        mayStart,
+        keepOld,
+        besideStopping,
+        notBefore,
+        halted,
+        true);
   }
 
   /** The same with old containers that stay, and so many new ones beside them. */
   DesiredReplicas keepingOld(int fresh) {
     return new DesiredReplicas(
-        slots, true, 0, fresh, settling, mayStart, true, besideStopping, notBefore, halted);
+        slots, true, 0, fresh, settling, mayStart, true, besideStopping, notBefore, halted, ahead);
   }
 
   /** Start first where there is room for one more, else stop first. */

@@ -269,7 +269,7 @@ final class DesiredState {
     var update = lifecycle().update();
     boolean open = openFor == record().desired() && unresolved.isEmpty();
     open &= claims.open(slots().isEmpty() ? Optional.empty() : claim(), changes, now);
-    return Optional.of(
+    var replicas =
         new DesiredReplicas(
             slots,
             DesiredReplicas.surges(update, !exclusive()),
@@ -280,7 +280,17 @@ final class DesiredState {
             false,
             !exclusive() && idleAfter().isPresent(),
             notBefore,
-            halted));
+            halted,
+            false);
+    return Optional.of(ahead() ? replicas.createdAhead() : replicas);
+  }
+
+  /** Whether containers may be created before their time: nothing of them belongs to others. */
+  private boolean ahead() {
+    return !exclusive()
+        && !placed()
+        && claim().isEmpty()
+        && resolved.filter(PlacedReplicas::ahead).isPresent();
   }
 
   /** Nobody can say yet what the replicas that are wanted are made from. */

@@ -15,6 +15,12 @@ sealed interface Effect {
 
   record Start(ContainerId id, ContainerSpec spec, ServiceSpec service) implements Effect {}
 
+  /** Create a container that is started later, or never. */
+  record Prepare(Start start) implements Effect {}
+
+  /** Start a container that was created ahead; one that does not fit any more is made anew. */
+  record Release(Start start, Container container) implements Effect {}
+
   /** Give up a start that is under way. */
   record Cancel(ContainerId id) implements Effect {}
 

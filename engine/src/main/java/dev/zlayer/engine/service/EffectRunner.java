@@ -10,6 +10,7 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.Rotation;
 import dev.zlayer.task.Backoff;
+import dev.zlayer.task.LazyLogger;
 import dev.zlayer.task.Owner;
 import dev.zlayer.task.Pauses;
 import java.time.Duration;
@@ -28,6 +29,8 @@ import java.util.function.Function;
  * that one only.
  */
 final class EffectRunner {
+  private static final System.Logger LOG = LazyLogger.of(EffectRunner.class);
+
   /** A runtime that does not answer is asked again. */
   private static final Backoff RETRY_BACKOFF =
       new Backoff(Duration.ofMillis(50), Duration.ofSeconds(5), 2);
@@ -85,8 +88,20 @@ final class EffectRunner {
               start.id(),
               spawn(
                   "start " + start.id(),
-                  () -> start(start),
+                  () -> start(start, phase -> work.start(start, phase)),
                   e -> started(start.id(), (b, now) -> notStarted(b, start, e, now))));
+      case Effect.Release(Effect.Start start, Container container) ->
+          starting.put(
+              start.id(),
+              spawn(
+                  "start " + start.id(),
+                  () -> start(start, phase -> work.release(start, container, phase)),
+                  e -> started(start.id(), (b, now) -> notStarted(b, start, e, now))));
+      case Effect.Prepare(Effect.Start start) ->
+          spawn(
+              "prepare " + start.id(),
+              () -> prepare(start),
+              e -> (b, _) -> b.ahead.notPrepared(start.id(), Optional.empty(), false));
       case Effect.Cancel(ContainerId id) -> {
         Thread starter = starting.get(id);
         if (starter != null) {
@@ -168,11 +183,31 @@ final class EffectRunner {
     return (reconciler, now) -> reconciler.resolved(blueprint, resolved, now);
   }
 
-  private News start(Effect.Start wanted) throws InterruptedException {
+  /** The steps of a start, which say what they do. */
+  private interface Starting {
+    Container run(StartPhase phase) throws InterruptedException;
+  }
+
+  private News prepare(Effect.Start wanted) throws InterruptedException {
+    ContainerId id = wanted.id();
+    try {
+      Container made = work.prepare(wanted);
+      return (reconciler, now) -> reconciler.ahead.prepared(id, made, now);
+    } catch (RuntimeException e) {
+      LOG.log(
+          System.Logger.Level.DEBUG,
+          () -> "container %s is not created ahead: %s".formatted(id, e.getMessage()));
+      boolean unsupported = e instanceof AgentException.Unsupported;
+      Optional<Container> made = find(id);
+      return (reconciler, _) -> reconciler.ahead.notPrepared(id, made, unsupported);
+    }
+  }
+
+  private News start(Effect.Start wanted, Starting steps) throws InterruptedException {
     ContainerId id = wanted.id();
     var phase = new StartPhase();
     try {
-      Container made = work.start(wanted, phase);
+      Container made = steps.run(phase);
       return started(id, (reconciler, now) -> reconciler.started(id, made, now));
     } catch (InterruptedException e) {
       if (owner.closing()) {

@@ -23,6 +23,10 @@ record ObservedReplica(
     CONDEMNED,
     /** It is being taken away. */
     STOPPING,
+    /** It is being created before its time. */
+    PREPARING,
+    /** It was created before its time, and waits for it. */
+    PREPARED,
     /** It was made and never started, and nobody is about to. */
     LEFTOVER,
     /** Its process has ended; another container may take its place. */
@@ -35,8 +39,21 @@ record ObservedReplica(
   boolean live() {
     return switch (phase) {
       case STARTING, RUNNING, HEALTHY, CONDEMNED, STOPPING -> true;
-      case LEFTOVER, ENDED, KEPT -> false;
+      case PREPARING, PREPARED, LEFTOVER, ENDED, KEPT -> false;
     };
+  }
+
+  /** Whether it takes the place of its replica. */
+  boolean present() {
+    return switch (phase) {
+      case STARTING, RUNNING, HEALTHY, CONDEMNED, ENDED, KEPT -> true;
+      case STOPPING, PREPARING, PREPARED, LEFTOVER -> false;
+    };
+  }
+
+  /** Whether it was or is being created before its time. */
+  boolean ahead() {
+    return phase == Phase.PREPARING || phase == Phase.PREPARED;
   }
 
   boolean healthy() {

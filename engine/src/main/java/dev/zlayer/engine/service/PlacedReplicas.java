@@ -2,6 +2,7 @@ package dev.zlayer.engine.service;
 
 import dev.zlayer.container.GpuRequest;
 import dev.zlayer.engine.translate.ReplicaSettings;
+import dev.zlayer.spec.check.WarmSupport;
 import dev.zlayer.spec.network.NetworkingSpec;
 import dev.zlayer.spec.network.PortMapping;
 import dev.zlayer.spec.value.NetworkMode;
@@ -51,6 +52,12 @@ final class PlacedReplicas {
     return revision.spec().lifecycle().single()
         || onHostPorts(revision.spec().networking())
         || (withGpus(revision) && resolved.filter(PlacedReplicas::alone).isPresent());
+  }
+
+  /** Whether nobody can see when containers are created. */
+  static boolean ahead(Resolved resolved) {
+    return resolved.parts().values().stream()
+        .allMatch(role -> WarmSupport.unnoticed(role.service()));
   }
 
   private static boolean onHostPorts(NetworkingSpec networking) {

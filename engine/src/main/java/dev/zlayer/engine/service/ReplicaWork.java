@@ -13,9 +13,11 @@ import dev.zlayer.engine.state.Change;
 import dev.zlayer.engine.state.Event;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
+import dev.zlayer.oci.Digest;
 import dev.zlayer.oci.PullPolicy;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.LogLines;
+import dev.zlayer.port.Preparable;
 import dev.zlayer.port.PullRequest;
 import dev.zlayer.port.VolumeSyncing;
 import dev.zlayer.spec.service.LifecycleSpec;
@@ -23,6 +25,7 @@ import dev.zlayer.task.Deadline;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 /**
@@ -62,6 +65,56 @@ final class ReplicaWork {
     phase.leave();
     parts.initializer().fetch(made, report -> tell(wanted, report));
     phase.enter("start");
+    return run(made);
+  }
+
+  /**
+   * Creates a container that is started later. Where that fails nothing is left of it; what is
+   * wrong will be said when it is started.
+   */
+  Container prepare(Effect.Start wanted) throws InterruptedException {
+    Container made = permitted(() -> parts.runtime().create(wanted.id(), wanted.spec()));
+    happened(ReplicaListener.Step.CREATED, made, Optional.empty());
+    try {
+      if (!(made instanceof Preparable preparable)) {
+        throw new AgentException.Unsupported("containers of this kind cannot be created ahead");
+      }
+      return permitted(
+          () -> {
+            preparable.prepare();
+            return made;
+          });
+    } catch (RuntimeException e) {
+      remove(made);
+      throw e;
+    }
+  }
+
+  /** Starts what was created ahead; in its place a new one, where it would be another one now. */
+  Container release(Effect.Start wanted, Container made, StartPhase phase)
+      throws InterruptedException {
+    if (!fits(wanted, made)) {
+      remove(made);
+      return start(wanted, phase);
+    }
+    phase.enter("start");
+    return run(made);
+  }
+
+  private boolean fits(Effect.Start wanted, Container made) {
+    try {
+      Optional<Digest> image =
+          parts.runtime().images().find(wanted.spec().image()).map(found -> found.info().digest());
+      return image.isPresent()
+          && image.equals(made.inspect().imageDigest())
+          && made instanceof Preparable preparable
+          && preparable.claim(Map.of());
+    } catch (AgentException.NotFound _) {
+      return false; // somebody removed it
+    }
+  }
+
+  private Container run(Container made) throws InterruptedException {
     return permitted(
         () -> {
           made.start();

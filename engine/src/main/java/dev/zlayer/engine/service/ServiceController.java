@@ -8,6 +8,8 @@ import dev.zlayer.engine.health.HealthState;
 import dev.zlayer.engine.health.ProbeResult;
 import dev.zlayer.engine.state.Change;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.port.Container;
+import dev.zlayer.port.Preparable;
 import dev.zlayer.port.Rotation;
 import dev.zlayer.task.Backoff;
 import dev.zlayer.task.Deadline;
@@ -37,6 +39,7 @@ final class ServiceController implements Owner.State {
   private static final System.Logger LOG = LazyLogger.of(ServiceController.class);
 
   private static final Duration LONGEST_WAIT = Duration.ofMinutes(5);
+  private static final Duration CLOSING = Duration.ofSeconds(5);
 
   /**
    * A round looks at all replicas. With so many of them it is not made for each of their changes,
@@ -98,6 +101,7 @@ final class ServiceController implements Owner.State {
     this.parts = parts;
     this.key = record.key();
     this.reconciler = new ServiceReconciler(record, parts.lookup(), parts.claims(), parts.random());
+    reconciler.ahead.able(parts.runtime().capabilities().powers().contains(Preparable.class));
     this.work = new EffectRunner(parts, key, owner);
     this.dependencies = dependencies;
     this.shown = shown;
@@ -230,6 +234,26 @@ final class ServiceController implements Owner.State {
       changed = true; // the last container has just been found to be removed
     }
     return untilNextLook(now);
+  }
+
+  /** Those that were created ahead go, as far as there is time; the next process has the rest. */
+  @Override
+  public void close() {
+    boolean _ = Thread.interrupted(); // that is how an owner is told to close
+    Deadline deadline = Deadline.after(CLOSING);
+    for (TrackedContainer live : reconciler.lives.values()) {
+      Container container = live.handle;
+      if (container != null && live.waits() && !deadline.passed()) {
+        try {
+          container.remove(true);
+        } catch (AgentException e) {
+          LOG.log(System.Logger.Level.DEBUG, "cannot remove " + live.id, e);
+        } catch (InterruptedException _) {
+          Thread.currentThread().interrupt();
+          return;
+        }
+      }
+    }
   }
 
   private boolean leaving() {

@@ -2,11 +2,13 @@ package dev.zlayer.engine.service;
 
 import dev.zlayer.engine.service.ObservedReplica.Phase;
 import dev.zlayer.task.Saturating;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
@@ -20,6 +22,9 @@ import java.util.TreeSet;
  * beside it and the old one goes when the new one has proved to work, or the old one goes first.
  * Neither ever takes more healthy replicas away, or puts more containers up, than is allowed;
  * containers that are not healthy are nobody's loss and go at once.
+ *
+ * <p>The container of a replica that has to wait for its time, or for another one to prove to work,
+ * is created meanwhile where that is allowed; only its start waits. One that nobody waits for goes.
  */
 final class ServicePlanner {
   /** What to do now, and when to look again even if nothing happens. */
@@ -29,6 +34,9 @@ final class ServicePlanner {
     }
   }
 
+  /** How long before its time a container is created. */
+  static final Duration AHEAD = Duration.ofSeconds(5);
+
   private final DesiredReplicas wanted;
   private final Instant now;
   private final Map<ReplicaId, List<ObservedReplica>> bySlot = new TreeMap<>();
@@ -37,6 +45,14 @@ final class ServicePlanner {
 
   /** Slots with a container that counts as available. */
   private final Set<ReplicaId> available = new TreeSet<>();
+
+  /** Slots whose next container may be there before it is started. */
+  private final Set<ReplicaId> keptAhead = new TreeSet<>();
+
+  /** Slots whose next container is to be made now, and started later. */
+  private final Map<ReplicaId, String> wantedAhead = new TreeMap<>();
+
+  private boolean nextKnown;
 
   /** Live containers beyond the first of their slot. */
   private int excess;
@@ -67,16 +83,14 @@ final class ServicePlanner {
           }
         });
     wanted.slots().forEach(planner::slot);
+    planner.ahead();
     return new Plan(planner.actions, planner.lookAgain);
   }
 
   private void slot(ReplicaId slot, String hash) {
     List<ObservedReplica> all = bySlot.getOrDefault(slot, List.of());
     all.stream().filter(one -> one.phase() == Phase.LEFTOVER).forEach(this::remove);
-    List<ObservedReplica> present =
-        all.stream()
-            .filter(one -> one.phase() != Phase.LEFTOVER && one.phase() != Phase.STOPPING)
-            .toList();
+    List<ObservedReplica> present = all.stream().filter(ObservedReplica::present).toList();
     Optional<ObservedReplica> current =
         present.stream().filter(one -> one.hash().equals(hash)).findFirst();
     List<ObservedReplica> others =
@@ -90,6 +104,8 @@ final class ServicePlanner {
               .allMatch(one -> wanted.besideStopping() && one.phase() == Phase.STOPPING);
       if (vacant) {
         start(slot, hash);
+      } else {
+        keptAhead.add(slot);
       }
     } else if (startable(slot)) {
       replace(slot, hash, others);
@@ -105,7 +121,7 @@ final class ServicePlanner {
           remove(current);
         }
       }
-      case KEPT, STARTING, RUNNING, HEALTHY, STOPPING, LEFTOVER -> {}
+      case KEPT, STARTING, RUNNING, HEALTHY, STOPPING, PREPARING, PREPARED, LEFTOVER -> {}
     }
     for (ObservedReplica other : others) {
       if (!other.live()) {
@@ -143,11 +159,24 @@ final class ServicePlanner {
           bySlot.getOrDefault(slot, List.of()).stream().filter(ObservedReplica::live).count() == 1;
       if (alone && excess < wanted.surge()) {
         excess++;
-        actions.add(new Action.Start(slot, hash));
+        begin(slot, hash);
+      } else {
+        next(slot, hash);
       }
     } else if (available.size() > floor()) {
       away(serving.get(), "it is outdated");
       available.remove(slot);
+      keptAhead.add(slot);
+    } else {
+      next(slot, hash);
+    }
+  }
+
+  /** It is updated after others; the first of those gets its container while they are. */
+  private void next(ReplicaId slot, String hash) {
+    if (!wanted.keepOld() && !nextKnown) {
+      nextKnown = true;
+      wantedAhead.put(slot, hash);
     }
   }
 
@@ -157,8 +186,56 @@ final class ServicePlanner {
 
   private void start(ReplicaId slot, String hash) {
     if (startable(slot)) {
-      actions.add(new Action.Start(slot, hash));
+      begin(slot, hash);
+    } else if (wanted.mayStart() && !wanted.halted().contains(slot)) {
+      Instant from = Objects.requireNonNull(wanted.notBefore().get(slot)).minus(AHEAD);
+      if (!now.isBefore(from)) {
+        wantedAhead.put(slot, hash);
+      } else if (wanted.ahead()) {
+        lookAt(from);
+      }
     }
+  }
+
+  /** In the container that was made for it before; one that is being made is waited for. */
+  private void begin(ReplicaId slot, String hash) {
+    keptAhead.add(slot);
+    Optional<ObservedReplica> ahead =
+        bySlot.getOrDefault(slot, List.of()).stream()
+            .filter(one -> wanted.ahead() && fits(one, hash))
+            .findFirst();
+    if (ahead.isEmpty()) {
+      actions.add(new Action.Start(slot, hash));
+    } else if (ahead.get().phase() == Phase.PREPARED) {
+      actions.add(new Action.Release(slot, ahead.get().generation()));
+    }
+  }
+
+  private static boolean fits(ObservedReplica one, String hash) {
+    return one.ahead() && one.hash().equals(hash);
+  }
+
+  /** Has containers made that are started later, and removes those that nobody waits for. */
+  private void ahead() {
+    wanted
+        .slots()
+        .forEach(
+            (slot, hash) -> {
+              List<ObservedReplica> all =
+                  bySlot.getOrDefault(slot, List.of()).stream()
+                      .filter(ObservedReplica::ahead)
+                      .toList();
+              boolean awaited =
+                  wanted.ahead() && (keptAhead.contains(slot) || wantedAhead.containsKey(slot));
+              Optional<ObservedReplica> kept =
+                  all.stream().filter(one -> awaited && fits(one, hash)).findFirst();
+              all.stream()
+                  .filter(one -> !kept.equals(Optional.of(one)))
+                  .forEach(one -> away(one, "nobody waits for it"));
+              if (wanted.ahead() && wantedAhead.containsKey(slot) && all.isEmpty()) {
+                actions.add(new Action.Prepare(slot, hash));
+              }
+            });
   }
 
   private boolean startable(ReplicaId slot) {
@@ -189,8 +266,8 @@ final class ServicePlanner {
   }
 
   private void away(ObservedReplica one, String reason) {
-    if (one.phase() == Phase.STOPPING) {
-      return;
+    if (one.phase() == Phase.STOPPING || one.phase() == Phase.PREPARING) {
+      return; // it goes when it is made
     }
     if (one.live()) {
       actions.add(new Action.Stop(one.slot(), one.generation(), reason));

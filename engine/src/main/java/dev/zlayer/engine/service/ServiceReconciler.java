@@ -3,7 +3,6 @@ package dev.zlayer.engine.service;
 import dev.zlayer.container.Claim;
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerStatus;
-import dev.zlayer.container.ExitStatus;
 import dev.zlayer.container.Outcome;
 import dev.zlayer.container.ServiceKey;
 import dev.zlayer.depend.DependencyStatus;
@@ -47,6 +46,7 @@ final class ServiceReconciler {
   Optional<Autoscaler.Load> load = Optional.empty();
 
   final StagedRollout rollout;
+  final ReplicasAhead ahead;
   private boolean awaiting;
   final Map<ContainerId, TrackedContainer> lives = new HashMap<>();
 
@@ -56,6 +56,7 @@ final class ServiceReconciler {
     this.changes = new PendingChanges(record);
     this.desired = new DesiredState(changes, lookup, claims);
     this.rollout = new StagedRollout(desired, changes);
+    this.ahead = new ReplicasAhead(changes, lives);
     this.failureHandler = new FailureHandler(changes, desired, lookup, random);
   }
 
@@ -118,10 +119,7 @@ final class ServiceReconciler {
     }
     TrackedContainer live = found.get();
     abandoned(id, container);
-    live.ended =
-        Optional.of(
-            new Outcome(
-                new ExitStatus.Unknown("it never ran"), Optional.empty(), Optional.empty()));
+    live.neverRan();
     failureHandler.startFailed(live, error, phase, now);
   }
 
@@ -248,6 +246,7 @@ final class ServiceReconciler {
   List<Effect> decide(Map<String, DependencyStatus> signals, Instant now) {
     lives.values().removeIf(live -> vanished(live));
     lives.values().forEach(ServiceReconciler::revive);
+    ahead.expire(now);
     List<Effect> effects = new ArrayList<>(desired.decide(signals, now));
     boolean judged =
         desired.leaving() != DesiredState.Leaving.NO
@@ -299,6 +298,13 @@ final class ServiceReconciler {
     for (Action action : plan.actions()) {
       switch (action) {
         case Action.Start(ReplicaId slot, String _) -> effects.add(start(slot, now));
+        case Action.Prepare(ReplicaId slot, String _) -> {
+          if (ahead.mayPrepare(slot)) {
+            effects.add(new Effect.Prepare(begin(slot, TrackedContainer.Busy.PREPARING, now)));
+          }
+        }
+        case Action.Release(ReplicaId slot, long generation) ->
+            release(slot, generation, now).ifPresent(effects::add);
         case Action.Stop(ReplicaId slot, long generation, String _) ->
             stop(slot, generation).ifPresent(effects::add);
         case Action.Remove(ReplicaId slot, long generation) ->
@@ -313,6 +319,31 @@ final class ServiceReconciler {
   }
 
   private Effect start(ReplicaId slot, Instant now) {
+    Effect.Start start = begin(slot, TrackedContainer.Busy.STARTING, now);
+    starting(start.id(), slot, now);
+    return start;
+  }
+
+  /** What was created before its time is started, as what it was created from. */
+  private Optional<Effect> release(ReplicaId slot, long generation, Instant now) {
+    Optional<TrackedContainer> found = find(slot, generation);
+    Container container = found.map(live -> live.handle).orElse(null);
+    if (found.isEmpty() || container == null) {
+      return Optional.empty();
+    }
+    TrackedContainer live = found.get();
+    live.busy = TrackedContainer.Busy.STARTING;
+    live.preparedAt = Optional.empty();
+    starting(live.id, slot, now);
+    return Optional.of(new Effect.Release(made(live), container));
+  }
+
+  private void starting(ContainerId id, ReplicaId slot, Instant now) {
+    ahead.started(slot);
+    changes.event(now, "replica.starting", id, Optional.empty());
+  }
+
+  private Effect.Start begin(ReplicaId slot, TrackedContainer.Busy busy, Instant now) {
     changes.replace(record().nextGeneration());
     var id =
         new ContainerId(
@@ -321,14 +352,20 @@ final class ServiceReconciler {
             slot.role(),
             slot.replica(),
             record().generation());
-    Resolved.Part part = desired.part(slot);
-    lives.put(id, TrackedContainer.starting(id, part.hash(), record().desired(), now));
-    changes.event(now, "replica.starting", id, Optional.empty());
+    String hash = desired.part(slot).hash();
+    var live = TrackedContainer.made(id, hash, record().desired(), busy, now);
+    lives.put(id, live);
+    return made(live);
+  }
+
+  /** What it is made from; all that have its hash are made from the same. */
+  private Effect.Start made(TrackedContainer live) {
+    Resolved.Part part = desired.part(live.slot);
     var labels = new HashMap<>(part.container().labels());
     labels.put(TrackedContainer.HASH, part.hash());
-    labels.put(TrackedContainer.REVISION, Long.toString(record().desired()));
+    labels.put(TrackedContainer.REVISION, Long.toString(live.revision));
     desired.claim().ifPresent(claim -> labels.put(Claim.LABEL, claim));
-    return new Effect.Start(id, part.container().withLabels(labels), part.service());
+    return new Effect.Start(live.id, part.container().withLabels(labels), part.service());
   }
 
   private Optional<Effect> stop(ReplicaId slot, long generation) {
@@ -383,7 +420,9 @@ final class ServiceReconciler {
         continue;
       }
       boolean watchable =
-          live.ended.isEmpty() && !(live.status() instanceof ContainerStatus.Created);
+          live.ended.isEmpty()
+              && !(live.status() instanceof ContainerStatus.Created)
+              && !(live.status() instanceof ContainerStatus.Prepared);
       if (watchable && !live.watched && !live.watchFrom.isAfter(now)) {
         live.watched = true;
         effects.add(new Effect.Watch(live.id, container));

@@ -174,9 +174,14 @@ final class ServiceView {
 
   private List<ReplicaStatus> replicas() {
     var replicas = new ArrayList<ReplicaStatus>();
-    reconciler.lives.values().forEach(live -> replicas.add(replica(live)));
     Set<ReplicaId> missing = new TreeSet<>(wanted.keySet());
-    reconciler.lives.values().forEach(live -> missing.remove(live.slot));
+    reconciler.lives.values().stream()
+        .filter(live -> !live.ahead())
+        .forEach(
+            live -> {
+              replicas.add(replica(live));
+              missing.remove(live.slot);
+            });
     missing.forEach(slot -> replicas.add(missing(slot)));
     replicas.sort(
         Comparator.comparing((ReplicaStatus one) -> one.id().role())
@@ -241,6 +246,7 @@ final class ServiceView {
 
   private static ReplicaState state(TrackedContainer live, ReplicaRecord remembered) {
     return switch (live.busy) {
+      case PREPARING -> ReplicaState.WAITING;
       case STARTING -> ReplicaState.STARTING;
       case STOPPING, REMOVING -> ReplicaState.STOPPING;
       case NO -> {

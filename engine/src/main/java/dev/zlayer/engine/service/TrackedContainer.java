@@ -2,6 +2,7 @@ package dev.zlayer.engine.service;
 
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerStatus;
+import dev.zlayer.container.ExitStatus;
 import dev.zlayer.container.Outcome;
 import dev.zlayer.engine.health.HealthStatus;
 import dev.zlayer.port.Container;
@@ -16,6 +17,7 @@ final class TrackedContainer {
   /** What somebody is doing to it right now. */
   enum Busy {
     NO,
+    PREPARING,
     STARTING,
     STOPPING,
     REMOVING
@@ -40,6 +42,9 @@ final class TrackedContainer {
   boolean adopted;
   Optional<Outcome> ended = Optional.empty();
 
+  /** When it was created before its time; until it is started. */
+  Optional<Instant> preparedAt = Optional.empty();
+
   /** When we saw it start, on our clock. */
   Optional<Instant> startedAt = Optional.empty();
 
@@ -54,8 +59,9 @@ final class TrackedContainer {
     this.health = HealthStatus.starting(now);
   }
 
-  static TrackedContainer starting(ContainerId id, String hash, long revision, Instant now) {
-    return new TrackedContainer(id, hash, revision, Busy.STARTING, now);
+  /** One that is about to be made, for now or for later. */
+  static TrackedContainer made(ContainerId id, String hash, long revision, Busy busy, Instant now) {
+    return new TrackedContainer(id, hash, revision, busy, now);
   }
 
   /** One that an earlier process of the agent made. */
@@ -87,6 +93,7 @@ final class TrackedContainer {
   /** The wall clock was set: what it waits for is as far away as before. */
   void clockMoved(Duration by) {
     startedAt = startedAt.map(time -> Saturating.plus(time, by));
+    preparedAt = preparedAt.map(time -> Saturating.plus(time, by));
     watchFrom = watchFrom.equals(Instant.MIN) ? watchFrom : Saturating.plus(watchFrom, by);
     health = health.moved(by);
   }
@@ -97,6 +104,25 @@ final class TrackedContainer {
         && handle != null
         && ended.isEmpty()
         && status() instanceof ContainerStatus.Running;
+  }
+
+  void neverRan() {
+    ended =
+        Optional.of(
+            new Outcome(
+                new ExitStatus.Unknown("it never ran"), Optional.empty(), Optional.empty()));
+  }
+
+  /** It was or is being created before its time: nothing of it runs. */
+  boolean ahead() {
+    return busy == Busy.PREPARING || preparedAt.isPresent();
+  }
+
+  /** Its process is made and waits. */
+  boolean waits() {
+    return busy == Busy.NO
+        && preparedAt.isPresent()
+        && status() instanceof ContainerStatus.Prepared;
   }
 
   boolean ready() {
@@ -141,12 +167,14 @@ final class TrackedContainer {
 
   private ObservedReplica.Phase phase(boolean kept) {
     return switch (busy) {
+      case PREPARING -> ObservedReplica.Phase.PREPARING;
       case STARTING -> ObservedReplica.Phase.STARTING;
       case STOPPING, REMOVING -> ObservedReplica.Phase.STOPPING;
       case NO ->
           switch (status()) {
-            case ContainerStatus.Created _, ContainerStatus.Prepared _ ->
-                ObservedReplica.Phase.LEFTOVER;
+            case ContainerStatus.Created _ -> ObservedReplica.Phase.LEFTOVER;
+            case ContainerStatus.Prepared _ ->
+                waits() ? ObservedReplica.Phase.PREPARED : ObservedReplica.Phase.LEFTOVER;
             case ContainerStatus.Exited _, ContainerStatus.Removed _ ->
                 ended.isEmpty()
                     ? ObservedReplica.Phase.RUNNING

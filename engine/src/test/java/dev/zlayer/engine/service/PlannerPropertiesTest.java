@@ -61,6 +61,9 @@ class PlannerPropertiesTest {
               random.nextInt(8) != 0,
               notBefore,
               halted);
+      if (random.nextBoolean()) {
+        wanted = wanted.createdAhead();
+      }
     }
 
     /** Everything may happen from here on, and nothing else is asked for. */
@@ -75,6 +78,9 @@ class PlannerPropertiesTest {
               true,
               Map.of(),
               Set.of());
+      if (random.nextBoolean()) {
+        wanted = wanted.createdAhead();
+      }
       containers.replaceAll(one -> one.phase() == Phase.KEPT ? with(one, Phase.ENDED) : one);
     }
 
@@ -91,6 +97,8 @@ class PlannerPropertiesTest {
         case RUNNING -> with(one, bad ? Phase.CONDEMNED : Phase.HEALTHY);
         case HEALTHY -> bad ? with(one, anyOf(Phase.ENDED, Phase.CONDEMNED, Phase.RUNNING)) : one;
         case ENDED -> bad ? with(one, Phase.KEPT) : one;
+        case PREPARING -> with(one, bad ? Phase.LEFTOVER : Phase.PREPARED);
+        case PREPARED -> bad ? with(one, Phase.LEFTOVER) : one;
         case CONDEMNED, STOPPING, LEFTOVER, KEPT -> one;
       };
     }
@@ -117,6 +125,15 @@ class PlannerPropertiesTest {
                   crash ? Phase.LEFTOVER : Phase.STARTING,
                   Optional.empty()));
         }
+        case Action.Prepare(ReplicaId slot, String hash) ->
+            containers.add(
+                new ObservedReplica(slot, ++generation, hash, Phase.PREPARING, Optional.empty()));
+        case Action.Release(ReplicaId slot, long which) ->
+            containers.replaceAll(
+                one ->
+                    one.slot().equals(slot) && one.generation() == which
+                        ? with(one, Phase.STARTING)
+                        : one);
         case Action.Stop(ReplicaId slot, long which, _) ->
             containers.replaceAll(
                 one ->
@@ -179,7 +196,24 @@ class PlannerPropertiesTest {
         ServicePlanner.plan(machine.wanted, List.copyOf(machine.containers), machine.now).actions();
     assertThat(actions).as(name).doesNotHaveDuplicates();
     for (Action action : actions) {
-      if (action instanceof Action.Start(ReplicaId slot, String hash)) {
+      if (action instanceof Action.Release(ReplicaId slot, long generation)) {
+        assertThat(machine.containers)
+            .as(name)
+            .anyMatch(
+                one ->
+                    one.slot().equals(slot)
+                        && one.generation() == generation
+                        && one.phase() == Phase.PREPARED
+                        && one.hash().equals(machine.wanted.slots().get(slot)));
+      }
+      if (action instanceof Action.Prepare(ReplicaId slot, String hash)) {
+        assertThat(machine.wanted.ahead() && machine.wanted.mayStart()).as(name).isTrue();
+        assertThat(machine.wanted.slots()).as(name).containsEntry(slot, hash);
+        assertThat(machine.containers)
+            .as(name + ": one ahead of each replica")
+            .noneMatch(one -> one.slot().equals(slot) && one.ahead());
+      }
+      if (begun(machine, action) instanceof Action.Start(ReplicaId slot, String hash)) {
         assertThat(machine.wanted.mayStart()).as(name).isTrue();
         assertThat(machine.wanted.slots()).as(name).containsEntry(slot, hash);
         assertThat(machine.wanted.halted()).as(name).doesNotContain(slot);
@@ -199,6 +233,13 @@ class PlannerPropertiesTest {
     assertThat(machine.serving())
         .as(name + ": never fewer healthy than allowed")
         .isGreaterThanOrEqualTo(Math.min(serving, floor));
+  }
+
+  /** A release is bound by all that binds a start. */
+  private static Action begun(Machine machine, Action action) {
+    return action instanceof Action.Release(ReplicaId slot, long _)
+        ? new Action.Start(slot, machine.wanted.slots().getOrDefault(slot, ""))
+        : action;
   }
 
   private static void assertConverged(Machine machine, String name) {

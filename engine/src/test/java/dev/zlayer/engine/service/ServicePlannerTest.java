@@ -48,6 +48,97 @@ class ServicePlannerTest {
         .containsExactly(new Action.Start(slot(1), "a"), new Action.Start(slot(3), "a"));
   }
 
+  private static DesiredReplicas waiting(Duration pause) {
+    DesiredReplicas usual = wanted(1, "a", true, 0);
+    return new DesiredReplicas(
+            usual.slots(), true, 0, 1, SETTLING, true, Map.of(slot(1), NOW.plus(pause)), Set.of())
+        .createdAhead();
+  }
+
+  @Test
+  void createsTheSuccessorShortlyBeforeItsTimeAndStartsItThen() {
+    var due =
+        new DesiredReplicas(
+                wanted(1, "a", true, 0).slots(), true, 0, 1, SETTLING, true, Map.of(), Set.of())
+            .createdAhead();
+    ObservedReplica making = seen(1, 2, "a", Phase.PREPARING);
+    ObservedReplica made = seen(1, 2, "a", Phase.PREPARED);
+
+    ServicePlanner.Plan early = ServicePlanner.plan(waiting(Duration.ofMinutes(1)), List.of(), NOW);
+    assertThat(early.actions()).isEmpty();
+    assertThat(early.lookAgain()).contains(NOW.plusSeconds(60).minus(ServicePlanner.AHEAD));
+    assertThat(plan(waiting(ServicePlanner.AHEAD)))
+        .containsExactly(new Action.Prepare(slot(1), "a"));
+    assertThat(plan(waiting(ServicePlanner.AHEAD), making)).isEmpty();
+    assertThat(plan(waiting(ServicePlanner.AHEAD), made)).isEmpty();
+    assertThat(plan(due, making)).as("one that is being made is waited for").isEmpty();
+    assertThat(plan(due, made)).containsExactly(new Action.Release(slot(1), 2));
+    assertThat(plan(due, seen(1, 2, "b", Phase.PREPARING)))
+        .containsExactly(new Action.Start(slot(1), "a"));
+  }
+
+  @Test
+  void removesWhatWasCreatedAheadWhenNobodyWaitsForItAnyMore() {
+    ObservedReplica made = seen(1, 2, "a", Phase.PREPARED);
+    List<Action> removed = List.of(new Action.Remove(slot(1), 2));
+    DesiredReplicas soon = waiting(ServicePlanner.AHEAD);
+    var halted =
+        new DesiredReplicas(
+                soon.slots(), true, 0, 1, SETTLING, true, soon.notBefore(), Set.of(slot(1)))
+            .createdAhead();
+    var closed =
+        new DesiredReplicas(soon.slots(), true, 0, 1, SETTLING, false, soon.notBefore(), Set.of())
+            .createdAhead();
+
+    assertThat(plan(halted, made)).isEqualTo(removed);
+    assertThat(plan(closed, made)).isEqualTo(removed);
+    assertThat(plan(wanted(0, "a", true, 0).createdAhead(), made)).isEqualTo(removed);
+    assertThat(plan(soon, seen(1, 2, "old", Phase.PREPARED))).isEqualTo(removed);
+    assertThat(plan(soon, made, seen(1, 3, "a", Phase.PREPARED))).hasSize(1);
+    assertThat(plan(wanted(1, "a", true, 0).createdAhead(), made, seen(1, 3, "a", Phase.RUNNING)))
+        .isEqualTo(removed);
+    assertThat(plan(wanted(1, "a", true, 0), made))
+        .as("not allowed any more")
+        .containsExactly(new Action.Start(slot(1), "a"), removed.getFirst());
+  }
+
+  @Test
+  void createsTheNextOfARollOutWhileTheOneBeforeBecomesHealthy() {
+    DesiredReplicas wanted = wanted(3, "b", true, 0).createdAhead();
+    ObservedReplica one = seen(1, 1, "a", Phase.HEALTHY);
+    ObservedReplica two = seen(2, 2, "a", Phase.HEALTHY);
+    ObservedReplica three = seen(3, 3, "a", Phase.HEALTHY);
+    ObservedReplica made = seen(2, 5, "b", Phase.PREPARED);
+
+    assertThat(plan(wanted, one, two, three, seen(1, 4, "b", Phase.RUNNING)))
+        .containsExactly(new Action.Prepare(slot(2), "b"));
+    assertThat(plan(wanted, one, two, three, seen(1, 4, "b", Phase.RUNNING), made)).isEmpty();
+    assertThat(plan(wanted, two, three, seen(1, 4, "b", Phase.HEALTHY), made))
+        .containsExactly(new Action.Release(slot(2), 5), new Action.Prepare(slot(3), "b"));
+    assertThat(plan(wanted(3, "a", true, 0).createdAhead(), one, two, three, made))
+        .as("taken back")
+        .containsExactly(new Action.Remove(slot(2), 5));
+    assertThat(plan(wanted.keepingOld(1), one, two, three, seen(1, 4, "b", Phase.RUNNING)))
+        .as("a stage may take days")
+        .isEmpty();
+  }
+
+  @Test
+  void keepsItWhileTheOneBeforeStops() {
+    DesiredReplicas wanted = wanted(2, "b", false, 1).createdAhead();
+    ObservedReplica two = seen(2, 2, "a", Phase.HEALTHY);
+    ObservedReplica made = seen(2, 4, "b", Phase.PREPARED);
+
+    assertThat(plan(wanted, two, seen(1, 3, "b", Phase.RUNNING)))
+        .containsExactly(new Action.Prepare(slot(2), "b"));
+    assertThat(plan(wanted, two, seen(1, 3, "b", Phase.HEALTHY), made))
+        .containsExactly(new Action.Stop(slot(2), 2, "it is outdated"));
+    assertThat(plan(wanted, seen(2, 2, "a", Phase.STOPPING), seen(1, 3, "b", Phase.HEALTHY), made))
+        .isEmpty();
+    assertThat(plan(wanted, seen(1, 3, "b", Phase.HEALTHY), made))
+        .containsExactly(new Action.Release(slot(2), 4));
+  }
+
   @Test
   void keepsTheOldOnesWhileARollOutIsWatched() {
     DesiredReplicas one = wanted(2, "b", true, 0).keepingOld(1);
@@ -65,7 +156,7 @@ class ServicePlannerTest {
     DesiredReplicas usual = wanted(1, "a", true, 0);
     var waiting =
         new DesiredReplicas(
-            usual.slots(), true, 0, 1, SETTLING, true, false, true, Map.of(), Set.of());
+            usual.slots(), true, 0, 1, SETTLING, true, false, true, Map.of(), Set.of(), false);
 
     assertThat(plan(usual, seen(1, 1, "a", Phase.STOPPING))).isEmpty();
     assertThat(plan(waiting, seen(1, 1, "a", Phase.STOPPING)))
