@@ -11,7 +11,14 @@ final class Descriptors {
   private static final int O_RDWR = 2;
   private static final int O_CLOEXEC = 0x80000;
   private static final int MFD_CLOEXEC = 1;
+  private static final int MFD_ALLOW_SEALING = 2;
+  private static final int MFD_EXEC = 0x10;
   private static final int F_DUPFD_CLOEXEC = 1030;
+  private static final int F_ADD_SEALS = 1033;
+  private static final int F_GET_SEALS = 1034;
+
+  /** Of a file in memory: nothing in it changes any more, and neither do these. */
+  private static final int SEALED = 0xF;
 
   private Descriptors() {}
 
@@ -35,6 +42,37 @@ final class Descriptors {
     try (var kernel = new KernelCalls()) {
       long place = kernel.first(name).address();
       return made(kernel, kernel.call(Syscall.MEMFD_CREATE, place, MFD_CLOEXEC, 0, 0), name);
+    }
+  }
+
+  /** The same for a program; {@link #seal} makes it one that cannot be changed. */
+  static Descriptor program(String name) throws ErrnoException {
+    int flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+    try (var kernel = new KernelCalls()) {
+      long place = kernel.first(name).address();
+      long number = kernel.call(Syscall.MEMFD_CREATE, place, flags | MFD_EXEC, 0, 0);
+      if (number < 0 && kernel.errno() == ErrnoException.EINVAL) { // before Linux 6.3
+        number = kernel.call(Syscall.MEMFD_CREATE, place, flags, 0, 0);
+      }
+      return made(kernel, number, name);
+    }
+  }
+
+  /**
+   * From now on nobody can change what is in it, nor how long it is, whoever has it open.
+   *
+   * @return for reading alone, so that others cannot take a lease that lets a start wait
+   */
+  static Descriptor seal(Descriptor file) throws ErrnoException {
+    try (var using = file.use();
+        var kernel = new KernelCalls()) {
+      String name = "/proc/self/fd/" + using.number();
+      if (kernel.call(Syscall.FCNTL, using.number(), F_ADD_SEALS, SEALED, 0) < 0
+          || kernel.call(Syscall.FCNTL, using.number(), F_GET_SEALS, 0, 0) != SEALED) {
+        throw kernel.failure("seal", name);
+      }
+      long place = kernel.first(name).address();
+      return made(kernel, kernel.call(Syscall.OPENAT, AT_FDCWD, place, O_CLOEXEC, 0), name);
     }
   }
 

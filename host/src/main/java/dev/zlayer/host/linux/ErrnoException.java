@@ -21,6 +21,7 @@ public final class ErrnoException extends IOException {
   public static final int EISDIR = 21;
   public static final int EINVAL = 22;
   public static final int EMFILE = 24;
+  public static final int ETXTBSY = 26;
   public static final int ENOSPC = 28;
   public static final int EROFS = 30;
   public static final int ENAMETOOLONG = 36;
@@ -50,6 +51,7 @@ public final class ErrnoException extends IOException {
           Map.entry(EISDIR, "is a directory"),
           Map.entry(EINVAL, "invalid argument"),
           Map.entry(EMFILE, "too many open files"),
+          Map.entry(ETXTBSY, "somebody writes to it"),
           Map.entry(ENOSPC, "no space left on device"),
           Map.entry(EROFS, "read-only file system"),
           Map.entry(ENAMETOOLONG, "file name too long"),

@@ -38,6 +38,30 @@ final class Spawn {
       Optional<Path> directory,
       List<Descriptor> descriptors)
       throws IOException {
+    return start(arguments.getFirst(), arguments, environment, directory, descriptors);
+  }
+
+  /** The same with a program that is open; the child has it as one descriptor more. */
+  static long start(
+      Descriptor program,
+      List<String> arguments,
+      List<String> environment,
+      Optional<Path> directory,
+      List<Descriptor> descriptors)
+      throws IOException {
+    var all = new ArrayList<>(descriptors);
+    all.add(program);
+    String path = "/proc/self/fd/" + descriptors.size();
+    return start(path, arguments, environment, directory, all);
+  }
+
+  private static long start(
+      String program,
+      List<String> arguments,
+      List<String> environment,
+      Optional<Path> directory,
+      List<Descriptor> descriptors)
+      throws IOException {
     var opened = new ArrayList<Descriptor>();
     var used = new ArrayList<Descriptor.Use>();
     try {
@@ -51,7 +75,7 @@ final class Spawn {
         }
       }
       List<Integer> numbers = used.stream().map(Descriptor.Use::number).toList();
-      return Functions.start(arguments, environment, directory, numbers);
+      return Functions.start(program, arguments, environment, directory, numbers);
     } finally {
       used.forEach(Descriptor.Use::close);
       opened.forEach(Descriptor::close);
@@ -111,6 +135,7 @@ final class Spawn {
     }
 
     static long start(
+        String program,
         List<String> arguments,
         List<String> environment,
         Optional<Path> directory,
@@ -122,15 +147,14 @@ final class Spawn {
         try {
           fill(call, actions, directory, descriptors);
           MemorySegment pid = call.allocate(Long.BYTES);
-          MemorySegment words = call.strings(arguments);
           check(
               SPAWN.call(
                   call,
                   pid.address(),
-                  words.get(ValueLayout.ADDRESS, 0).address(),
+                  call.string(program).address(),
                   actions.address(),
                   ATTRIBUTES.address(),
-                  words.address(),
+                  call.strings(arguments).address(),
                   call.strings(environment).address()),
               "start " + arguments.getFirst());
           return pid.get(ValueLayout.JAVA_INT, 0);

@@ -49,10 +49,12 @@ public final class SpawnedProcess extends Process {
   /**
    * Starts the program; it alone has the other ends of its outputs then.
    *
+   * @param copy is started instead of the program of the first argument
    * @param environment all of it, each as {@code NAME=value}
    * @throws ErrnoException there is no such program or directory, or it cannot be executed
    */
   public static SpawnedProcess start(
+      Optional<SealedCopy> copy,
       List<String> arguments,
       List<String> environment,
       Optional<Path> directory,
@@ -65,7 +67,10 @@ public final class SpawnedProcess extends Process {
       OutputStream stdin = stream(writing);
       try {
         List<Descriptor> given = List.of(reading, stdout.writing(), stderr.writing());
-        long pid = Spawn.start(arguments, environment, directory, given);
+        long pid =
+            copy.isPresent()
+                ? Spawn.start(copy.get().descriptor(), arguments, environment, directory, given)
+                : Spawn.start(arguments, environment, directory, given);
         stdout.given();
         stderr.given();
         return watched(ProcessHandle.of(pid).orElseThrow(), stdin, stdout, stderr);

@@ -9,6 +9,7 @@ import java.util.Optional;
  * A program call: argument list (never a shell line), environment and what it reads.
  *
  * @param env added to what it inherits
+ * @param sealed a copy of the program to start, as long as the first argument is that program
  * @param inheritsAll it gets the whole environment of this process, not only what any program needs
  * @param input given on standard input, which is closed after it
  * @param outputLimit bytes of each stream that are kept; what is over it is drained and dropped
@@ -20,7 +21,8 @@ public record Command(
     Optional<Path> directory,
     byte[] input,
     int outputLimit,
-    boolean inheritsAll) {
+    boolean inheritsAll,
+    Optional<SealedProgram> sealed) {
   private static final int DEFAULT_OUTPUT_LIMIT = 4 << 20;
   private static final byte[] NO_INPUT = {};
 
@@ -35,28 +37,40 @@ public record Command(
 
   public static Command of(List<String> arguments) {
     return new Command(
-        arguments, Map.of(), Optional.empty(), NO_INPUT, DEFAULT_OUTPUT_LIMIT, false);
+        arguments,
+        Map.of(),
+        Optional.empty(),
+        NO_INPUT,
+        DEFAULT_OUTPUT_LIMIT,
+        false,
+        Optional.empty());
   }
 
   public Command withArguments(List<String> arguments) {
-    return new Command(arguments, env, directory, input, outputLimit, inheritsAll);
+    return new Command(arguments, env, directory, input, outputLimit, inheritsAll, sealed);
   }
 
   public Command withEnv(Map<String, String> env) {
-    return new Command(arguments, env, directory, input, outputLimit, inheritsAll);
+    return new Command(arguments, env, directory, input, outputLimit, inheritsAll, sealed);
   }
 
   public Command withInput(byte[] input) {
-    return new Command(arguments, env, directory, input, outputLimit, inheritsAll);
+    return new Command(arguments, env, directory, input, outputLimit, inheritsAll, sealed);
   }
 
   public Command in(Path directory) {
-    return new Command(arguments, env, Optional.of(directory), input, outputLimit, inheritsAll);
+    return new Command(
+        arguments, env, Optional.of(directory), input, outputLimit, inheritsAll, sealed);
   }
 
   /** For programs that act for the one who set the environment: credentials and the like. */
   public Command inheritingAll() {
-    return new Command(arguments, env, directory, input, outputLimit, true);
+    return new Command(arguments, env, directory, input, outputLimit, true, sealed);
+  }
+
+  /** A program of which there is a copy, perhaps. */
+  public Command withSealed(Optional<SealedProgram> sealed) {
+    return new Command(arguments, env, directory, input, outputLimit, inheritsAll, sealed);
   }
 
   /** The program's name, for messages. */

@@ -3,12 +3,14 @@ package dev.zlayer.host.process;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.linux.ErrnoException;
 import dev.zlayer.host.linux.ProcessOutput;
+import dev.zlayer.host.linux.SealedCopy;
 import dev.zlayer.host.linux.SpawnedProcess;
 import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * A program on three pipes whose output ends at the latest a moment after the program, whatever
@@ -63,9 +65,19 @@ public final class PipedProcess implements AutoCloseable {
       throws IOException {
     ProcessBuilder builder = Processes.builder(command);
     if (SpawnedProcess.possible()) {
+      List<String> environment = Processes.variables(builder);
+      Optional<Process> sealed = sealed(command, environment, stdout, stderr);
+      if (sealed.isPresent()) {
+        return sealed.get();
+      }
       try {
         return SpawnedProcess.start(
-            command.arguments(), Processes.variables(builder), command.directory(), stdout, stderr);
+            Optional.empty(),
+            command.arguments(),
+            environment,
+            command.directory(),
+            stdout,
+            stderr);
       } catch (ErrnoException e) {
         if (e.errno() != ErrnoException.ENOEXEC) { // a script that does not say whose: Java asks sh
           throw new AgentException.Configuration(
@@ -79,6 +91,26 @@ public final class PipedProcess implements AutoCloseable {
     stdout.given();
     stderr.given();
     return process;
+  }
+
+  /** From its copy in memory, if there is one that can be started. */
+  private static Optional<Process> sealed(
+      Command command, List<String> environment, ProcessOutput stdout, ProcessOutput stderr)
+      throws IOException {
+    Optional<SealedProgram> program =
+        command.sealed().filter(known -> known.is(command.arguments().getFirst()));
+    Optional<SealedCopy> copy = program.flatMap(SealedProgram::copy);
+    if (program.isEmpty() || copy.isEmpty()) {
+      return Optional.empty();
+    }
+    try {
+      return Optional.of(
+          SpawnedProcess.start(
+              copy, command.arguments(), environment, command.directory(), stdout, stderr));
+    } catch (ErrnoException e) {
+      program.get().failed(copy.get(), e);
+      return Optional.empty();
+    }
   }
 
   public Process process() {

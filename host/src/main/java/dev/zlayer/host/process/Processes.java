@@ -108,15 +108,7 @@ public final class Processes {
     var arguments = new ArrayList<>(List.of("/bin/sh", "-c", "exec \"$@\" <\"$0\" >\"$0\" 2>&1"));
     arguments.add(terminal.toString());
     arguments.addAll(command.arguments());
-    var wrapped =
-        new Command(
-            arguments,
-            command.env(),
-            command.directory(),
-            command.input(),
-            command.outputLimit(),
-            command.inheritsAll());
-    return launch(builder(wrapped), command);
+    return launch(builder(command.withArguments(arguments)), command);
   }
 
   static ProcessBuilder builder(Command command) {

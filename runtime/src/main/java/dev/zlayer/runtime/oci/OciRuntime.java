@@ -125,6 +125,7 @@ public final class OciRuntime implements ContainerRuntime, InUse, AutoCloseable 
       var runtime =
           new OciCommands(
               tools.runtime().path(),
+              tools.runtime().sealed(),
               dirs.ociState(),
               host.cgroups().systemd(),
               tools.dialect(),
@@ -269,6 +270,7 @@ public final class OciRuntime implements ContainerRuntime, InUse, AutoCloseable 
     context.gpus().close();
     context.exits().close();
     context.conmon().close();
+    context.runtime().close();
     context.attaching().close();
     context.firsts().close();
     try {

@@ -64,7 +64,8 @@ public record WslDistribution(String program, String name, Quoting quoting) {
         Optional.empty(),
         command.input(),
         command.outputLimit(),
-        command.inheritsAll());
+        command.inheritsAll(),
+        Optional.empty());
   }
 
   private String quoted(String word) {

@@ -32,6 +32,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -82,6 +83,41 @@ class ExecIT extends OnStage {
       assertThat(session.stdout().readAllBytes()).asString().contains("sleep 250");
     }
     assertThat(fixture.dirs.container(container.id().runtimeName()).execs()).isEmptyDirectory();
+  }
+
+  /** CVE-2019-5736: what reaches the program that runs a command must not reach it on disk. */
+  @Test
+  void crunRunsCommandsFromOneCopyInMemory() throws Exception {
+    boolean copied = fixture.runtime.tools().runtime().sealed().isPresent();
+    String program = fixture.runtime.tools().runtime().path().toString();
+    for (int round = 0; round < 2; round++) {
+      try (var session = container.exec(ExecSpec.of("sh", "-c", "echo begun; sleep 60"))) {
+        assertThat(session.stdout().readNBytes(6)).asString().isEqualTo("begun\n");
+        assertThat(programsOfChildren())
+            .contains(copied ? "/memfd:crun (deleted)" : program)
+            .doesNotContain(copied ? program : "/memfd:runc (deleted)");
+        assertThat(
+                Runs.exec(
+                    container, "sh", "-c", "for f in /proc/[0-9]*/fd/*; do readlink $f; done"))
+            .as("descriptors of all processes inside")
+            .doesNotContain("memfd");
+      }
+    }
+  }
+
+  private static List<String> programsOfChildren() {
+    return ProcessHandle.current()
+        .children()
+        .map(child -> Path.of("/proc/%d/exe".formatted(child.pid())))
+        .flatMap(
+            exe -> {
+              try {
+                return Stream.of(Files.readSymbolicLink(exe).toString());
+              } catch (IOException _) {
+                return Stream.empty(); // it has ended
+              }
+            })
+        .toList();
   }
 
   private ExitStatus leaving() throws Exception {

@@ -61,7 +61,8 @@ public enum Compression {
             Optional.empty(),
             bytes,
             Integer.MAX_VALUE,
-            false);
+            false,
+            Optional.empty());
     try {
       return Processes.check(command, Deadline.after(Duration.ofMinutes(1))).stdoutBytes();
     } catch (InterruptedException e) {

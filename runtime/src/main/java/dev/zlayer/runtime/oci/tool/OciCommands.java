@@ -8,6 +8,7 @@ import dev.zlayer.host.linux.ProcessIdentity;
 import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.CommandResult;
 import dev.zlayer.host.process.Processes;
+import dev.zlayer.host.process.SealedProgram;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.task.Backoff;
@@ -22,13 +23,14 @@ import java.util.List;
 import java.util.Optional;
 
 /** The verbs of the OCI runtime, each one process with a deadline. */
-public final class OciCommands {
+public final class OciCommands implements AutoCloseable {
   private static final Backoff FREEZE_BACKOFF =
       new Backoff(Duration.ofMillis(20), Duration.ofMillis(500), 2);
   private static final Duration GROUP_TIMEOUT = Duration.ofSeconds(2);
   private static final Duration GROUP_PAUSE = Duration.ofMillis(10);
 
   private final Path program;
+  private final Optional<SealedProgram> sealed;
   private final Path root;
   private final boolean systemd;
   private final Duration limit;
@@ -63,6 +65,7 @@ public final class OciCommands {
   /**
    * Nothing is run yet.
    *
+   * @param sealed the runtime, as it is started instead of {@code program}
    * @param root where the runtime keeps what it knows
    * @param dialect the runtime's, where we may do its simple verbs
    * @param sendsTerminals see {@link OciTool#sendsTerminals}
@@ -70,21 +73,23 @@ public final class OciCommands {
    */
   public OciCommands(
       Path program,
+      Optional<SealedProgram> sealed,
       Path root,
       boolean systemd,
       Optional<Dialect> dialect,
       boolean sendsTerminals,
       Duration limit) {
-    this(program, root, systemd, dialect, sendsTerminals, limit, Reach.HERE);
+    this(program, sealed, root, systemd, dialect, sendsTerminals, limit, Reach.HERE);
   }
 
   /** The same for containers that run elsewhere; paths are those of that place. */
   public OciCommands(Path program, Path root, boolean systemd, Duration limit, Reach reach) {
-    this(program, root, systemd, Optional.empty(), false, limit, reach);
+    this(program, Optional.empty(), root, systemd, Optional.empty(), false, limit, reach);
   }
 
   private OciCommands(
       Path program,
+      Optional<SealedProgram> sealed,
       Path root,
       boolean systemd,
       Optional<Dialect> dialect,
@@ -95,6 +100,7 @@ public final class OciCommands {
     this.sendsTerminals = sendsTerminals;
     this.reportsExits = dialect.filter(Dialect.RUNC::equals).isPresent();
     this.program = program;
+    this.sealed = sealed;
     this.root = root;
     this.systemd = systemd;
     this.limit = limit;
@@ -292,7 +298,7 @@ public final class OciCommands {
     console.ifPresent(
         socket -> arguments.addAll(List.of("--console-socket", UnixPath.text(socket))));
     arguments.add(name);
-    return reach.there(Command.of(arguments));
+    return reach.there(Command.of(arguments).withSealed(sealed));
   }
 
   private Json json(CommandResult result, String verb) throws ToolFailed {
@@ -320,6 +326,12 @@ public final class OciCommands {
     var arguments = new ArrayList<>(List.of(UnixPath.text(program)));
     arguments.addAll(options());
     arguments.addAll(verb);
-    return reach.there(Command.of(arguments));
+    return reach.there(Command.of(arguments).withSealed(sealed));
+  }
+
+  /** Afterwards the runtime is started from disk. */
+  @Override
+  public void close() {
+    sealed.ifPresent(SealedProgram::close);
   }
 }

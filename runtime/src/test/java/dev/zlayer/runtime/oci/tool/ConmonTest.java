@@ -96,6 +96,7 @@ class ConmonTest {
     var runtime =
         new OciCommands(
             Path.of("/usr/bin/runc"),
+            Optional.empty(),
             directory.resolve("state"),
             false,
             Optional.empty(),
