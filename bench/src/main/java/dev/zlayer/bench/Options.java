@@ -39,6 +39,7 @@ public record Options(
       List.of(
           "containers",
           "replicas",
+          "checked",
           "services",
           "deployments",
           "revisions",

@@ -43,13 +43,20 @@ public final class Report {
 
     /** A figure that must not be above a limit. */
     public static Row atMost(double limit, String contestant, double value, String note) {
-      String verdict = "%s the bar of %s".formatted(value <= limit ? "meets" : MISSED, limit);
+      String verdict = verdict(limit, value, Double.toString(limit));
       return of(contestant, value, note.isEmpty() ? verdict : verdict + "; " + note);
     }
 
     public static Row of(String contestant, double value, String note) {
       return new Row(contestant, Samples.of(value), OptionalDouble.empty(), note);
     }
+  }
+
+  /**
+   * What a note begins with whose figure must not be above a limit, which is called {@code bar}.
+   */
+  public static String verdict(double limit, double value, String bar) {
+    return "%s the bar of %s".formatted(value <= limit ? "meets" : MISSED, bar);
   }
 
   /** One figure of all contestants; ratios are to {@code baseline}. */

@@ -6,14 +6,10 @@ import dev.zlayer.bench.Report;
 import dev.zlayer.bench.Rounds;
 import dev.zlayer.bench.Samples;
 import dev.zlayer.bench.engine.Engine;
-import dev.zlayer.bench.engine.RestEngine;
-import dev.zlayer.bench.engine.ZlayerDaemon;
-import dev.zlayer.task.Pauses;
 import dev.zlayer.task.TaskScope;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -22,19 +18,16 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
- * Whether the agent bears many: idle containers, replicas of one service, services of one file, and
- * the state of years. Each part has a daemon of its own; a size of 0 leaves its part out.
+ * Whether the agent bears many: containers, replicas of one service and their health checks,
+ * services of one file, and the state of years. Each part has a daemon of its own; a size of 0
+ * leaves its part out.
  */
 public final class ScaleWork implements Work {
-  private static final int AT_A_TIME = 8;
+  static final int AT_A_TIME = 8;
   private static final double IDLE_PERCENT = 1;
   private static final double TIMES_BARE = 2;
-
-  /** What was compiled and collected because of the start is not what idling costs. */
-  private static final Duration LULL = Duration.ofSeconds(60);
-
-  private static final Duration WINDOW = Duration.ofSeconds(40);
-  private static final Duration SHORT = Duration.ofSeconds(1);
+  private static final int CHECK_SECONDS = 10;
+  private static final double CHECKS_PERCENT = 50;
 
   @Override
   public List<Report.Table> measure(Arena arena) throws Exception {
@@ -43,10 +36,17 @@ public final class ScaleWork implements Work {
     }
     Options options = arena.options();
     var tables = new ArrayList<Report.Table>();
-    int containers = options.size("containers", 1_000, 100);
+    int containers = options.size("containers", 2_000, 200);
+    if (containers > 0) {
+      tables.addAll(new ContainerScale(arena).measure(containers));
+    }
     int replicas = options.size("replicas", 1_000, 100);
-    if (containers + replicas > 0) {
-      tables.add(idle(arena, containers, replicas));
+    if (replicas > 0) {
+      tables.add(replicas(arena, replicas));
+    }
+    int checked = options.size("checked", 1_000, 100);
+    if (checked > 0) {
+      tables.add(checks(arena, checked));
     }
     int services = options.size("services", 400, 40);
     if (services > 0) {
@@ -59,58 +59,74 @@ public final class ScaleWork implements Work {
     return tables;
   }
 
-  private static Report.Table idle(Arena arena, int containers, int replicas) throws Exception {
+  private static Report.Table replicas(Arena arena, int replicas) throws Exception {
     Options options = arena.options();
-    var rows = new ArrayList<Report.Row>();
     try (var daemon = arena.freshDaemon("idle", Map.of())) {
-      var engine =
-          new RestEngine(daemon, arena.gallery().busybox(), options.controlGroup() + "/idle");
-      rows.add(Report.Row.of("no containers", percent(options, daemon), ""));
-      if (containers > 0) {
-        double started = Rounds.millis(() -> all(containers, engine::startSleeper));
-        rows.add(
-            bounded(
-                options,
-                "%d containers".formatted(containers),
-                percent(options, daemon),
-                "started in %.1f s, heap %.0f MiB".formatted(started / 1000, daemon.heap(true))));
-        all(containers, engine::remove);
-      }
-      if (replicas > 0) {
-        Path file = file(arena, "replicas", 1, replicas);
-        double up = Rounds.millis(() -> daemon.up(file));
-        rows.add(
-            bounded(
-                options,
-                "one service of %d replicas".formatted(replicas),
-                percent(options, daemon),
-                "up in %.1f s, heap %.0f MiB".formatted(up / 1000, daemon.heap(true))));
-        daemon.down("replicas");
-      }
+      Path file = file(arena, "replicas", 1, replicas, "");
+      double up = Rounds.millis(() -> daemon.up(file));
+      double percent = Idle.percent(options, daemon);
+      String name = "one service of %d replicas".formatted(replicas);
+      String note = "up in %.1f s, heap %.0f MiB".formatted(up / 1000, daemon.heap(true));
+      daemon.down("replicas");
+      return new Report.Table(
+          "CPU of the idle daemon beside replicas",
+          "% of a core",
+          "",
+          List.of(bounded(options, IDLE_PERCENT, name, percent, note)));
     }
-    return new Report.Table("CPU of the idle daemon", "% of a core", "no containers", rows);
   }
 
   /** The bar is for the whole; a few containers in a second are noise. */
-  private static Report.Row bounded(Options options, String name, double percent, String note) {
+  private static Report.Row bounded(
+      Options options, double limit, String name, double percent, String note) {
     return options.effort() == Options.Effort.SMOKE
         ? Report.Row.of(name, percent, note)
-        : Report.Row.atMost(IDLE_PERCENT, name, percent, note);
+        : Report.Row.atMost(limit, name, percent, note);
   }
 
-  private static double percent(Options options, ZlayerDaemon daemon) throws InterruptedException {
-    boolean brief = options.effort() == Options.Effort.SMOKE;
-    Pauses.REAL.pause(brief ? SHORT : LULL);
-    double before = daemon.cpuSeconds();
-    double seconds;
-    try {
-      seconds = Rounds.millis(() -> Pauses.REAL.pause(brief ? SHORT : WINDOW)) / 1000;
-    } catch (InterruptedException e) {
-      throw e;
-    } catch (Exception e) {
-      throw new IllegalStateException(e);
+  /**
+   * Replicas of one service, each asked every ten seconds by a command inside it, which leaves a
+   * byte behind: what is not checked in time is seen.
+   */
+  private static Report.Table checks(Arena arena, int replicas) throws Exception {
+    Options options = arena.options();
+    Path marks = Files.createDirectories(arena.directory("marks"));
+    Path mark = Files.createFile(marks.resolve("checks"));
+    String health =
+        """
+            storage: [{type: bind, source: "%s", target: /mark}]
+            health:
+              check: {type: command, command: [/bin/sh, -c, "echo >>/mark/checks"]}
+              interval: %ds
+              timeout: 60s
+        """
+            .formatted(marks, CHECK_SECONDS);
+    try (var daemon = arena.freshDaemon("checks", Map.of())) {
+      Path file = file(arena, "checks", 1, replicas, health);
+      double up = Rounds.millis(() -> daemon.up(file));
+      Idle.settle(options);
+      double own = daemon.cpuSeconds();
+      long before = Files.size(mark);
+      long begin = System.nanoTime();
+      double all = Idle.percent(options, Census::cpuSeconds);
+      double seconds = (System.nanoTime() - begin) / 1e9;
+      double ofDaemon = 100 * (daemon.cpuSeconds() - own) / seconds;
+      double rate = (Files.size(mark) - before) / seconds;
+      daemon.down("checks");
+      String wanted = "%.1f checks/s of %.1f".formatted(rate, (double) replicas / CHECK_SECONDS);
+      return new Report.Table(
+          "CPU of exec health checks, %d replicas, every %d s".formatted(replicas, CHECK_SECONDS),
+          "% of a core",
+          "",
+          List.of(
+              bounded(
+                  options,
+                  CHECKS_PERCENT,
+                  "all processes",
+                  all,
+                  "%s, %.1f ms each; up in %.1f s".formatted(wanted, 10 * all / rate, up / 1000)),
+              Report.Row.of("the daemon alone", ofDaemon, "")));
     }
-    return 100 * (daemon.cpuSeconds() - before) / seconds;
   }
 
   /** Beside the same number of sleepers, started by the bare parts with the same configuration. */
@@ -125,7 +141,7 @@ public final class ScaleWork implements Work {
     double own;
     try (var daemon = arena.freshDaemon("services", Map.of())) {
       daemon.run("pull", "-q", arena.gallery().busybox().canonical());
-      Path file = file(arena, "services", services, 1);
+      Path file = file(arena, "services", services, 1, "");
       before = Census.cpuSeconds();
       double ownBefore = daemon.cpuSeconds();
       up = Rounds.millis(() -> daemon.up(file));
@@ -159,8 +175,13 @@ public final class ScaleWork implements Work {
   }
 
   static void all(int count, Step step) throws InterruptedException {
+    all(0, count, step);
+  }
+
+  /** Those from one number to before another. */
+  static void all(int from, int until, Step step) throws InterruptedException {
     try (var scope = new TaskScope("sleepers", AT_A_TIME)) {
-      for (int number = 0; number < count; number++) {
+      for (int number = from; number < until; number++) {
         String name = "s" + number;
         scope.fork(
             () -> {
@@ -172,7 +193,8 @@ public final class ScaleWork implements Work {
     }
   }
 
-  private static Path file(Arena arena, String name, int services, int replicas)
+  /** {@code more}: further keys of each service, indented as those here. */
+  private static Path file(Arena arena, String name, int services, int replicas, String more)
       throws IOException {
     String all =
         IntStream.range(0, services)
@@ -186,12 +208,13 @@ public final class ScaleWork implements Work {
                         cgroup_parent: %s/%s
                         scale: {mode: fixed, replicas: %d}
                     """
-                        .formatted(
-                            number,
-                            arena.gallery().busybox().canonical(),
-                            arena.options().controlGroup(),
-                            name,
-                            replicas))
+                            .formatted(
+                                number,
+                                arena.gallery().busybox().canonical(),
+                                arena.options().controlGroup(),
+                                name,
+                                replicas)
+                        + more)
             .collect(Collectors.joining());
     return Files.writeString(
         arena.directory(name + ".zlayer.yml"),
