@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.jar.JarEntry;
 import java.util.jar.JarOutputStream;
+import java.util.regex.Pattern;
 import javax.tools.ToolProvider;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -86,15 +87,52 @@ class LauncherTest {
     assertThat(words("ps")).contains("ps").noneMatch(word -> word.startsWith("-XX:AOTCache"));
   }
 
+  /** By the same words that say where the daemon has its data; else it is one outside of it. */
+  @Test
+  void anAgentInAClusterHasACacheOfItsOwn() throws Exception {
+    caches("daemon.aot", "cluster.aot");
+    Path joined = Files.createDirectories(home.resolve("some where/joined"));
+    Path alone = Files.createDirectories(home.resolve("alone"));
+    Files.createDirectories(alone.resolve("cluster")); // of a node that has left, or is joining
+    Files.createDirectories(joined.resolve("cluster"));
+    Files.writeString(joined.resolve("cluster/node.json"), "{}");
+    Map<String, String> there = Map.of("ZLAYER_DATA_DIR", joined.toString());
+    Map<String, String> elsewhere = Map.of("ZLAYER_DATA_DIR", alone.toString());
+
+    assertThat(cache(there, "serve")).isEqualTo("cluster.aot");
+    assertThat(cache(elsewhere, "serve", "--data-dir", joined.toString())).isEqualTo("cluster.aot");
+    assertThat(cache(elsewhere, "serve", "--data-dir=" + joined)).isEqualTo("cluster.aot");
+
+    assertThat(cache(elsewhere, "serve")).isEqualTo("daemon.aot");
+    assertThat(cache(there, "serve", "--data-dir", alone.toString())).isEqualTo("daemon.aot");
+    assertThat(cache(there, "serve", "--data-dir=" + alone)).isEqualTo("daemon.aot");
+    assertThat(cache(there, "serve", "--config", joined.toString(), "--data-dir=" + alone))
+        .isEqualTo("daemon.aot");
+    assertThat(cache(elsewhere, "serve", "--config", joined.toString())).isEqualTo("daemon.aot");
+
+    Files.delete(home.resolve("cluster.aot"));
+    assertThat(cache(there, "serve")).as("none was trained").isEqualTo("daemon.aot");
+  }
+
+  private String cache(Map<String, String> env, String... words) throws InterruptedException {
+    String option = "-XX:AOTCache=" + home + "/";
+    return run(env, words)
+        .stdout()
+        .replaceFirst("(?s).*" + Pattern.quote(option), "")
+        .replaceFirst("(?s) .*", "");
+  }
+
   /** What is trained is what is asked for with it, and every cache is made and looked for. */
   @Test
   void everyCacheIsTrained() throws Exception {
     String train = Files.readString(Path.of("../tools/train"));
+    assertThat(train).contains("ZLAYER_AOT_OUTPUT=$caches/cluster.aot");
     for (String cache : List.of("exec", "run", "short", "zlayer", "daemon")) {
       assertThat(train).contains("ZLAYER_AOT_OUTPUT=$caches/" + cache + ".aot");
       for (String script : List.of("../tools/dist", "../package")) {
         assertThat(Files.readString(Path.of(script)))
-            .containsPattern("for cache in [a-z. ]*\\b" + cache + "\\b[a-z. ]*;");
+            .containsPattern("for cache in [a-z. ]*\\b" + cache + "\\b[a-z. ]*;")
+            .contains("/cluster.aot");
       }
     }
     caches("exec.aot", "run.aot", "short.aot", "zlayer.aot");
