@@ -6,6 +6,7 @@ import org.eclipse.jetty.io.EndPoint;
 import org.eclipse.jetty.server.Request;
 import org.eclipse.jetty.util.BufferUtil;
 import org.eclipse.jetty.util.Callback;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Notices that the caller has gone while its answer is still being made, and interrupts the thread
@@ -13,10 +14,14 @@ import org.eclipse.jetty.util.Callback;
  * serve another request afterwards, since what arrives meanwhile is read and dropped.
  */
 final class DisconnectWatcher implements AutoCloseable {
+  private static final String ATTRIBUTE = DisconnectWatcher.class.getName();
+
   private final Thread worker = Thread.currentThread();
   private final EndPoint endPoint;
   private boolean over;
+  private boolean left;
   private boolean gone;
+  private @Nullable DisconnectWatcher next;
 
   private DisconnectWatcher(EndPoint endPoint) {
     this.endPoint = endPoint;
@@ -25,8 +30,26 @@ final class DisconnectWatcher implements AutoCloseable {
   static DisconnectWatcher watch(Request request) {
     var departure =
         new DisconnectWatcher(request.getConnectionMetaData().getConnection().getEndPoint());
-    departure.listen();
+    Object before = request.getAttribute(ATTRIBUTE);
+    request.setAttribute(ATTRIBUTE, departure);
+    if (before instanceof DisconnectWatcher listening) {
+      listening.passTo(departure); // an answer was made, and is a stream
+    } else {
+      departure.listen();
+    }
     return departure;
+  }
+
+  /** A connection tells one alone that something came, and goes on telling it. */
+  private void passTo(DisconnectWatcher successor) {
+    boolean late;
+    synchronized (this) {
+      next = successor;
+      late = left;
+    }
+    if (late) {
+      successor.leave();
+    }
   }
 
   private void listen() {
@@ -46,10 +69,18 @@ final class DisconnectWatcher implements AutoCloseable {
     }
   }
 
-  private synchronized void leave() {
-    if (!over) {
-      gone = true;
-      worker.interrupt();
+  private void leave() {
+    DisconnectWatcher successor;
+    synchronized (this) {
+      left = true;
+      successor = next;
+      if (!over) {
+        gone = true;
+        worker.interrupt();
+      }
+    }
+    if (successor != null) {
+      successor.leave();
     }
   }
 

@@ -186,7 +186,13 @@ class HttpListenerTest {
                       throw new AgentException.Network("the wire broke");
                     })),
         Route.get("/opened", "Bytes of what is open.", _ -> opened()),
-        Route.get("/forever", "Waits.", _ -> new ApiResponse.Later(this::waiting)));
+        Route.get("/forever", "Waits.", _ -> new ApiResponse.Later(this::waiting)),
+        Route.get(
+            "/followed",
+            "A stream that is made first.",
+            _ ->
+                new ApiResponse.Later(
+                    () -> new ApiResponse.Bytes(ApiRequest.TAR, Map.of(), _ -> waiting()))));
   }
 
   @Test
@@ -305,11 +311,15 @@ class HttpListenerTest {
   }
 
   private Thread waitingCaller() throws InterruptedException {
+    return waitingCaller("/api/v1/forever");
+  }
+
+  private Thread waitingCaller(String path) throws InterruptedException {
     Runnable waits =
         () -> {
           try (HttpClient client = HttpClient.open(new HttpAddress.Unix(socket))) {
-            client.send(HttpRequest.get("/api/v1/forever"), Deadline.none()).close();
-          } catch (InterruptedException | AgentException _) {
+            client.send(HttpRequest.get(path), Deadline.none()).body().readAllBytes();
+          } catch (InterruptedException | AgentException | IOException _) {
             // it leaves, or is left
           }
         };
@@ -321,6 +331,12 @@ class HttpListenerTest {
   @Test
   void aCallerWhoLeavesInterruptsTheWork() throws Exception {
     waitingCaller().interrupt();
+    assertThat(interrupted.await(10, TimeUnit.SECONDS)).isTrue();
+  }
+
+  @Test
+  void aCallerWhoLeavesInterruptsAStreamThatHadToBeMadeFirst() throws Exception {
+    waitingCaller("/api/v1/followed").interrupt();
     assertThat(interrupted.await(10, TimeUnit.SECONDS)).isTrue();
   }
 
