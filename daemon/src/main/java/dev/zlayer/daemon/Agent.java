@@ -473,7 +473,7 @@ public final class Agent implements AutoCloseable {
   }
 
   /** Why no container can be made at the moment. */
-  private Optional<String> obstacle() {
+  public Optional<String> obstacle() {
     return dispatch.full().or(reserve::shortage);
   }
 

@@ -379,7 +379,7 @@ public final class ClusterNode implements AutoCloseable {
                 made.store(),
                 state,
                 id,
-                new EngineJobs(agent.jobs(), agent.deployments(), claimed),
+                new EngineJobs(agent.jobs(), agent.deployments(), claimed, agent::obstacle),
                 InstantSource.system(),
                 given),
         NodeJobs::problem);

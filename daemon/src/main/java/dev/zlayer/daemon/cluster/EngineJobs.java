@@ -19,6 +19,7 @@ import dev.zlayer.port.Claims;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /** The jobs of this node, as its cluster uses them. */
@@ -26,8 +27,12 @@ final class EngineJobs implements NodeJobs.Engine {
   private final JobExecutor jobs;
   private final Deployments deployments;
   private final Claims claims;
+  private final Supplier<Optional<String>> full;
 
-  EngineJobs(JobExecutor jobs, Deployments deployments, Claims claims) {
+  /** {@code full} is why no container can be made at the moment. */
+  EngineJobs(
+      JobExecutor jobs, Deployments deployments, Claims claims, Supplier<Optional<String>> full) {
+    this.full = full;
     this.jobs = jobs;
     this.deployments = deployments;
     this.claims = claims;
@@ -62,6 +67,10 @@ final class EngineJobs implements NodeJobs.Engine {
     if (!shared(execution.deployment())) {
       throw new AgentException.NotFound(
           "deployment '" + execution.deployment() + "'", "it is not applied here yet");
+    }
+    Optional<String> shortage = full.get();
+    if (shortage.isPresent()) {
+      throw new AgentException.Unavailable(shortage.get()); // it would fail, and does not have to
     }
     var key = new JobKey(execution.deployment(), execution.job());
     Optional<String> obstacle =

@@ -35,6 +35,19 @@ final class ClusterFaultCases {
           update: {min_healthy_time: 0s}
       """;
 
+  private static final String WORK =
+      """
+      version: v1
+      deployment: work
+      services:
+        once:
+          rtype: job
+          image: {name: "bb:1", pull_policy: never}
+          command: [echo, done]
+          affinity: {pin: id=three}
+          job: {retries: 0}
+      """;
+
   /** One replica on each node. */
   private static final String SPREAD =
       """
@@ -115,16 +128,28 @@ final class ClusterFaultCases {
         () -> status("three").equals("ready") && three.get("/cluster").at("problem").isNull());
   }
 
-  /** What it is given meanwhile starts when there is room. */
+  /** What it is given meanwhile starts when there is room, and does not fail. */
   void aNodeWhoseDiskIsFullContinuesWhenThereIsRoom() throws Exception {
+    assertThat(one.up("work", WORK, LIMIT)).matches(TestNode.Answer::success);
+    String first = execute("work/once");
+    TestCluster.await("it ends", LIMIT, () -> execution(first).equals("completed"));
+    String second;
     cluster.begin(Fault.DISK_FULL, three);
     try {
+      second = execute("work/once");
+      TestCluster.await(
+          "it says that there is no room",
+          LIMIT,
+          () -> three.get("/cluster").at("problem").string().orElse("").contains("no space"));
+      assertThat(execution(second)).isEqualTo("pending");
       assertThat(one.up("pinned", PINNED, LIMIT)).matches(TestNode.Answer::success);
       TestCluster.await("another node is not held up", LIMIT, () -> label("one", "full"));
     } finally {
       cluster.heal();
     }
     TestCluster.await("its replica runs", LIMIT, () -> ready("pinned") == 1);
+    TestCluster.await("the execution ends", LIMIT, () -> execution(second).equals("completed"));
+    down("work");
   }
 
   /** Its kernel answers for it, so the connection itself does not end. */
@@ -160,6 +185,17 @@ final class ClusterFaultCases {
     }
     TestCluster.await("it has read that", LIMIT, () -> ready("pinned") == 2);
     down("pinned");
+  }
+
+  private String execute(String job) throws InterruptedException {
+    return one.ok("POST", "/jobs/" + job + "/executions", Json.object().build())
+        .at("id")
+        .string()
+        .orElseThrow();
+  }
+
+  private String execution(String id) throws InterruptedException {
+    return one.get("/executions/" + id).at("status").string().orElse("");
   }
 
   private void down(String deployment) throws InterruptedException {
