@@ -12,17 +12,11 @@ import dev.zlayer.host.http.HttpClient;
 import dev.zlayer.host.http.HttpHeaders;
 import dev.zlayer.host.http.HttpRequest;
 import dev.zlayer.host.http.HttpResponse;
-import dev.zlayer.host.http.Patience;
 import dev.zlayer.host.http.Upgraded;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.task.Deadline;
-import dev.zlayer.task.Pauses;
 import dev.zlayer.task.TaskScope;
-import java.io.FilterOutputStream;
-import java.io.IOException;
-import java.io.InputStream;
-import java.io.OutputStream;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -33,7 +27,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.atomic.AtomicBoolean;
 import javax.net.ssl.SSLContext;
 
 /**
@@ -403,7 +396,7 @@ public final class Peers {
                 response.close();
               }
             },
-            out -> copy(response.body(), out)));
+            out -> PeerConversation.copy(response.body(), out)));
   }
 
   /** What an answer says of itself in its headers; what concerns the connection stays here. */
@@ -422,31 +415,6 @@ public final class Peers {
     return passed;
   }
 
-  /** Every piece is passed on when it comes. */
-  private static void copy(InputStream in, OutputStream out) throws IOException {
-    var buffer = new byte[16 << 10];
-    for (int count = in.read(buffer); count >= 0; count = in.read(buffer)) {
-      out.write(buffer, 0, count);
-      out.flush();
-    }
-  }
-
-  /** What is written was heard. */
-  private static final class HeardOutput extends FilterOutputStream {
-    private final AtomicBoolean heard;
-
-    HeardOutput(OutputStream out, AtomicBoolean heard) {
-      super(out);
-      this.heard = heard;
-    }
-
-    @Override
-    public void write(byte[] bytes, int offset, int length) throws IOException {
-      heard.set(true);
-      out.write(bytes, offset, length);
-    }
-  }
-
   private ApiResponse converse(Peer peer, HttpRequest request) throws InterruptedException {
     HttpClient client = client(peer);
     return switch (client.upgrade(request, Deadline.after(LIMIT))) {
@@ -459,47 +427,9 @@ public final class Peers {
       case Upgraded.Accepted(HttpHeaders head, Duplex connection) -> {
         var headers = new LinkedHashMap<String, String>();
         head.entries().forEach(one -> headers.put(one.name(), one.value()));
-        var relay = new Relay(connection, silence, () -> beats(peer));
+        var relay = new PeerConversation(connection, silence, () -> beats(peer));
         yield new ApiResponse.Hijack("", relay, Optional.of(headers));
       }
     };
-  }
-
-  /** Bytes both ways until one side ends, or the other node does not answer any more. */
-  private record Relay(Duplex connection, Duration silence, Patience patience)
-      implements ApiResponse.Conversation {
-    @Override
-    public void run(InputStream in, OutputStream out) throws IOException, InterruptedException {
-      try (connection;
-          var scope = new TaskScope("relay to a node")) {
-        var _ =
-            scope.fork(
-                () -> {
-                  try {
-                    copy(in, connection.output());
-                    connection.closeOutput();
-                  } catch (IOException _) {
-                    connection.close(); // one of the two has disconnected
-                  }
-                  return true;
-                });
-        var heard = new AtomicBoolean();
-        var _ = scope.fork(() -> follow(heard));
-        copy(connection.input(), new HeardOutput(out, heard));
-      }
-    }
-
-    private boolean follow(AtomicBoolean heard) throws InterruptedException {
-      do {
-        Pauses.REAL.pause(silence);
-      } while (heard.getAndSet(false) || patience.waits());
-      connection.close();
-      return false;
-    }
-
-    @Override
-    public void abandon() {
-      connection.close();
-    }
   }
 }
