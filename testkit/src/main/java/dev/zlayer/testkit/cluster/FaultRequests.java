@@ -225,7 +225,9 @@ final class FaultRequests {
     for (Map.Entry<String, Asked> one : Map.copyOf(asked).entrySet()) {
       if (one.getValue().id().isEmpty()) {
         run(one.getValue().job(), one.getKey());
-        return Optional.of("the execution of %s is not acknowledged".formatted(one.getKey()));
+        if (Objects.requireNonNull(asked.get(one.getKey())).id().isEmpty()) {
+          return Optional.of("the execution of %s is not acknowledged".formatted(one.getKey()));
+        }
       }
     }
     Optional<String> problem = executions();
