@@ -6,11 +6,14 @@ import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerStatus;
 import dev.zlayer.port.Container;
 import dev.zlayer.port.Preparable;
+import dev.zlayer.task.TaskScope;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 
@@ -170,6 +173,56 @@ class WarmJobsTest extends JobFixture {
     assertThat(end.status().exitCode()).hasValue(3);
     assertThat(end.container(1).prepared()).isFalse();
     Awaitility.await().untilAsserted(() -> assertThat(runtime.list()).isEmpty());
+  }
+
+  @Test
+  void eachOfManyAtOnceHasOneOfItsOwn() throws Exception {
+    open(
+        "one: {rtype: job, image: app:1, labels: {fake.exit: '3'}, job: {warm: 3, concurrency:"
+            + " 20}}");
+    for (int round = 0; round < 20; round++) {
+      filled(3);
+      var begun = new ConcurrentLinkedQueue<ExecutionId>();
+      try (var scope = new TaskScope("burst", 8)) {
+        for (int i = 0; i < 8; i++) {
+          scope.fork(() -> begun.add(trigger("one")));
+        }
+        scope.join();
+      }
+      var used = new ArrayList<ContainerId>();
+      for (ExecutionId id : begun) {
+        Execution end = ended(id);
+        assertThat(end.status().exitCode()).hasValue(3);
+        assertThat(end.attempts()).hasSize(1);
+        used.add(end.container(1));
+      }
+      assertThat(used).hasSize(8).doesNotHaveDuplicates();
+    }
+    filled(3);
+  }
+
+  /** A kill after the release and before the labels were written. */
+  @Test
+  void aStartThatWasInterruptedIsCalledAsItsExecution() throws InterruptedException {
+    String lasting = WARM.replace("fake.exit: '3'", "fake.after: 1h");
+    open(lasting);
+    filled(2);
+    ExecutionId id = trigger("one");
+    reaches(id, ExecutionStatus.Running.class);
+    Execution running = executor.execution(id);
+    Container container = runtime.find(running.container(1)).orElseThrow();
+    Awaitility.await().until(() -> container.status().alive());
+    executor.close();
+    ((Preparable) container).label(Map.of("com.zlayer.name", "", "com.zlayer.execution", ""));
+    open(lasting);
+    Awaitility.await()
+        .untilAsserted(
+            () ->
+                assertThat(container.spec().labels())
+                    .containsEntry("com.zlayer.name", running.name())
+                    .containsEntry("com.zlayer.execution", id.text()));
+    executor.cancel(id);
+    assertThat(ended(id).status()).isInstanceOf(ExecutionStatus.Cancelled.class);
   }
 
   @Test
