@@ -5,10 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.container.ContainerStatus;
 import dev.zlayer.container.Signal;
+import dev.zlayer.engine.service.ReplicaStatus;
 import dev.zlayer.engine.service.ServiceState;
 import dev.zlayer.port.Container;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
@@ -58,23 +60,36 @@ class PreparedReplicasTest {
     return fixture.world.journal().stream().filter(line -> line.startsWith(word + " ")).count();
   }
 
+  /** Ends the process, and lets time pass until its successor may be created. */
+  private void crash() throws InterruptedException {
+    kill();
+    soon(() -> assertThat(next().nextTry()).isPresent());
+    soon(() -> assertThat(fixture.containers("web")).isEmpty());
+    assertThat(journal("prepare")).as("too early").isZero();
+    Instant due = next().nextTry().orElseThrow();
+    fixture.clock.advance(Duration.between(fixture.clock.instant(), due.minusSeconds(4)));
+  }
+
+  private ReplicaStatus next() {
+    return fixture.service("web").replicas().getFirst();
+  }
+
   private void prepared() {
-    fixture.await(() -> !in(ContainerStatus.Phase.PREPARED).isEmpty());
+    soon(() -> assertThat(in(ContainerStatus.Phase.PREPARED)).hasSize(1));
   }
 
   @Test
   void theSuccessorWaitsFiveSecondsAtMost() throws InterruptedException {
     fixture.up(WEB);
     fixture.settle();
-    kill();
-    soon(() -> assertThat(fixture.containers("web")).as("too early").isEmpty());
+    crash();
     prepared();
     ContainerId next = in(ContainerStatus.Phase.PREPARED).getFirst();
     assertThat(journal("start")).isEqualTo(1);
     assertThat(fixture.service("web").ready()).isZero();
     assertThat(fixture.events().stream().filter(event -> event.startsWith("replica.starting")))
         .hasSize(1);
-    fixture.clock.advance(Duration.ofSeconds(5));
+    fixture.clock.advance(Duration.ofSeconds(4));
     soon(() -> assertThat(in(ContainerStatus.Phase.RUNNING)).containsExactly(next));
     assertThat(fixture.service("web").replicas().getFirst().restarts()).isEqualTo(1);
   }
@@ -83,7 +98,9 @@ class PreparedReplicasTest {
   void oneThatCannotBeMadeAheadIsMadeInTime() throws InterruptedException {
     fixture.up(WEB.replace("app:1", "app:1, labels: {fake.fail: prepare}"));
     fixture.settle();
-    kill();
+    crash();
+    soon(() -> assertThat(journal("prepare")).isEqualTo(1));
+    soon(() -> assertThat(fixture.containers("web")).isEmpty());
     fixture.await(() -> !in(ContainerStatus.Phase.RUNNING).isEmpty());
     assertThat(journal("prepare")).isEqualTo(1);
     assertThat(fixture.containers("web")).hasSize(1);
@@ -95,7 +112,7 @@ class PreparedReplicasTest {
   void oneThatSomebodyRemovedIsMadeInTime() throws InterruptedException {
     fixture.up(WEB);
     fixture.settle();
-    kill();
+    crash();
     prepared();
     fixture.runtime.find(in(ContainerStatus.Phase.PREPARED).getFirst()).orElseThrow().remove(true);
     fixture.await(() -> fixture.service("web").state() == ServiceState.RUNNING);
@@ -107,7 +124,7 @@ class PreparedReplicasTest {
   void stoppingTheServiceRemovesIt() throws InterruptedException {
     fixture.up(WEB);
     fixture.settle();
-    kill();
+    crash();
     prepared();
     fixture.deployments.down(EngineFixture.NAME, false);
     soon(() -> assertThat(fixture.containers("web")).isEmpty());
@@ -118,17 +135,25 @@ class PreparedReplicasTest {
   void theNextOfARollOutIsRemovedAfterTenMinutes() {
     String two =
         """
-        web: {image: app:1, scale: {mode: fixed, replicas: 2}, update: {min_healthy_time: 1h},
+        web: {image: app:1, scale: {mode: fixed, replicas: 2}, update: {min_healthy_time: 24h},
               health: {check: {type: none}}}
         """;
     fixture.up(two);
     fixture.settle();
     fixture.up(two.replace("app:1", "app:2"));
     prepared();
-    assertThat(in(ContainerStatus.Phase.PREPARED)).hasSize(1);
-    fixture.clock.advance(Duration.ofMinutes(10));
-    soon(() -> assertThat(in(ContainerStatus.Phase.PREPARED)).isEmpty());
-    fixture.await(() -> fixture.containers("web").size() == 3);
+    Instant before = fixture.clock.instant();
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(60))
+        .pollInterval(Duration.ofMillis(5))
+        .until(
+            () -> {
+              boolean gone = in(ContainerStatus.Phase.PREPARED).isEmpty();
+              fixture.clock.advance(Duration.ofSeconds(gone ? 0 : 10));
+              return gone;
+            });
+    assertThat(fixture.clock.instant()).isAfterOrEqualTo(before.plus(Duration.ofMinutes(10)));
+    soon(() -> assertThat(fixture.containers("web")).hasSize(3));
     fixture.clock.advance(Duration.ofMinutes(20));
     soon(() -> assertThat(in(ContainerStatus.Phase.RUNNING)).hasSize(3));
     assertThat(journal("prepare")).as("not again and again").isEqualTo(1);
