@@ -167,8 +167,8 @@ public final class JsonText {
     }
   }
 
-  /** One test after the other, see {@link Json#of}. */
-  private static void write(Json json, StringBuilder text) {
+  /** As {@link #print}, behind what is there. One test after the other, see {@link Json#of}. */
+  public static void write(Json json, StringBuilder text) {
     if (json instanceof Json.Obj(var members)) {
       char separator = '{';
       for (var member : members.entrySet()) {
@@ -195,8 +195,8 @@ public final class JsonText {
     }
   }
 
-  /** Most texts have nothing to escape and are copied as a whole. */
-  private static void quote(String value, StringBuilder text) {
+  /** A string as JSON. Most texts have nothing to escape and are copied as a whole. */
+  public static void quote(String value, StringBuilder text) {
     text.append('"');
     int copied = 0;
     for (int i = 0; i < value.length(); i++) {

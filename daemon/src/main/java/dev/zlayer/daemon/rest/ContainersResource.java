@@ -169,17 +169,16 @@ public final class ContainersResource implements Resource {
     Optional<String> service = call.query("service");
     Set<String> paths = Set.copyOf(call.queries("path"));
     Map<ContainerId, ContainerView.Replica> known = replicas.get();
-    return ApiResponse.json(
-        ViewJson.of(
-            runtime.list().stream()
-                .filter(container -> all || container.status().alive())
-                .filter(of -> deployment.map(of.id().deployment()::equals).orElse(true))
-                .filter(of -> service.map(of.id().service()::equals).orElse(true))
-                .filter(of -> paths.isEmpty() || paths.contains(of.id().path()))
-                .flatMap(this::details)
-                .sorted(Comparator.comparing(ContainerDetails::createdAt).reversed())
-                .map(one -> ContainerView.of(one, replica(one, known)))
-                .toList()));
+    return ViewText.answer(
+        runtime.list().stream()
+            .filter(container -> all || container.status().alive())
+            .filter(of -> deployment.map(of.id().deployment()::equals).orElse(true))
+            .filter(of -> service.map(of.id().service()::equals).orElse(true))
+            .filter(of -> paths.isEmpty() || paths.contains(of.id().path()))
+            .flatMap(this::details)
+            .sorted(Comparator.comparing(ContainerDetails::createdAt).reversed())
+            .map(one -> ContainerView.of(one, replica(one, known)))
+            .toList());
   }
 
   private Stream<ContainerDetails> details(Container container) {

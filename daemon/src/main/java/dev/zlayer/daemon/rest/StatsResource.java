@@ -146,11 +146,10 @@ public final class StatsResource implements Resource {
   }
 
   private static ApiResponse all(Map<Container, StatsSample> samples) {
-    return ApiResponse.json(
-        ViewJson.of(
-            samples.entrySet().stream()
-                .map(entry -> StatsView.of(entry.getKey().id(), entry.getValue()))
-                .toList()));
+    return ViewText.answer(
+        samples.entrySet().stream()
+            .map(entry -> StatsView.of(entry.getKey().id(), entry.getValue()))
+            .toList());
   }
 
   private Map<Container, StatsSample> rated(Map<Container, StatsSample> first)

@@ -54,8 +54,12 @@ public final class ViewJson {
    *
    * @param type its name among its siblings, if it is one of several
    */
-  private record Shape(Optional<String> type, List<Member> members) {
-    static Shape of(Class<?> type) {
+  record Shape(Optional<String> type, List<Member> members) {
+    static Shape of(Record record) {
+      return SHAPES.get(record.getClass());
+    }
+
+    private static Shape of(Class<?> type) {
       boolean oneOfSeveral = Arrays.stream(type.getInterfaces()).anyMatch(Class::isSealed);
       return new Shape(
           oneOfSeveral ? Optional.of(snake(type.getSimpleName())) : Optional.empty(),
@@ -64,8 +68,8 @@ public final class ViewJson {
   }
 
   /** One component of a record. */
-  private record Member(String name, Method accessor) {
-    static Member of(RecordComponent component) {
+  record Member(String name, Method accessor) {
+    private static Member of(RecordComponent component) {
       Method accessor = component.getAccessor();
       accessor.setAccessible(true);
       return new Member(snake(component.getName()), accessor);
@@ -111,7 +115,7 @@ public final class ViewJson {
   }
 
   private static Json record(Record record) {
-    Shape shape = SHAPES.get(record.getClass());
+    Shape shape = Shape.of(record);
     var members = new LinkedHashMap<String, Json>();
     shape.type().ifPresent(type -> members.put("type", new Json.Str(type)));
     for (Member member : shape.members()) {
