@@ -239,6 +239,9 @@ public final class OciCommands implements AutoCloseable {
     for (int attempt = 0; ; attempt++) {
       try {
         check("pause", name);
+        if (sendsTerminals) {
+          awaitFrozen(name, deadline);
+        }
         return;
       } catch (ToolFailed e) {
         Duration pause = FREEZE_BACKOFF.delay(attempt);
@@ -247,6 +250,17 @@ public final class OciCommands implements AutoCloseable {
         }
         Pauses.REAL.pause(pause);
       }
+    }
+  }
+
+  /** crun on cgroup v1 has only asked the kernel to freeze them. */
+  private void awaitFrozen(String name, Deadline deadline) throws ToolFailed, InterruptedException {
+    for (int attempt = 0; state(name).equals("running"); attempt++) {
+      if (deadline.passed()) {
+        resume(name);
+        throw new ToolFailed("the processes of " + name + " do not freeze");
+      }
+      Pauses.REAL.pause(FREEZE_BACKOFF.delay(attempt));
     }
   }
 
