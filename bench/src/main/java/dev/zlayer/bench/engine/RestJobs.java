@@ -59,6 +59,14 @@ public final class RestJobs {
     }
   }
 
+  /** The same by the command line, which follows the output to the end. */
+  public void runByCommand() throws IOException, InterruptedException {
+    String printed = daemon.run("job", "run", "--wait", "bench/short");
+    if (!printed.endsWith(Engine.PRINTED)) {
+      throw new IOException("zlayer job run --wait printed '%s'".formatted(printed));
+    }
+  }
+
   private Json ask(String method, String path, Json body) throws IOException, InterruptedException {
     return JsonText.parse(daemon.ask(method, path, body));
   }

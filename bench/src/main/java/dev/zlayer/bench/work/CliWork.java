@@ -9,6 +9,7 @@ import dev.zlayer.bench.engine.DockerEngine;
 import dev.zlayer.bench.engine.Engine;
 import dev.zlayer.bench.engine.PodmanEngine;
 import dev.zlayer.bench.engine.RestEngine;
+import dev.zlayer.bench.engine.RestJobs;
 import dev.zlayer.bench.engine.Tool;
 import dev.zlayer.bench.engine.ZlayerDaemon;
 import java.nio.file.Path;
@@ -46,6 +47,7 @@ public final class CliWork implements Work {
         engine.startSleeper(SLEEPER);
       }
       tables.addAll(containers(arena, zlayer, docker, podman));
+      tables.add(outputs(arena, daemon, docker));
     } finally {
       for (Engine engine : running) {
         engine.remove(SLEEPER);
@@ -75,6 +77,8 @@ public final class CliWork implements Work {
     if (whole(arena)) {
       rows.add(bar(1.6, "version : java", rows.get(1), rows.get(0)));
       rows.add(bar(2.5, "ps : java", rows.get(2), rows.get(0)));
+      rows.add(Report.Row.atMost(45, "smallest of version", smallest(rows.get(1)), ""));
+      rows.add(Report.Row.atMost(70, "smallest of ps", smallest(rows.get(2)), ""));
     }
     return new Report.Table("start of the command line", "ms", FLOOR, rows);
   }
@@ -100,6 +104,22 @@ public final class CliWork implements Work {
     return List.of(
         table(arena, "run by the command line", run, docker.isPresent(), 0.6),
         table(arena, "exec by the command line", exec, docker.isPresent(), 1.0));
+  }
+
+  /** What prints what a container printed; without a bar. */
+  private static Report.Table outputs(
+      Arena arena, ZlayerDaemon daemon, Optional<DockerEngine> docker) throws Exception {
+    var jobs = new RestJobs(daemon, arena.gallery().busybox(), arena.options().controlGroup(), 1);
+    var contestants = new ArrayList<Contestant>();
+    contestants.add(Contestant.timed("zlayer logs", () -> daemon.run("logs", SLEEPER)));
+    contestants.add(Contestant.timed("zlayer job run --wait", jobs::runByCommand));
+    docker.ifPresent(
+        peer -> contestants.add(Contestant.timed("docker logs", () -> peer.run("logs", SLEEPER))));
+    return new Report.Table(
+        "output by the command line",
+        "ms",
+        contestants.getFirst().name(),
+        rounds(arena, contestants));
   }
 
   /** Docker, where it takes part, is the second. */
