@@ -116,6 +116,7 @@ public final class Daemon implements AutoCloseable {
                     access,
                     agent.metrics(),
                     log));
+    agent.oci().ifPresent(oci -> oci.listen(config.socketPath()));
     parts.make(
         "the dashboard",
         () -> dashboard.begin(listener, router, config.dashboardListen().isPresent(), log));

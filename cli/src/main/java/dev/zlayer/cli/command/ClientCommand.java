@@ -3,11 +3,15 @@ package dev.zlayer.cli.command;
 import dev.zlayer.cli.Locations;
 import dev.zlayer.cli.Session;
 import dev.zlayer.cli.client.ConnectionLost;
+import dev.zlayer.cli.client.DaemonAddress;
 import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.cli.client.DaemonProblem;
 import dev.zlayer.cli.client.Reconnecting;
 import dev.zlayer.cli.terminal.OutputClosed;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.file.Announcement;
+import dev.zlayer.host.http.HttpAddress;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -76,9 +80,18 @@ public abstract class ClientCommand implements Callable<Integer> {
 
   protected abstract int run(DaemonClient client) throws Exception;
 
+  /** Whether it asks for a process in a container, which the daemon can prepare for. */
+  protected boolean startsProcess() {
+    return false;
+  }
+
   protected final DaemonClient open() {
-    return DaemonClient.open(
-        Locations.daemon(session, Optional.ofNullable(socket), Optional.ofNullable(context)));
+    DaemonAddress address =
+        Locations.daemon(session, Optional.ofNullable(socket), Optional.ofNullable(context));
+    if (startsProcess() && address.http() instanceof HttpAddress.Unix(Path local)) {
+      Announcement.announce(local);
+    }
+    return DaemonClient.open(address);
   }
 
   protected final void print(String line) {

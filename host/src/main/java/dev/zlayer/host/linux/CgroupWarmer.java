@@ -1,5 +1,7 @@
 package dev.zlayer.host.linux;
 
+import dev.zlayer.host.file.Announcement;
+import dev.zlayer.task.LazyLogger;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -17,9 +19,12 @@ import java.util.concurrent.Semaphore;
  * <p>Owns one thread of the operating system, because the wait is in the kernel.
  */
 public final class CgroupWarmer implements AutoCloseable {
+  private static final System.Logger LOG = LazyLogger.of(CgroupWarmer.class);
+
   private final Optional<Path> processes;
   private final Semaphore wanted = new Semaphore(0);
   private final Thread thread;
+  private Optional<OpenWatch> watch = Optional.empty();
 
   private CgroupWarmer(Optional<Path> processes) {
     this.processes = processes;
@@ -40,6 +45,18 @@ public final class CgroupWarmer implements AutoCloseable {
       return groups.of(ProcessHandle.current().pid()).processesFile();
     } catch (IOException _) {
       return Optional.empty();
+    }
+  }
+
+  /** The same whenever somebody opens the file that {@link Announcement} makes for a socket. */
+  public void listen(Path socket) {
+    try {
+      watch = Optional.of(OpenWatch.open(Announcement.make(socket), this::soon));
+    } catch (IOException e) {
+      LOG.log(
+          System.Logger.Level.INFO,
+          "commands in containers are not prepared for ahead: {0}",
+          e.getMessage());
     }
   }
 
@@ -73,6 +90,7 @@ public final class CgroupWarmer implements AutoCloseable {
 
   @Override
   public void close() {
+    watch.ifPresent(OpenWatch::close);
     thread.interrupt();
   }
 }

@@ -150,9 +150,7 @@ final class OciContainer extends MonitoredContainer
     if (!(status() instanceof ContainerStatus.Running)) {
       throw notRunning();
     }
-    if (context.runtime().sendsTerminals()) {
-      // not for runc: whose process is attached at once loses its soft limit of open files, which
-      // runc sets before Go has raised that of the process to the hard one
+    if (context.runtime().attachesAtOnce()) {
       context.attaching().soon();
     }
     try {

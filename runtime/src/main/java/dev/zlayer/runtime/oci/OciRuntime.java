@@ -47,6 +47,7 @@ import dev.zlayer.runtime.oci.tool.OciTools;
 import dev.zlayer.task.KeyedLock;
 import dev.zlayer.task.Pauses;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.nio.file.StandardWatchEventKinds;
 import java.time.InstantSource;
 import java.util.Collection;
@@ -203,6 +204,13 @@ public final class OciRuntime implements ContainerRuntime, InUse, AutoCloseable 
   /** Which programs do the work, and why not others. */
   public OciTools tools() {
     return tools;
+  }
+
+  /** Prepares for commands in containers as soon as callers of that socket announce them. */
+  public void listen(Path socket) {
+    if (context.runtime().attachesAtOnce()) {
+      context.attaching().listen(socket);
+    }
   }
 
   /** The GPUs of this host. */

@@ -10,6 +10,7 @@ import dev.zlayer.container.ProcessSpec;
 import dev.zlayer.container.Signal;
 import dev.zlayer.container.TerminalSize;
 import dev.zlayer.error.AgentException;
+import dev.zlayer.host.file.Announcement;
 import dev.zlayer.host.linux.Self;
 import dev.zlayer.port.Attachable;
 import dev.zlayer.port.Container;
@@ -102,6 +103,19 @@ class ExecIT extends OnStage {
             .as("descriptors of all processes inside")
             .doesNotContain("memfd");
       }
+    }
+  }
+
+  /** It is only faster, so all there is to see is that the file is there and harmless. */
+  @Test
+  void commandsCanBeAnnouncedWhereThatHelps() throws Exception {
+    Path socket = Files.createFile(directory.resolve("agent.sock"));
+    fixture.runtime.listen(socket);
+    assertThat(Files.exists(Announcement.of(socket)))
+        .isEqualTo(fixture.runtime.tools().runtime().sendsTerminals());
+    for (int i = 0; i < 20; i++) {
+      Announcement.announce(socket);
+      assertThat(Runs.exec(container, "echo", "done")).isEqualTo("done");
     }
   }
 

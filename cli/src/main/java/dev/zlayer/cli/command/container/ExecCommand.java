@@ -87,6 +87,11 @@ public final class ExecCommand extends ClientCommand {
   }
 
   @Override
+  protected boolean startsProcess() {
+    return true;
+  }
+
+  @Override
   protected int run(DaemonClient client) throws InterruptedException {
     Target target = Target.parse(container);
     Map<String, String> variables = Variables.parse(session, env);

@@ -115,6 +115,15 @@ public final class OciCommands implements AutoCloseable {
     return sendsTerminals;
   }
 
+  /**
+   * Whether its exec gains by finding the lock of control groups taken. Not runc: whose process is
+   * attached at once loses its soft limit of open files, which runc sets before Go has raised that
+   * of the process to the hard one.
+   */
+  public boolean attachesAtOnce() {
+    return sendsTerminals;
+  }
+
   public boolean systemd() {
     return systemd;
   }
