@@ -133,6 +133,11 @@ public final class ClusterFixture implements AutoCloseable {
           .sum();
     }
 
+    /** One who asks the etcd of a machine with what this one has. */
+    public EtcdUser asks(Machine server) {
+      return new EtcdUser(Path.of("/run/netns", namespace), etcd.getParent(), server.address());
+    }
+
     /** With which it proves itself. */
     public X509Certificate certificate() throws IOException {
       return Pem.certificate(Files.readString(etcd.resolveSibling("node.crt")));

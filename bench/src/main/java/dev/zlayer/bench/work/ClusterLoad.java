@@ -8,6 +8,7 @@ import dev.zlayer.cluster.deploy.StateWatch;
 import dev.zlayer.cluster.etcd.EtcdClient;
 import dev.zlayer.cluster.etcd.EtcdConfig;
 import dev.zlayer.cluster.etcd.EtcdStore;
+import dev.zlayer.cluster.member.ClusterFiles;
 import dev.zlayer.cluster.member.Keys;
 import dev.zlayer.cluster.member.NodeRecord;
 import dev.zlayer.cluster.store.ClusterStore;
@@ -110,8 +111,8 @@ final class ClusterLoad {
     int first = stores.size() % members.size();
     var order = new ArrayList<>(members.subList(first, members.size()));
     order.addAll(members.subList(0, first));
-    return new EtcdStore(
-        EtcdClient.open(new EtcdConfig(order, Optional.of(tls), Optional.empty())));
+    var login = new ClusterFiles(cluster.node(1).directory().resolve("data/cluster")).login();
+    return new EtcdStore(EtcdClient.open(new EtcdConfig(order, Optional.of(tls), login)));
   }
 
   /** A member of the cluster under a lease that it renews as often as nodes do. */

@@ -1,5 +1,6 @@
 package dev.zlayer.cluster.etcd;
 
+import dev.zlayer.cluster.etcd.EtcdConfig.Login;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
@@ -23,6 +24,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.ReentrantLock;
 import javax.net.ssl.SSLContext;
 
 /**
@@ -40,6 +42,9 @@ public final class EtcdClient implements AutoCloseable {
 
   private static final Duration PAUSE = Duration.ofMillis(50);
 
+  /** While somebody changes users, which takes a few requests. */
+  private static final Duration CHANGING = Duration.ofMillis(10);
+
   /** Members refuse these before anything is done. */
   private static final List<String> NOT_DONE =
       List.of(
@@ -53,8 +58,20 @@ public final class EtcdClient implements AutoCloseable {
   private static final List<String> ENDED =
       List.of("etcdserver: request timed", "etcdserver: server stopped", "raft: stopped");
 
+  /**
+   * The member does not know the token: it restarted, was not asked for long, or never heard it.
+   */
   private static final Set<String> TOKEN_ENDED =
       Set.of("etcdserver: invalid auth token", "etcdserver: user name is empty");
+
+  /** Users or roles were changed while it was asked; nothing was done. */
+  private static final Set<String> USERS_CHANGED =
+      Set.of("auth: revision in header is old", "etcdserver: revision of auth store is old");
+
+  private static final String NO_USERS = "etcdserver: authentication is not enabled";
+
+  /** So often a call is tried again because of tokens; each login is a request, too. */
+  private static final int LOGINS = 3;
 
   /** What a member said when it refused. */
   static final class Refused extends Exception {
@@ -77,15 +94,18 @@ public final class EtcdClient implements AutoCloseable {
     WRITE
   }
 
-  private final EtcdConfig config;
   private volatile HttpClient http;
   private final Pauses pauses;
   private volatile List<URI> endpoints;
   private final AtomicInteger member = new AtomicInteger();
+  private volatile Optional<Login> login;
   private volatile Optional<String> token = Optional.empty();
 
+  /** One thread logs in at a time, and the others use what it got. */
+  private final ReentrantLock logins = new ReentrantLock();
+
   private EtcdClient(EtcdConfig config, HttpClient http, Pauses pauses) {
-    this.config = config;
+    this.login = config.login();
     this.endpoints = config.endpoints();
     this.http = http;
     this.pauses = pauses;
@@ -109,9 +129,18 @@ public final class EtcdClient implements AutoCloseable {
    * Connects with another certificate from now on. What is under way ends as it began, and so does
    * a watch; a session of the old certificate is not resumed, which members would refuse when that
    * was revoked.
+   *
+   * @param user that belongs to it
    */
-  public void tls(SSLContext next) {
+  public void use(SSLContext next, Optional<Login> user) {
     http = http(Optional.of(next)); // the old one ends when nothing uses it any more
+    login = user;
+    token = Optional.empty();
+  }
+
+  /** The next call logs in anew. */
+  void forgetToken() {
+    token = Optional.empty();
   }
 
   /** The answer, or why the member refused. */
@@ -183,31 +212,86 @@ public final class EtcdClient implements AutoCloseable {
 
   private Json once(URI endpoint, String path, Json body, Kind kind, Deadline deadline)
       throws Refused, IOException, TimeoutException, InterruptedException {
-    Optional<String> used = token(endpoint, deadline);
-    try {
-      return send(endpoint, path, body, used, kind, deadline);
-    } catch (Refused e) {
-      if (config.login().isEmpty() || !TOKEN_ENDED.contains(e.reason())) {
-        throw e;
+    int tried = 0;
+    while (true) {
+      Optional<String> used = token(endpoint, kind, deadline);
+      try {
+        return send(endpoint, path, body, used, kind, deadline);
+      } catch (Refused e) {
+        if (login.isPresent() && TOKEN_ENDED.contains(e.reason()) && tried < LOGINS) {
+          tried++;
+          forget(used);
+        } else if (USERS_CHANGED.contains(e.reason()) && !deadline.passed()) {
+          pauses.pause(deadline.atMost(CHANGING).left());
+        } else {
+          throw e;
+        }
       }
-      token = Optional.empty();
-      return send(endpoint, path, body, token(endpoint, deadline), kind, deadline);
     }
   }
 
-  private Optional<String> token(URI endpoint, Deadline deadline)
+  /** Another thread may have got a newer one meanwhile; to lose that costs one more login. */
+  private void forget(Optional<String> used) {
+    if (token.equals(used)) {
+      token = Optional.empty();
+    }
+  }
+
+  private Optional<String> token(URI endpoint, Kind kind, Deadline deadline)
       throws Refused, IOException, TimeoutException, InterruptedException {
     Optional<String> known = token;
-    if (config.login().isEmpty() || known.isPresent()) {
+    if (login.isEmpty() || known.isPresent()) {
       return known;
     }
-    EtcdConfig.Login login = config.login().get();
-    Json body = Json.object().put("name", login.user()).put("password", login.password()).build();
-    Json answer =
-        send(endpoint, "/v3/auth/authenticate", body, Optional.empty(), Kind.READ, deadline);
-    Optional<String> made = answer.at("token").string();
-    token = made;
-    return made;
+    if (!logins.tryLock(deadline.leftNanos(), TimeUnit.NANOSECONDS)) {
+      throw new TimeoutException();
+    }
+    try {
+      Optional<Login> user = login;
+      if (token.isEmpty() && user.isPresent()) {
+        Optional<String> made = logIn(endpoint, user.get(), kind, deadline);
+        if (login.equals(user)) {
+          token = made;
+        }
+        return made;
+      }
+      return token;
+    } finally {
+      logins.unlock();
+    }
+  }
+
+  /** Empty while etcd has no users. */
+  private Optional<String> logIn(URI endpoint, Login user, Kind kind, Deadline deadline)
+      throws Refused, IOException, TimeoutException, InterruptedException {
+    Json body = Json.object().put("name", user.user()).put("password", user.password()).build();
+    Kind harmless = kind == Kind.RENEW ? Kind.RENEW : Kind.READ;
+    try {
+      return send(endpoint, "/v3/auth/authenticate", body, Optional.empty(), harmless, deadline)
+          .at("token")
+          .string();
+    } catch (Refused e) {
+      if (e.reason().equals(NO_USERS)) {
+        return Optional.empty();
+      }
+      if (ENDED.stream().anyMatch(e.reason()::startsWith)) {
+        throw new NotLoggedIn(e.reason(), e);
+      }
+      throw e;
+    } catch (IOException e) {
+      throw new NotLoggedIn(reason(e), e);
+    } catch (TimeoutException e) {
+      throw new NotLoggedIn("it did not answer", e);
+    }
+  }
+
+  /** The call itself was not made: another member can be asked, whatever it is. */
+  private static final class NotLoggedIn extends IOException {
+    private static final long serialVersionUID = 1;
+
+    NotLoggedIn(String reason, Exception cause) {
+      super("cannot log in: " + reason, cause);
+    }
   }
 
   private Json send(
@@ -253,18 +337,23 @@ public final class EtcdClient implements AutoCloseable {
   InputStream stream(String path, Json body, Deadline deadline)
       throws Refused, IOException, TimeoutException, InterruptedException {
     URI endpoint = endpoint(member.get());
-    HttpResponse<InputStream> response =
-        await(
-            http.sendAsync(
-                request(endpoint, path, body, token(endpoint, deadline)),
-                BodyHandlers.ofInputStream()),
-            deadline.left());
-    if (response.statusCode() != 200) {
-      try (InputStream in = response.body()) {
-        throw refused(parse(in.readNBytes(10_000)), response.statusCode());
+    for (int left = LOGINS; ; left--) {
+      Optional<String> used = token(endpoint, Kind.READ, deadline);
+      HttpResponse<InputStream> response =
+          await(
+              http.sendAsync(request(endpoint, path, body, used), BodyHandlers.ofInputStream()),
+              deadline.left());
+      if (response.statusCode() == 200) {
+        return response.body();
       }
+      try (InputStream in = response.body()) {
+        Refused refused = refused(parse(in.readNBytes(10_000)), response.statusCode());
+        if (login.isEmpty() || left == 0 || !TOKEN_ENDED.contains(refused.reason())) {
+          throw refused;
+        }
+      }
+      forget(used);
     }
-    return response.body();
   }
 
   /** Sends lines to a subscriber until it or the member ends them. */
@@ -274,7 +363,7 @@ public final class EtcdClient implements AutoCloseable {
     URI endpoint = endpoint(member.get());
     CompletableFuture<HttpResponse<Void>> response =
         http.sendAsync(
-            request(endpoint, path, body, token(endpoint, deadline)),
+            request(endpoint, path, body, token(endpoint, Kind.READ, deadline)),
             BodyHandlers.fromLineSubscriber(lines));
     // a connection that cannot be made never reaches the subscriber
     var _ = response.whenComplete((_, _) -> lines.onComplete());
@@ -320,9 +409,10 @@ public final class EtcdClient implements AutoCloseable {
     }
   }
 
-  /** The connection was never made, so no member has seen the request. */
+  /** It was never sent, so no member has seen the request. */
   private static boolean unsent(IOException e) {
-    return e instanceof ConnectException
+    return e instanceof NotLoggedIn
+        || e instanceof ConnectException
         || e instanceof HttpConnectTimeoutException
         || e instanceof javax.net.ssl.SSLHandshakeException;
   }

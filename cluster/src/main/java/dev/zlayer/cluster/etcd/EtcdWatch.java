@@ -30,6 +30,10 @@ final class EtcdWatch implements ClusterStore.Watch {
   private static final Duration OPEN_LIMIT = Duration.ofSeconds(5);
   private static final Duration PAUSE = Duration.ofMillis(100);
 
+  /** Of reasons why a member ends a watch. */
+  private static final List<String> USERS =
+      List.of("permission denied", "auth token", "user name is empty", "auth: ");
+
   private final EtcdClient client;
   private final String prefix;
   private long from;
@@ -127,6 +131,9 @@ final class EtcdWatch implements ClusterStore.Watch {
       return Optional.of(new News.Compacted());
     }
     if (result.isNull() || result.at("canceled").bool().orElse(false)) {
+      if (USERS.stream().anyMatch(line::contains)) {
+        client.forgetToken(); // it may have ended, which this says in the same words
+      }
       again();
       return Optional.empty();
     }

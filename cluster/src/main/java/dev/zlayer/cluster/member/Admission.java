@@ -35,6 +35,7 @@ final class Admission {
   private final ClusterFiles files;
   private final ClusterStore store;
   private final EtcdMembers members;
+  private final NodeUsers users;
   private final InstantSource clock;
 
   Admission(
@@ -42,11 +43,13 @@ final class Admission {
       ClusterFiles files,
       ClusterStore store,
       EtcdMembers members,
+      NodeUsers users,
       InstantSource clock) {
     this.identity = identity;
     this.files = files;
     this.store = store;
     this.members = members;
+    this.users = users;
     this.clock = clock;
   }
 
@@ -113,7 +116,14 @@ final class Admission {
       // another one was admitted meanwhile, or the token is spent by now
       return admit(request, endpoints, deadline);
     }
-    Map<String, String> peers = stores && external.isEmpty() ? learner(record, deadline) : Map.of();
+    Map<String, String> peers =
+        stores && external.isEmpty()
+            ? orWithdraw(record, () -> learner(record, deadline))
+            : Map.of();
+    Optional<String> password =
+        stores
+            ? Optional.empty()
+            : orWithdraw(record, () -> users.admit(id, NodeIdentity.serial(certificate), deadline));
     return new JoinRequest.Answer(
         identity.cluster(),
         id,
@@ -124,7 +134,9 @@ final class Admission {
         endpoints,
         peers,
         external,
-        Optional.of(encrypt));
+        Optional.of(encrypt),
+        Optional.of(files.settings().hasUsers()),
+        password);
   }
 
   private Authority authority() {
@@ -157,30 +169,41 @@ final class Admission {
         .orElseGet(() -> new Condition.Absent(Keys.ADMISSION));
   }
 
-  /** The members by name, with the new one; without it when it cannot be added. */
-  private Map<String, String> learner(NodeRecord record, Deadline deadline)
-      throws InterruptedException {
+  private interface Step<T> {
+    T take() throws InterruptedException;
+  }
+
+  /** A node for which this fails is not admitted. */
+  private <T> T orWithdraw(NodeRecord record, Step<T> step) throws InterruptedException {
     try {
-      Map<String, String> peers = new LinkedHashMap<>();
-      for (Member member : members.addLearner(NodeIdentity.peer(record.address()), deadline)) {
-        String peer = member.peers().getFirst().toString();
-        peers.put(member.name().isEmpty() ? record.id() : member.name(), peer);
-      }
-      return peers;
+      return step.take();
     } catch (RuntimeException | InterruptedException e) {
       try {
+        Deadline deadline = Deadline.after(LIMIT);
+        users.removeAll(record.id(), deadline);
         var _ =
             store.transact(
                 List.of(),
                 List.of(
                     new Change.Delete(Keys.member(record.id())),
                     new Change.DeleteAll(Keys.certificates(record.id()))), // nobody has it
-                Deadline.after(LIMIT));
+                deadline);
       } catch (AgentException left) {
         e.addSuppressed(left); // why it was not admitted is what its operator has to know
       }
       throw e;
     }
+  }
+
+  /** The members by name, with the new one. */
+  private Map<String, String> learner(NodeRecord record, Deadline deadline)
+      throws InterruptedException {
+    Map<String, String> peers = new LinkedHashMap<>();
+    for (Member member : members.addLearner(NodeIdentity.peer(record.address()), deadline)) {
+      String peer = member.peers().getFirst().toString();
+      peers.put(member.name().isEmpty() ? record.id() : member.name(), peer);
+    }
+    return peers;
   }
 
   private static AgentException spent() {
@@ -192,18 +215,19 @@ final class Admission {
   /** Remembers a certificate, so that it can be revoked. */
   static Change issued(String node, X509Certificate certificate) {
     return new Change.Put(
-        Keys.certificates(node) + certificate.getSerialNumber().toString(16),
+        Keys.certificates(node) + NodeIdentity.serial(certificate),
         certificate.getNotAfter().toInstant().toString());
   }
 
   /**
    * Removes a node with all that is about it, and revokes its certificates, however many it has had
-   * signed.
+   * signed. Its users are removed before what they are known by.
    *
    * @param by the node that does it; when that is the same one, nobody answers it any more
    */
-  static void remove(ClusterStore store, String node, String by, Deadline deadline)
+  static void remove(ClusterStore store, NodeUsers users, String node, String by, Deadline deadline)
       throws InterruptedException {
+    users.removeAll(node, deadline);
     List<Change> certificates = revocation(store, node, deadline);
     while (certificates.size() > MOST_REVOKED) {
       var _ = store.transact(List.of(), certificates.subList(0, MOST_REVOKED), deadline);
@@ -224,6 +248,7 @@ final class Admission {
       return;
     }
     // what was signed meanwhile; for one that is no member nobody signs any more
+    users.removeAll(node, deadline);
     certificates = revocation(store, node, deadline);
     while (!certificates.isEmpty()) {
       int most = Math.min(certificates.size(), MOST_REVOKED);

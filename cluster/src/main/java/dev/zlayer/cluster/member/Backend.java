@@ -1,5 +1,6 @@
 package dev.zlayer.cluster.member;
 
+import dev.zlayer.cluster.certificate.Authority;
 import dev.zlayer.cluster.etcd.EtcdClient;
 import dev.zlayer.cluster.etcd.EtcdConfig;
 import dev.zlayer.cluster.etcd.EtcdMembers;
@@ -49,13 +50,21 @@ record Backend(
     }
     List<URI> endpoints = identity.endpoints().stream().map(URI::create).toList();
     EtcdClient client =
-        EtcdClient.open(new EtcdConfig(endpoints, Optional.of(tls), Optional.empty()));
+        EtcdClient.open(new EtcdConfig(endpoints, Optional.of(tls), files.login(identity)));
     return new Backend(
         client,
         new EtcdStore(client),
         new EtcdMembers(client),
         identity.server() ? Optional.of(Servers.process(host, files, identity)) : Optional.empty(),
         Optional.empty());
+  }
+
+  /** The users of etcd, for a node that can change them. */
+  NodeUsers users(ClusterFiles files, NodeIdentity identity) {
+    Optional<Authority> authority = files.signing();
+    return files.settings().hasUsers() && authority.isPresent()
+        ? NodeUsers.of(client, identity.cluster(), authority.get().key())
+        : NodeUsers.NONE;
   }
 
   static EtcdClient client(ExternalEtcd etcd, List<URI> endpoints, ClusterFiles files) {

@@ -10,6 +10,7 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.Owner;
 import java.math.BigInteger;
+import java.net.URI;
 import java.security.GeneralSecurityException;
 import java.security.KeyPair;
 import java.security.PublicKey;
@@ -51,17 +52,41 @@ public final class Certificates implements Owner.State {
   /** What a node sends that cannot sign itself: its public key, as PEM. */
   public record SigningRequest(String key) {}
 
-  /** What it gets back: a certificate, as PEM. */
-  public record Signed(String certificate) {}
+  /**
+   * What it gets back: a certificate, as PEM.
+   *
+   * @param password of the user of etcd that belongs to it, where there is one
+   */
+  public record Signed(String certificate, Optional<String> password) {
+    /** Without the password, for messages. */
+    @Override
+    public String toString() {
+      return "Signed";
+    }
+  }
+
+  /** With which certificate a node goes on, as PEM; all others of it are revoked. */
+  public record Current(String certificate) {}
+
+  /** The answer to that: as when it was signed. */
+  public record Settled(Optional<String> password) {
+    /** Without the password, for messages. */
+    @Override
+    public String toString() {
+      return "Settled";
+    }
+  }
 
   private final NodeIdentity identity;
   private final ClusterFiles files;
   private final ClusterStore store;
+  private final NodeUsers users;
   private final InstantSource clock;
   private final Supplier<List<String>> servers;
   private final Consumer<SSLContext> replaced;
   private final Consumer<Validity> told;
   private X509Certificate current;
+  private boolean begun;
 
   /**
    * Does nothing before its owner starts.
@@ -74,6 +99,7 @@ public final class Certificates implements Owner.State {
       NodeIdentity identity,
       ClusterFiles files,
       ClusterStore store,
+      NodeUsers users,
       InstantSource clock,
       Supplier<List<String>> servers,
       Consumer<SSLContext> replaced,
@@ -81,6 +107,7 @@ public final class Certificates implements Owner.State {
     this.identity = identity;
     this.files = files;
     this.store = store;
+    this.users = users;
     this.clock = clock;
     this.servers = servers;
     this.replaced = replaced;
@@ -136,11 +163,13 @@ public final class Certificates implements Owner.State {
   Validity replace() throws InterruptedException {
     Deadline deadline = Deadline.after(LIMIT);
     KeyPair keys = Authority.keys();
-    X509Certificate made =
+    Signed signed =
         files.signing().isPresent()
-            ? signedHere(keys.getPublic(), deadline)
+            ? new Signed(Pem.of(signedHere(keys.getPublic(), deadline)), Optional.empty())
             : signedElsewhere(keys.getPublic(), deadline);
+    X509Certificate made = Pem.certificate(signed.certificate());
     check(made, keys.getPublic());
+    signed.password().ifPresent(password -> files.writePassword(made, password));
     files.replace(keys.getPrivate(), made);
     current = made;
     replaced.accept(files.tls());
@@ -174,18 +203,21 @@ public final class Certificates implements Owner.State {
             now);
   }
 
-  private X509Certificate signedElsewhere(PublicKey key, Deadline deadline)
-      throws InterruptedException {
+  private Signed signedElsewhere(PublicKey key, Deadline deadline) throws InterruptedException {
+    var request = new SigningRequest(Pem.of(key));
+    return elsewhere(server -> JoinClient.sign(server, files.tls(), request, deadline));
+  }
+
+  private interface Question<T> {
+    T ask(URI server) throws InterruptedException;
+  }
+
+  /** What the first node answers that can sign. */
+  private <T> T elsewhere(Question<T> question) throws InterruptedException {
     AgentException last = new AgentException.Network("no node that can sign is known");
     for (String server : servers.get()) {
       try {
-        Signed signed =
-            JoinClient.sign(
-                NodeIdentity.url(server, NodeIdentity.AGENT_PORT),
-                files.tls(),
-                new SigningRequest(Pem.of(key)),
-                deadline);
-        return Pem.certificate(signed.certificate());
+        return question.ask(NodeIdentity.url(server, NodeIdentity.AGENT_PORT));
       } catch (AgentException e) {
         last = e;
       }
@@ -201,13 +233,57 @@ public final class Certificates implements Owner.State {
   static Signed signed(
       ClusterFiles files,
       ClusterStore store,
+      NodeUsers users,
       InstantSource clock,
       String node,
       SigningRequest request,
       Deadline deadline)
       throws InterruptedException {
     PublicKey key = Pem.publicKey(request.key());
-    return new Signed(Pem.of(sign(files, store, clock, node, key, deadline)));
+    X509Certificate made = sign(files, store, clock, node, key, deadline);
+    return new Signed(Pem.of(made), admitted(store, users, node, made, deadline));
+  }
+
+  /** Has etcd let another node in; the store knows its certificate already. */
+  private static Optional<String> admitted(
+      ClusterStore store, NodeUsers users, String node, X509Certificate made, Deadline deadline)
+      throws InterruptedException {
+    if (Authority.names(made).anyMatch(NodeIdentity.SERVERS::equals)) {
+      return Optional.empty();
+    }
+    Optional<String> password = users.admit(node, NodeIdentity.serial(made), deadline);
+    if (password.isPresent() && store.find(Keys.member(node), deadline).isEmpty()) {
+      users.removeAll(node, deadline); // it was removed meanwhile
+      throw removed(node);
+    }
+    return password;
+  }
+
+  /** Revokes all certificates of another node but the one that it uses. */
+  static Settled settled(
+      ClusterFiles files,
+      ClusterStore store,
+      NodeUsers users,
+      String node,
+      Current request,
+      Deadline deadline)
+      throws InterruptedException {
+    X509Certificate shown = Pem.certificate(request.certificate());
+    Authority authority = files.signing().orElseThrow(Certificates::unable);
+    try {
+      shown.verify(authority.certificate().getPublicKey());
+    } catch (GeneralSecurityException e) {
+      throw new AgentException.InvalidSpec("the certificate is not of the cluster", e);
+    }
+    if (!NodeIdentity.id(Authority.names(shown).toList()).equals(Optional.of(node))
+        || store.find(Keys.REVOKED + NodeIdentity.serial(shown), deadline).isPresent()) {
+      throw new AgentException.Conflict(
+          "the certificate is of another node than %s, or was revoked".formatted(node));
+    }
+    if (store.find(Keys.member(node), deadline).isEmpty()) {
+      throw removed(node);
+    }
+    return new Settled(settle(store, users, node, shown, deadline));
   }
 
   /** Signs a certificate of a node; it can be revoked before anybody has it. */
@@ -240,31 +316,72 @@ public final class Certificates implements Owner.State {
     return new AgentException.Conflict("node %s was removed from the cluster".formatted(node));
   }
 
-  /**
-   * Has the store know the certificate that this node uses, and revokes all others of it: replaced
-   * ones, those that no agent received, and those that a restored backup brought back.
-   */
+  /** Has the cluster know which certificate this node uses, and refuse all others of it. */
   void settle(Deadline deadline) throws InterruptedException {
-    Optional<Entry> member = store.find(Keys.member(identity.id()), deadline);
+    if (!files.settings().hasUsers() || files.signing().isPresent()) {
+      if (!begun) {
+        users.begin(deadline);
+        begun = true;
+      }
+      var _ = settle(store, users, identity.id(), current, deadline);
+      users.sweep(store, deadline);
+    } else if (!isSettled(deadline)) {
+      var request = new Current(Pem.of(current));
+      Deadline own = Deadline.after(LIMIT); // etcd may have taken all of the other one
+      Settled answer = elsewhere(server -> JoinClient.settle(server, files.tls(), request, own));
+      if (answer.password().isPresent() && !answer.password().equals(files.readPassword())) {
+        files.writePassword(current, answer.password().get());
+      }
+      replaced.accept(files.tls()); // logs in anew
+    }
+    files.removeOldPasswords();
+  }
+
+  /** Whether etcd lets this node in, and knows no other certificate of it. */
+  private boolean isSettled(Deadline deadline) throws InterruptedException {
+    String own = Admission.issued(identity.id(), current).key();
+    try {
+      return store.list(Keys.certificates(identity.id()), deadline).entries().stream()
+          .map(Entry::key)
+          .toList()
+          .equals(List.of(own));
+    } catch (AgentException.Network _) {
+      return false; // it may be refused, as after an earlier state was restored
+    }
+  }
+
+  /**
+   * Has the store know the certificate that a node uses, and revokes all others of it: replaced
+   * ones, those that no agent received, and those that a restored backup brought back.
+   *
+   * @return the password of its user
+   */
+  private static Optional<String> settle(
+      ClusterStore store, NodeUsers users, String node, X509Certificate used, Deadline deadline)
+      throws InterruptedException {
+    Optional<Entry> member = store.find(Keys.member(node), deadline);
     if (member.isEmpty()) {
-      return; // removed, which is said elsewhere
+      return Optional.empty(); // removed, which is said elsewhere
     }
     Condition belongs = new Condition.Created(member.get().key(), member.get().created());
-    Change own = Admission.issued(identity.id(), current);
-    String prefix = Keys.certificates(identity.id());
+    Change own = Admission.issued(node, used);
+    String prefix = Keys.certificates(node);
     List<Entry> known = store.list(prefix, deadline).entries();
     List<Entry> others = known.stream().filter(entry -> !entry.key().equals(own.key())).toList();
     if (others.size() == known.size()) {
       var _ = store.transact(List.of(belongs), List.of(own), deadline);
     }
+    Optional<String> password = admitted(store, users, node, used, deadline);
     for (int from = 0; from < others.size(); from += MOST_REVOKED) {
       var changes = new ArrayList<Change>();
       for (Entry old : others.subList(from, Math.min(others.size(), from + MOST_REVOKED))) {
-        changes.add(
-            new Change.Put(Keys.REVOKED + old.key().substring(prefix.length()), old.value()));
+        String serial = old.key().substring(prefix.length());
+        users.remove(node, serial, deadline); // before what it is known by
+        changes.add(new Change.Put(Keys.REVOKED + serial, old.value()));
         changes.add(new Change.Delete(old.key()));
       }
       var _ = store.transact(List.of(belongs), changes, deadline);
     }
+    return password;
   }
 }

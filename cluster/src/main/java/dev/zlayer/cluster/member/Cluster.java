@@ -81,7 +81,9 @@ public final class Cluster implements AutoCloseable {
   private final ClusterStore store;
   private final Servers servers;
   private final Nodes nodes;
+  private final NodeUsers users;
   private final Admission admission;
+  private final Leaving leaving;
   private final Owner<Registration> registration;
   private final Owner<MemberWatch> watch;
   private final Owner<Certificates> certificates;
@@ -103,8 +105,10 @@ public final class Cluster implements AutoCloseable {
     this.backend = Backend.of(host, files, identity, tls);
     this.store = backend.store();
     this.nodes = new Nodes(store, identity.id());
-    this.servers = new Servers(backend, files, this::tls);
-    this.admission = new Admission(identity, files, store, backend.members(), host.clock());
+    this.servers = new Servers(backend, files, this::tls, files.login(identity));
+    this.users = backend.users(files, identity);
+    this.admission = new Admission(identity, files, store, backend.members(), users, host.clock());
+    this.leaving = new Leaving(identity, backend, users, servers, nodes);
     files.signing().ifPresent(authority -> files.prepare(authority, host.clock().instant()));
     this.watch =
         Owner.of(
@@ -130,6 +134,7 @@ public final class Cluster implements AutoCloseable {
                     identity,
                     files,
                     store,
+                    users,
                     host.clock(),
                     this::signers,
                     this::replaced,
@@ -179,6 +184,7 @@ public final class Cluster implements AutoCloseable {
               new Change.Put(Keys.member(identity.id()), record.text()),
               Admission.issued(identity.id(), files.ownCertificate())),
           deadline);
+      cluster.users.begin(deadline);
       return cluster.started(deadline);
     } catch (AgentException | InterruptedException e) {
       cluster.backend.discard(identity.cluster(), e);
@@ -247,7 +253,7 @@ public final class Cluster implements AutoCloseable {
   private void replaced(SSLContext next) {
     tls = next;
     if (backend.external().isEmpty()) {
-      backend.client().tls(next);
+      backend.client().use(next, files.login(identity));
     }
     replaced.accept(next);
   }
@@ -274,7 +280,14 @@ public final class Cluster implements AutoCloseable {
   /** Signs a certificate for the key of another node. */
   public Certificates.Signed sign(String node, Certificates.SigningRequest request)
       throws InterruptedException {
-    return Certificates.signed(files, store, host.clock(), node, request, Deadline.after(LIMIT));
+    return Certificates.signed(
+        files, store, users, host.clock(), node, request, Deadline.after(LIMIT));
+  }
+
+  /** Revokes all certificates of another node but the one that it uses. */
+  public Certificates.Settled settle(String node, Certificates.Current request)
+      throws InterruptedException {
+    return Certificates.settled(files, store, users, node, request, Deadline.after(LIMIT));
   }
 
   /** Whether a certificate was revoked, as of the last list that was read. */
@@ -284,6 +297,16 @@ public final class Cluster implements AutoCloseable {
 
   public boolean encrypted() {
     return files.settings().encrypt();
+  }
+
+  /** Whether etcd knows nodes as users, so that each has only the rights that it needs. */
+  public boolean hasUsers() {
+    return files.settings().hasUsers();
+  }
+
+  /** Whether this node may lead and decide about nodes: with users, those that store the state. */
+  public boolean decides() {
+    return identity.server() || !hasUsers();
   }
 
   /** With which this node encrypts packets to others. */
@@ -349,6 +372,8 @@ public final class Cluster implements AutoCloseable {
     boolean now = RemovalCheck.removed(others.values(), tls());
     if (now) {
       dismissed.run();
+    } else if (!decides()) {
+      certificates.wake(); // its user may be missing, as after an earlier state was restored
     }
     return now;
   }
@@ -425,24 +450,7 @@ public final class Cluster implements AutoCloseable {
    * @param force also when it is alive
    */
   public void remove(String name, boolean force) throws InterruptedException {
-    Node node = node(name);
-    if (node.self()) {
-      throw new AgentException.Conflict(
-          "node '%s' is this one; run 'zlayer cluster leave'".formatted(name));
-    }
-    if (node.facts().isPresent() && !force) {
-      throw new AgentException.Conflict(
-          "node '%s' is alive; run 'zlayer cluster leave' on it, or remove it with --force"
-              .formatted(name));
-    }
-    forget(node.node(), Deadline.after(ADMISSION));
-  }
-
-  private void forget(NodeRecord node, Deadline deadline) throws InterruptedException {
-    if (node.server()) {
-      servers.remove(node, deadline);
-    }
-    Admission.remove(store, node.id(), identity.id(), deadline);
+    leaving.remove(name, force);
   }
 
   /**
@@ -453,32 +461,11 @@ public final class Cluster implements AutoCloseable {
    */
   public void leave(boolean force) throws InterruptedException {
     if (!force) {
-      depart();
+      leaving.leave(decides(), signers(), this::tls);
     }
     close();
     backend.stop();
     files.remove();
-  }
-
-  private void depart() throws InterruptedException {
-    List<Node> all = nodes();
-    boolean alone = all.stream().allMatch(Node::self);
-    boolean lastServer = all.stream().noneMatch(node -> !node.self() && node.node().server());
-    if (!alone && identity.server() && lastServer) {
-      throw new AgentException.Conflict(
-          "this is the only node that %s; let the other nodes leave first, or join another one with"
-                  .formatted(
-                      backend.external().isPresent()
-                          ? "can admit others to the cluster"
-                          : "stores the state of the cluster")
-              + " --server");
-    }
-    if (alone) {
-      backend.clear(identity.cluster());
-    } else {
-      Deadline deadline = Deadline.after(ADMISSION);
-      forget(node(identity.id()).node(), deadline);
-    }
   }
 
   /** Stops taking part; etcd and the containers keep running. */

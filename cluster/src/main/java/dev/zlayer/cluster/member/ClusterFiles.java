@@ -2,6 +2,7 @@ package dev.zlayer.cluster.member;
 
 import dev.zlayer.cluster.certificate.Authority;
 import dev.zlayer.cluster.certificate.Pem;
+import dev.zlayer.cluster.etcd.EtcdConfig;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.AtomicFile;
 import dev.zlayer.host.file.PrivateDirectory;
@@ -105,6 +106,45 @@ public final class ClusterFiles {
         : new ClusterSettings("", false); // of an agent that knew none
   }
 
+  /** With which this node logs in to etcd, where it has users. */
+  public Optional<EtcdConfig.Login> login() {
+    return login(read());
+  }
+
+  /** The same before its record is read. */
+  Optional<EtcdConfig.Login> login(NodeIdentity identity) {
+    if (!settings().hasUsers()) {
+      return Optional.empty();
+    }
+    if (identity.server()) {
+      return signing().map(authority -> NodeUsers.root(identity.cluster(), authority.key()));
+    }
+    // without a password it is refused, and asks for it
+    String user = NodeRights.user(identity.id(), NodeIdentity.serial(ownCertificate()));
+    return Optional.of(new EtcdConfig.Login(user, readPassword().orElse("")));
+  }
+
+  /** The password for etcd that belongs to a certificate. */
+  private Path passwordFile(X509Certificate certificate) {
+    return directory.resolve("etcd-%s.password".formatted(NodeIdentity.serial(certificate)));
+  }
+
+  /** Written before the certificate, so that there never is one without it. */
+  void writePassword(X509Certificate certificate, String password) {
+    write(passwordFile(certificate), password + "\n");
+  }
+
+  /** That of the certificate in use; absent where a restored node lacks it. */
+  Optional<String> readPassword() {
+    Path file = passwordFile(ownCertificate());
+    return Files.exists(file) ? Optional.of(text(file).strip()) : Optional.empty();
+  }
+
+  /** Those of certificates that were replaced. */
+  void removeOldPasswords() {
+    removeOthers("etcd-*.password", passwordFile(ownCertificate()));
+  }
+
   /** The private key for encrypted packets that belongs to a certificate. */
   Path linkKeyFile(String serial) {
     return directory.resolve("link-%s.key".formatted(serial));
@@ -116,9 +156,14 @@ public final class ClusterFiles {
     if (!Files.exists(file)) {
       write(file, create.get() + "\n");
     }
-    try (var all = Files.newDirectoryStream(directory, "link-*.key")) {
+    removeOthers("link-*.key", file);
+    return text(file);
+  }
+
+  private void removeOthers(String pattern, Path kept) {
+    try (var all = Files.newDirectoryStream(directory, pattern)) {
       for (Path other : all) {
-        if (!other.equals(file)) {
+        if (!other.equals(kept)) {
           Files.deleteIfExists(other);
         }
       }
@@ -126,7 +171,6 @@ public final class ClusterFiles {
       throw new AgentException.Configuration(
           "cannot remove an old key in %s: %s".formatted(directory, e.getMessage()), e);
     }
-    return text(file);
   }
 
   private Path external() {

@@ -16,6 +16,7 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.security.GeneralSecurityException;
 import java.security.cert.CertificateException;
 import java.security.cert.X509Certificate;
+import java.time.Duration;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLEngine;
 import javax.net.ssl.TrustManager;
@@ -34,6 +35,9 @@ final class JoinClient {
   /** Where a node that belongs to the cluster gets its next certificate. */
   static final String CERTIFICATES = "/api/v1/cluster/certificates";
 
+  /** Where it says that it uses it. */
+  static final String CURRENT = CERTIFICATES + "/current";
+
   static JoinRequest.Answer ask(URI agent, JoinToken token, JoinRequest request, Deadline deadline)
       throws InterruptedException {
     return RecordJson.read(
@@ -49,24 +53,47 @@ final class JoinClient {
         Certificates.Signed.class);
   }
 
+  static Certificates.Settled settle(
+      URI agent, SSLContext tls, Certificates.Current request, Deadline deadline)
+      throws InterruptedException {
+    return RecordJson.read(
+        post(agent.resolve(CURRENT), tls, RecordJson.write(request), deadline),
+        Certificates.Settled.class);
+  }
+
+  /** Has another node remove this one. */
+  static void leave(URI agent, SSLContext tls, String node, Deadline deadline)
+      throws InterruptedException {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(agent.resolve("/api/v1/nodes/%s?force=true".formatted(node)));
+    Json _ = send(request.DELETE(), tls, deadline);
+  }
+
   private static Json post(URI target, SSLContext tls, Json body, Deadline deadline)
       throws InterruptedException {
+    return send(
+        HttpRequest.newBuilder(target)
+            .header("Content-Type", "application/json")
+            .POST(HttpRequest.BodyPublishers.ofByteArray(JsonText.bytes(body))),
+        tls,
+        deadline);
+  }
+
+  private static Json send(HttpRequest.Builder request, SSLContext tls, Deadline deadline)
+      throws InterruptedException {
+    deadline.check("asking another node"); // a client takes no time of zero
+    Duration limit = deadline.left().plusMillis(1);
+    HttpRequest made = request.timeout(limit).build();
     try (HttpClient http =
         HttpClient.newBuilder()
             .version(HttpClient.Version.HTTP_1_1)
             .proxy(HttpClient.Builder.NO_PROXY)
-            .connectTimeout(deadline.left())
+            .connectTimeout(limit)
             .sslContext(tls)
             .build()) {
-      HttpResponse<byte[]> response =
-          http.send(
-              HttpRequest.newBuilder(target)
-                  .timeout(deadline.left())
-                  .header("Content-Type", "application/json")
-                  .POST(HttpRequest.BodyPublishers.ofByteArray(JsonText.bytes(body)))
-                  .build(),
-              BodyHandlers.ofByteArray());
-      Json answer = JsonText.parse(response.body());
+      HttpResponse<byte[]> response = http.send(made, BodyHandlers.ofByteArray());
+      Json answer =
+          response.body().length == 0 ? Json.Null.INSTANCE : JsonText.parse(response.body());
       if (response.statusCode() / 100 != 2) {
         throw new AgentException.Conflict(
             "the cluster refused: "
@@ -77,7 +104,7 @@ final class JoinClient {
       throw new AgentException.Network(
           "cannot ask %s: %s"
               .formatted(
-                  target.resolve("/"),
+                  made.uri().resolve("/"),
                   e.getMessage() == null ? e.getClass().getName() : e.getMessage()),
           e);
     }

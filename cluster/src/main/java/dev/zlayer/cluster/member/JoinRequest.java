@@ -50,6 +50,9 @@ public record JoinRequest(
    * @param members of etcd, by name, for a node that stores the state
    * @param external the etcd that others run, where it keeps the state
    * @param encrypt whether packets between containers of different nodes are encrypted
+   * @param users whether etcd knows nodes as users
+   * @param password of the user that belongs to the certificate, where etcd has users; a node that
+   *     stores the state needs none
    */
   public record Answer(
       String cluster,
@@ -61,13 +64,15 @@ public record JoinRequest(
       List<String> endpoints,
       Map<String, String> members,
       Optional<ExternalEtcd> external,
-      Optional<Boolean> encrypt) {
+      Optional<Boolean> encrypt,
+      Optional<Boolean> users,
+      Optional<String> password) {
     public Answer {
       endpoints = List.copyOf(endpoints);
       members = Map.copyOf(members);
     }
 
-    /** Without the key, for messages. */
+    /** Without secrets, for messages. */
     @Override
     public String toString() {
       return "Answer[" + id + "]";

@@ -89,7 +89,7 @@ public final class Joining {
         authority.issue(keys.getPublic(), NodeIdentity.names(id, true), List.of(address), now),
         authority.certificate());
     files.write(authority.key());
-    var settings = new ClusterSettings(cluster, encrypt);
+    var settings = new ClusterSettings(cluster, encrypt, Optional.of(external.isEmpty()));
     files.write(settings);
     files.write(identity);
     var record = new NodeRecord(id, name, identity.address(), true, now, Map.of());
@@ -139,9 +139,12 @@ public final class Joining {
     if (!JoinToken.equal(Pem.fingerprint(authority), shown.authority())) {
       throw new AgentException.Conflict("the answer is not of the cluster that the token is for");
     }
-    files.write(keys.getPrivate(), Pem.certificate(answer.certificate()), authority);
+    X509Certificate certificate = Pem.certificate(answer.certificate());
+    answer.password().ifPresent(password -> files.writePassword(certificate, password));
+    files.write(keys.getPrivate(), certificate, authority);
     answer.external().ifPresent(files::write);
-    files.write(new ClusterSettings(answer.cluster(), answer.encrypt().orElse(false)));
+    files.write(
+        new ClusterSettings(answer.cluster(), answer.encrypt().orElse(false), answer.users()));
     answer.authorityKey().ifPresent(key -> files.write(Pem.privateKey(key)));
     var identity =
         new NodeIdentity(

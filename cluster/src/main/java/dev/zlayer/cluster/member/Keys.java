@@ -17,7 +17,8 @@ public final class Keys {
   /** When certificates expire that must not be used any more, by serial number. */
   static final String REVOKED = "/zlayer/revoked/";
 
-  static final String TOKENS = "/zlayer/tokens/";
+  /** Outside of what every node reads. */
+  static final String TOKENS = "/zlayer-tokens/";
 
   /** Changes with every admission, so that two of them cannot be decided on the same nodes. */
   static final String ADMISSION = "/zlayer/admission";
@@ -80,9 +81,12 @@ public final class Keys {
   public static final String RESULTS = "/zlayer-results/";
 
   /** The last number of each job's executions; it outlives the deployment. */
-  private static final String NUMBERS = "/zlayer-numbers/";
+  static final String NUMBERS = "/zlayer-numbers/";
 
-  private static final String FILES = "/zlayer-files/";
+  static final String FILES = "/zlayer-files/";
+
+  /** All that is kept about events. */
+  static final String EVENTS_ALL = "/zlayer-events/";
 
   /** What happened to the cluster; outside of what is read at every decision. */
   public static final String EVENTS = "/zlayer-events/log/";

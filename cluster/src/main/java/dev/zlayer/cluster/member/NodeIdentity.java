@@ -2,6 +2,7 @@ package dev.zlayer.cluster.member;
 
 import java.net.InetAddress;
 import java.net.URI;
+import java.security.cert.X509Certificate;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -75,6 +76,11 @@ public record NodeIdentity(
   static List<String> names(String id, boolean server) {
     String own = id + ".node" + DOMAIN;
     return server ? List.of(own, SERVERS) : List.of(own);
+  }
+
+  /** By which a certificate is known in the store. */
+  static String serial(X509Certificate certificate) {
+    return certificate.getSerialNumber().toString(16);
   }
 
   /** The node that a certificate is for. */

@@ -29,12 +29,18 @@ final class Servers {
   private final EtcdMembers members;
   private final ClusterFiles files;
   private final Supplier<SSLContext> tls;
+  private final Optional<EtcdConfig.Login> login;
 
-  Servers(Backend backend, ClusterFiles files, Supplier<SSLContext> tls) {
+  Servers(
+      Backend backend,
+      ClusterFiles files,
+      Supplier<SSLContext> tls,
+      Optional<EtcdConfig.Login> login) {
     this.backend = backend;
     this.members = backend.members();
     this.files = files;
     this.tls = tls;
+    this.login = login;
   }
 
   /** The process of this node. */
@@ -105,7 +111,8 @@ final class Servers {
     if (member.clients().isEmpty()) {
       return silent(member, name, "it has not started yet");
     }
-    try (var one = client(member)) {
+    // one without a leader can say so, and lets nobody log in
+    try (var one = client(member, Optional.empty())) {
       EtcdMembers.Status status = new EtcdMembers(one).status(Deadline.after(MEMBER_LIMIT));
       return new Cluster.Server(
           name,
@@ -163,7 +170,7 @@ final class Servers {
     if (leaving.clients().isEmpty()) {
       return;
     }
-    try (var one = client(leaving)) {
+    try (var one = client(leaving, login)) {
       var asked = new EtcdMembers(one);
       if (asked.status(Deadline.after(MEMBER_LIMIT)).leader().equals(leaving.id())) {
         asked.transferLeadership(other.id(), Deadline.after(LIMIT));
@@ -173,8 +180,7 @@ final class Servers {
     }
   }
 
-  private EtcdClient client(Member member) {
-    return EtcdClient.open(
-        new EtcdConfig(member.clients(), Optional.of(tls.get()), Optional.empty()));
+  private EtcdClient client(Member member, Optional<EtcdConfig.Login> user) {
+    return EtcdClient.open(new EtcdConfig(member.clients(), Optional.of(tls.get()), user));
   }
 }

@@ -1,22 +1,20 @@
 package dev.zlayer.cluster.secret;
 
+import dev.zlayer.cluster.certificate.DerivedKeys;
 import dev.zlayer.error.AgentException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
 import java.security.PrivateKey;
 import java.security.SecureRandom;
-import java.security.interfaces.ECPrivateKey;
 import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.Optional;
 import javax.crypto.AEADBadTagException;
 import javax.crypto.Cipher;
-import javax.crypto.KDF;
 import javax.crypto.Mac;
 import javax.crypto.SecretKey;
 import javax.crypto.spec.GCMParameterSpec;
-import javax.crypto.spec.HKDFParameterSpec;
 
 /**
  * What a cluster seals its secrets with: AES-256-GCM under keys that follow, by HKDF, from the key
@@ -27,7 +25,6 @@ import javax.crypto.spec.HKDFParameterSpec;
 public final class SecretSeal {
   private static final int NONCE = 12;
   private static final int TAG_BITS = 128;
-  private static final int KEY_BYTES = 32;
   private static final int FINGERPRINT_BYTES = 8;
   private static final String PURPOSE = "zlayer cluster secrets 1: ";
 
@@ -44,39 +41,10 @@ public final class SecretSeal {
 
   /** That of a cluster, from the key of its authority. */
   public static SecretSeal of(String cluster, PrivateKey authority) {
-    if (!(authority instanceof ECPrivateKey key)) {
-      throw new AgentException.Configuration("the key of the authority is of another kind");
-    }
-    byte[] root = fixed(key.getS().toByteArray());
-    try {
-      return new SecretSeal(
-          cluster,
-          derive(root, cluster, "seal", "AES"),
-          derive(root, cluster, "fingerprint", "HmacSHA256"));
-    } catch (GeneralSecurityException e) {
-      throw new AgentException.Internal("every JDK has HKDF", e);
-    } finally {
-      Arrays.fill(root, (byte) 0);
-    }
-  }
-
-  /** A number has leading zeros or a sign in its bytes, or lacks some. */
-  private static byte[] fixed(byte[] number) {
-    var bytes = new byte[KEY_BYTES];
-    int length = Math.min(number.length, KEY_BYTES);
-    System.arraycopy(number, number.length - length, bytes, KEY_BYTES - length, length);
-    return bytes;
-  }
-
-  private static SecretKey derive(byte[] root, String cluster, String purpose, String algorithm)
-      throws GeneralSecurityException {
-    return KDF.getInstance("HKDF-SHA256")
-        .deriveKey(
-            algorithm,
-            HKDFParameterSpec.ofExtract()
-                .addIKM(root)
-                .addSalt(cluster.getBytes(StandardCharsets.UTF_8))
-                .thenExpand((PURPOSE + purpose).getBytes(StandardCharsets.UTF_8), KEY_BYTES));
+    return new SecretSeal(
+        cluster,
+        DerivedKeys.derive(authority, cluster, PURPOSE + "seal", "AES"),
+        DerivedKeys.derive(authority, cluster, PURPOSE + "fingerprint", "HmacSHA256"));
   }
 
   byte[] close(SecretId id, long revision, byte[] content) {

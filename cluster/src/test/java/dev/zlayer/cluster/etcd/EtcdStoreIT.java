@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.zlayer.cluster.certificate.Authority;
-import dev.zlayer.cluster.etcd.EtcdMembers.Member;
 import dev.zlayer.cluster.store.ClusterStore;
 import dev.zlayer.cluster.store.ClusterStore.Change;
 import dev.zlayer.cluster.store.ClusterStore.Event;
@@ -17,7 +16,6 @@ import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.Processes;
 import dev.zlayer.json.Json;
 import dev.zlayer.task.Deadline;
-import dev.zlayer.task.Pauses;
 import dev.zlayer.testkit.Requires;
 import java.io.IOException;
 import java.net.URI;
@@ -26,10 +24,11 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -60,7 +59,7 @@ class EtcdStoreIT extends ClusterStoreContract {
   static void stop() throws Exception {
     store.close();
     member.close();
-    assertThat(member.server.running()).isFalse();
+    assertThat(member.server().running()).isFalse();
   }
 
   @Override
@@ -80,7 +79,7 @@ class EtcdStoreIT extends ClusterStoreContract {
     long from = store.put("watched/a", "1", soon());
     try (var watch = store.watch("watched/", from)) {
       assertThat(values(watch.next(Duration.ofSeconds(10)))).containsExactly("1");
-      ProcessIdentity killed = member.server.process().orElseThrow();
+      ProcessIdentity killed = member.server().process().orElseThrow();
       assertThat(killed.signal(Signal.KILL.number())).isTrue();
       Deadline limit = soon();
       while (!written("watched/a", "2")) {
@@ -94,7 +93,7 @@ class EtcdStoreIT extends ClusterStoreContract {
         limit.check("waiting for changes");
       }
       assertThat(seen.stream().distinct()).containsExactly("2", "3");
-      assertThat(member.server.process()).isPresent().get().isNotEqualTo(killed);
+      assertThat(member.server().process()).isPresent().get().isNotEqualTo(killed);
     }
   }
 
@@ -142,7 +141,7 @@ class EtcdStoreIT extends ClusterStoreContract {
   /** A member that is stopped in the middle of a call: whether it was done is not known. */
   @Test
   void aChangeWithoutAnAnswerIsNotRepeated() throws Exception {
-    ProcessIdentity process = member.server.process().orElseThrow();
+    ProcessIdentity process = member.server().process().orElseThrow();
     assertThat(process.signal(STOP)).isTrue();
     try {
       // one of its threads may answer before the signal has reached it
@@ -173,7 +172,7 @@ class EtcdStoreIT extends ClusterStoreContract {
     var started = new ArrayList<>(List.of(first));
     try {
       for (String name : List.of("two", "three")) {
-        started.add(join(name, started));
+        started.add(TestMember.join(directory, authority, name, started));
       }
       List<URI> endpoints = started.stream().map(one -> one.client).toList();
       var config = new EtcdConfig(endpoints, Optional.of(member.tls), Optional.empty());
@@ -206,27 +205,6 @@ class EtcdStoreIT extends ClusterStoreContract {
       return true;
     } catch (AgentException.Network _) {
       return false;
-    }
-  }
-
-  private static TestMember join(String name, List<TestMember> others) throws Exception {
-    try (var at = others.getFirst().client()) {
-      var members = new EtcdMembers(at);
-      URI peer = TestMember.address();
-      List<Member> known = members.addLearner(peer, soon());
-      Map<String, URI> addresses = new LinkedHashMap<>();
-      for (Member one : known) {
-        addresses.put(one.name().isEmpty() ? name : one.name(), one.peers().getFirst());
-      }
-      TestMember made =
-          TestMember.start(directory.resolve(name), authority, name, peer, addresses, true);
-      Member learner = known.stream().filter(Member::learner).findFirst().orElseThrow();
-      Deadline limit = soon();
-      while (!members.promote(learner.id(), soon())) {
-        limit.check("waiting for the learner");
-        Pauses.REAL.pause(Duration.ofMillis(50));
-      }
-      return made;
     }
   }
 
@@ -283,6 +261,81 @@ class EtcdStoreIT extends ClusterStoreContract {
         assertThatThrownBy(() -> new EtcdStore(open).find("nodes/a/x", soon()))
             .hasMessageContaining("etcd refused");
       }
+    }
+  }
+
+  /** Its member forgets all tokens, and the user is made and removed while it is used. */
+  @Test
+  void aClientLogsInAnewWhenItsTokenIsNotKnown() throws Exception {
+    var root = new EtcdConfig.Login(EtcdUsers.ROOT, "root-password");
+    var node = new EtcdConfig.Login("node", "node-password");
+    try (TestMember closed = TestMember.first(directory.resolve("tokens"), authority);
+        EtcdClient first = closed.client(root);
+        EtcdClient second = closed.client(node)) {
+      var users = new EtcdUsers(first);
+      for (int i = 0; i < 2; i++) {
+        users.begin(root, soon());
+        users.role("node", List.of(new EtcdUsers.Permission("nodes/a/", true, true)), soon());
+        users.user(node, List.of("node"), soon());
+      }
+      var own = new EtcdStore(second);
+      own.put("nodes/a/x", "1", soon());
+      assertThatThrownBy(() -> own.put("nodes/b/x", "1", soon()))
+          .hasMessageContaining("permission denied");
+      assertThatThrownBy(() -> own.list("nodes/", soon()))
+          .hasMessageContaining("permission denied");
+      try (var watch = own.watch("nodes/a/", 1)) {
+        assertThat(watch.next(Duration.ofSeconds(5))).matches(news -> values(news).contains("1"));
+
+        closed.restart();
+
+        own.put("nodes/a/x", "2", soon());
+        Awaitility.await().until(() -> values(watch.next(Duration.ofSeconds(1))).contains("2"));
+      }
+      assertThat(users.users(soon())).containsExactlyInAnyOrder("node", "root");
+      users.removeUser("node", soon());
+      users.removeUser("node", soon());
+      assertThatThrownBy(() -> own.find("nodes/a/x", soon()))
+          .hasMessageContaining("authentication failed");
+      users.removeRole("node", soon());
+      users.removeRole("node", soon());
+      assertThat(new EtcdStore(first).find("nodes/a/x", soon())).isPresent();
+    }
+  }
+
+  /** Roles change while others ask: nobody notices, and nothing is done twice. */
+  @Test
+  void usersChangeWhileOthersAsk() throws Exception {
+    var root = new EtcdConfig.Login(EtcdUsers.ROOT, "root-password");
+    try (TestMember closed = TestMember.first(directory.resolve("changing"), authority);
+        EtcdClient first = closed.client(root);
+        EtcdClient second = closed.client(root)) {
+      var users = new EtcdUsers(first);
+      users.begin(root, soon());
+      var store = new EtcdStore(second);
+      var failures = new ConcurrentLinkedQueue<Throwable>();
+      var ended = new AtomicBoolean();
+      Thread asking =
+          Thread.startVirtualThread(
+              () -> {
+                try {
+                  for (int i = 0; !ended.get(); i++) {
+                    store.put("key", Integer.toString(i), soon());
+                    assertThat(store.find("key", soon()).orElseThrow().value())
+                        .isEqualTo(Integer.toString(i));
+                  }
+                } catch (Throwable e) {
+                  failures.add(e);
+                }
+              });
+      for (int i = 0; i < 40; i++) {
+        users.user(new EtcdConfig.Login("u" + i, "p"), List.of(), soon());
+        users.removeUser("u" + i, soon());
+      }
+      ended.set(true);
+      asking.join();
+
+      assertThat(failures).isEmpty();
     }
   }
 

@@ -2,6 +2,7 @@ package dev.zlayer.cluster.etcd;
 
 import dev.zlayer.cluster.certificate.Authority;
 import dev.zlayer.cluster.certificate.Pem;
+import dev.zlayer.cluster.etcd.EtcdMembers.Member;
 import dev.zlayer.host.http.TlsFiles;
 import dev.zlayer.task.Deadline;
 import dev.zlayer.task.Pauses;
@@ -13,6 +14,7 @@ import java.nio.file.Path;
 import java.security.KeyPair;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -21,19 +23,26 @@ import javax.net.ssl.SSLContext;
 /** A real member of etcd on loopback, with certificates of its own authority. */
 final class TestMember implements AutoCloseable {
   static final String PEERS = "server.zlayer.internal";
+  private static final Duration LIMIT = Duration.ofSeconds(20);
 
-  final EtcdServer server;
+  private EtcdServer server;
+  private final EtcdServer.Settings settings;
   final SSLContext tls;
   final URI client;
   final URI peer;
   final String name;
 
-  private TestMember(EtcdServer server, SSLContext tls, URI client, URI peer, String name) {
-    this.server = server;
+  private TestMember(EtcdServer.Settings settings, SSLContext tls) {
+    this.settings = settings;
+    this.server = new EtcdServer(settings, Pauses.REAL);
     this.tls = tls;
-    this.client = client;
-    this.peer = peer;
-    this.name = name;
+    this.client = settings.client();
+    this.peer = settings.peer();
+    this.name = settings.name();
+  }
+
+  EtcdServer server() {
+    return server;
   }
 
   static TestMember first(Path directory, Authority authority) throws Exception {
@@ -67,28 +76,78 @@ final class TestMember implements AutoCloseable {
     Path revoked = directory.resolve("revoked.crl");
     Files.write(revoked, authority.revoked(List.of(), Instant.now()));
     URI client = address();
-    var server =
-        new EtcdServer(
-            new EtcdServer.Settings(
-                Path.of(System.getProperty("zlayer.etcd.next", "/usr/bin/etcd")),
-                directory.resolve("etcd"),
-                name,
-                client,
-                peer,
-                new EtcdServer.Tls(certificate, key, trusted, revoked, PEERS),
-                "test",
-                members,
-                joins),
-            Pauses.REAL);
-    server.start();
+    var settings =
+        new EtcdServer.Settings(
+            Path.of(System.getProperty("zlayer.etcd.next", "/usr/bin/etcd")),
+            directory.resolve("etcd"),
+            name,
+            client,
+            peer,
+            new EtcdServer.Tls(certificate, key, trusted, revoked, PEERS),
+            "test",
+            members,
+            joins);
     var tls =
         new TlsFiles(Optional.of(trusted), Optional.of(new TlsFiles.Own(certificate, key)))
             .context();
-    return new TestMember(server, tls, client, peer, name);
+    var member = new TestMember(settings, tls);
+    member.server.start();
+    return member;
+  }
+
+  /** Adds one to members that run; returns when it counts. */
+  static TestMember join(Path directory, Authority authority, String name, List<TestMember> others)
+      throws Exception {
+    try (var at = others.getFirst().client()) {
+      var members = new EtcdMembers(at);
+      URI peer = address();
+      List<Member> known = members.addLearner(peer, Deadline.after(LIMIT));
+      Map<String, URI> addresses = new LinkedHashMap<>();
+      for (Member one : known) {
+        addresses.put(one.name().isEmpty() ? name : one.name(), one.peers().getFirst());
+      }
+      TestMember made = start(directory.resolve(name), authority, name, peer, addresses, true);
+      Member learner = known.stream().filter(Member::learner).findFirst().orElseThrow();
+      Deadline limit = Deadline.after(LIMIT);
+      while (!members.promote(learner.id(), Deadline.after(LIMIT))) {
+        limit.check("waiting for the learner");
+        Pauses.REAL.pause(Duration.ofMillis(50));
+      }
+      return made;
+    }
   }
 
   EtcdClient client() {
     return EtcdClient.open(new EtcdConfig(List.of(client), Optional.of(tls), Optional.empty()));
+  }
+
+  EtcdClient client(EtcdConfig.Login user) {
+    return EtcdClient.open(new EtcdConfig(List.of(client), Optional.of(tls), Optional.of(user)));
+  }
+
+  /** As after a crash of its machine. */
+  void restart() throws InterruptedException {
+    close();
+    server.start();
+  }
+
+  /** Continues as another version, as after an upgrade of the package. */
+  void upgrade(Path program) throws InterruptedException {
+    close();
+    server =
+        new EtcdServer(
+            new EtcdServer.Settings(
+                program,
+                settings.directory(),
+                name,
+                client,
+                peer,
+                settings.tls(),
+                settings.cluster(),
+                settings.members(),
+                settings.joins()),
+            Pauses.REAL);
+    server.start();
   }
 
   static URI address() {
@@ -97,6 +156,6 @@ final class TestMember implements AutoCloseable {
 
   @Override
   public void close() throws InterruptedException {
-    server.stop(Deadline.after(Duration.ofSeconds(20)));
+    server.stop(Deadline.after(LIMIT));
   }
 }

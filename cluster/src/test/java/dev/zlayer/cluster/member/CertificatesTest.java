@@ -78,7 +78,14 @@ class CertificatesTest {
 
   private Certificates certificates(ClusterStore used) {
     return new Certificates(
-        identity, files, used, InstantSource.fixed(NOW), List::of, _ -> {}, _ -> {});
+        identity,
+        files,
+        used,
+        NodeUsers.NONE,
+        InstantSource.fixed(NOW),
+        List::of,
+        _ -> {},
+        _ -> {});
   }
 
   @Test
@@ -134,7 +141,7 @@ class CertificatesTest {
                   return method.invoke(store, arguments);
                 });
 
-    Admission.remove(watched, ID, "b2", limit());
+    Admission.remove(watched, NodeUsers.NONE, ID, "b2", limit());
 
     assertThat(store.find(Keys.member(ID), limit())).isEmpty();
     assertThat(serials(Keys.certificates(ID))).isEmpty();
@@ -259,7 +266,14 @@ class CertificatesTest {
     var told = new ArrayList<Certificates.Validity>();
     var waiting =
         new Certificates(
-            identity, files, silent, InstantSource.fixed(NOW), List::of, _ -> {}, told::add);
+            identity,
+            files,
+            silent,
+            NodeUsers.NONE,
+            InstantSource.fixed(NOW),
+            List::of,
+            _ -> {},
+            told::add);
     assertThat(waiting.round()).isPositive();
     assertThat(files.ownCertificate()).isEqualTo(due);
     assertThat(told.getLast().problem().orElseThrow()).contains("not renewed", "nobody answers");

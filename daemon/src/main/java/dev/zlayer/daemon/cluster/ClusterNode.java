@@ -64,6 +64,7 @@ import org.jspecify.annotations.Nullable;
 public final class ClusterNode implements AutoCloseable {
   private static final String ADMISSION = "/cluster/members";
   private static final String CERTIFICATES = "/cluster/certificates";
+  private static final String CURRENT = CERTIFICATES + "/current";
 
   private final Agent agent;
   private final Path directory;
@@ -322,6 +323,7 @@ public final class ClusterNode implements AutoCloseable {
     all.add(Route.post(ADMISSION, "Admit a node.", this::admit));
     all.addAll(new SharedBlobs(agent.images().images()).routes());
     all.add(Route.post(CERTIFICATES, "Sign a certificate of the node that asks.", this::sign));
+    all.add(Route.post(CURRENT, "Revoke all certificates of a node but this one.", this::settle));
     all.add(Route.post(ClusterSecrets.ROUTE, "Give a node the secrets that it needs.", this::give));
     server.add(
         new ClusterListener(
@@ -350,12 +352,14 @@ public final class ClusterNode implements AutoCloseable {
     var started = new NodeOwners(agent.supervisor());
     owners = started;
     var _ = started.start("the state of the cluster", () -> new StateWatch(made.store(), state));
-    started.start(
-        "the leader of the cluster",
-        () ->
-            new Leader(
-                made.store(), state, id, made::lease, InstantSource.system(), BootClock::millis),
-        Leader::problem);
+    if (made.decides()) {
+      started.start(
+          "the leader of the cluster",
+          () ->
+              new Leader(
+                  made.store(), state, id, made::lease, InstantSource.system(), BootClock::millis),
+          Leader::problem);
+    }
     started.start(
         "the network between nodes",
         () -> new NodeNetwork(made.store(), state, id, overlay),
@@ -421,6 +425,12 @@ public final class ClusterNode implements AutoCloseable {
     Cluster signing = cluster();
     return ApiResponse.json(
         201, RecordJson.write(signing.sign(caller, call.body(Certificates.SigningRequest.class))));
+  }
+
+  private ApiResponse settle(ApiRequest call) throws InterruptedException {
+    String caller = call.node().orElseThrow();
+    return ApiResponse.json(
+        RecordJson.write(cluster().settle(caller, call.body(Certificates.Current.class))));
   }
 
   private ApiResponse give(ApiRequest call) throws InterruptedException {

@@ -9,6 +9,8 @@ import dev.zlayer.cluster.member.NodeIdentity;
 import dev.zlayer.cluster.member.NodeRecord;
 import dev.zlayer.cluster.schedule.NodeFacts;
 import dev.zlayer.daemon.cluster.ClusterNode;
+import dev.zlayer.daemon.cluster.ServerRequests;
+import dev.zlayer.daemon.http.Action;
 import dev.zlayer.daemon.http.ApiRequest;
 import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.daemon.http.Route;
@@ -205,6 +207,7 @@ public final class ClusterResource implements Resource {
       NodeCertificateView certificate,
       @Doc("Whether packets between containers of different nodes are encrypted.")
           boolean encrypted,
+      @Doc("Whether nodes are users of etcd, each with the rights that it needs.") boolean users,
       List<ServerView> servers,
       List<NodeView> nodes) {}
 
@@ -248,7 +251,7 @@ public final class ClusterResource implements Resource {
                 "Show how long the certificate of this node is valid.",
                 _ -> certificate())
             .gives(NodeCertificateView.class),
-        Route.get("/cluster/backup", "Copy all that the cluster stores.", _ -> backup())
+        Route.get("/cluster/backup", "Copy all that the cluster stores.", decided(_ -> backup()))
             .givesType(BYTES, "A snapshot of etcd, for POST /cluster/restore."),
         Route.post(
                 "/cluster/restore",
@@ -264,11 +267,13 @@ public final class ClusterResource implements Resource {
             .givesMany(NodeView.class),
         Route.get("/nodes/{name}", "Show a node by its name or id.", this::node)
             .gives(NodeView.class),
-        Route.post("/nodes/{name}/labels", "Set and remove labels of a node.", this::label)
+        Route.post("/nodes/{name}/labels", "Set and remove labels of a node.", decided(this::label))
             .takes(ChangeLabels.class)
             .gives(NodeView.class),
         Route.post(
-                "/nodes/{name}/scheduling", "Decide whether a node gets replicas.", this::schedule)
+                "/nodes/{name}/scheduling",
+                "Decide whether a node gets replicas.",
+                decided(this::schedule))
             .takes(ChangeScheduling.class)
             .gives(NodeView.class),
         Route.post(
@@ -370,6 +375,7 @@ public final class ClusterResource implements Resource {
           leader(),
           certificate,
           cluster.encrypted(),
+          cluster.hasUsers(),
           cluster.servers().stream().map(ServerView::of).toList(),
           views(cluster.nodes()));
     } catch (AgentException.Network | AgentException.Timeout e) {
@@ -382,6 +388,7 @@ public final class ClusterResource implements Resource {
           Optional.empty(),
           certificate,
           cluster.encrypted(),
+          cluster.hasUsers(),
           List.of(),
           List.of());
     }
@@ -474,7 +481,20 @@ public final class ClusterResource implements Resource {
   }
 
   private ApiResponse remove(ApiRequest call) throws InterruptedException {
-    cluster.cluster().remove(call.path("name"), call.flag("force", false));
+    Cluster own = cluster.cluster();
+    Cluster.Node node = own.node(call.path("name"));
+    if (!own.decides() && !node.self()) {
+      return ServerRequests.passOn(cluster, call, Optional.of(node.node().id()));
+    }
+    own.remove(call.path("name"), call.flag("force", false));
     return ApiResponse.done();
+  }
+
+  /** Done by a node that stores the state, where no other one may. */
+  private Action decided(Action action) {
+    return call ->
+        cluster.cluster().decides()
+            ? action.answer(call)
+            : ServerRequests.passOn(cluster, call, Optional.empty());
   }
 }

@@ -32,6 +32,12 @@ public final class ClusterStatusCommand extends AnswerCommand {
     if (answer.at("encrypted").bool().orElse(false)) {
       text.append("network  encrypted between nodes (WireGuard)\n");
     }
+    boolean own =
+        answer.at("servers").items().stream()
+            .anyMatch(server -> !text(server, "name").equals("external"));
+    if (own && !answer.at("users").bool().orElse(false)) {
+      text.append("etcd     without users: each node has all rights in it\n");
+    }
     answer
         .at("problem")
         .string()

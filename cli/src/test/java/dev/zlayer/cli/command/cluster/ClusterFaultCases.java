@@ -3,6 +3,9 @@ package dev.zlayer.cli.command.cluster;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.zlayer.cli.EtcdUser;
+import dev.zlayer.cluster.etcd.EtcdConfig;
+import dev.zlayer.cluster.member.ClusterFiles;
 import dev.zlayer.host.http.HttpAddress;
 import dev.zlayer.host.http.HttpClient;
 import dev.zlayer.host.http.HttpRequest;
@@ -206,25 +209,11 @@ final class ClusterFaultCases {
 
   /** A request that waits for changes of the state, with a certificate that is valid for months. */
   void connectionsOfARemovedNodeEnd() throws Exception {
-    Path etcd = three.etcdDirectory();
     String request =
         "{\"create_request\":{\"key\":\"L3psYXllci8=\",\"range_end\":\"L3psYXllcjA=\"}}";
+    var asking = new EtcdUser(three.network(), three.etcdDirectory().getParent(), one.address());
     Process open =
-        new ProcessBuilder(
-                "nsenter",
-                "--net=" + three.network(),
-                "curl",
-                "--silent",
-                "--no-buffer",
-                "--cacert",
-                etcd.resolveSibling("ca.crt").toString(),
-                "--cert",
-                etcd.resolveSibling("node.crt").toString(),
-                "--key",
-                etcd.resolveSibling("node.key").toString(),
-                "--data",
-                request,
-                "https://" + one.address() + ":2379/v3/watch")
+        new ProcessBuilder(asking.words(asking.token(), "watch", request))
             .redirectError(ProcessBuilder.Redirect.DISCARD)
             .start();
     try {
@@ -240,6 +229,7 @@ final class ClusterFaultCases {
 
   private boolean compact() throws Exception {
     Path etcd = one.etcdDirectory();
+    EtcdConfig.Login root = new ClusterFiles(etcd.getParent()).login().orElseThrow();
     String[] base = {
       "env",
       "ETCDCTL_API=3",
@@ -247,7 +237,8 @@ final class ClusterFaultCases {
       "--endpoints=https://" + one.address() + ":2379",
       "--cacert=" + etcd.resolveSibling("ca.crt"),
       "--cert=" + etcd.resolveSibling("node.crt"),
-      "--key=" + etcd.resolveSibling("node.key")
+      "--key=" + etcd.resolveSibling("node.key"),
+      "--user=%s:%s".formatted(root.user(), root.password())
     };
     CommandResult found = program(base, "get", "none", "--write-out=json");
     long revision =

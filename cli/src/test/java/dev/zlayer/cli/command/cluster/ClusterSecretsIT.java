@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import dev.zlayer.cli.CliFixture;
 import dev.zlayer.cli.ClusterFixture;
 import dev.zlayer.cli.ClusterFixture.Machine;
+import dev.zlayer.cli.EtcdUser;
 import dev.zlayer.host.process.CommandResult;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
@@ -218,11 +219,15 @@ class ClusterSecretsIT {
   @Test
   @Order(5)
   void anotherNodeReadsNothing() throws Exception {
-    List<String> stored = everything(three);
-    assertThat(stored).hasSizeGreaterThan(20);
-    assertThat(String.join("\n", stored)).as("it did read them").contains("db-password");
-    for (String value : VALUES) {
-      assertThat(stored).noneMatch(one -> one.contains(value));
+    String state =
+        "\"key\": \"%s\", \"range_end\": \"%s\"".formatted(padded("/zlayer/"), padded("/zlayer0"));
+    for (List<String> stored :
+        List.of(stored(three, state), stored(one, "\"key\": \"AA==\", \"range_end\": \"AA==\""))) {
+      assertThat(stored).hasSizeGreaterThan(20);
+      assertThat(String.join("\n", stored)).as("it did read them").contains("db-password");
+      for (String value : VALUES) {
+        assertThat(stored).noneMatch(one -> one.contains(value));
+      }
     }
     assertThat(given(three)).as("of a node that has no replica").isEmpty();
     assertThat(given(one).toString()).as("of one that has").contains(FIRST, "account-of-web");
@@ -308,11 +313,10 @@ class ClusterSecretsIT {
             });
   }
 
-  /** All that etcd gives to the certificate of a machine, keys and values. */
-  private static List<String> everything(Machine machine) {
-    Json answer =
-        call(
-            machine, "https://%s:2379/v3/kv/range", "{\"key\": \"AA==\", \"range_end\": \"AA==\"}");
+  /** What etcd gives to the user of a machine, keys and values. */
+  private static List<String> stored(Machine machine, String range) {
+    EtcdUser user = machine.asks(two);
+    Json answer = JsonText.parse(user.ask(user.token(), "kv/range", "{" + range + "}"));
     var all = new ArrayList<String>();
     for (Json entry : answer.at("kvs").items()) {
       all.add(plain(entry.at("key").string().orElse("")));
@@ -323,6 +327,10 @@ class ClusterSecretsIT {
 
   private static String plain(String base64) {
     return new String(Base64.getDecoder().decode(base64), StandardCharsets.UTF_8);
+  }
+
+  private static String padded(String key) {
+    return Base64.getEncoder().encodeToString(key.getBytes(StandardCharsets.UTF_8));
   }
 
   private static String base64(String value) {
