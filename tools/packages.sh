@@ -75,25 +75,37 @@ install_packages() {
 COMPOSE_PACKAGES='docker-compose_2.40.3-3_amd64.deb:e7603d5e6df0f8404f7b03da478022b87d7b50644cffe68884b071e5cfc17fd3
   docker-compose_2.26.1-4_amd64.deb:47681197cb2b1ab88206b42a1a92fc75f50d9530a6322d03494a473eed0408ea'
 
-# fetch_compose: makes ~/.cache/zlayer/docker-compose, or says that the tests of compose are skipped
-fetch_compose() {
-  program=$HOME/.cache/zlayer/docker-compose
+# the same of etcd, to which a cluster is upgraded
+ETCD_PACKAGES='etcd-server_3.5.16-4_amd64.deb:0875921bb0d023f2af9b8e15cdfbe417a03e65731345fb832c40f9c2dd72967b'
+
+# fetch_program NAME DIRECTORY PATH PAIRS: makes ~/.cache/zlayer/NAME of a file in the first package that is to be had, or says
+# that its tests are skipped
+fetch_program() {
+  program=$HOME/.cache/zlayer/$1
   [ -x "$program" ] && return 0
   helper=/usr/lib/apt/apt-helper
-  unpacked=$HOME/.cache/zlayer/compose.$$
+  unpacked=$program.$$
   mkdir -p "$unpacked"
   if [ -x "$helper" ] && [ "$(dpkg --print-architecture)" = amd64 ]; then
     # the mirror that this machine installs from
     mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 2>/dev/null | grep -m 1 '/debian/$') || mirror=
-    for pair in $COMPOSE_PACKAGES; do
-      if "$helper" download-file "${mirror}pool/main/d/docker-compose/${pair%%:*}" "$unpacked/compose.deb" \
+    for pair in $4; do
+      if "$helper" download-file "${mirror}pool/main/$2/${pair%%:*}" "$unpacked/package.deb" \
         "SHA256:${pair##*:}" >/dev/null 2>&1 &&
-        dpkg-deb -x "$unpacked/compose.deb" "$unpacked/root"; then
-        mv "$unpacked/root/usr/libexec/docker/cli-plugins/docker-compose" "$program"
+        dpkg-deb -x "$unpacked/package.deb" "$unpacked/root"; then
+        mv "$unpacked/root/$3" "$program"
         break
       fi
     done
   fi
   rm -rf "$unpacked"
-  [ -x "$program" ] || echo "docker-compose could not be fetched: its tests are skipped" >&2
+  [ -x "$program" ] || echo "$1 could not be fetched: its tests are skipped" >&2
+}
+
+fetch_compose() {
+  fetch_program docker-compose d/docker-compose usr/libexec/docker/cli-plugins/docker-compose "$COMPOSE_PACKAGES"
+}
+
+fetch_etcd() {
+  fetch_program etcd-next e/etcd usr/bin/etcd "$ETCD_PACKAGES"
 }

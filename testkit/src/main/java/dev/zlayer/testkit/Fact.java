@@ -31,6 +31,7 @@ public enum Fact {
   DOCKERD("install docker.io"),
   /** Compose 2, which this Debian does not have. */
   COMPOSE("run ./verify, which fetches docker-compose (tools/packages.sh)"),
+  LATER_ETCD("run ./verify, which fetches a later etcd (tools/packages.sh)"),
   ROOTLESS("install uidmap and passt"),
   GCC("install gcc and libc6-dev"),
   MAVEN("install maven"),
@@ -108,6 +109,7 @@ public enum Fact {
               || Files.isExecutable(Path.of("/opt/cni/bin/bridge"));
       case DOCKERD -> program("dockerd");
       case COMPOSE -> Files.isExecutable(ComposeProgram.path());
+      case LATER_ETCD -> Files.isExecutable(LaterEtcd.path());
       case ROOTLESS -> program("newuidmap") && program("pasta");
       case GCC -> program("gcc") && Files.exists(Path.of("/usr/include/errno.h"));
       case MAVEN -> succeeds("sh", "-c", "command -v mvn");
