@@ -12,9 +12,9 @@ import dev.zlayer.spec.network.NetworkingSpec;
 import dev.zlayer.spec.placement.PlacementSpec;
 import dev.zlayer.spec.resources.ResourcesSpec;
 import dev.zlayer.spec.security.SecretFileSpec;
-import dev.zlayer.spec.security.SecuritySpec;
+import dev.zlayer.spec.security.SecuritySettings;
 import dev.zlayer.spec.service.LifecycleSpec;
-import dev.zlayer.spec.service.ProcessSpec;
+import dev.zlayer.spec.service.ProcessSettings;
 import dev.zlayer.spec.service.ReplicaGroup;
 import dev.zlayer.spec.storage.StorageSpec;
 import dev.zlayer.spec.value.EnvValue;
@@ -58,8 +58,8 @@ public record ServiceSpec(
     @Doc("Secrets mounted as files; use env for secrets in variables.")
         List<SecretFileSpec> secrets,
     @Inline NetworkingSpec networking,
-    @Inline SecuritySpec security,
-    @Inline ProcessSpec process,
+    @Inline SecuritySettings security,
+    @Inline ProcessSettings process,
     @Inline LifecycleSpec lifecycle,
     @Inline PlacementSpec placement,
     @Doc("Settings of a job; for rtype job and cron.") @Default("{}") JobSpec job,

@@ -10,11 +10,11 @@ import dev.zlayer.daemon.config.Configured;
 import dev.zlayer.daemon.docker.DockerEngineApi;
 import dev.zlayer.daemon.docker.DockerResources;
 import dev.zlayer.daemon.docker.ExecRegistry;
-import dev.zlayer.daemon.http.Action;
 import dev.zlayer.daemon.http.HttpApi;
 import dev.zlayer.daemon.http.HttpListener;
 import dev.zlayer.daemon.http.PreparedServer;
 import dev.zlayer.daemon.http.Route;
+import dev.zlayer.daemon.http.RouteHandler;
 import dev.zlayer.daemon.http.Router;
 import dev.zlayer.daemon.http.TcpListener;
 import dev.zlayer.daemon.log.Log;
@@ -23,7 +23,7 @@ import dev.zlayer.daemon.metrics.IngressGauges;
 import dev.zlayer.daemon.metrics.Metrics;
 import dev.zlayer.daemon.rest.ContainerLookup;
 import dev.zlayer.daemon.rest.Resource;
-import dev.zlayer.daemon.rest.Resources;
+import dev.zlayer.daemon.rest.ResourceContext;
 import dev.zlayer.daemon.rest.RouteScopes;
 import dev.zlayer.daemon.rest.SystemResource;
 import dev.zlayer.daemon.rest.cluster.ClusterRoutes;
@@ -138,7 +138,7 @@ public final class Daemon implements AutoCloseable {
   }
 
   /** A full disk must not keep anybody from freeing some of it. */
-  private Action withReserve(Action action) {
+  private RouteHandler withReserve(RouteHandler action) {
     return call -> {
       agent.reserve().release();
       try {
@@ -163,7 +163,7 @@ public final class Daemon implements AutoCloseable {
             () -> agent.metrics().text(all),
             () -> OpenApi.of(resources, Version.CURRENT.version()));
     resources.addAll(
-        new Resources(
+        new ResourceContext(
                 system,
                 agent.deployments(),
                 agent.runtime(),

@@ -1,10 +1,10 @@
 package dev.zlayer.daemon;
 
-import dev.zlayer.daemon.http.Action;
 import dev.zlayer.daemon.http.ApiRequest;
 import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.daemon.http.Repetition;
 import dev.zlayer.daemon.http.Route;
+import dev.zlayer.daemon.http.RouteHandler;
 import dev.zlayer.engine.state.Change;
 import dev.zlayer.engine.state.StateStore;
 import dev.zlayer.error.AgentException;
@@ -52,7 +52,7 @@ final class IdempotencyKeys {
     return route.with(action -> call -> answer(route, action, call));
   }
 
-  private ApiResponse answer(Route route, Action action, ApiRequest call)
+  private ApiResponse answer(Route route, RouteHandler action, ApiRequest call)
       throws InterruptedException {
     Optional<String> key = call.header(HEADER);
     if (key.isEmpty()) {

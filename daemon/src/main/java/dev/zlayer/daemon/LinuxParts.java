@@ -121,7 +121,7 @@ record LinuxParts(
                         InstantSource.system(),
                         Faults.NONE,
                         needs.identities())));
-    proxy.containers(new ContainerNames(networks.members(), oci));
+    proxy.containers(new StandaloneNames(networks.members(), oci));
     var rotation =
         RemoteMembers.open(ingress, dirs.endpoints().resolve("remote.json"), Pauses.REAL);
     var bridges = new DeploymentBridges(networks, proxy);

@@ -73,7 +73,7 @@ public final class Serve {
       warn(daemon.agent(), env, log);
       Supervisor supervisor = daemon.agent().supervisor();
       supervisor.onFailure(() -> supervisor.failure().ifPresent(_ -> told.countDown()));
-      try (var _ = Watchdog.start(env, supervisor)) {
+      try (var _ = ServiceWatchdog.start(env, supervisor)) {
         told.await();
       }
       Notify.stopping(env);

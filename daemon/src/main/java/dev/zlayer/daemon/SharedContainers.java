@@ -2,7 +2,7 @@ package dev.zlayer.daemon;
 
 import dev.zlayer.container.ContainerId;
 import dev.zlayer.daemon.rest.ContainerLookup;
-import dev.zlayer.engine.translate.ContainerNames;
+import dev.zlayer.engine.translate.ContainerResolver;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.port.ContainerRuntime;
 import java.util.Optional;
@@ -11,7 +11,7 @@ import java.util.Optional;
  * Finds the container that {@code container:NAME} means: within a deployment a service of its own,
  * else any container by what people call it.
  */
-final class SharedContainers implements ContainerNames {
+final class SharedContainers implements ContainerResolver {
   private final ContainerLookup references;
 
   SharedContainers(ContainerRuntime runtime) {

@@ -27,7 +27,7 @@ final class StartTimeout implements Owner.State {
   }
 
   /** Ends with the handle. */
-  static Watchdog.Handle begin(Map<String, String> env) throws InterruptedException {
+  static ServiceWatchdog.Handle begin(Map<String, String> env) throws InterruptedException {
     var owner =
         Owner.of(
                 "the time limit of the start",

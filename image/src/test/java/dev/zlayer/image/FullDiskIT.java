@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.process.Command;
 import dev.zlayer.host.process.Processes;
-import dev.zlayer.image.store.Finding;
+import dev.zlayer.image.store.StoreFinding;
 import dev.zlayer.oci.ImageRef;
 import dev.zlayer.oci.PullPolicy;
 import dev.zlayer.task.Deadline;
@@ -78,7 +78,7 @@ class FullDiskIT {
           .hasMessageContaining("disk is full")
           .hasMessageContaining(small.toString());
       assertThat(store.images.list()).isEmpty();
-      assertThat(store.store.check().findings()).noneMatch(Finding::damage);
+      assertThat(store.store.check().findings()).noneMatch(StoreFinding::damage);
       byte[] archive =
           ImageMaker.scratch()
               .layer(Compression.NONE, List.of(TarEntry.file("b", noise(7_000_000))))

@@ -2,7 +2,7 @@ package dev.zlayer.image;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.zlayer.image.store.Finding;
+import dev.zlayer.image.store.StoreFinding;
 import dev.zlayer.oci.ImageRef;
 import dev.zlayer.oci.PullPolicy;
 import dev.zlayer.testkit.Fact;
@@ -57,7 +57,7 @@ class KilledPullIT {
       }
       try (var store = TestStore.in(data)) {
         assertThat(store.images.list()).isEmpty();
-        assertThat(store.store.check().findings()).noneMatch(Finding::damage);
+        assertThat(store.store.check().findings()).noneMatch(StoreFinding::damage);
         assertThat(store.pull(ref, PullPolicy.IF_NOT_PRESENT).digest()).isEqualTo(made.digest());
         assertThat(store.store.check().findings()).isEmpty();
         assertThat(store.images.layers(ref))

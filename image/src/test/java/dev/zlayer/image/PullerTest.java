@@ -142,7 +142,8 @@ class PullerTest {
             () -> store.images.prune(new dev.zlayer.port.PruneFilter(true, Optional.empty())));
         scope.join();
       }
-      assertThat(store.store.check().findings()).noneMatch(dev.zlayer.image.store.Finding::damage);
+      assertThat(store.store.check().findings())
+          .noneMatch(dev.zlayer.image.store.StoreFinding::damage);
     }
   }
 

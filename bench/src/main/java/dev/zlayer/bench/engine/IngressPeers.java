@@ -10,7 +10,7 @@ import dev.zlayer.proxy.ingress.IngressConfig;
 import dev.zlayer.proxy.tls.CertificateStatus;
 import dev.zlayer.proxy.tls.Certificates;
 import dev.zlayer.proxy.tls.HostTls;
-import dev.zlayer.proxy.tls.Pem;
+import dev.zlayer.proxy.tls.PemPair;
 import dev.zlayer.spec.network.EncryptionSpec;
 import dev.zlayer.spec.network.EndpointSpec;
 import dev.zlayer.spec.network.Exposure;
@@ -84,7 +84,7 @@ public final class IngressPeers implements AutoCloseable {
   /** Those of {@code others} that are not installed do not take part. */
   public static IngressPeers open(Path directory, int hosts, List<String> others) throws Exception {
     Files.createDirectories(directory);
-    Pem pem = certificate(directory);
+    PemPair pem = certificate(directory);
     List<String> names = IntStream.range(0, hosts).mapToObj("h%d.bench.test"::formatted).toList();
     Path own = directory.resolve("z");
     var ingress =
@@ -108,7 +108,7 @@ public final class IngressPeers implements AutoCloseable {
     return opened;
   }
 
-  private void start(List<String> names, List<String> others, Pem pem) throws Exception {
+  private void start(List<String> names, List<String> others, PemPair pem) throws Exception {
     run("origin", ORIGIN, origin());
     peers.add(new Peer("the server itself", ORIGIN, 0, ""));
     ingress.use(new OneCertificate(pem));
@@ -268,7 +268,7 @@ public final class IngressPeers implements AutoCloseable {
             RoutePolicy.NONE));
   }
 
-  private static Pem certificate(Path directory) throws IOException, InterruptedException {
+  private static PemPair certificate(Path directory) throws IOException, InterruptedException {
     Path chain = directory.resolve("chain.pem");
     Path key = directory.resolve("key.pem");
     Processes.check(
@@ -294,7 +294,7 @@ public final class IngressPeers implements AutoCloseable {
         Deadline.after(LIMIT));
     Files.writeString(
         directory.resolve("both.pem"), Files.readString(chain) + Files.readString(key));
-    return new Pem(
+    return new PemPair(
         Files.readString(chain), Files.readString(key), Instant.now().plus(Duration.ofDays(29)));
   }
 
@@ -421,12 +421,12 @@ public final class IngressPeers implements AutoCloseable {
   }
 
   /** The same for all hosts. */
-  private record OneCertificate(Pem pem) implements Certificates {
+  private record OneCertificate(PemPair pem) implements Certificates {
     @Override
     public void want(Set<HostTls> hosts) {}
 
     @Override
-    public Optional<Pem> find(String host) {
+    public Optional<PemPair> find(String host) {
       return Optional.of(pem);
     }
 

@@ -9,8 +9,8 @@ import dev.zlayer.cluster.etcd.EtcdClient;
 import dev.zlayer.cluster.etcd.EtcdConfig;
 import dev.zlayer.cluster.etcd.EtcdStore;
 import dev.zlayer.cluster.member.ClusterFiles;
-import dev.zlayer.cluster.member.Keys;
 import dev.zlayer.cluster.member.NodeRecord;
+import dev.zlayer.cluster.member.StoreKeys;
 import dev.zlayer.cluster.store.ClusterStore;
 import dev.zlayer.cluster.store.ClusterStore.Change;
 import dev.zlayer.host.http.TlsFiles;
@@ -129,8 +129,9 @@ final class ClusterLoad {
         store.transact(
             List.of(),
             List.of(
-                new Change.Put(Keys.member(id), JsonText.print(RecordJson.write(record))),
-                new Change.Put(Keys.alive(id), JsonText.print(RecordJson.write(facts)), lease)),
+                new Change.Put(StoreKeys.member(id), JsonText.print(RecordJson.write(record))),
+                new Change.Put(
+                    StoreKeys.alive(id), JsonText.print(RecordJson.write(facts)), lease)),
             Deadline.after(LIMIT));
     begun.countDown();
     while (!over.get()) {
@@ -143,13 +144,13 @@ final class ClusterLoad {
   private void follow(int number, CountDownLatch begun) throws InterruptedException {
     begun.await();
     ClusterStore store = stores.get(number % stores.size());
-    long from = store.list(Keys.LEADER, Deadline.after(LIMIT)).revision() + 1;
-    try (var watch = store.watch(Keys.ALL, from)) {
+    long from = store.list(StoreKeys.LEADER, Deadline.after(LIMIT)).revision() + 1;
+    try (var watch = store.watch(StoreKeys.ALL, from)) {
       Deadline check = Deadline.after(StateWatch.check(nodes));
       while (!over.get()) {
         var _ = watch.next(Duration.ofMillis(500));
         if (check.passed()) {
-          var _ = store.list(Keys.LEADER, Deadline.after(LIMIT));
+          var _ = store.list(StoreKeys.LEADER, Deadline.after(LIMIT));
           check = Deadline.after(StateWatch.check(nodes));
         }
       }
@@ -207,7 +208,7 @@ final class ClusterLoad {
   }
 
   private long placed() throws InterruptedException {
-    return stores.getFirst().list(Keys.ASSIGNMENTS, Deadline.after(LIMIT)).entries().stream()
+    return stores.getFirst().list(StoreKeys.ASSIGNMENTS, Deadline.after(LIMIT)).entries().stream()
         .filter(entry -> entry.key().endsWith("/load"))
         .flatMap(entry -> assignment(entry.value()).replicas().values().stream())
         .mapToLong(List::size)

@@ -10,6 +10,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
 
@@ -167,6 +169,25 @@ class LayersTest {
       }
     }
     assertThat(wrong).as("forbidden edges").isEmpty();
+  }
+
+  /** A distribution has another one in the place of each: they are made in one way. */
+  private static final Set<String> IN_SEVERAL_PACKAGES = Set.of("BoundFields");
+
+  @Test
+  void aNameOfAClassHasOneMeaning() {
+    Map<String, Set<String>> places = new TreeMap<>();
+    for (String module : shipped()) {
+      for (CompiledClass type : classes(module)) {
+        String name = type.topLevel().substring(type.topLevel().lastIndexOf('.') + 1);
+        if (!name.equals("package-info") && !IN_SEVERAL_PACKAGES.contains(name)) {
+          places.computeIfAbsent(name, _ -> new TreeSet<>()).add(type.topLevel());
+        }
+      }
+    }
+    assertThat(places).hasSizeGreaterThan(100);
+    places.values().removeIf(same -> same.size() == 1);
+    assertThat(places).as("names that mean several classes").isEmpty();
   }
 
   @Test

@@ -1,6 +1,6 @@
 package dev.zlayer.cluster.deploy;
 
-import dev.zlayer.cluster.member.Keys;
+import dev.zlayer.cluster.member.StoreKeys;
 import dev.zlayer.cluster.store.ClusterStore;
 import dev.zlayer.cluster.store.ClusterStore.Change;
 import dev.zlayer.cluster.store.ClusterStore.Condition;
@@ -48,13 +48,13 @@ final class ClaimExpiry {
       return;
     }
     var renewals = new HashMap<String, Long>();
-    for (Entry entry : store.list(Keys.RENEWALS, Deadline.after(LIMIT)).entries()) {
+    for (Entry entry : store.list(StoreKeys.RENEWALS, Deadline.after(LIMIT)).entries()) {
       renewals.put(entry.key(), entry.modified());
     }
     long now = clock.getAsLong(); // behind the answer: what it says was so before
     for (Map.Entry<String, ClusterClaim> one : state.claims().entrySet()) {
       String node = one.getValue().node();
-      long renewal = renewals.getOrDefault(Keys.RENEWALS + node, 0L);
+      long renewal = renewals.getOrDefault(StoreKeys.RENEWALS + node, 0L);
       Seen last =
           seen.compute(
               node,
@@ -70,8 +70,8 @@ final class ClaimExpiry {
   private void remove(
       String claim, String node, long renewal, ClusterState state, Election.Term term)
       throws InterruptedException {
-    String key = Keys.CLAIMS + claim;
-    String renewed = Keys.RENEWALS + node;
+    String key = StoreKeys.CLAIMS + claim;
+    String renewed = StoreKeys.RENEWALS + node;
     Condition unrenewed =
         Optional.of(renewal)
             .filter(revision -> revision > 0)
@@ -82,7 +82,7 @@ final class ClaimExpiry {
             List.of(
                 term.condition(),
                 state.unchanged(key),
-                new Condition.Absent(Keys.alive(node)),
+                new Condition.Absent(StoreKeys.alive(node)),
                 unrenewed),
             List.of(new Change.Delete(key)),
             Deadline.after(LIMIT));

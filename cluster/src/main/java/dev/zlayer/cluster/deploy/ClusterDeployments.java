@@ -1,6 +1,6 @@
 package dev.zlayer.cluster.deploy;
 
-import dev.zlayer.cluster.member.Keys;
+import dev.zlayer.cluster.member.StoreKeys;
 import dev.zlayer.cluster.store.ClusterStore;
 import dev.zlayer.cluster.store.ClusterStore.Change;
 import dev.zlayer.cluster.store.ClusterStore.Condition;
@@ -35,12 +35,12 @@ public final class ClusterDeployments {
   private static final int MOST_REPLICAS = 1000;
 
   private final ClusterStore store;
-  private final Attempt attempt;
+  private final RetriedChange attempt;
   private final InstantSource clock;
 
   public ClusterDeployments(ClusterStore store, InstantSource clock) {
     this.store = store;
-    this.attempt = new Attempt(store);
+    this.attempt = new RetriedChange(store);
     this.clock = clock;
   }
 
@@ -50,13 +50,13 @@ public final class ClusterDeployments {
 
   public Optional<Desired> find(String name) throws InterruptedException {
     return store
-        .find(Keys.DESIRED + name, Deadline.after(LIMIT))
+        .find(StoreKeys.DESIRED + name, Deadline.after(LIMIT))
         .map(entry -> Desired.parse(entry.value()));
   }
 
   /** All files that are kept, oldest first. */
   public List<Desired.File> files(String name) throws InterruptedException {
-    return store.list(Keys.files(name), Deadline.after(LIMIT)).entries().stream()
+    return store.list(StoreKeys.files(name), Deadline.after(LIMIT)).entries().stream()
         .map(entry -> Desired.File.parse(entry.value()))
         .toList();
   }
@@ -65,7 +65,7 @@ public final class ClusterDeployments {
   public DeploymentSpec spec(Desired desired) throws InterruptedException {
     Desired.File file =
         store
-            .find(Keys.file(desired.name(), desired.revision()), Deadline.after(LIMIT))
+            .find(StoreKeys.file(desired.name(), desired.revision()), Deadline.after(LIMIT))
             .map(entry -> Desired.File.parse(entry.value()))
             .orElseThrow(() -> unknown(desired.name()));
     return ClusterFile.read(desired.name(), file.text().getBytes(StandardCharsets.UTF_8));
@@ -96,7 +96,7 @@ public final class ClusterDeployments {
     Deadline deadline = Deadline.after(LIMIT);
     Optional<Desired.File> tried = Optional.empty();
     while (true) {
-      Optional<Entry> entry = store.find(Keys.DESIRED + name, deadline);
+      Optional<Entry> entry = store.find(StoreKeys.DESIRED + name, deadline);
       Optional<Desired> before = entry.map(found -> Desired.parse(found.value()));
       long revision = before.map(Desired::revision).orElse(0L);
       if (before.isPresent() && tried.isPresent() && files(name).contains(tried.get())) {
@@ -124,10 +124,10 @@ public final class ClusterDeployments {
       Desired next = before.orElseGet(() -> fresh(name, now)).revised(now);
       var made = new Desired.File(name, next.revision(), now, reason, directory, text);
       var changes = new ArrayList<Change>();
-      changes.add(new Change.Put(Keys.DESIRED + name, next.json()));
-      changes.add(new Change.Put(Keys.file(name, next.revision()), made.json()));
+      changes.add(new Change.Put(StoreKeys.DESIRED + name, next.json()));
+      changes.add(new Change.Put(StoreKeys.file(name, next.revision()), made.json()));
       expired(name, files, deadline)
-          .forEach(number -> changes.add(new Change.Delete(Keys.file(name, number))));
+          .forEach(number -> changes.add(new Change.Delete(StoreKeys.file(name, number))));
       if (attempt.made(List.of(unchanged(name, entry)), changes, deadline)) {
         return next;
       }
@@ -139,7 +139,7 @@ public final class ClusterDeployments {
   private boolean tryAgain(String name, Optional<Entry> desired, Deadline deadline)
       throws InterruptedException {
     List<Change> changes =
-        store.list(Keys.DEPENDENCIES + name + "/", deadline).entries().stream()
+        store.list(StoreKeys.DEPENDENCIES + name + "/", deadline).entries().stream()
             .filter(entry -> DependencyRun.parse(entry.value()).failed().isPresent())
             .<Change>map(entry -> new Change.Delete(entry.key()))
             .toList();
@@ -284,7 +284,7 @@ public final class ClusterDeployments {
     Deadline deadline = Deadline.after(LIMIT);
     Desired first = require(name);
     while (true) {
-      Optional<Entry> entry = store.find(Keys.DESIRED + name, deadline);
+      Optional<Entry> entry = store.find(StoreKeys.DESIRED + name, deadline);
       Optional<Desired> before =
           entry
               .map(found -> Desired.parse(found.value()))
@@ -293,7 +293,8 @@ public final class ClusterDeployments {
           || attempt.made(
               List.of(unchanged(name, entry)),
               List.of(
-                  new Change.Put(Keys.DESIRED + name, before.get().removing(volumes, now).json())),
+                  new Change.Put(
+                      StoreKeys.DESIRED + name, before.get().removing(volumes, now).json())),
               deadline)) {
         return;
       }
@@ -303,7 +304,7 @@ public final class ClusterDeployments {
   private void change(String name, UnaryOperator<Desired> change) throws InterruptedException {
     Deadline deadline = Deadline.after(LIMIT);
     while (true) {
-      Optional<Entry> entry = store.find(Keys.DESIRED + name, deadline);
+      Optional<Entry> entry = store.find(StoreKeys.DESIRED + name, deadline);
       Desired before =
           entry.map(found -> Desired.parse(found.value())).orElseThrow(() -> unknown(name));
       requireStaying(before);
@@ -311,7 +312,7 @@ public final class ClusterDeployments {
       String next = change.apply(before).json();
       if (attempt.made(
           List.of(unchanged(name, entry)),
-          List.of(new Change.Put(Keys.DESIRED + name, next)),
+          List.of(new Change.Put(StoreKeys.DESIRED + name, next)),
           deadline)) {
         return;
       }
@@ -321,7 +322,7 @@ public final class ClusterDeployments {
   private static Condition unchanged(String name, Optional<Entry> entry) {
     return entry
         .<Condition>map(found -> new Condition.Unchanged(found.key(), found.modified()))
-        .orElseGet(() -> new Condition.Absent(Keys.DESIRED + name));
+        .orElseGet(() -> new Condition.Absent(StoreKeys.DESIRED + name));
   }
 
   private Desired require(String name) throws InterruptedException {

@@ -1,6 +1,6 @@
 package dev.zlayer.cluster.deploy;
 
-import dev.zlayer.cluster.member.Keys;
+import dev.zlayer.cluster.member.StoreKeys;
 import dev.zlayer.cluster.store.ClusterStore;
 import dev.zlayer.cluster.store.ClusterStore.Entry;
 import dev.zlayer.cluster.store.ClusterStore.News;
@@ -68,7 +68,7 @@ public final class ClusterEventLog {
 
   /** Those after a number. */
   public Part after(long sequence) throws InterruptedException {
-    return after(sequence, store.list(Keys.EVENTS, Deadline.after(LIMIT)));
+    return after(sequence, store.list(StoreKeys.EVENTS, Deadline.after(LIMIT)));
   }
 
   private Part after(long sequence, Snapshot all) throws InterruptedException {
@@ -82,7 +82,7 @@ public final class ClusterEventLog {
 
   private long newest() throws InterruptedException {
     return store
-        .find(Keys.LAST_EVENT, Deadline.after(LIMIT))
+        .find(StoreKeys.LAST_EVENT, Deadline.after(LIMIT))
         .map(entry -> Long.parseLong(entry.value()))
         .orElse(0L);
   }
@@ -96,7 +96,7 @@ public final class ClusterEventLog {
       throws IOException, InterruptedException {
     long last = sequence;
     while (true) {
-      Snapshot all = store.list(Keys.EVENTS, Deadline.after(LIMIT));
+      Snapshot all = store.list(StoreKeys.EVENTS, Deadline.after(LIMIT));
       Part part = after(last, all);
       last = Math.min(last, part.newest()); // the state of the cluster may have been set back
       for (Happened event : part.events()) {
@@ -104,7 +104,7 @@ public final class ClusterEventLog {
         last = event.sequence();
       }
       confirmed.run();
-      try (Watch watch = store.watch(Keys.EVENTS, all.revision() + 1)) {
+      try (Watch watch = store.watch(StoreKeys.EVENTS, all.revision() + 1)) {
         last = follow(watch, last, reader, confirmed);
       }
     }
@@ -161,7 +161,7 @@ public final class ClusterEventLog {
 
   /** The number of the first event under a key. */
   static long first(String key) {
-    return Long.parseLong(key.substring(Keys.EVENTS.length())) * PER_CHANGE;
+    return Long.parseLong(key.substring(StoreKeys.EVENTS.length())) * PER_CHANGE;
   }
 
   /** How the events of one transaction are written. */

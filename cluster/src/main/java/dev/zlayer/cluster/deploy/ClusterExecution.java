@@ -1,6 +1,6 @@
 package dev.zlayer.cluster.deploy;
 
-import dev.zlayer.cluster.member.Keys;
+import dev.zlayer.cluster.member.StoreKeys;
 import dev.zlayer.cluster.store.ClusterStore.Change;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.JsonText;
@@ -71,11 +71,11 @@ public record ClusterExecution(
   /** An execution that another one waits for. */
   public record Need(String job, long number) {
     String live(String deployment) {
-      return Keys.execution(deployment, job, number);
+      return StoreKeys.execution(deployment, job, number);
     }
 
     String result(String deployment) {
-      return Keys.result(deployment, job, number);
+      return StoreKeys.result(deployment, job, number);
     }
   }
 
@@ -240,7 +240,7 @@ public record ClusterExecution(
   }
 
   String key() {
-    return Keys.execution(deployment, job, number);
+    return StoreKeys.execution(deployment, job, number);
   }
 
   String json() {
@@ -366,7 +366,7 @@ public record ClusterExecution(
     }
     return List.of(
         new Change.Delete(key()),
-        new Change.Put(Keys.result(deployment, job, number), json()),
-        new Change.Delete(Keys.result(deployment, job, number - KEPT)));
+        new Change.Put(StoreKeys.result(deployment, job, number), json()),
+        new Change.Delete(StoreKeys.result(deployment, job, number - KEPT)));
   }
 }

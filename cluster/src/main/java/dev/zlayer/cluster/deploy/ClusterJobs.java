@@ -1,6 +1,6 @@
 package dev.zlayer.cluster.deploy;
 
-import dev.zlayer.cluster.member.Keys;
+import dev.zlayer.cluster.member.StoreKeys;
 import dev.zlayer.cluster.store.ClusterStore;
 import dev.zlayer.cluster.store.ClusterStore.Change;
 import dev.zlayer.cluster.store.ClusterStore.Condition;
@@ -92,7 +92,7 @@ public final class ClusterJobs {
               deadline,
               (asked, all, puts, limit) -> {
                 tried.add(asked.id());
-                return new Attempt(store).made(all, puts, limit);
+                return new RetriedChange(store).made(all, puts, limit);
               });
       if (made.isPresent()) {
         return made.get();
@@ -173,7 +173,7 @@ public final class ClusterJobs {
       Transaction transaction)
       throws InterruptedException {
     var all = new ArrayList<>(conditions);
-    all.add(state.unchanged(Keys.DESIRED + wanted.deployment()));
+    all.add(state.unchanged(StoreKeys.DESIRED + wanted.deployment()));
     var puts = new ArrayList<Change>();
     var made = new HashMap<String, ClusterExecution.Need>();
     for (Map.Entry<String, List<String>> one : wanted.needs().entrySet()) {
@@ -217,7 +217,7 @@ public final class ClusterJobs {
       Instant now,
       Deadline deadline)
       throws InterruptedException {
-    String counter = Keys.number(wanted.deployment(), job);
+    String counter = StoreKeys.number(wanted.deployment(), job);
     Optional<Entry> last = store.find(counter, deadline);
     long number = last.map(entry -> Long.parseLong(entry.value())).orElse(0L) + 1;
     ClusterExecution execution =
@@ -260,7 +260,7 @@ public final class ClusterJobs {
   private List<ClusterExecution> known(ClusterState state, String deployment, String job)
       throws InterruptedException {
     var known = new ArrayList<>(state.executions(deployment, job));
-    known.addAll(results(Keys.results(deployment, job)));
+    known.addAll(results(StoreKeys.results(deployment, job)));
     return known;
   }
 
@@ -339,13 +339,13 @@ public final class ClusterJobs {
   public Optional<ClusterExecution> result(String deployment, String job, long number)
       throws InterruptedException {
     return store
-        .find(Keys.result(deployment, job, number), Deadline.after(LIMIT))
+        .find(StoreKeys.result(deployment, job, number), Deadline.after(LIMIT))
         .map(entry -> ClusterExecution.parse(entry.value()));
   }
 
   /** All results that are kept, by deployment and job, oldest first. */
   public List<ClusterExecution> results() throws InterruptedException {
-    return results(Keys.RESULTS);
+    return results(StoreKeys.RESULTS);
   }
 
   private List<ClusterExecution> results(String prefix) throws InterruptedException {
@@ -374,7 +374,7 @@ public final class ClusterJobs {
               .settled(spec, now);
       if (store
           .transact(
-              List.of(state.unchanged(key), state.unchanged(Keys.DESIRED + deployment)),
+              List.of(state.unchanged(key), state.unchanged(StoreKeys.DESIRED + deployment)),
               List.of(new Change.Put(key, next.json())),
               deadline)
           .applied()) {

@@ -3,8 +3,8 @@ package dev.zlayer.cluster.deploy;
 import dev.zlayer.cluster.deploy.ClusterState.Place;
 import dev.zlayer.cluster.deploy.Desired.Assignment;
 import dev.zlayer.cluster.deploy.Desired.Settings;
-import dev.zlayer.cluster.member.Keys;
 import dev.zlayer.cluster.member.NodeRecord;
+import dev.zlayer.cluster.member.StoreKeys;
 import dev.zlayer.cluster.schedule.ClusterView;
 import dev.zlayer.cluster.schedule.Demand;
 import dev.zlayer.cluster.schedule.NodeFacts;
@@ -142,8 +142,8 @@ public record ClusterPlan(
   }
 
   private static long revision(ClusterState state, String node) {
-    return state.modified().getOrDefault(Keys.alive(node), 0L)
-        + state.modified().getOrDefault(Keys.member(node), 0L);
+    return state.modified().getOrDefault(StoreKeys.alive(node), 0L)
+        + state.modified().getOrDefault(StoreKeys.member(node), 0L);
   }
 
   /** One plan in the making. */

@@ -1,6 +1,6 @@
 package dev.zlayer.cluster.deploy;
 
-import dev.zlayer.cluster.member.Keys;
+import dev.zlayer.cluster.member.StoreKeys;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.json.RecordJson;
 import dev.zlayer.schedule.CronPlanner;
@@ -34,7 +34,7 @@ public record ClusterSchedule(
   private static final Duration APART = Duration.ofMinutes(5);
 
   static String key(String deployment, String job) {
-    return Keys.SCHEDULES + deployment + "/" + job;
+    return StoreKeys.SCHEDULES + deployment + "/" + job;
   }
 
   static ClusterSchedule fresh(Instant now) {

@@ -2,8 +2,8 @@ package dev.zlayer.cluster.deploy;
 
 import dev.zlayer.cluster.deploy.Desired.Assignment;
 import dev.zlayer.cluster.deploy.Desired.Report;
-import dev.zlayer.cluster.member.Keys;
 import dev.zlayer.cluster.member.NodeRecord;
+import dev.zlayer.cluster.member.StoreKeys;
 import dev.zlayer.cluster.network.NodeSubnet;
 import dev.zlayer.cluster.store.ClusterStore;
 import dev.zlayer.cluster.store.ClusterStore.Condition;
@@ -61,15 +61,15 @@ public record ClusterState(
   /** A deployment on a node. */
   public record Place(String node, String deployment) implements Comparable<Place> {
     String assignment() {
-      return Keys.ASSIGNMENTS + node + "/" + deployment;
+      return StoreKeys.ASSIGNMENTS + node + "/" + deployment;
     }
 
     String report() {
-      return Keys.REPORTS + node + "/" + deployment;
+      return StoreKeys.REPORTS + node + "/" + deployment;
     }
 
     String network() {
-      return Keys.NETWORKS + node + "/" + deployment;
+      return StoreKeys.NETWORKS + node + "/" + deployment;
     }
 
     static Place of(String key, String prefix) {
@@ -90,7 +90,7 @@ public record ClusterState(
   /** Reads everything at once. */
   public static ClusterState read(ClusterStore store, Deadline deadline)
       throws InterruptedException {
-    return of(store.list(Keys.ALL, deadline));
+    return of(store.list(StoreKeys.ALL, deadline));
   }
 
   static ClusterState of(ClusterStore.Snapshot snapshot) {
@@ -144,49 +144,49 @@ public record ClusterState(
     private Optional<String> leader = Optional.empty();
 
     void add(String key, String value) {
-      if (key.equals(Keys.LEADER)) {
+      if (key.equals(StoreKeys.LEADER)) {
         leader = Optional.of(value);
-      } else if (key.startsWith(Keys.MEMBERS)) {
-        members.put(key.substring(Keys.MEMBERS.length()), NodeRecord.parse(value));
-      } else if (key.startsWith(Keys.ALIVE)) {
-        alive.put(key.substring(Keys.ALIVE.length()), NodeRecord.Facts.parse(value));
-      } else if (key.startsWith(Keys.DESIRED)) {
-        desired.put(key.substring(Keys.DESIRED.length()), Desired.parse(value));
-      } else if (key.startsWith(Keys.ASSIGNMENTS)) {
-        assignments.put(Place.of(key, Keys.ASSIGNMENTS), Assignment.parse(value));
-      } else if (key.startsWith(Keys.REPORTS)) {
-        reports.put(Place.of(key, Keys.REPORTS), Report.parse(value));
-      } else if (key.startsWith(Keys.VOLUMES)) {
-        volumes.put(key.substring(Keys.VOLUMES.length()), value);
-      } else if (key.startsWith(Keys.SUBNETS)) {
-        subnets.put(key.substring(Keys.SUBNETS.length()), NodeSubnet.parse(value));
-      } else if (key.startsWith(Keys.NETWORKS)) {
-        networks.put(Place.of(key, Keys.NETWORKS), NodeSubnet.parse(value));
-      } else if (key.startsWith(Keys.LINK_KEYS)) {
-        linkKeys.put(key.substring(Keys.LINK_KEYS.length()), value);
-      } else if (key.startsWith(Keys.EXECUTIONS)) {
+      } else if (key.startsWith(StoreKeys.MEMBERS)) {
+        members.put(key.substring(StoreKeys.MEMBERS.length()), NodeRecord.parse(value));
+      } else if (key.startsWith(StoreKeys.ALIVE)) {
+        alive.put(key.substring(StoreKeys.ALIVE.length()), NodeRecord.Facts.parse(value));
+      } else if (key.startsWith(StoreKeys.DESIRED)) {
+        desired.put(key.substring(StoreKeys.DESIRED.length()), Desired.parse(value));
+      } else if (key.startsWith(StoreKeys.ASSIGNMENTS)) {
+        assignments.put(Place.of(key, StoreKeys.ASSIGNMENTS), Assignment.parse(value));
+      } else if (key.startsWith(StoreKeys.REPORTS)) {
+        reports.put(Place.of(key, StoreKeys.REPORTS), Report.parse(value));
+      } else if (key.startsWith(StoreKeys.VOLUMES)) {
+        volumes.put(key.substring(StoreKeys.VOLUMES.length()), value);
+      } else if (key.startsWith(StoreKeys.SUBNETS)) {
+        subnets.put(key.substring(StoreKeys.SUBNETS.length()), NodeSubnet.parse(value));
+      } else if (key.startsWith(StoreKeys.NETWORKS)) {
+        networks.put(Place.of(key, StoreKeys.NETWORKS), NodeSubnet.parse(value));
+      } else if (key.startsWith(StoreKeys.LINK_KEYS)) {
+        linkKeys.put(key.substring(StoreKeys.LINK_KEYS.length()), value);
+      } else if (key.startsWith(StoreKeys.EXECUTIONS)) {
         executions.put(key, ClusterExecution.parse(value));
-      } else if (key.startsWith(Keys.SCHEDULES)) {
+      } else if (key.startsWith(StoreKeys.SCHEDULES)) {
         schedules.put(key, ClusterSchedule.parse(value));
-      } else if (key.startsWith(Keys.DEPENDENCIES)) {
+      } else if (key.startsWith(StoreKeys.DEPENDENCIES)) {
         dependencies.put(key, DependencyRun.parse(value));
-      } else if (key.startsWith(Keys.CLAIMS)) {
-        claims.put(key.substring(Keys.CLAIMS.length()), ClusterClaim.parse(value));
-      } else if (key.startsWith(Keys.UNPLACED)) {
-        unplaced.put(key.substring(Keys.UNPLACED.length()), JsonText.parse(value).stringMap());
+      } else if (key.startsWith(StoreKeys.CLAIMS)) {
+        claims.put(key.substring(StoreKeys.CLAIMS.length()), ClusterClaim.parse(value));
+      } else if (key.startsWith(StoreKeys.UNPLACED)) {
+        unplaced.put(key.substring(StoreKeys.UNPLACED.length()), JsonText.parse(value).stringMap());
       }
     }
 
     /** Whether decisions can be made without it. */
     boolean without(String key) {
-      if (key.startsWith(Keys.ALIVE)) {
+      if (key.startsWith(StoreKeys.ALIVE)) {
         // it is not lost, so nothing of it begins elsewhere
-        alive.put(key.substring(Keys.ALIVE.length()), NodeRecord.Facts.UNREADABLE);
+        alive.put(key.substring(StoreKeys.ALIVE.length()), NodeRecord.Facts.UNREADABLE);
         return true;
       }
-      return key.startsWith(Keys.REPORTS)
-          || key.startsWith(Keys.NETWORKS)
-          || key.startsWith(Keys.UNPLACED);
+      return key.startsWith(StoreKeys.REPORTS)
+          || key.startsWith(StoreKeys.NETWORKS)
+          || key.startsWith(StoreKeys.UNPLACED);
     }
 
     ClusterState state(long revision) {
@@ -221,7 +221,8 @@ public record ClusterState(
   /** Who makes assignments, and since when: its key is made and removed, never changed. */
   Optional<Election.Term> term() {
     return leader.map(
-        node -> new Election.Term(Keys.LEADER, node, modified.getOrDefault(Keys.LEADER, 0L)));
+        node ->
+            new Election.Term(StoreKeys.LEADER, node, modified.getOrDefault(StoreKeys.LEADER, 0L)));
   }
 
   /** Whether a node has, or may still have, the claim of a service or schedule. */

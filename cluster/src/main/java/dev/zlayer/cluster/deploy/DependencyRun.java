@@ -1,6 +1,6 @@
 package dev.zlayer.cluster.deploy;
 
-import dev.zlayer.cluster.member.Keys;
+import dev.zlayer.cluster.member.StoreKeys;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
 import dev.zlayer.json.RecordJson;
@@ -34,7 +34,7 @@ public record DependencyRun(
   }
 
   static String key(String deployment, String job) {
-    return Keys.DEPENDENCIES + deployment + "/" + job;
+    return StoreKeys.DEPENDENCIES + deployment + "/" + job;
   }
 
   /** Differs when jobs differ. */

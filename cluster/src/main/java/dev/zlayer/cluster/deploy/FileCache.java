@@ -1,6 +1,6 @@
 package dev.zlayer.cluster.deploy;
 
-import dev.zlayer.cluster.member.Keys;
+import dev.zlayer.cluster.member.StoreKeys;
 import dev.zlayer.cluster.store.ClusterStore;
 import dev.zlayer.cluster.store.ClusterStore.Entry;
 import dev.zlayer.error.AgentException;
@@ -71,7 +71,7 @@ final class FileCache {
 
   private Optional<DeploymentSpec> read(Revision one, Deadline deadline)
       throws InterruptedException {
-    Optional<Entry> found = store.find(Keys.file(one.deployment(), one.number()), deadline);
+    Optional<Entry> found = store.find(StoreKeys.file(one.deployment(), one.number()), deadline);
     try {
       return found
           .map(entry -> Desired.File.parse(entry.value()).text().getBytes(StandardCharsets.UTF_8))

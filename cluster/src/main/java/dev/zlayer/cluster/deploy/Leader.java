@@ -2,8 +2,8 @@ package dev.zlayer.cluster.deploy;
 
 import dev.zlayer.cluster.deploy.ClusterState.Place;
 import dev.zlayer.cluster.deploy.Desired.Assignment;
-import dev.zlayer.cluster.member.Keys;
 import dev.zlayer.cluster.member.NodeRecord;
+import dev.zlayer.cluster.member.StoreKeys;
 import dev.zlayer.cluster.schedule.ClusterView;
 import dev.zlayer.cluster.store.ClusterStore;
 import dev.zlayer.cluster.store.ClusterStore.Change;
@@ -121,7 +121,7 @@ public final class Leader implements Owner.State {
     this.events = new LeaderEvents(store, clock);
     this.claims = new ClaimExpiry(store, bootMillis);
     this.files = new FileCache(store);
-    this.election = new Election(store, Keys.LEADER);
+    this.election = new Election(store, StoreKeys.LEADER);
     this.node = node;
     this.lease = lease;
     this.grace = grace;
@@ -323,7 +323,7 @@ public final class Leader implements Owner.State {
         conditions.add(state.unchanged(one.key()));
         // the one that it gets is still there, the one that was lost is not back
         String node = one.node().or(() -> one.lost().stream().reduce((_, last) -> last)).orElse("");
-        conditions.add(state.unchanged(Keys.alive(node)));
+        conditions.add(state.unchanged(StoreKeys.alive(node)));
         changes.addAll(one.changes());
       }
       changes.addAll(events.write(events.lost(state, part), eventKey(state)));
@@ -366,7 +366,7 @@ public final class Leader implements Owner.State {
                     .computeIfAbsent(place.deployment(), _ -> new ArrayList<>())
                     .add(place));
     for (Map.Entry<String, String> volume : plan.volumes().entrySet()) {
-      String key = Keys.VOLUMES + volume.getKey();
+      String key = StoreKeys.VOLUMES + volume.getKey();
       if (!put(term, state, key, volume.getValue())) {
         return; // decided on something that has changed: read again
       }
@@ -398,14 +398,14 @@ public final class Leader implements Owner.State {
     for (List<Place> part : parts(places, place -> length(plan, place))) {
       var conditions = new LinkedHashSet<Condition>();
       conditions.add(term.condition());
-      conditions.add(state.unchanged(Keys.DESIRED + deployment));
+      conditions.add(state.unchanged(StoreKeys.DESIRED + deployment));
       var changes = new ArrayList<Change>();
       for (Place place : part) {
         Optional<Assignment> next = plan.assignments().getOrDefault(place, Optional.empty());
         conditions.add(state.unchanged(place.assignment()));
         if (next.isPresent()) {
-          conditions.add(state.unchanged(Keys.alive(place.node())));
-          conditions.add(state.unchanged(Keys.member(place.node())));
+          conditions.add(state.unchanged(StoreKeys.alive(place.node())));
+          conditions.add(state.unchanged(StoreKeys.member(place.node())));
         }
         changes.add(
             next.<Change>map(one -> new Change.Put(place.assignment(), one.json()))
@@ -436,8 +436,9 @@ public final class Leader implements Owner.State {
       if (!reasons.equals(state.unplaced().getOrDefault(name, Map.of()))) {
         Change change =
             reasons.isEmpty()
-                ? new Change.Delete(Keys.UNPLACED + name)
-                : new Change.Put(Keys.UNPLACED + name, JsonText.print(RecordJson.write(reasons)));
+                ? new Change.Delete(StoreKeys.UNPLACED + name)
+                : new Change.Put(
+                    StoreKeys.UNPLACED + name, JsonText.print(RecordJson.write(reasons)));
         boolean _ = transact(List.of(term.condition()), List.of(change));
       }
     }
@@ -451,22 +452,23 @@ public final class Leader implements Owner.State {
       return;
     }
     var changes = new ArrayList<Change>();
-    changes.add(new Change.Delete(Keys.DESIRED + name));
-    changes.add(new Change.Delete(Keys.UNPLACED + name));
-    changes.add(new Change.DeleteAll(Keys.files(name)));
-    changes.add(new Change.DeleteAll(Keys.EXECUTIONS + name + "/"));
-    changes.add(new Change.DeleteAll(Keys.SCHEDULES + name + "/"));
-    changes.add(new Change.DeleteAll(Keys.DEPENDENCIES + name + "/"));
-    changes.add(new Change.DeleteAll(Keys.RESULTS + name + "/"));
+    changes.add(new Change.Delete(StoreKeys.DESIRED + name));
+    changes.add(new Change.Delete(StoreKeys.UNPLACED + name));
+    changes.add(new Change.DeleteAll(StoreKeys.files(name)));
+    changes.add(new Change.DeleteAll(StoreKeys.EXECUTIONS + name + "/"));
+    changes.add(new Change.DeleteAll(StoreKeys.SCHEDULES + name + "/"));
+    changes.add(new Change.DeleteAll(StoreKeys.DEPENDENCIES + name + "/"));
+    changes.add(new Change.DeleteAll(StoreKeys.RESULTS + name + "/"));
     if (desired.removing().orElse(false)) {
       files.find(name, desired.revision()).stream()
           .flatMap(spec -> spec.services().values().stream())
           .flatMap(service -> service.storage().stream())
           .filter(StorageSpec.Named.class::isInstance)
-          .map(volume -> new Change.Delete(Keys.VOLUMES + ((StorageSpec.Named) volume).name()))
+          .map(volume -> new Change.Delete(StoreKeys.VOLUMES + ((StorageSpec.Named) volume).name()))
           .distinct()
           .forEach(changes::add);
     }
-    boolean _ = transact(List.of(term.condition(), state.unchanged(Keys.DESIRED + name)), changes);
+    boolean _ =
+        transact(List.of(term.condition(), state.unchanged(StoreKeys.DESIRED + name)), changes);
   }
 }

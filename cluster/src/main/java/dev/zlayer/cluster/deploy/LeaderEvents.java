@@ -3,8 +3,8 @@ package dev.zlayer.cluster.deploy;
 import dev.zlayer.cluster.deploy.ClusterEventLog.Happened;
 import dev.zlayer.cluster.deploy.ClusterState.Place;
 import dev.zlayer.cluster.deploy.Desired.Assignment;
-import dev.zlayer.cluster.member.Keys;
 import dev.zlayer.cluster.member.NodeRecord;
+import dev.zlayer.cluster.member.StoreKeys;
 import dev.zlayer.cluster.schedule.NodeFacts;
 import dev.zlayer.cluster.store.ClusterStore;
 import dev.zlayer.cluster.store.ClusterStore.Change;
@@ -107,7 +107,7 @@ final class LeaderEvents {
       return;
     }
     var changes = new ArrayList<Change>();
-    changes.add(new Change.Put(Keys.SEEN_NODES, JsonText.print(RecordJson.write(now))));
+    changes.add(new Change.Put(StoreKeys.SEEN_NODES, JsonText.print(RecordJson.write(now))));
     changes.addAll(write(happened(before, now, clock.instant()), revision));
     seen = null; // until it is known what became of it
     if (transactor.transact(changes)) {
@@ -118,8 +118,8 @@ final class LeaderEvents {
   private Optional<Seen> read() throws InterruptedException {
     Deadline deadline = Deadline.after(LIMIT);
     keys.clear();
-    store.list(Keys.EVENTS, deadline).entries().forEach(entry -> keys.add(entry.key()));
-    return store.find(Keys.SEEN_NODES, deadline).flatMap(LeaderEvents::parse);
+    store.list(StoreKeys.EVENTS, deadline).entries().forEach(entry -> keys.add(entry.key()));
+    return store.find(StoreKeys.SEEN_NODES, deadline).flatMap(LeaderEvents::parse);
   }
 
   /** What cannot be read, because a later version wrote it, keeps nobody from leading. */
@@ -187,11 +187,11 @@ final class LeaderEvents {
     }
     List<Happened> written =
         events.subList(0, Math.min(events.size(), ClusterEventLog.PER_CHANGE - 1));
-    String key = Keys.EVENTS + "%016d".formatted(revision);
+    String key = StoreKeys.EVENTS + "%016d".formatted(revision);
     var changes = new ArrayList<Change>();
     changes.add(new Change.Put(key, ClusterEventLog.text(written)));
     long last = ClusterEventLog.first(key) + written.size() - 1;
-    changes.add(new Change.Put(Keys.LAST_EVENT, Long.toString(last)));
+    changes.add(new Change.Put(StoreKeys.LAST_EVENT, Long.toString(last)));
     keys.add(key);
     // more than one only when there are more than there should be; a transaction has its limit
     for (int i = 0; i < 2 && keys.size() > KEPT; i++) {

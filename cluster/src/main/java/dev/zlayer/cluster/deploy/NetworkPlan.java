@@ -113,8 +113,8 @@ record NetworkPlan(
     if (state.members().size() < 2) {
       return new NetworkPlan(subnet, peers, paths(state, node, local), Map.of(), problems);
     }
-    HostPorts.Forwarded forwarded =
-        HostPorts.forwarded(
+    ForwardedPorts.Forwarded forwarded =
+        ForwardedPorts.forwarded(
             state, node, members(state, node, files), name -> services(state, name, files));
     problems.addAll(forwarded.problems());
     return new NetworkPlan(subnet, peers, paths(state, node, local), forwarded.members(), problems);

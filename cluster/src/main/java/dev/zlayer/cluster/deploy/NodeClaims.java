@@ -1,7 +1,7 @@
 package dev.zlayer.cluster.deploy;
 
 import dev.zlayer.cluster.deploy.Desired.Assignment;
-import dev.zlayer.cluster.member.Keys;
+import dev.zlayer.cluster.member.StoreKeys;
 import dev.zlayer.cluster.store.ClusterStore;
 import dev.zlayer.cluster.store.ClusterStore.Change;
 import dev.zlayer.cluster.store.ClusterStore.Condition;
@@ -169,7 +169,8 @@ public final class NodeClaims implements Owner.State {
               part.stream()
                   .<Condition>map(
                       one ->
-                          new Condition.Created(Keys.CLAIMS + one.getKey(), one.getValue().made()))
+                          new Condition.Created(
+                              StoreKeys.CLAIMS + one.getKey(), one.getValue().made()))
                   .toList(),
               List.of(renewal()),
               limit());
@@ -192,7 +193,7 @@ public final class NodeClaims implements Owner.State {
 
   /** The value says nothing: that it was written is all. */
   private Change renewal() {
-    return new Change.Put(Keys.RENEWALS + id, Long.toString(stop));
+    return new Change.Put(StoreKeys.RENEWALS + id, Long.toString(stop));
   }
 
   private void extend(String claim, long seconds, long before) {
@@ -202,7 +203,7 @@ public final class NodeClaims implements Owner.State {
   /** One of them is another's, or nobody's, by now. */
   private void check(List<Map.Entry<String, Held>> claims) throws InterruptedException {
     for (Map.Entry<String, Held> one : claims) {
-      Optional<Entry> now = store.find(Keys.CLAIMS + one.getKey(), limit());
+      Optional<Entry> now = store.find(StoreKeys.CLAIMS + one.getKey(), limit());
       if (now.filter(entry -> entry.created() == one.getValue().made())
           .filter(entry -> ClusterClaim.parse(entry.value()).node().equals(id))
           .isEmpty()) {
@@ -220,7 +221,7 @@ public final class NodeClaims implements Owner.State {
         .claims()
         .forEach(
             (name, claim) -> {
-              long made = state.modified().getOrDefault(Keys.CLAIMS + name, 0L);
+              long made = state.modified().getOrDefault(StoreKeys.CLAIMS + name, 0L);
               boolean given = former.getOrDefault(name, 0L) >= made;
               if (claim.node().equals(id) && !given) {
                 held.putIfAbsent(name, new Held(made, claim.stop()));
@@ -291,7 +292,7 @@ public final class NodeClaims implements Owner.State {
   }
 
   private void acquire(String claim) throws InterruptedException {
-    String key = Keys.CLAIMS + claim;
+    String key = StoreKeys.CLAIMS + claim;
     long before = node.bootMillis();
     ClusterStore.Result result =
         store.transact(
@@ -315,14 +316,14 @@ public final class NodeClaims implements Owner.State {
     if (node.present().contains(claim)) {
       return; // it began a moment before
     }
-    String key = Keys.CLAIMS + claim;
+    String key = StoreKeys.CLAIMS + claim;
     long made = Objects.requireNonNull(held.get(claim)).made();
     boolean removed =
         store
             .transact(
                 List.of(
                     new Condition.Created(key, made),
-                    new Condition.Unchanged(Keys.RENEWALS + id, renewedIn)),
+                    new Condition.Unchanged(StoreKeys.RENEWALS + id, renewedIn)),
                 List.of(new Change.Delete(key)),
                 limit())
             .applied();

@@ -1,7 +1,7 @@
 package dev.zlayer.cluster.deploy;
 
 import dev.zlayer.cluster.deploy.ClusterState.Place;
-import dev.zlayer.cluster.member.Keys;
+import dev.zlayer.cluster.member.StoreKeys;
 import dev.zlayer.cluster.network.DesiredOverlay;
 import dev.zlayer.cluster.network.NodeSubnet;
 import dev.zlayer.cluster.store.ClusterStore;
@@ -164,8 +164,8 @@ public final class NodeNetwork implements Owner.State {
     if (!published.equals(state.linkKeys().get(node))) {
       var _ =
           store.transact(
-              List.of(state.unchanged(Keys.member(node))),
-              List.of(new Change.Put(Keys.linkKey(node), published)),
+              List.of(state.unchanged(StoreKeys.member(node))),
+              List.of(new Change.Put(StoreKeys.linkKey(node), published)),
               deadline);
     }
     var keys = new TreeMap<String, String>();
@@ -196,12 +196,12 @@ public final class NodeNetwork implements Owner.State {
     var _ =
         store.transact(
             List.of(
-                state.unchanged(Keys.SUBNET_TURN),
-                state.unchanged(Keys.subnet(node)),
-                state.unchanged(Keys.member(node))),
+                state.unchanged(StoreKeys.SUBNET_TURN),
+                state.unchanged(StoreKeys.subnet(node)),
+                state.unchanged(StoreKeys.member(node))),
             List.of(
-                new Change.Put(Keys.SUBNET_TURN, node),
-                new Change.Put(Keys.subnet(node), free.get().toString())),
+                new Change.Put(StoreKeys.SUBNET_TURN, node),
+                new Change.Put(StoreKeys.subnet(node), free.get().toString())),
             deadline);
     return List.of();
   }
@@ -230,7 +230,9 @@ public final class NodeNetwork implements Owner.State {
       int to = Math.min(changes.size(), from + ClusterStore.MOST_CHANGES);
       var _ =
           store.transact(
-              List.of(state.unchanged(Keys.member(node))), changes.subList(from, to), deadline);
+              List.of(state.unchanged(StoreKeys.member(node))),
+              changes.subList(from, to),
+              deadline);
     }
   }
 }

@@ -2,7 +2,7 @@ package dev.zlayer.cluster.deploy;
 
 import dev.zlayer.cluster.deploy.ClusterState.Place;
 import dev.zlayer.cluster.deploy.Desired.Assignment;
-import dev.zlayer.cluster.member.Keys;
+import dev.zlayer.cluster.member.StoreKeys;
 import dev.zlayer.cluster.secret.SecretId;
 import dev.zlayer.cluster.secret.StoredSecrets;
 import dev.zlayer.cluster.store.ClusterStore;
@@ -250,7 +250,7 @@ public final class NodeSecrets implements Owner.State, SecretGate {
         deployment,
         new Settled(
             state.revision(),
-            state.modified().getOrDefault(Keys.assignment(node, deployment), 0L),
+            state.modified().getOrDefault(StoreKeys.assignment(node, deployment), 0L),
             using));
   }
 
@@ -258,7 +258,7 @@ public final class NodeSecrets implements Owner.State, SecretGate {
   public boolean applies(ClusterState state, String deployment, Desired.File file) {
     Settled known = settled.get(deployment);
     long assignment =
-        state.modified().getOrDefault(Keys.assignment(node, deployment), Long.MAX_VALUE);
+        state.modified().getOrDefault(StoreKeys.assignment(node, deployment), Long.MAX_VALUE);
     if (known != null && known.revision() >= assignment) {
       return true;
     }
@@ -279,7 +279,7 @@ public final class NodeSecrets implements Owner.State, SecretGate {
     }
     long given = state.modified().getOrDefault(execution.key(), Long.MAX_VALUE);
     long assignment =
-        state.modified().getOrDefault(Keys.assignment(node, execution.deployment()), 0L);
+        state.modified().getOrDefault(StoreKeys.assignment(node, execution.deployment()), 0L);
     return known.revision() >= given
         || (known.assignment() == assignment && !known.using().contains(execution.job()));
   }

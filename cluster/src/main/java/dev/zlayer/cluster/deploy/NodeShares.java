@@ -3,7 +3,7 @@ package dev.zlayer.cluster.deploy;
 import dev.zlayer.cluster.deploy.ClusterState.Place;
 import dev.zlayer.cluster.deploy.Desired.Assignment;
 import dev.zlayer.cluster.deploy.Desired.Report;
-import dev.zlayer.cluster.member.Keys;
+import dev.zlayer.cluster.member.StoreKeys;
 import dev.zlayer.cluster.store.ClusterStore;
 import dev.zlayer.cluster.store.ClusterStore.Change;
 import dev.zlayer.cluster.store.ClusterStore.Entry;
@@ -210,7 +210,7 @@ public final class NodeShares implements Owner.State {
     }
     Optional<Desired.File> file =
         store
-            .find(Keys.file(name, assignment.revision()), deadline)
+            .find(StoreKeys.file(name, assignment.revision()), deadline)
             .map(found -> Desired.File.parse(found.value()));
     if (file.isPresent() && secrets.applies(state, name, file.get())) {
       Optional<String> refusal = engine.apply(name, assignment, file.get());
@@ -292,8 +292,9 @@ public final class NodeShares implements Owner.State {
 
   private Map<String, Report> reports(Deadline deadline) throws InterruptedException {
     var reports = new HashMap<String, Report>();
-    for (Entry entry : store.list(Keys.REPORTS + node + "/", deadline).entries()) {
-      reports.put(Place.of(entry.key(), Keys.REPORTS).deployment(), Report.parse(entry.value()));
+    for (Entry entry : store.list(StoreKeys.REPORTS + node + "/", deadline).entries()) {
+      reports.put(
+          Place.of(entry.key(), StoreKeys.REPORTS).deployment(), Report.parse(entry.value()));
     }
     return reports;
   }

@@ -1,7 +1,7 @@
 package dev.zlayer.cluster.deploy;
 
 import dev.zlayer.cluster.deploy.ClusterExecution.Progress;
-import dev.zlayer.cluster.member.Keys;
+import dev.zlayer.cluster.member.StoreKeys;
 import dev.zlayer.cluster.store.ClusterStore;
 import dev.zlayer.task.Deadline;
 import java.util.HashMap;
@@ -35,7 +35,7 @@ final class Results implements JobPlan.Ends {
         .dependencies()
         .forEach(
             (key, run) -> {
-              String job = key.substring(Keys.DEPENDENCIES.length());
+              String job = key.substring(StoreKeys.DEPENDENCIES.length());
               int slash = job.indexOf('/');
               var need = new ClusterExecution.Need(job.substring(slash + 1), run.number());
               String deployment = job.substring(0, slash);

@@ -2,7 +2,7 @@ package dev.zlayer.cluster.deploy;
 
 import dev.zlayer.cluster.deploy.ClusterState.Place;
 import dev.zlayer.cluster.deploy.Desired.Assignment;
-import dev.zlayer.cluster.member.Keys;
+import dev.zlayer.cluster.member.StoreKeys;
 import dev.zlayer.cluster.store.ClusterStore;
 import dev.zlayer.cluster.store.ClusterStore.Change;
 import dev.zlayer.cluster.store.Election;
@@ -100,10 +100,10 @@ final class Scaling {
     if (decision.replicas() != replicas && !early) {
       var _ =
           store.transact(
-              List.of(term.condition(), state.unchanged(Keys.DESIRED + desired.name())),
+              List.of(term.condition(), state.unchanged(StoreKeys.DESIRED + desired.name())),
               List.of(
                   new Change.Put(
-                      Keys.DESIRED + desired.name(),
+                      StoreKeys.DESIRED + desired.name(),
                       desired.scaled(name, decision.replicas()).json())),
               Deadline.after(LIMIT));
     }

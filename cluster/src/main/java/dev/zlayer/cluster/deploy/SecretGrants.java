@@ -1,7 +1,7 @@
 package dev.zlayer.cluster.deploy;
 
 import dev.zlayer.cluster.deploy.Desired.Assignment;
-import dev.zlayer.cluster.member.Keys;
+import dev.zlayer.cluster.member.StoreKeys;
 import dev.zlayer.cluster.secret.SecretId;
 import dev.zlayer.cluster.secret.SecretSeal;
 import dev.zlayer.cluster.secret.StoredSecrets;
@@ -54,14 +54,14 @@ public final class SecretGrants {
       throws InterruptedException {
     Optional<Assignment> assigned =
         store
-            .find(Keys.assignment(node, deployment), deadline)
+            .find(StoreKeys.assignment(node, deployment), deadline)
             .map(entry -> Assignment.parse(entry.value()));
     Optional<DeploymentSpec> file =
         assigned.isPresent()
             ? spec(deployment, assigned.get().revision(), deadline)
             : Optional.empty();
     var jobs = new HashSet<String>();
-    for (Entry entry : store.list(Keys.EXECUTIONS + deployment + "/", deadline).entries()) {
+    for (Entry entry : store.list(StoreKeys.EXECUTIONS + deployment + "/", deadline).entries()) {
       ClusterExecution execution = ClusterExecution.parse(entry.value());
       if (execution.node().filter(node::equals).isPresent()) {
         jobs.add(execution.job());
@@ -69,7 +69,7 @@ public final class SecretGrants {
     }
     Optional<Desired> desired =
         store
-            .find(Keys.DESIRED + deployment, deadline)
+            .find(StoreKeys.DESIRED + deployment, deadline)
             .map(entry -> Desired.parse(entry.value()))
             .filter(one -> one.removing().isEmpty());
     return new SecretNeeds.Part(
@@ -85,7 +85,7 @@ public final class SecretGrants {
       throws InterruptedException {
     Optional<Desired.File> file =
         store
-            .find(Keys.file(deployment, revision), deadline)
+            .find(StoreKeys.file(deployment, revision), deadline)
             .map(entry -> Desired.File.parse(entry.value()));
     try {
       return file.map(

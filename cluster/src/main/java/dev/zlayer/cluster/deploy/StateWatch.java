@@ -1,6 +1,6 @@
 package dev.zlayer.cluster.deploy;
 
-import dev.zlayer.cluster.member.Keys;
+import dev.zlayer.cluster.member.StoreKeys;
 import dev.zlayer.cluster.store.ClusterStore;
 import dev.zlayer.cluster.store.ClusterStore.Entry;
 import dev.zlayer.cluster.store.ClusterStore.Event;
@@ -154,21 +154,21 @@ public final class StateWatch implements Owner.State {
 
   private void read() throws InterruptedException {
     close();
-    Snapshot all = store.list(Keys.ALL, Deadline.after(LIMIT));
+    Snapshot all = store.list(StoreKeys.ALL, Deadline.after(LIMIT));
     entries.clear();
     all.entries().forEach(entry -> entries.put(entry.key(), entry));
     revision = all.revision();
     view.show(ClusterState.of(all, this::unread));
-    watch = store.watch(Keys.ALL, revision + 1);
+    watch = store.watch(StoreKeys.ALL, revision + 1);
     nextRead = Deadline.after(times.read());
   }
 
   private void follow(Watch open) throws InterruptedException {
-    int nodes = entries.subMap(Keys.MEMBERS, Keys.MEMBERS + Character.MAX_VALUE).size();
+    int nodes = entries.subMap(StoreKeys.MEMBERS, StoreKeys.MEMBERS + Character.MAX_VALUE).size();
     if (heard(open.next(nodes <= MOST_CHECKS ? times.check() : check(nodes)))) {
       return;
     }
-    long now = store.list(Keys.LEADER, Deadline.after(LIMIT)).revision();
+    long now = store.list(StoreKeys.LEADER, Deadline.after(LIMIT)).revision();
     if (now < revision) {
       read(); // it was restored from a backup
       return;

@@ -2,7 +2,7 @@ package dev.zlayer.cluster.deploy;
 
 import dev.zlayer.cluster.deploy.ClusterState.Place;
 import dev.zlayer.cluster.deploy.Desired.Assignment;
-import dev.zlayer.cluster.member.Keys;
+import dev.zlayer.cluster.member.StoreKeys;
 import dev.zlayer.cluster.schedule.Workloads;
 import dev.zlayer.cluster.store.ClusterStore;
 import dev.zlayer.cluster.store.ClusterStore.Change;
@@ -102,7 +102,7 @@ public final class VolumeBindings {
   }
 
   private Optional<Entry> binding(String volume, Deadline deadline) throws InterruptedException {
-    return store.find(Keys.VOLUMES + volume, deadline).filter(one -> one.value().equals(node));
+    return store.find(StoreKeys.VOLUMES + volume, deadline).filter(one -> one.value().equals(node));
   }
 
   private FileCache files(ClusterState state, Deadline deadline) throws InterruptedException {

@@ -59,7 +59,7 @@ final class Admission {
     var _ =
         store.transact(
             List.of(),
-            List.of(new Change.Put(Keys.token(token.id()), token.digest(), lease)),
+            List.of(new Change.Put(StoreKeys.token(token.id()), token.digest(), lease)),
             deadline);
     return token;
   }
@@ -76,7 +76,7 @@ final class Admission {
     PublicKey key = Pem.publicKey(request.key());
     Entry known =
         store
-            .find(Keys.token(token.id()), deadline)
+            .find(StoreKeys.token(token.id()), deadline)
             .filter(entry -> JoinToken.equal(entry.value(), token.digest()))
             .orElseThrow(Admission::spent);
     Condition turn = turn(deadline);
@@ -103,12 +103,12 @@ final class Admission {
                 List.of(
                     turn,
                     new Condition.Unchanged(known.key(), known.modified()),
-                    new Condition.Absent(Keys.member(id))),
+                    new Condition.Absent(StoreKeys.member(id))),
                 List.of(
                     new Change.Delete(known.key()),
-                    new Change.Put(Keys.ADMISSION, id),
+                    new Change.Put(StoreKeys.ADMISSION, id),
                     issued(id, certificate),
-                    new Change.Put(Keys.member(id), record.text())),
+                    new Change.Put(StoreKeys.member(id), record.text())),
                 deadline)
             .applied();
     if (!admitted) {
@@ -156,7 +156,7 @@ final class Admission {
   }
 
   private List<NodeRecord> nodes(Deadline deadline) throws InterruptedException {
-    return store.list(Keys.MEMBERS, deadline).entries().stream()
+    return store.list(StoreKeys.MEMBERS, deadline).entries().stream()
         .map(entry -> NodeRecord.parse(entry.value()))
         .toList();
   }
@@ -164,9 +164,9 @@ final class Admission {
   /** That nobody else is admitted while names and servers are counted. */
   private Condition turn(Deadline deadline) throws InterruptedException {
     return store
-        .find(Keys.ADMISSION, deadline)
+        .find(StoreKeys.ADMISSION, deadline)
         .<Condition>map(last -> new Condition.Unchanged(last.key(), last.modified()))
-        .orElseGet(() -> new Condition.Absent(Keys.ADMISSION));
+        .orElseGet(() -> new Condition.Absent(StoreKeys.ADMISSION));
   }
 
   private interface Step<T> {
@@ -185,8 +185,8 @@ final class Admission {
             store.transact(
                 List.of(),
                 List.of(
-                    new Change.Delete(Keys.member(record.id())),
-                    new Change.DeleteAll(Keys.certificates(record.id()))), // nobody has it
+                    new Change.Delete(StoreKeys.member(record.id())),
+                    new Change.DeleteAll(StoreKeys.certificates(record.id()))), // nobody has it
                 deadline);
       } catch (AgentException left) {
         e.addSuppressed(left); // why it was not admitted is what its operator has to know
@@ -215,7 +215,7 @@ final class Admission {
   /** Remembers a certificate, so that it can be revoked. */
   static Change issued(String node, X509Certificate certificate) {
     return new Change.Put(
-        Keys.certificates(node) + NodeIdentity.serial(certificate),
+        StoreKeys.certificates(node) + NodeIdentity.serial(certificate),
         certificate.getNotAfter().toInstant().toString());
   }
 
@@ -236,13 +236,13 @@ final class Admission {
     var changes = new ArrayList<>(certificates);
     changes.addAll(
         List.of(
-            new Change.Delete(Keys.member(node)),
-            new Change.Delete(Keys.alive(node)),
-            new Change.DeleteAll(Keys.ASSIGNMENTS + node + "/"),
-            new Change.DeleteAll(Keys.REPORTS + node + "/"),
-            new Change.DeleteAll(Keys.NETWORKS + node + "/"),
-            new Change.Delete(Keys.subnet(node)),
-            new Change.Delete(Keys.linkKey(node))));
+            new Change.Delete(StoreKeys.member(node)),
+            new Change.Delete(StoreKeys.alive(node)),
+            new Change.DeleteAll(StoreKeys.ASSIGNMENTS + node + "/"),
+            new Change.DeleteAll(StoreKeys.REPORTS + node + "/"),
+            new Change.DeleteAll(StoreKeys.NETWORKS + node + "/"),
+            new Change.Delete(StoreKeys.subnet(node)),
+            new Change.Delete(StoreKeys.linkKey(node))));
     var _ = store.transact(List.of(), changes, deadline);
     if (node.equals(by)) {
       return;
@@ -260,11 +260,12 @@ final class Admission {
   /** Two changes for each certificate of a node. */
   private static List<Change> revocation(ClusterStore store, String node, Deadline deadline)
       throws InterruptedException {
-    String prefix = Keys.certificates(node);
+    String prefix = StoreKeys.certificates(node);
     var changes = new ArrayList<Change>();
     for (Entry entry : store.list(prefix, deadline).entries()) {
       changes.add(
-          new Change.Put(Keys.REVOKED + entry.key().substring(prefix.length()), entry.value()));
+          new Change.Put(
+              StoreKeys.REVOKED + entry.key().substring(prefix.length()), entry.value()));
       changes.add(new Change.Delete(entry.key()));
     }
     return changes;

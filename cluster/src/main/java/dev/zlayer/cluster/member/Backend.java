@@ -101,8 +101,8 @@ record Backend(
     try (EtcdClient client = client(etcd, etcd.uris(), files)) {
       var store = new PrefixedStore(new EtcdStore(client), etcd.prefix());
       Deadline deadline = Deadline.after(LIMIT);
-      if (store.find(Keys.CLUSTER, deadline).isPresent()
-          || !store.list(Keys.MEMBERS, deadline).entries().isEmpty()) {
+      if (store.find(StoreKeys.CLUSTER, deadline).isPresent()
+          || !store.list(StoreKeys.MEMBERS, deadline).entries().isEmpty()) {
         throw etcd.taken();
       }
     }
@@ -112,9 +112,9 @@ record Backend(
   void begin(ClusterSettings settings, List<Change> changes, Deadline deadline)
       throws InterruptedException {
     var all = new ArrayList<>(changes);
-    all.add(new Change.Put(Keys.CLUSTER, settings.text()));
+    all.add(new Change.Put(StoreKeys.CLUSTER, settings.text()));
     boolean first =
-        store.transact(List.of(new Condition.Absent(Keys.CLUSTER)), all, deadline).applied();
+        store.transact(List.of(new Condition.Absent(StoreKeys.CLUSTER)), all, deadline).applied();
     if (!first) {
       throw external
           .map(ExternalEtcd::taken)
@@ -133,7 +133,7 @@ record Backend(
     Deadline deadline = Deadline.after(LIMIT);
     Optional<ClusterStore.Entry> own =
         store
-            .find(Keys.CLUSTER, deadline)
+            .find(StoreKeys.CLUSTER, deadline)
             .filter(found -> ClusterSettings.parse(found.value()).id().equals(cluster));
     if (own.isPresent()) {
       var _ =

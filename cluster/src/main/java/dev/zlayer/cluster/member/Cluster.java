@@ -86,13 +86,13 @@ public final class Cluster implements AutoCloseable {
   private final Leaving leaving;
   private final Owner<Registration> registration;
   private final Owner<MemberWatch> watch;
-  private final Owner<Certificates> certificates;
+  private final Owner<NodeCertificate> certificates;
   private volatile List<URI> endpoints;
   private volatile long lease;
   private volatile KnownNodes known = KnownNodes.NONE;
   private volatile Consumer<String> removed = _ -> {};
   private volatile Runnable dismissed = () -> {};
-  private volatile Certificates.@Nullable Validity validity;
+  private volatile NodeCertificate.@Nullable Validity validity;
   private volatile Consumer<SSLContext> replaced = _ -> {};
 
   private Cluster(Host host, ClusterFiles files, NodeIdentity identity) {
@@ -130,7 +130,7 @@ public final class Cluster implements AutoCloseable {
             host.clock(),
             host.supervisor(),
             (_, _) ->
-                new Certificates(
+                new NodeCertificate(
                     identity,
                     files,
                     store,
@@ -181,7 +181,7 @@ public final class Cluster implements AutoCloseable {
       cluster.backend.begin(
           settings,
           List.of(
-              new Change.Put(Keys.member(identity.id()), record.text()),
+              new Change.Put(StoreKeys.member(identity.id()), record.text()),
               Admission.issued(identity.id(), files.ownCertificate())),
           deadline);
       cluster.users.begin(deadline);
@@ -268,26 +268,26 @@ public final class Cluster implements AutoCloseable {
   }
 
   /** How long the certificate of this node is valid. */
-  public Certificates.Validity certificate() {
+  public NodeCertificate.Validity certificate() {
     return Objects.requireNonNull(validity, "not started");
   }
 
   /** Gives this node a new key and certificate; returns when both are in use. */
-  public Certificates.Validity rotate() {
-    return certificates.ask(Certificates::replace);
+  public NodeCertificate.Validity rotate() {
+    return certificates.ask(NodeCertificate::replace);
   }
 
   /** Signs a certificate for the key of another node. */
-  public Certificates.Signed sign(String node, Certificates.SigningRequest request)
+  public NodeCertificate.Signed sign(String node, NodeCertificate.SigningRequest request)
       throws InterruptedException {
-    return Certificates.signed(
+    return NodeCertificate.signed(
         files, store, users, host.clock(), node, request, Deadline.after(LIMIT));
   }
 
   /** Revokes all certificates of another node but the one that it uses. */
-  public Certificates.Settled settle(String node, Certificates.Current request)
+  public NodeCertificate.Settled settle(String node, NodeCertificate.Current request)
       throws InterruptedException {
-    return Certificates.settled(files, store, users, node, request, Deadline.after(LIMIT));
+    return NodeCertificate.settled(files, store, users, node, request, Deadline.after(LIMIT));
   }
 
   /** Whether a certificate was revoked, as of the last list that was read. */
@@ -348,7 +348,7 @@ public final class Cluster implements AutoCloseable {
     try {
       boolean member =
           last.members().containsKey(id)
-              || store.find(Keys.member(id), Deadline.after(ANSWER)).isPresent();
+              || store.find(StoreKeys.member(id), Deadline.after(ANSWER)).isPresent();
       return member ? Standing.MEMBER : Standing.UNKNOWN;
     } catch (AgentException.Network | AgentException.Timeout _) {
       return Standing.UNKNOWN;
@@ -437,7 +437,7 @@ public final class Cluster implements AutoCloseable {
   /** Whether a majority of those who store the state answers. */
   boolean answers() throws InterruptedException {
     try {
-      var _ = store.find(Keys.member(identity.id()), Deadline.after(ANSWER));
+      var _ = store.find(StoreKeys.member(identity.id()), Deadline.after(ANSWER));
       return true;
     } catch (AgentException.Network | AgentException.Timeout _) {
       return false;

@@ -45,20 +45,20 @@ final class JoinClient {
         JoinRequest.Answer.class);
   }
 
-  static Certificates.Signed sign(
-      URI agent, SSLContext tls, Certificates.SigningRequest request, Deadline deadline)
+  static NodeCertificate.Signed sign(
+      URI agent, SSLContext tls, NodeCertificate.SigningRequest request, Deadline deadline)
       throws InterruptedException {
     return RecordJson.read(
         post(agent.resolve(CERTIFICATES), tls, RecordJson.write(request), deadline),
-        Certificates.Signed.class);
+        NodeCertificate.Signed.class);
   }
 
-  static Certificates.Settled settle(
-      URI agent, SSLContext tls, Certificates.Current request, Deadline deadline)
+  static NodeCertificate.Settled settle(
+      URI agent, SSLContext tls, NodeCertificate.Current request, Deadline deadline)
       throws InterruptedException {
     return RecordJson.read(
         post(agent.resolve(CURRENT), tls, RecordJson.write(request), deadline),
-        Certificates.Settled.class);
+        NodeCertificate.Settled.class);
   }
 
   /** Has another node remove this one. */

@@ -79,7 +79,7 @@ final class MemberWatch implements Owner.State {
   public Duration round() throws InterruptedException {
     try {
       if (watch == null) {
-        watch = store.watch(Keys.MEMBERS, look() + 1);
+        watch = store.watch(StoreKeys.MEMBERS, look() + 1);
       }
       if (watch.next(LOOK) instanceof News.Compacted) {
         close();
@@ -94,7 +94,7 @@ final class MemberWatch implements Owner.State {
 
   private long look() throws InterruptedException {
     Deadline deadline = Deadline.after(LIMIT);
-    Snapshot list = store.list(Keys.MEMBERS, deadline);
+    Snapshot list = store.list(StoreKeys.MEMBERS, deadline);
     var listed = new HashMap<String, String>();
     for (Entry entry : list.entries()) {
       NodeRecord record = NodeRecord.parse(entry.value());
@@ -125,9 +125,9 @@ final class MemberWatch implements Owner.State {
       throws InterruptedException {
     Instant now = clock.instant();
     var serials = new TreeSet<String>();
-    for (Entry entry : store.list(Keys.REVOKED, deadline).entries()) {
+    for (Entry entry : store.list(StoreKeys.REVOKED, deadline).entries()) {
       if (!Instant.parse(entry.value()).isBefore(now)) {
-        serials.add(entry.key().substring(Keys.REVOKED.length()));
+        serials.add(entry.key().substring(StoreKeys.REVOKED.length()));
       } else if (authority.isPresent()) {
         var _ = store.transact(List.of(), List.of(new Change.Delete(entry.key())), deadline);
       }

@@ -22,29 +22,29 @@ final class NodeRights {
   /** The same for all of them. */
   static List<Permission> shared() {
     return List.of(
-        reads(Keys.ALL),
-        reads(Keys.EVENTS_ALL),
-        writes(Keys.DESIRED),
-        writes(Keys.FILES),
-        writes(Keys.EXECUTIONS),
-        writes(Keys.RESULTS),
-        writes(Keys.NUMBERS),
-        writes(Keys.DEPENDENCIES), // a new 'up' has what failed tried again
-        writes(Keys.VOLUMES), // 'volume rm' ends what binds one to its node
-        writes(Keys.CLAIMS),
-        new Permission(Keys.SUBNET_TURN, false, true));
+        reads(StoreKeys.ALL),
+        reads(StoreKeys.EVENTS_ALL),
+        writes(StoreKeys.DESIRED),
+        writes(StoreKeys.FILES),
+        writes(StoreKeys.EXECUTIONS),
+        writes(StoreKeys.RESULTS),
+        writes(StoreKeys.NUMBERS),
+        writes(StoreKeys.DEPENDENCIES), // a new 'up' has what failed tried again
+        writes(StoreKeys.VOLUMES), // 'volume rm' ends what binds one to its node
+        writes(StoreKeys.CLAIMS),
+        new Permission(StoreKeys.SUBNET_TURN, false, true));
   }
 
   /** Of one node alone. */
   static List<Permission> own(String node) {
     return List.of(
-        new Permission(Keys.alive(node), false, true),
-        writes(Keys.ASSIGNMENTS + node + "/"), // it removes those that it has ended
-        writes(Keys.REPORTS + node + "/"),
-        writes(Keys.NETWORKS + node + "/"),
-        new Permission(Keys.subnet(node), false, true),
-        new Permission(Keys.linkKey(node), false, true),
-        new Permission(Keys.RENEWALS + node, false, true));
+        new Permission(StoreKeys.alive(node), false, true),
+        writes(StoreKeys.ASSIGNMENTS + node + "/"), // it removes those that it has ended
+        writes(StoreKeys.REPORTS + node + "/"),
+        writes(StoreKeys.NETWORKS + node + "/"),
+        new Permission(StoreKeys.subnet(node), false, true),
+        new Permission(StoreKeys.linkKey(node), false, true),
+        new Permission(StoreKeys.RENEWALS + node, false, true));
   }
 
   private static Permission reads(String prefix) {

@@ -103,8 +103,8 @@ final class NodeUsers {
       EtcdUsers users = etcd.get().users();
       List<String> known = users.users(deadline);
       Set<String> issued =
-          store.list(Keys.CERTIFICATES, deadline).entries().stream()
-              .map(entry -> entry.key().substring(Keys.CERTIFICATES.length()).split("/"))
+          store.list(StoreKeys.CERTIFICATES, deadline).entries().stream()
+              .map(entry -> entry.key().substring(StoreKeys.CERTIFICATES.length()).split("/"))
               .filter(parts -> parts.length == 2)
               .map(parts -> NodeRights.user(parts[0], parts[1]))
               .collect(Collectors.toSet());

@@ -28,19 +28,20 @@ record Nodes(ClusterStore store, String self) {
     Deadline deadline = Deadline.after(LIMIT);
     Map<String, String> alive = new HashMap<>();
     store
-        .list(Keys.ALIVE, deadline)
+        .list(StoreKeys.ALIVE, deadline)
         .entries()
-        .forEach(entry -> alive.put(entry.key().substring(Keys.ALIVE.length()), entry.value()));
+        .forEach(
+            entry -> alive.put(entry.key().substring(StoreKeys.ALIVE.length()), entry.value()));
     Map<String, Instant> expiry = new HashMap<>();
-    for (Entry entry : store.list(Keys.CERTIFICATES, deadline).entries()) {
-      String rest = entry.key().substring(Keys.CERTIFICATES.length());
+    for (Entry entry : store.list(StoreKeys.CERTIFICATES, deadline).entries()) {
+      String rest = entry.key().substring(StoreKeys.CERTIFICATES.length());
       // the newest one is in use, or about to be
       expiry.merge(
           rest.substring(0, rest.indexOf('/')),
           Instant.parse(entry.value()),
           (one, other) -> one.isAfter(other) ? one : other);
     }
-    return store.list(Keys.MEMBERS, deadline).entries().stream()
+    return store.list(StoreKeys.MEMBERS, deadline).entries().stream()
         .map(entry -> NodeRecord.parse(entry.value()))
         .map(
             node ->
@@ -64,7 +65,7 @@ record Nodes(ClusterStore store, String self) {
 
   Node change(String name, UnaryOperator<NodeRecord> changed) throws InterruptedException {
     Deadline deadline = Deadline.after(LIMIT);
-    String key = Keys.member(find(name).node().id());
+    String key = StoreKeys.member(find(name).node().id());
     while (true) {
       Entry entry =
           store

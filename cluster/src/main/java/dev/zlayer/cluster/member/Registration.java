@@ -159,8 +159,8 @@ final class Registration implements Owner.State {
     String own = facts.read().text(); // asks programs of the host: may outlast the lease
     Deadline deadline = Deadline.after(LIMIT);
     Entry member =
-        store.find(Keys.member(identity.id()), deadline).orElseThrow(Registration::removed);
-    String alive = Keys.alive(identity.id());
+        store.find(StoreKeys.member(identity.id()), deadline).orElseThrow(Registration::removed);
+    String alive = StoreKeys.alive(identity.id());
     // one that nobody answered may be made later, and would end with its own lease
     Condition unchanged =
         store
@@ -213,13 +213,15 @@ final class Registration implements Owner.State {
   private boolean write(String now) throws InterruptedException {
     Deadline deadline = Deadline.after(LIMIT);
     Optional<Entry> own =
-        store.find(Keys.alive(identity.id()), deadline).filter(entry -> entry.lease() == lease);
+        store
+            .find(StoreKeys.alive(identity.id()), deadline)
+            .filter(entry -> entry.lease() == lease);
     boolean made =
         own.isPresent()
             && store
                 .transact(
                     List.of(
-                        new Condition.Created(Keys.member(identity.id()), memberSince),
+                        new Condition.Created(StoreKeys.member(identity.id()), memberSince),
                         new Condition.Unchanged(own.get().key(), own.get().modified())),
                     List.of(new Change.Put(own.get().key(), now, lease)),
                     deadline)

@@ -1,6 +1,6 @@
 package dev.zlayer.cluster.secret;
 
-import dev.zlayer.cluster.member.Keys;
+import dev.zlayer.cluster.member.StoreKeys;
 import dev.zlayer.error.AgentException;
 import java.util.Optional;
 
@@ -43,15 +43,15 @@ public record SecretId(Optional<String> deployment, Optional<String> service, St
 
   /** Where nodes see that it is there. */
   public String key() {
-    return Keys.SECRETS + path();
+    return StoreKeys.SECRETS + path();
   }
 
   String sealedKey() {
-    return Keys.SEALED + path();
+    return StoreKeys.SEALED + path();
   }
 
   static SecretId ofKey(String key) {
-    String[] parts = key.substring(Keys.SECRETS.length()).split("/", -1);
+    String[] parts = key.substring(StoreKeys.SECRETS.length()).split("/", -1);
     if (parts.length != 3) {
       throw new AgentException.Configuration("the cluster stores a secret as '%s'".formatted(key));
     }

@@ -1,6 +1,6 @@
 package dev.zlayer.cluster.secret;
 
-import dev.zlayer.cluster.member.Keys;
+import dev.zlayer.cluster.member.StoreKeys;
 import dev.zlayer.cluster.store.ClusterStore;
 import dev.zlayer.cluster.store.ClusterStore.Change;
 import dev.zlayer.cluster.store.ClusterStore.Condition;
@@ -64,7 +64,7 @@ public final class StoredSecrets {
 
   /** All of them, without their values; one that cannot be read keeps nobody from the others. */
   public List<Listed> list() throws InterruptedException {
-    return store.list(Keys.SECRETS, Deadline.after(LIMIT)).entries().stream()
+    return store.list(StoreKeys.SECRETS, Deadline.after(LIMIT)).entries().stream()
         .flatMap(entry -> info(entry).stream())
         .toList();
   }

@@ -1,8 +1,8 @@
 package dev.zlayer.cluster.deploy;
 
 import dev.zlayer.cluster.deploy.Desired.Assignment;
-import dev.zlayer.cluster.member.Keys;
 import dev.zlayer.cluster.member.NodeRecord;
+import dev.zlayer.cluster.member.StoreKeys;
 import dev.zlayer.cluster.store.ClusterStore;
 import dev.zlayer.cluster.store.ClusterStore.Change;
 import dev.zlayer.cluster.store.ClusterStore.Condition;
@@ -157,8 +157,10 @@ final class ClaimWorld {
 
   ClaimWorld(long seed) {
     this.random = new Random(seed);
-    put(Keys.DESIRED + "shop", desired());
-    put(Keys.file("shop", 1), new Desired.File("shop", 1, Instant.EPOCH, "up", "/", FILE).json());
+    put(StoreKeys.DESIRED + "shop", desired());
+    put(
+        StoreKeys.file("shop", 1),
+        new Desired.File("shop", 1, Instant.EPOCH, "up", "/", FILE).json());
     for (int i = 0; i < NODES; i++) {
       machines.add(new Machine(i));
     }
@@ -235,16 +237,16 @@ final class ClaimWorld {
 
   /** The revision that made the claim. */
   long claimed() {
-    return store.find(Keys.CLAIMS + CLAIM, limit()).orElseThrow().created();
+    return store.find(StoreKeys.CLAIMS + CLAIM, limit()).orElseThrow().created();
   }
 
   /** Gives the claim to a node, by that revision. */
   void claim(int node, long revision) {
-    change(List.of(), List.of(new Change.Delete(Keys.CLAIMS + CLAIM)));
-    while (store.list(Keys.CLAIMS, limit()).revision() < revision - 1) {
+    change(List.of(), List.of(new Change.Delete(StoreKeys.CLAIMS + CLAIM)));
+    while (store.list(StoreKeys.CLAIMS, limit()).revision() < revision - 1) {
       put("other", "");
     }
-    put(Keys.CLAIMS + CLAIM, new ClusterClaim(machines.get(node).id, STOP).json());
+    put(StoreKeys.CLAIMS + CLAIM, new ClusterClaim(machines.get(node).id, STOP).json());
     if (claimed() != revision) {
       throw new IllegalStateException("the store has passed revision " + revision);
     }
@@ -311,9 +313,9 @@ final class ClaimWorld {
     for (Machine one : quorum() ? machines : List.<Machine>of()) {
       boolean lives = !one.cut && !one.dead && now >= one.hangsUntil;
       if (!lives) {
-        change(List.of(), List.of(new Change.Delete(Keys.alive(one.id))));
-      } else if (store.find(Keys.alive(one.id), limit()).isEmpty()) {
-        put(Keys.alive(one.id), FACTS);
+        change(List.of(), List.of(new Change.Delete(StoreKeys.alive(one.id))));
+      } else if (store.find(StoreKeys.alive(one.id), limit()).isEmpty()) {
+        put(StoreKeys.alive(one.id), FACTS);
       }
     }
     for (Machine one : machines) {
@@ -332,11 +334,13 @@ final class ClaimWorld {
 
   private void lead(Machine next) {
     leader = next;
-    change(List.of(), List.of(new Change.Delete(Keys.LEADER)));
-    put(Keys.LEADER, next.id);
+    change(List.of(), List.of(new Change.Delete(StoreKeys.LEADER)));
+    put(StoreKeys.LEADER, next.id);
     term =
         new Election.Term(
-            Keys.LEADER, next.id, store.find(Keys.LEADER, limit()).orElseThrow().created());
+            StoreKeys.LEADER,
+            next.id,
+            store.find(StoreKeys.LEADER, limit()).orElseThrow().created());
     expiry =
         new ClaimExpiry(reached(next), () -> patient ? next.bootMillis() : next.bootMillis() * 4);
   }

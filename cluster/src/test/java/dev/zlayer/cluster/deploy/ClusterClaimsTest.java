@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.zlayer.cluster.deploy.ClusterExecution.Progress;
-import dev.zlayer.cluster.member.Keys;
+import dev.zlayer.cluster.member.StoreKeys;
 import dev.zlayer.cluster.schedule.NodeFacts.Status;
 import dev.zlayer.cluster.store.ClusterStore.Change;
 import dev.zlayer.error.AgentException;
@@ -143,11 +143,11 @@ class ClusterClaimsTest {
   }
 
   private void claim(String name, String node) {
-    change(new Change.Put(Keys.CLAIMS + name, new ClusterClaim(node, 20).json()));
+    change(new Change.Put(StoreKeys.CLAIMS + name, new ClusterClaim(node, 20).json()));
   }
 
   private void unclaim(String name) {
-    change(new Change.Delete(Keys.CLAIMS + name));
+    change(new Change.Delete(StoreKeys.CLAIMS + name));
   }
 
   private void change(Change change) {

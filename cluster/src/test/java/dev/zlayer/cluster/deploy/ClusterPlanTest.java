@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dev.zlayer.cluster.member.Keys;
+import dev.zlayer.cluster.member.StoreKeys;
 import dev.zlayer.cluster.schedule.NodeFacts.Status;
 import dev.zlayer.error.AgentException;
 import java.time.Duration;
@@ -233,14 +233,14 @@ class ClusterPlanTest {
     var _ = cluster.leader.round();
     Leader other = cluster.leader("b", Duration.ZERO);
     cluster.deployments.scale("shop", "web", 6);
-    long before = cluster.store.list(Keys.ALL, Simulation.limit()).revision();
+    long before = cluster.store.list(StoreKeys.ALL, Simulation.limit()).revision();
     var _ = other.round();
-    assertThat(cluster.store.list(Keys.ALL, Simulation.limit()).revision()).isEqualTo(before);
+    assertThat(cluster.store.list(StoreKeys.ALL, Simulation.limit()).revision()).isEqualTo(before);
 
     cluster.lose("a");
     var _ = other.round();
     assertThat(cluster.deployments.state().assignments("shop")).hasSizeGreaterThan(1);
-    assertThat(cluster.store.find(Keys.LEADER, Simulation.limit()).orElseThrow().value())
+    assertThat(cluster.store.find(StoreKeys.LEADER, Simulation.limit()).orElseThrow().value())
         .isEqualTo("b");
   }
 

@@ -3,7 +3,7 @@ package dev.zlayer.cluster.deploy;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.zlayer.cluster.deploy.ClusterEventLog.Happened;
-import dev.zlayer.cluster.member.Keys;
+import dev.zlayer.cluster.member.StoreKeys;
 import dev.zlayer.cluster.schedule.NodeFacts.Status;
 import dev.zlayer.json.Json;
 import java.time.Duration;
@@ -57,7 +57,7 @@ class LeaderEventsTest {
     cluster.converge();
     cluster.store.transact(
         List.of(),
-        List.of(new dev.zlayer.cluster.store.ClusterStore.Change.Delete(Keys.member("d"))),
+        List.of(new dev.zlayer.cluster.store.ClusterStore.Change.Delete(StoreKeys.member("d"))),
         Simulation.limit());
     cluster.converge();
 

@@ -2,7 +2,7 @@ package dev.zlayer.cluster.deploy;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.zlayer.cluster.member.Keys;
+import dev.zlayer.cluster.member.StoreKeys;
 import dev.zlayer.cluster.store.ClusterStore;
 import dev.zlayer.cluster.store.MemoryClusterStore;
 import dev.zlayer.error.AgentException;
@@ -91,14 +91,14 @@ class LostAnswerTest {
     loss = Loss.AFTER;
     whenLost =
         () -> {
-          change(new ClusterStore.Change.Delete(Keys.DESIRED + "shop"));
+          change(new ClusterStore.Change.Delete(StoreKeys.DESIRED + "shop"));
           up();
         };
     deployments().down("shop", false);
     assertThat(deployments().find("shop").flatMap(Desired::removing)).isEmpty();
     assertThat(deployments().find("shop")).isPresent();
 
-    whenLost = () -> change(new ClusterStore.Change.Delete(Keys.DESIRED + "shop"));
+    whenLost = () -> change(new ClusterStore.Change.Delete(StoreKeys.DESIRED + "shop"));
     loss = Loss.AFTER;
     deployments().down("shop", false);
     assertThat(deployments().find("shop")).isEmpty();

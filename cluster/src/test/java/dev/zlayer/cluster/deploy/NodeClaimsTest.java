@@ -3,7 +3,7 @@ package dev.zlayer.cluster.deploy;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.zlayer.cluster.deploy.Desired.Assignment;
-import dev.zlayer.cluster.member.Keys;
+import dev.zlayer.cluster.member.StoreKeys;
 import dev.zlayer.cluster.store.ClusterStore;
 import dev.zlayer.cluster.store.ClusterStore.Change;
 import dev.zlayer.cluster.store.ClusterStore.Condition;
@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 /** One node, whose requests may be carried out when it no longer expects it. */
 class NodeClaimsTest {
   private static final String CLAIM = "shop/web";
-  private static final String KEY = Keys.CLAIMS + CLAIM;
+  private static final String KEY = StoreKeys.CLAIMS + CLAIM;
   private static final String FILE =
       """
       version: v1
@@ -107,7 +107,9 @@ class NodeClaimsTest {
   }
 
   private NodeClaims claims(long stop) {
-    put(Keys.file("shop", 1), new Desired.File("shop", 1, Instant.EPOCH, "up", "/", FILE).json());
+    put(
+        StoreKeys.file("shop", 1),
+        new Desired.File("shop", 1, Instant.EPOCH, "up", "/", FILE).json());
     return new NodeClaims(
         losing(), () -> ClusterState.read(store, limit()), "n", () -> 1, machine, stop);
   }

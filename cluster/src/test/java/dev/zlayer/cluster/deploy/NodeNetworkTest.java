@@ -2,7 +2,7 @@ package dev.zlayer.cluster.deploy;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.zlayer.cluster.member.Keys;
+import dev.zlayer.cluster.member.StoreKeys;
 import dev.zlayer.cluster.network.DesiredOverlay;
 import dev.zlayer.cluster.network.DesiredOverlay.Path;
 import dev.zlayer.cluster.network.DesiredOverlay.Peer;
@@ -126,8 +126,8 @@ class NodeNetworkTest {
     round("a");
     assertThat(hosts.get("a").peers).as("its containers may run").hasSize(1);
 
-    delete(Keys.member("b"));
-    delete(Keys.subnet("b"));
+    delete(StoreKeys.member("b"));
+    delete(StoreKeys.subnet("b"));
     round("b");
     round("a");
     assertThat(hosts.get("a").peers).isEmpty();
@@ -241,7 +241,7 @@ class NodeNetworkTest {
   }
 
   private Optional<String> subnet(String id) throws InterruptedException {
-    return cluster.store.find(Keys.subnet(id), Simulation.limit()).map(entry -> entry.value());
+    return cluster.store.find(StoreKeys.subnet(id), Simulation.limit()).map(entry -> entry.value());
   }
 
   private void delete(String key) {

@@ -3,7 +3,7 @@ package dev.zlayer.cluster.deploy;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.zlayer.cluster.certificate.Authority;
-import dev.zlayer.cluster.member.Keys;
+import dev.zlayer.cluster.member.StoreKeys;
 import dev.zlayer.cluster.secret.SecretId;
 import dev.zlayer.cluster.secret.SecretSeal;
 import dev.zlayer.cluster.secret.StoredSecrets;
@@ -273,7 +273,9 @@ class NodeSecretsTest {
     assertThat(grants("c")).isEmpty();
     assertThat(grants("unknown")).isEmpty();
     cluster.store.transact(
-        List.of(), List.of(new Change.Delete(Keys.assignment("a", "shop"))), Simulation.limit());
+        List.of(),
+        List.of(new Change.Delete(StoreKeys.assignment("a", "shop"))),
+        Simulation.limit());
     assertThat(grants("a")).isEmpty();
   }
 

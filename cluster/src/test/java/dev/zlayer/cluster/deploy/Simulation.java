@@ -1,8 +1,8 @@
 package dev.zlayer.cluster.deploy;
 
 import dev.zlayer.cluster.deploy.Desired.Assignment;
-import dev.zlayer.cluster.member.Keys;
 import dev.zlayer.cluster.member.NodeRecord;
+import dev.zlayer.cluster.member.StoreKeys;
 import dev.zlayer.cluster.schedule.NodeFacts;
 import dev.zlayer.cluster.schedule.NodeFacts.Status;
 import dev.zlayer.cluster.store.ClusterStore.Change;
@@ -60,7 +60,7 @@ final class Simulation {
   /** Joins, and is alive. */
   Simulation node(String id) throws InterruptedException {
     var record = new NodeRecord(id, "node-" + id, "192.0.2.1", true, NOW, Map.of());
-    put(Keys.member(id), JsonText.print(RecordJson.write(record)), 0);
+    put(StoreKeys.member(id), JsonText.print(RecordJson.write(record)), 0);
     engines.put(id, new FakeEngine());
     revive(id);
     return this;
@@ -78,7 +78,7 @@ final class Simulation {
             List.of(),
             "1",
             gpus.getOrDefault(id, List.of()));
-    put(Keys.alive(id), JsonText.print(RecordJson.write(facts)), lease);
+    put(StoreKeys.alive(id), JsonText.print(RecordJson.write(facts)), lease);
     nodes.put(
         id,
         new NodeShares(
@@ -97,7 +97,7 @@ final class Simulation {
   }
 
   void schedule(String id, Status status) throws InterruptedException {
-    var record = NodeRecord.parse(store.find(Keys.member(id), limit()).orElseThrow().value());
+    var record = NodeRecord.parse(store.find(StoreKeys.member(id), limit()).orElseThrow().value());
     var changed =
         new NodeRecord(
             record.id(),
@@ -107,7 +107,7 @@ final class Simulation {
             record.joined(),
             record.labels(),
             Optional.of(status));
-    put(Keys.member(id), JsonText.print(RecordJson.write(changed)), 0);
+    put(StoreKeys.member(id), JsonText.print(RecordJson.write(changed)), 0);
   }
 
   private void put(String key, String value, long lease) {
@@ -148,7 +148,7 @@ final class Simulation {
     long before = -1;
     for (int i = 0; i < 200; i++) {
       round();
-      long now = store.list(Keys.ALL, limit()).revision();
+      long now = store.list(StoreKeys.ALL, limit()).revision();
       if (now == before) {
         return;
       }

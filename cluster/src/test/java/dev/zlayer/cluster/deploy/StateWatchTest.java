@@ -3,7 +3,7 @@ package dev.zlayer.cluster.deploy;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.zlayer.cluster.member.Keys;
+import dev.zlayer.cluster.member.StoreKeys;
 import dev.zlayer.cluster.schedule.NodeFacts;
 import dev.zlayer.cluster.store.ClusterStore;
 import dev.zlayer.cluster.store.ClusterStore.Change;
@@ -74,14 +74,14 @@ class StateWatchTest {
 
   @Test
   void changesAreSeenWithoutReadingEverythingAgain() throws InterruptedException {
-    put(Keys.VOLUMES + "data", "a");
+    put(StoreKeys.VOLUMES + "data", "a");
     rounds(1);
     assertThat(view.state().volumes()).containsEntry("data", "a");
     asked.clear();
 
-    put(Keys.VOLUMES + "data", "b");
-    put(Keys.VOLUMES + "more", "c");
-    put(Keys.LEADER, "a");
+    put(StoreKeys.VOLUMES + "data", "b");
+    put(StoreKeys.VOLUMES + "more", "c");
+    put(StoreKeys.LEADER, "a");
     rounds(4);
     assertThat(view.state().volumes()).containsEntry("data", "b").containsEntry("more", "c");
     assertThat(view.state().leader()).contains("a");
@@ -90,16 +90,16 @@ class StateWatchTest {
     var _ =
         memory.transact(
             List.of(),
-            List.of(new Change.Delete(Keys.VOLUMES + "more")),
+            List.of(new Change.Delete(StoreKeys.VOLUMES + "more")),
             Deadline.after(Duration.ofSeconds(1)));
     rounds(2);
     assertThat(view.state().volumes()).containsOnlyKeys("data");
-    assertThat(asked).doesNotContain("list " + Keys.ALL);
+    assertThat(asked).doesNotContain("list " + StoreKeys.ALL);
   }
 
   @Test
   void whoWaitsForAChangeGetsTheNextOneAndNoneThatHeKnows() throws Exception {
-    put(Keys.VOLUMES + "data", "a");
+    put(StoreKeys.VOLUMES + "data", "a");
     rounds(1);
     long seen = view.state().revision();
     assertThat(view.after(seen - 1, Deadline.after(SHORT))).contains(view.state());
@@ -107,7 +107,7 @@ class StateWatchTest {
 
     try (var scope = new TaskScope("wait")) {
       var waiting = scope.fork(() -> view.after(seen, Deadline.after(Duration.ofMinutes(1))));
-      put(Keys.VOLUMES + "data", "b");
+      put(StoreKeys.VOLUMES + "data", "b");
       rounds(1);
       scope.join();
       assertThat(waiting.result().orElseThrow().volumes()).containsEntry("data", "b");
@@ -118,7 +118,7 @@ class StateWatchTest {
   void aWatchThatIsSilentIsNoticedByTheRevision() throws InterruptedException {
     deaf = true;
     rounds(1);
-    put(Keys.VOLUMES + "data", "a");
+    put(StoreKeys.VOLUMES + "data", "a");
     rounds(1);
 
     assertThat(view.state().volumes()).containsEntry("data", "a");
@@ -128,7 +128,7 @@ class StateWatchTest {
   void whatIsNoLongerKnownIsReadAgain() throws InterruptedException {
     rounds(1);
     for (int i = 0; i < 5; i++) {
-      put(Keys.VOLUMES + "data", "v" + i);
+      put(StoreKeys.VOLUMES + "data", "v" + i);
     }
     memory.compact(memory.list("", Deadline.after(SHORT)).revision(), Deadline.after(NEVER));
     rounds(4);
@@ -138,11 +138,11 @@ class StateWatchTest {
 
   @Test
   void aStateThatWasRestoredFromABackupIsReadAgain() throws InterruptedException {
-    put(Keys.VOLUMES + "data", "a");
-    put(Keys.VOLUMES + "data", "b");
+    put(StoreKeys.VOLUMES + "data", "a");
+    put(StoreKeys.VOLUMES + "data", "b");
     rounds(1);
     memory = new MemoryClusterStore();
-    put(Keys.VOLUMES + "data", "before");
+    put(StoreKeys.VOLUMES + "data", "before");
     rounds(2);
 
     assertThat(view.state().volumes()).containsEntry("data", "before");
@@ -150,7 +150,7 @@ class StateWatchTest {
 
   @Test
   void nobodyDecidesOnAStateWhileTheStoreIsLost() throws InterruptedException {
-    put(Keys.VOLUMES + "data", "a");
+    put(StoreKeys.VOLUMES + "data", "a");
     rounds(2);
     reachable = false;
     rounds(1);
@@ -163,34 +163,34 @@ class StateWatchTest {
 
   @Test
   void whatANodeSaysAndNobodyUnderstandsKeepsNobodyFromDeciding() throws InterruptedException {
-    put(Keys.VOLUMES + "data", "a");
-    put(Keys.REPORTS + "n/shop", "{\"revision\": \"new\"}");
-    put(Keys.REPORTS + "n", "{}");
-    put(Keys.NETWORKS + "n/shop", "here");
-    put(Keys.ALIVE + "n", "{\"cpus\": 99999999999}");
+    put(StoreKeys.VOLUMES + "data", "a");
+    put(StoreKeys.REPORTS + "n/shop", "{\"revision\": \"new\"}");
+    put(StoreKeys.REPORTS + "n", "{}");
+    put(StoreKeys.NETWORKS + "n/shop", "here");
+    put(StoreKeys.ALIVE + "n", "{\"cpus\": 99999999999}");
     rounds(1);
 
     assertThat(view.state().volumes()).containsEntry("data", "a");
     assertThat(view.state().reports()).isEmpty();
     assertThat(view.state().networks()).isEmpty();
     assertThat(view.state().alive()).as("nothing of it begins elsewhere").containsOnlyKeys("n");
-    put(Keys.ALIVE + "n", "{");
+    put(StoreKeys.ALIVE + "n", "{");
     rounds(2);
     assertThat(view.state().alive()).containsOnlyKeys("n");
   }
 
   @Test
   void nobodyDecidesWithoutADecisionThatCannotBeRead() throws InterruptedException {
-    put(Keys.DESIRED + "shop", "{\"name\": \"shop\", \"created\": \"yesterday\"}");
+    put(StoreKeys.DESIRED + "shop", "{\"name\": \"shop\", \"created\": \"yesterday\"}");
     rounds(1);
     assertThatThrownBy(view::state)
         .isInstanceOf(AgentException.Configuration.class)
-        .hasMessageContaining(Keys.DESIRED + "shop")
+        .hasMessageContaining(StoreKeys.DESIRED + "shop")
         .hasMessageContaining("another version");
     var _ =
         memory.transact(
             List.of(),
-            List.of(new Change.Delete(Keys.DESIRED + "shop")),
+            List.of(new Change.Delete(StoreKeys.DESIRED + "shop")),
             Deadline.after(Duration.ofSeconds(1)));
     rounds(1);
     assertThat(view.state().desired()).isEmpty();
@@ -202,7 +202,7 @@ class StateWatchTest {
     cluster.up("shop", "  web: {image: {name: web}, scale: {mode: fixed, replicas: 2}}\n");
     cluster.converge();
     assertThat(cluster.where("shop", "web")).isEqualTo("a:1 b:2");
-    var unclear = new Change.Put(Keys.ALIVE + "b", "{\"cpus\": []}", cluster.leases.get("b"));
+    var unclear = new Change.Put(StoreKeys.ALIVE + "b", "{\"cpus\": []}", cluster.leases.get("b"));
     var _ = cluster.store.transact(List.of(), List.of(unclear), Simulation.limit());
     cluster.up("mail", "  in: {image: {name: in}, scale: {mode: fixed, replicas: 2}}\n");
     cluster.converge();
@@ -217,7 +217,7 @@ class StateWatchTest {
     var cluster = new Simulation().node("a");
     cluster.up("bad", web);
     cluster.converge();
-    for (String key : List.of(Keys.file("bad", 1), Keys.result("bad", "report", 1))) {
+    for (String key : List.of(StoreKeys.file("bad", 1), StoreKeys.result("bad", "report", 1))) {
       var wrong = new Change.Put(key, "{\"number\": \"one\"}");
       var _ = cluster.store.transact(List.of(), List.of(wrong), Simulation.limit());
     }
@@ -237,7 +237,7 @@ class StateWatchTest {
     var cluster = new Simulation().node("a").node("b");
     cluster.up("shop", "  web: {image: {name: web}, scale: {mode: fixed, replicas: 1}}\n");
     long lease = cluster.leases.get("a");
-    var leads = new Change.Put(Keys.LEADER, "a", lease);
+    var leads = new Change.Put(StoreKeys.LEADER, "a", lease);
     var _ = cluster.store.transact(List.of(), List.of(leads), Simulation.limit());
     var seen = new AtomicReference<>(cluster.state());
     var leader =
@@ -258,8 +258,8 @@ class StateWatchTest {
     seen.set(
         ClusterState.of(
             new ClusterStore.Snapshot(
-                cluster.store.list(Keys.ALL, Simulation.limit()).entries().stream()
-                    .filter(entry -> !entry.key().startsWith(Keys.ASSIGNMENTS))
+                cluster.store.list(StoreKeys.ALL, Simulation.limit()).entries().stream()
+                    .filter(entry -> !entry.key().startsWith(StoreKeys.ASSIGNMENTS))
                     .toList(),
                 revision)));
     var _ = leader.round();

@@ -57,8 +57,8 @@ class ExternalEtcdTest {
         List.of("/zlayer/members/a", "/team/zlayer-files/shop/1", "/team/zlayerapp/a", "/team/b")) {
       put(shared, key, "x");
     }
-    put(shared, "/team" + Keys.CLUSTER, new ClusterSettings("c", false).text());
-    put(shared, "/team" + Keys.member("a"), "x");
+    put(shared, "/team" + StoreKeys.CLUSTER, new ClusterSettings("c", false).text());
+    put(shared, "/team" + StoreKeys.member("a"), "x");
     try (var client =
         EtcdClient.open(new EtcdConfig(external.uris(), Optional.empty(), Optional.empty()))) {
       var backend =

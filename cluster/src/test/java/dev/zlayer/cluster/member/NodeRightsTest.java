@@ -38,13 +38,13 @@ class NodeRightsTest {
 
   private static List<String> keysOf(String node) {
     return List.of(
-        Keys.alive(node),
-        Keys.assignment(node, "shop"),
-        Keys.REPORTS + node + "/shop",
-        Keys.NETWORKS + node + "/shop",
-        Keys.subnet(node),
-        Keys.linkKey(node),
-        Keys.RENEWALS + node);
+        StoreKeys.alive(node),
+        StoreKeys.assignment(node, "shop"),
+        StoreKeys.REPORTS + node + "/shop",
+        StoreKeys.NETWORKS + node + "/shop",
+        StoreKeys.subnet(node),
+        StoreKeys.linkKey(node),
+        StoreKeys.RENEWALS + node);
   }
 
   /** Which any node does for those who ask it. */
@@ -52,27 +52,27 @@ class NodeRightsTest {
   void aNodeWritesWhatRequestsChange() {
     assertThat(
             List.of(
-                Keys.DESIRED + "shop",
-                Keys.file("shop", 1),
-                Keys.execution("shop", "report", 1),
-                Keys.result("shop", "report", 1),
-                Keys.number("shop", "report")))
+                StoreKeys.DESIRED + "shop",
+                StoreKeys.file("shop", 1),
+                StoreKeys.execution("shop", "report", 1),
+                StoreKeys.result("shop", "report", 1),
+                StoreKeys.number("shop", "report")))
         .allMatch(NodeRightsTest::writes);
   }
 
   @ParameterizedTest
   @ValueSource(
       strings = {
-        Keys.CLUSTER,
-        Keys.LEADER,
-        Keys.MEMBERS + OWN, // would make it one that stores the state
-        Keys.MEMBERS + OTHER,
-        Keys.CERTIFICATES + OWN + "/1",
-        Keys.REVOKED + "1",
-        Keys.ADMISSION,
-        Keys.SCHEDULES + "shop/report",
-        Keys.UNPLACED + "shop",
-        Keys.SECRETS + "shop/-/key"
+        StoreKeys.CLUSTER,
+        StoreKeys.LEADER,
+        StoreKeys.MEMBERS + OWN, // would make it one that stores the state
+        StoreKeys.MEMBERS + OTHER,
+        StoreKeys.CERTIFICATES + OWN + "/1",
+        StoreKeys.REVOKED + "1",
+        StoreKeys.ADMISSION,
+        StoreKeys.SCHEDULES + "shop/report",
+        StoreKeys.UNPLACED + "shop",
+        StoreKeys.SECRETS + "shop/-/key"
       })
   void whatTheClusterDecidesIsReadAlone(String key) {
     assertThat(reads(key)).isTrue();
@@ -80,7 +80,8 @@ class NodeRightsTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {Keys.SEALED + "shop/-/key", Keys.TOKENS + "1", "/zlayer", "/other", ""})
+  @ValueSource(
+      strings = {StoreKeys.SEALED + "shop/-/key", StoreKeys.TOKENS + "1", "/zlayer", "/other", ""})
   void theRestIsNotEvenRead(String key) {
     assertThat(reads(key)).isFalse();
   }
@@ -88,7 +89,7 @@ class NodeRightsTest {
   @Test
   void noRightHoldsForTheStateAsAWhole() {
     assertThat(rights().filter(Permission::writes).map(Permission::key))
-        .allSatisfy(key -> assertThat(Keys.ALL).doesNotStartWith(key))
+        .allSatisfy(key -> assertThat(StoreKeys.ALL).doesNotStartWith(key))
         .doesNotHaveDuplicates();
   }
 

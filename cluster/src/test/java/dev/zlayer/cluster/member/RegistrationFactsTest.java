@@ -38,7 +38,8 @@ class RegistrationFactsTest {
   void start() throws InterruptedException {
     var record = new NodeRecord(ID, "one", "192.0.2.1", false, Instant.EPOCH, Map.of());
     var _ =
-        store.transact(List.of(), List.of(new Change.Put(Keys.member(ID), record.text())), limit());
+        store.transact(
+            List.of(), List.of(new Change.Put(StoreKeys.member(ID), record.text())), limit());
     var identity =
         new NodeIdentity(
             NodeIdentity.VERSION, "c", ID, "one", "192.0.2.1", false, List.of(), Map.of(), false);
@@ -82,7 +83,7 @@ class RegistrationFactsTest {
   }
 
   private Entry alive() {
-    return store.find(Keys.alive(ID), limit()).orElseThrow();
+    return store.find(StoreKeys.alive(ID), limit()).orElseThrow();
   }
 
   /** Has it look once more, whatever was under way before. */

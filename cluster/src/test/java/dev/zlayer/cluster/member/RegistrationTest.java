@@ -49,7 +49,7 @@ class RegistrationTest {
   @Test
   void aRegistrationThatIsMadeLateDoesNotReplaceALaterOne() throws Exception {
     var record = new NodeRecord(ID, "one", "192.0.2.1", true, Instant.EPOCH, Map.of());
-    var member = new Change.Put(Keys.member(ID), record.text());
+    var member = new Change.Put(StoreKeys.member(ID), record.text());
     var _ = store.transact(List.of(), List.of(member), limit());
     Registration registration = registration();
     var _ = registration.round();
@@ -61,7 +61,8 @@ class RegistrationTest {
 
     late.get().run();
 
-    assertThat(store.find(Keys.alive(ID), limit()).orElseThrow().lease()).isEqualTo(lease.get());
+    assertThat(store.find(StoreKeys.alive(ID), limit()).orElseThrow().lease())
+        .isEqualTo(lease.get());
     var _ = registration.round();
     assertThat(registration.problem()).isEmpty();
   }
@@ -75,7 +76,8 @@ class RegistrationTest {
     loses = false;
     var record = new NodeRecord(ID, "one", "192.0.2.1", true, Instant.EPOCH, Map.of());
     var _ =
-        store.transact(List.of(), List.of(new Change.Put(Keys.member(ID), record.text())), limit());
+        store.transact(
+            List.of(), List.of(new Change.Put(StoreKeys.member(ID), record.text())), limit());
     var own = "{\"ID\":\"1\",\"peerURLs\":[\"https://192.0.2.1:2380\"],\"isLearner\":true}";
     var other =
         "{\"ID\":\"2\",\"name\":\"two\",\"peerURLs\":[\"https://192.0.2.2:2380\"],"

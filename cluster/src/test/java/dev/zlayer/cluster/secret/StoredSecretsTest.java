@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.zlayer.cluster.certificate.Authority;
-import dev.zlayer.cluster.member.Keys;
+import dev.zlayer.cluster.member.StoreKeys;
 import dev.zlayer.cluster.store.ClusterStore.Change;
 import dev.zlayer.cluster.store.ClusterStore.Entry;
 import dev.zlayer.cluster.store.MemoryClusterStore;
@@ -53,7 +53,7 @@ class StoredSecretsTest {
   void oneThatCannotBeReadHidesNoOtherAndIsSetAnew() throws InterruptedException {
     set("first");
     SecretId other = SecretId.global("other");
-    for (String key : List.of(other.key(), Keys.SECRETS + "of-no-form")) {
+    for (String key : List.of(other.key(), StoreKeys.SECRETS + "of-no-form")) {
       var wrong = new Change.Put(key, "{\"changed\": \"yesterday\"}");
       var _ = store.transact(List.of(), List.of(wrong), limit());
     }
@@ -82,7 +82,7 @@ class StoredSecretsTest {
   @Test
   void oneThatCannotBeOpenedIsNamedAndSetAnew() throws InterruptedException {
     set("first");
-    Entry sealed = store.list(Keys.SEALED, limit()).entries().getFirst();
+    Entry sealed = store.list(StoreKeys.SEALED, limit()).entries().getFirst();
     store.put(sealed.key(), sealed.value().replace("\"revision\":1", "\"revision\":2"), limit());
     assertThatThrownBy(this::value)
         .isInstanceOf(AgentException.Configuration.class)

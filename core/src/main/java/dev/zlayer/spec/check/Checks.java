@@ -41,7 +41,7 @@ public final class Checks {
           DependsCheck::check,
           PortCheck::check,
           RouteCheck::collisions,
-          StreamCheck::collisions,
+          StreamEndpointCheck::collisions,
           TlsCheck::oneCertificate,
           VolumeCheck::check,
           SecretCheck::check);

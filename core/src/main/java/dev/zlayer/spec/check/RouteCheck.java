@@ -49,8 +49,8 @@ final class RouteCheck {
 
   static void check(EndpointSpec endpoint, SpecPath here, Findings findings) {
     RouteSpec route = endpoint.route();
-    if (StreamCheck.meant(endpoint)) {
-      StreamCheck.check(endpoint, here, findings);
+    if (StreamEndpointCheck.meant(endpoint)) {
+      StreamEndpointCheck.check(endpoint, here, findings);
       return;
     }
     if (!endpoint.protocol().http()) {
@@ -149,7 +149,7 @@ final class RouteCheck {
               for (int i = 0; i < endpoints.size(); i++) {
                 SpecPath here = Checks.service(name).key("endpoints").index(i);
                 if (endpoints.get(i).route().routed()
-                    && !StreamCheck.meant(endpoints.get(i))
+                    && !StreamEndpointCheck.meant(endpoints.get(i))
                     && findings.clean(here)) {
                   claim(endpoints.get(i).route(), here, routes, findings);
                 }

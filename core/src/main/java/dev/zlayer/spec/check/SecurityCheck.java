@@ -2,7 +2,7 @@ package dev.zlayer.spec.check;
 
 import dev.zlayer.spec.ServiceSpec;
 import dev.zlayer.spec.problem.SpecPath;
-import dev.zlayer.spec.security.SecuritySpec;
+import dev.zlayer.spec.security.SecuritySettings;
 import dev.zlayer.spec.security.UlimitSpec;
 import dev.zlayer.spec.value.Capability;
 import dev.zlayer.spec.value.NetworkMode;
@@ -14,7 +14,7 @@ final class SecurityCheck {
   private SecurityCheck() {}
 
   static void check(ServiceSpec service, SpecPath path, Findings findings) {
-    SecuritySpec security = service.security();
+    SecuritySettings security = service.security();
     List<Capability> added = security.capabilities();
     List<Capability> dropped = security.capDrop();
     for (int i = 0; i < dropped.size(); i++) {
@@ -45,7 +45,7 @@ final class SecurityCheck {
   }
 
   private static void checkOwnUsers(ServiceSpec service, SpecPath path, Findings findings) {
-    SecuritySpec security = service.security();
+    SecuritySettings security = service.security();
     var excluded = new ArrayList<String>();
     if (security.privileged()) {
       excluded.add("privileged");

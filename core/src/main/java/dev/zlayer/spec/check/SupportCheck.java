@@ -10,7 +10,7 @@ import dev.zlayer.spec.placement.PlacementSpec;
 import dev.zlayer.spec.problem.SpecPath;
 import dev.zlayer.spec.resources.GpuSpec;
 import dev.zlayer.spec.resources.ResourcesSpec;
-import dev.zlayer.spec.security.SecuritySpec;
+import dev.zlayer.spec.security.SecuritySettings;
 import dev.zlayer.spec.service.ReplicaGroup;
 import dev.zlayer.spec.service.ScaleSpec;
 import dev.zlayer.spec.storage.StorageSpec;
@@ -173,7 +173,7 @@ public final class SupportCheck {
     }
   }
 
-  private static void security(SecuritySpec security, SpecPath path, Refusals refusals) {
+  private static void security(SecuritySettings security, SpecPath path, Refusals refusals) {
     refusals.addIf(
         security.ipcMode().filter("none"::equals).isPresent(),
         path.key("ipc_mode"),

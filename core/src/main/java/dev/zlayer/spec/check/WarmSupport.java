@@ -3,7 +3,7 @@ package dev.zlayer.spec.check;
 import dev.zlayer.spec.ServiceSpec;
 import dev.zlayer.spec.check.SupportCheck.Refusals;
 import dev.zlayer.spec.problem.SpecPath;
-import dev.zlayer.spec.security.SecuritySpec;
+import dev.zlayer.spec.security.SecuritySettings;
 import dev.zlayer.spec.storage.StorageSpec;
 import dev.zlayer.spec.value.NetworkMode;
 import java.util.Optional;
@@ -70,7 +70,7 @@ public final class WarmSupport {
   }
 
   /** Devices may be unplugged and profiles be written anew, which nothing would notice. */
-  private static boolean sameDevices(SecuritySpec security) {
+  private static boolean sameDevices(SecuritySettings security) {
     return !security.privileged()
         && security.devices().isEmpty()
         && security.securityOpt().stream().allMatch(option -> option.startsWith(HARMLESS));

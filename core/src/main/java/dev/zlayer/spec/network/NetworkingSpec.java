@@ -25,7 +25,7 @@ public record NetworkingSpec(
     @Doc("Lines added to /etc/hosts, as host:ip; host-gateway is this host.")
         List<ExtraHost> extraHosts,
     @Doc("Ports the image listens on; documentation only.") List<ExposedPort> expose,
-    @Doc("Networks over several nodes.") Optional<NetworkSpec> network,
+    @Doc("Networks over several nodes.") Optional<ClusterNetworkSpec> network,
     @Doc("Which network over several nodes to join.") Optional<OverlaySpec> overlay,
     @Doc("Whether internal endpoints are also served on 127.0.0.1 of this host.") @Default("auto")
         Reachability localhostReachability) {

@@ -13,12 +13,12 @@ import dev.zlayer.cluster.deploy.NodeShares.Peer;
 import dev.zlayer.cluster.deploy.StateWatch;
 import dev.zlayer.cluster.deploy.VolumeBindings;
 import dev.zlayer.cluster.etcd.EtcdServer;
-import dev.zlayer.cluster.member.Certificates;
 import dev.zlayer.cluster.member.Cluster;
 import dev.zlayer.cluster.member.ClusterFiles;
 import dev.zlayer.cluster.member.ExternalEtcd;
 import dev.zlayer.cluster.member.JoinRequest;
 import dev.zlayer.cluster.member.Joining;
+import dev.zlayer.cluster.member.NodeCertificate;
 import dev.zlayer.cluster.member.NodeIdentity;
 import dev.zlayer.cluster.member.NodeRecord;
 import dev.zlayer.cluster.member.Restoring;
@@ -424,13 +424,14 @@ public final class ClusterNode implements AutoCloseable {
     String caller = call.node().orElseThrow();
     Cluster signing = cluster();
     return ApiResponse.json(
-        201, RecordJson.write(signing.sign(caller, call.body(Certificates.SigningRequest.class))));
+        201,
+        RecordJson.write(signing.sign(caller, call.body(NodeCertificate.SigningRequest.class))));
   }
 
   private ApiResponse settle(ApiRequest call) throws InterruptedException {
     String caller = call.node().orElseThrow();
     return ApiResponse.json(
-        RecordJson.write(cluster().settle(caller, call.body(Certificates.Current.class))));
+        RecordJson.write(cluster().settle(caller, call.body(NodeCertificate.Current.class))));
   }
 
   private ApiResponse give(ApiRequest call) throws InterruptedException {

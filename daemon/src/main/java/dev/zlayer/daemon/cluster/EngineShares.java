@@ -3,7 +3,7 @@ package dev.zlayer.daemon.cluster;
 import dev.zlayer.cluster.deploy.ClusterFile;
 import dev.zlayer.cluster.deploy.Desired;
 import dev.zlayer.cluster.deploy.Desired.Assignment;
-import dev.zlayer.cluster.deploy.HostPorts;
+import dev.zlayer.cluster.deploy.ForwardedPorts;
 import dev.zlayer.cluster.deploy.NodeShares;
 import dev.zlayer.cluster.schedule.HostPort;
 import dev.zlayer.container.ContainerId;
@@ -215,7 +215,7 @@ final class EngineShares implements NodeShares.Engine {
         .forEach(
             (name, service) -> {
               if (assignment.count(name) > 0) {
-                ports.put(new ServiceKey(deployment, name), HostPorts.of(service));
+                ports.put(new ServiceKey(deployment, name), ForwardedPorts.of(service));
               }
             });
     return ports;

@@ -1,6 +1,6 @@
 package dev.zlayer.daemon.cluster;
 
-import dev.zlayer.cluster.deploy.HostPorts;
+import dev.zlayer.cluster.deploy.ForwardedPorts;
 import dev.zlayer.cluster.deploy.NodeNetwork;
 import dev.zlayer.cluster.member.LinkKeys;
 import dev.zlayer.cluster.network.DesiredOverlay;
@@ -186,7 +186,7 @@ final class NodeOverlay implements NodeNetwork.Host {
     }
     served = members;
     claims.keySet().removeIf(service -> !starting.contains(service) && !runs(service));
-    return rotation.get().remote(HostPorts.without(members, claimed()));
+    return rotation.get().remote(ForwardedPorts.without(members, claimed()));
   }
 
   /**
@@ -198,7 +198,7 @@ final class NodeOverlay implements NodeNetwork.Host {
     starting.addAll(ports.keySet());
     claims.putAll(ports);
     if (rotation.isPresent()) {
-      var _ = rotation.get().remote(HostPorts.without(served, claimed()));
+      var _ = rotation.get().remote(ForwardedPorts.without(served, claimed()));
     }
   }
 

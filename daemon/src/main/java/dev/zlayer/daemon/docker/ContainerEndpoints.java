@@ -192,7 +192,7 @@ final class ContainerEndpoints {
   /** On the first network a container may have what its request says elsewhere. */
   private Map<String, ConnectionSpec> wanted(Json.Obj body, String usual, boolean named) {
     var wanted = new LinkedHashMap<String, ConnectionSpec>();
-    NetworkOptions.endpoints(body).forEach((name, spec) -> wanted.put(require(name), spec));
+    ConnectOptions.endpoints(body).forEach((name, spec) -> wanted.put(require(name), spec));
     Optional<String> mac = EndpointOptions.mac(body);
     List<ConnectionSpec.Link> links = named ? ContainerLinks.asked(body) : List.of();
     if (mac.isEmpty() && !named) {

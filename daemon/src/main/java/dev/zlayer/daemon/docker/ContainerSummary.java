@@ -123,7 +123,7 @@ final class ContainerSummary {
   /** Ports that the image or the request names, as {@code 80/tcp}; none without a bridge. */
   static List<String> exposed(ContainerFacts facts) {
     Json.Obj request = facts.request() instanceof Json.Obj known ? known : Json.object().build();
-    return new NetworkOptions(request)
+    return new ConnectOptions(request)
         .exposed(facts.image()).stream().filter(port -> port.matches("[0-9]{1,5}/.+")).toList();
   }
 

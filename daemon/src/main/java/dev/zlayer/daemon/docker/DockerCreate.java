@@ -154,7 +154,7 @@ final class DockerCreate {
                     MountOptions.of(body, index, allow),
                     host.at("ReadonlyRootfs").bool().orElse(false)))
             .withNetwork(
-                new NetworkOptions(body)
+                new ConnectOptions(body)
                     .of(
                         id.substring(0, DockerContainerIndex.SHORT),
                         Optional.of(image.details()),

@@ -49,7 +49,7 @@ final class EndpointOptions {
 
   private static Optional<InetAddress> address(Json ipam, String name, boolean fourth) {
     Optional<InetAddress> address =
-        ipam.at(name).string().filter(text -> !text.isEmpty()).map(NetworkOptions::address);
+        ipam.at(name).string().filter(text -> !text.isEmpty()).map(ConnectOptions::address);
     if (address.filter(one -> one instanceof Inet4Address != fourth).isPresent()) {
       throw DockerError.badRequest(
           "invalid %s address: %s".formatted(name.substring(0, 4), IpText.of(address.get())));

@@ -16,7 +16,7 @@ public final class Paging {
 
   private Paging() {}
 
-  public static Action around(Action action) {
+  public static RouteHandler around(RouteHandler action) {
     return call -> {
       OptionalInt limit = call.number(LIMIT);
       OptionalInt offset = call.number(OFFSET);

@@ -25,7 +25,7 @@ public record Route(
     List<Result> results,
     boolean viewable,
     boolean frees,
-    Action action) {
+    RouteHandler action) {
   private static final String KEY = "Idempotency-Key";
 
   /** They are asked with POST and change nothing. */
@@ -56,7 +56,7 @@ public record Route(
       int status, String mediaType, Optional<Class<?>> type, boolean many, String doc) {}
 
   /** A question that the read-only socket answers, too. */
-  public static Route view(String template, String summary, Action action) {
+  public static Route view(String template, String summary, RouteHandler action) {
     Route route = get(template, summary, action);
     return new Route(
         route.method,
@@ -70,27 +70,27 @@ public record Route(
         action);
   }
 
-  public static Route get(String template, String summary, Action action) {
+  public static Route get(String template, String summary, RouteHandler action) {
     return of("GET", template, summary, action);
   }
 
-  public static Route post(String template, String summary, Action action) {
+  public static Route post(String template, String summary, RouteHandler action) {
     return of("POST", template, summary, action);
   }
 
-  public static Route put(String template, String summary, Action action) {
+  public static Route put(String template, String summary, RouteHandler action) {
     return of("PUT", template, summary, action);
   }
 
-  public static Route delete(String template, String summary, Action action) {
+  public static Route delete(String template, String summary, RouteHandler action) {
     return of("DELETE", template, summary, action);
   }
 
-  public static Route head(String template, String summary, Action action) {
+  public static Route head(String template, String summary, RouteHandler action) {
     return of("HEAD", template, summary, action);
   }
 
-  private static Route of(String method, String template, String summary, Action action) {
+  private static Route of(String method, String template, String summary, RouteHandler action) {
     return new Route(
         method, template, summary, List.of(), Optional.empty(), List.of(), false, false, action);
   }
@@ -201,7 +201,7 @@ public record Route(
   }
 
   /** The same with something around its action. */
-  public Route with(UnaryOperator<Action> around) {
+  public Route with(UnaryOperator<RouteHandler> around) {
     return new Route(
         method,
         template,

@@ -2,18 +2,18 @@ package dev.zlayer.daemon.rest;
 
 import dev.zlayer.cluster.deploy.ClusterState;
 import dev.zlayer.cluster.deploy.NodeShares;
-import dev.zlayer.cluster.member.Certificates;
 import dev.zlayer.cluster.member.Cluster;
 import dev.zlayer.cluster.member.ExternalEtcd;
+import dev.zlayer.cluster.member.NodeCertificate;
 import dev.zlayer.cluster.member.NodeIdentity;
 import dev.zlayer.cluster.member.NodeRecord;
 import dev.zlayer.cluster.schedule.NodeFacts;
 import dev.zlayer.daemon.cluster.ClusterNode;
 import dev.zlayer.daemon.cluster.ServerRequests;
-import dev.zlayer.daemon.http.Action;
 import dev.zlayer.daemon.http.ApiRequest;
 import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.daemon.http.Route;
+import dev.zlayer.daemon.http.RouteHandler;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.spec.form.Default;
 import dev.zlayer.spec.form.Doc;
@@ -184,7 +184,7 @@ public final class ClusterResource implements Resource {
    */
   record NodeCertificateView(
       String node, Instant notBefore, Instant notAfter, Instant renewal, Optional<String> problem) {
-    static NodeCertificateView of(String node, Certificates.Validity validity) {
+    static NodeCertificateView of(String node, NodeCertificate.Validity validity) {
       return new NodeCertificateView(
           node, validity.from(), validity.until(), validity.renewal(), validity.problem());
     }
@@ -491,7 +491,7 @@ public final class ClusterResource implements Resource {
   }
 
   /** Done by a node that stores the state, where no other one may. */
-  private Action decided(Action action) {
+  private RouteHandler decided(RouteHandler action) {
     return call ->
         cluster.cluster().decides()
             ? action.answer(call)

@@ -93,7 +93,8 @@ public final class ContainerInsideResource implements Resource {
   @Override
   public List<Route> routes() {
     return List.of(
-        LogLines.parameters(Route.view("/containers/{ref}/logs", "Show its output.", this::logs)),
+        LogResponse.parameters(
+            Route.view("/containers/{ref}/logs", "Show its output.", this::logs)),
         Route.post("/containers/{ref}/exec", "Run a command and stream its output.", this::exec)
             .takes(Exec.class)
             .streams(ExecLine.class, "Output, and at last type exit with the code."),
@@ -142,8 +143,10 @@ public final class ContainerInsideResource implements Resource {
 
   private ApiResponse logs(ApiRequest call) {
     Container container = container(call);
-    return LogLines.answer(
-        call, redaction, () -> standalone.logs(container, LogLines.query(call, clock.instant())));
+    return LogResponse.answer(
+        call,
+        redaction,
+        () -> standalone.logs(container, LogResponse.query(call, clock.instant())));
   }
 
   private ApiResponse exec(ApiRequest call) throws InterruptedException {

@@ -60,7 +60,7 @@ public final class ExecutionsResource implements Resource {
         Route.view("/executions/{id}/wait", "Wait until it exits.", this::await)
             .with("timeout", "Time to wait (default: no limit).")
             .gives(ExecutionView.class),
-        LogLines.parameters(
+        LogResponse.parameters(
             Route.view("/executions/{id}/logs", "Show its output.", this::logs)
                 .withNumber("attempt", "Attempt, counted from 1 (default: the last).")),
         ExecutionStream.parameters(
@@ -134,8 +134,8 @@ public final class ExecutionsResource implements Resource {
     ExecutionId id = id(call);
     Execution execution = jobs.execution(id);
     int attempt = call.number("attempt").orElse(Math.max(1, execution.attempts().size()));
-    return LogLines.answer(
-        call, redaction, () -> jobs.output(id, attempt, LogLines.query(call, clock.instant())));
+    return LogResponse.answer(
+        call, redaction, () -> jobs.output(id, attempt, LogResponse.query(call, clock.instant())));
   }
 
   private ApiResponse cancel(ApiRequest call) {

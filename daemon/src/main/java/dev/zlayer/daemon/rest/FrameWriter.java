@@ -41,7 +41,7 @@ public final class FrameWriter {
 
   /** All of it; a position leaves out what was read before. */
   void copy(LogReader reader, LogPosition position) throws IOException, InterruptedException {
-    LogLines.pass(
+    LogResponse.pass(
         reader,
         out::flush,
         line -> {

@@ -11,8 +11,8 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.image.ImageStore;
 import dev.zlayer.image.archive.ConfigChange;
 import dev.zlayer.image.archive.NewImage;
-import dev.zlayer.image.store.Finding;
 import dev.zlayer.image.store.Fsck;
+import dev.zlayer.image.store.StoreFinding;
 import dev.zlayer.json.Json;
 import dev.zlayer.oci.Digest;
 import dev.zlayer.oci.ImageRef;
@@ -107,7 +107,7 @@ public final class ImagesResource implements Resource {
   record Check(
       int images, int blobs, long bytes, boolean sound, boolean repaired, List<Found> findings) {
     record Found(boolean damage, String text) {
-      static Found of(Finding finding) {
+      static Found of(StoreFinding finding) {
         return new Found(finding.damage(), finding.text());
       }
     }

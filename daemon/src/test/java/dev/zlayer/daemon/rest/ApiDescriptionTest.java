@@ -24,7 +24,7 @@ class ApiDescriptionTest {
   /** Routes need nothing to be listed. */
   static List<Resource> resources() {
     var system = new SystemResource(null, null, null, null, null);
-    return new Resources(
+    return new ResourceContext(
             system, null, null, null, null, null, null, null, null, null, null, null, null, null,
             null, null, null, null, null, null, null, null, null, null)
         .all();

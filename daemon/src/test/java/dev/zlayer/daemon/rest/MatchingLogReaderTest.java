@@ -125,6 +125,6 @@ class MatchingLogReaderTest {
   }
 
   private static String written(String text) {
-    return LogLines.written(new LogQuery.Containing(text, true));
+    return LogResponse.written(new LogQuery.Containing(text, true));
   }
 }

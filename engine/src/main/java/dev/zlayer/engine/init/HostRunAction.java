@@ -7,7 +7,7 @@ import dev.zlayer.spec.service.InitAction.HostRun;
 import dev.zlayer.task.Deadline;
 
 /** Runs a command on the machine itself; at its time limit it is killed with its children. */
-final class HostRunAction implements InitAction {
+final class HostRunAction implements PreparedAction {
   private final HostRun wanted;
 
   HostRunAction(HostRun wanted) {

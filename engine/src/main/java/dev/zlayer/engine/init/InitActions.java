@@ -41,7 +41,7 @@ final class InitActions {
   }
 
   /** Throws when the action is not allowed or refers to something that does not exist. */
-  InitAction of(Initializer.Request request, int step) {
+  PreparedAction of(Initializer.Request request, int step) {
     return switch (request.init().steps().get(step).action()) {
       case WaitTcp wanted -> new WaitTcpAction(wanted, siblings(request), pauses);
       case WaitHttp wanted ->

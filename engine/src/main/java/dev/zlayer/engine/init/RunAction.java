@@ -20,7 +20,7 @@ import java.util.Optional;
  * Runs a command in a helper container that is like the main one: same image, environment, user,
  * network and volumes. The helper is removed in every case.
  */
-final class RunAction implements InitAction {
+final class RunAction implements PreparedAction {
   private static final int KEPT_LINES = 200;
 
   private final Run wanted;

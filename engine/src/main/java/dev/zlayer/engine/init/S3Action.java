@@ -23,7 +23,7 @@ import java.util.regex.Pattern;
  * Copies files between a bucket and the volumes of the main container, through a container like it
  * that is made and never started: so paths mean what they mean inside, and no link leads out.
  */
-final class S3Action implements InitAction {
+final class S3Action implements PreparedAction {
   private static final Pattern NUMBERS = Pattern.compile("(\\d{1,10})(?::(\\d{1,10}))?");
 
   /** What is done with the files. */

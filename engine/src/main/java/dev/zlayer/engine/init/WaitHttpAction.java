@@ -26,7 +26,7 @@ import javax.net.ssl.SSLContext;
  * with the headers of the file. A service of the same deployment is asked at the address of a
  * replica, and its redirects count as answers.
  */
-final class WaitHttpAction implements InitAction {
+final class WaitHttpAction implements PreparedAction {
   /** A peer that accepts and says nothing must not use up the whole time in one attempt. */
   private static final Duration LONGEST_ATTEMPT = Duration.ofSeconds(5);
 

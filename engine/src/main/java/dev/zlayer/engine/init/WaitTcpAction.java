@@ -12,7 +12,7 @@ import java.time.Duration;
 import java.util.Optional;
 
 /** Waits until a port accepts connections. */
-final class WaitTcpAction implements InitAction {
+final class WaitTcpAction implements PreparedAction {
   /** A peer that answers nothing at all must not use up the whole time in one attempt. */
   private static final Duration LONGEST_ATTEMPT = Duration.ofSeconds(5);
 

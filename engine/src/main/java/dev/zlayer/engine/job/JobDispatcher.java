@@ -34,7 +34,7 @@ final class JobDispatcher implements Owner.State, JobRun.RunCallbacks {
   private final JobParts parts;
   private final JobStateMachine machine;
   private final Ledger ledger;
-  private final ExecutionView view;
+  private final ExecutionSnapshots view;
   private final Suspect suspect;
   private final ArtifactStore artifacts;
   private final ResultCollector collector;
@@ -52,7 +52,7 @@ final class JobDispatcher implements Owner.State, JobRun.RunCallbacks {
       JobParts parts,
       JobStateMachine machine,
       Ledger ledger,
-      ExecutionView view,
+      ExecutionSnapshots view,
       Suspect suspect,
       Owner<WarmContainers> ahead,
       WarmStock stock,

@@ -32,7 +32,7 @@ public final class JobExecutor implements AutoCloseable {
   private static final Duration LEAVING = Duration.ofSeconds(10);
 
   private final JobParts parts;
-  private final ExecutionView view = new ExecutionView();
+  private final ExecutionSnapshots view = new ExecutionSnapshots();
   private final Suspect suspect = new Suspect();
   private final Watched<List<JobDefinition>> definitions;
   private final Owner<JobDispatcher> loop;

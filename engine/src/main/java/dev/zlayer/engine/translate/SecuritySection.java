@@ -14,7 +14,7 @@ final class SecuritySection {
 
   private SecuritySection() {}
 
-  static SecuritySpec of(dev.zlayer.spec.security.SecuritySpec spec, SharedNamespaces shared) {
+  static SecuritySpec of(dev.zlayer.spec.security.SecuritySettings spec, SharedNamespaces shared) {
     Seccomp seccomp = new Seccomp.Default();
     Optional<String> apparmor = Optional.empty();
     boolean noNewPrivileges = SecuritySpec.DEFAULT.noNewPrivileges();

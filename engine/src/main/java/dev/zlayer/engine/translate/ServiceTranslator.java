@@ -38,14 +38,15 @@ public final class ServiceTranslator {
   private static final long SMALLEST_LOG_FILE = 64 << 10;
 
   private final EnvResolver resolver;
-  private final ContainerNames containers;
+  private final ContainerResolver containers;
   private final SecretMounts secrets;
 
-  public ServiceTranslator(EnvResolver resolver, ContainerNames containers) {
+  public ServiceTranslator(EnvResolver resolver, ContainerResolver containers) {
     this(resolver, containers, SecretMounts.NONE);
   }
 
-  public ServiceTranslator(EnvResolver resolver, ContainerNames containers, SecretMounts secrets) {
+  public ServiceTranslator(
+      EnvResolver resolver, ContainerResolver containers, SecretMounts secrets) {
     this.resolver = resolver;
     this.containers = containers;
     this.secrets = secrets;

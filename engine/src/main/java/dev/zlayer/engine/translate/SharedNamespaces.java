@@ -4,7 +4,7 @@ import dev.zlayer.container.ContainerId;
 import dev.zlayer.error.AgentException;
 
 /** Looks up containers whose namespaces are to be shared. */
-record SharedNamespaces(ContainerNames names, String deployment) {
+record SharedNamespaces(ContainerResolver names, String deployment) {
   ContainerId container(String id) {
     return names
         .find(deployment, id)

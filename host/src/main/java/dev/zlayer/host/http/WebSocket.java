@@ -42,13 +42,13 @@ public final class WebSocket implements AutoCloseable {
   }
 
   private final Duplex connection;
-  private final WebSocketFrames frames;
+  private final ClientFrames frames;
   private final ReentrantLock sending = new ReentrantLock();
   private boolean closeSent;
 
   private WebSocket(Duplex connection, int maxMessageBytes) {
     this.connection = connection;
-    this.frames = new WebSocketFrames(connection.input(), maxMessageBytes);
+    this.frames = new ClientFrames(connection.input(), maxMessageBytes);
   }
 
   /** The deadline is for the handshake. */
@@ -85,38 +85,38 @@ public final class WebSocket implements AutoCloseable {
   }
 
   public void sendText(String text) throws InterruptedException {
-    send(WebSocketFrames.TEXT, text.getBytes(StandardCharsets.UTF_8));
+    send(ClientFrames.TEXT, text.getBytes(StandardCharsets.UTF_8));
   }
 
   public void sendBinary(byte[] bytes) throws InterruptedException {
-    send(WebSocketFrames.BINARY, bytes);
+    send(ClientFrames.BINARY, bytes);
   }
 
   public void ping() throws InterruptedException {
-    send(WebSocketFrames.PING, new byte[0]);
+    send(ClientFrames.PING, new byte[0]);
   }
 
   /** Asks the server to end the conversation; go on receiving until it agrees. */
   public void sendClose(int code, String reason) throws InterruptedException {
     byte[] text = reason.getBytes(StandardCharsets.UTF_8);
     byte[] payload = ByteBuffer.allocate(2 + text.length).putShort((short) code).put(text).array();
-    send(WebSocketFrames.CLOSE, payload);
+    send(ClientFrames.CLOSE, payload);
   }
 
   /** Blocks until a message has come whole; after {@link Message.Closed} there is none. */
   public Message receive() throws InterruptedException {
     try {
       while (true) {
-        WebSocketFrames.Frame frame = frames.nextMessage();
+        ClientFrames.Frame frame = frames.nextMessage();
         switch (frame.opcode()) {
-          case WebSocketFrames.TEXT -> {
-            return new Message.Text(WebSocketFrames.utf8(frame.payload()));
+          case ClientFrames.TEXT -> {
+            return new Message.Text(ClientFrames.utf8(frame.payload()));
           }
-          case WebSocketFrames.BINARY -> {
+          case ClientFrames.BINARY -> {
             return new Message.Binary(frame.payload());
           }
-          case WebSocketFrames.PING -> send(WebSocketFrames.PONG, frame.payload());
-          case WebSocketFrames.CLOSE -> {
+          case ClientFrames.PING -> send(ClientFrames.PONG, frame.payload());
+          case ClientFrames.CLOSE -> {
             return closed(frame.payload());
           }
           default -> {
@@ -124,7 +124,7 @@ public final class WebSocket implements AutoCloseable {
           }
         }
       }
-    } catch (WebSocketFrames.Violation e) {
+    } catch (ClientFrames.Violation e) {
       closeQuietly(PROTOCOL_ERROR);
       throw new AgentException.Network("the peer broke the WebSocket protocol: " + reason(e), e);
     } catch (IOException e) {
@@ -139,12 +139,12 @@ public final class WebSocket implements AutoCloseable {
 
   private Message closed(byte[] payload) throws IOException {
     if (payload.length == 1) {
-      throw new WebSocketFrames.Violation("a close code of one byte");
+      throw new ClientFrames.Violation("a close code of one byte");
     }
     int code = payload.length == 0 ? NO_CODE : ByteBuffer.wrap(payload).getShort() & 0xffff;
     byte[] text =
         payload.length == 0 ? payload : java.util.Arrays.copyOfRange(payload, 2, payload.length);
-    String reason = WebSocketFrames.utf8(text);
+    String reason = ClientFrames.utf8(text);
     closeQuietly(code == NO_CODE ? 1000 : code);
     return new Message.Closed(code, reason);
   }
@@ -163,16 +163,16 @@ public final class WebSocket implements AutoCloseable {
 
   private void send(int opcode, byte[] payload) throws InterruptedException {
     var frame = new ByteArrayOutputStream(payload.length + 14);
-    WebSocketFrames.write(frame, opcode, payload, RANDOM.nextInt());
+    ClientFrames.write(frame, opcode, payload, RANDOM.nextInt());
     sending.lockInterruptibly();
     try {
       if (closeSent) {
-        if (opcode == WebSocketFrames.CLOSE || opcode == WebSocketFrames.PONG) {
+        if (opcode == ClientFrames.CLOSE || opcode == ClientFrames.PONG) {
           return;
         }
         throw new AgentException.Network("the WebSocket is closed");
       }
-      closeSent = opcode == WebSocketFrames.CLOSE;
+      closeSent = opcode == ClientFrames.CLOSE;
       connection.output().write(frame.toByteArray());
     } catch (IOException e) {
       throw HttpFailure.translate("sending to a WebSocket", e);

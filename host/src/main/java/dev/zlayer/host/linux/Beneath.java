@@ -18,11 +18,11 @@ public final class Beneath {
 
   /** Something found; its path leads there until this is closed. */
   public static final class Held implements AutoCloseable {
-    private final Descriptor descriptor;
-    private final Descriptor.Use use;
+    private final OwnedDescriptor descriptor;
+    private final OwnedDescriptor.Use use;
     private final String below;
 
-    private Held(Descriptor descriptor, String below) throws ErrnoException {
+    private Held(OwnedDescriptor descriptor, String below) throws ErrnoException {
       this.descriptor = descriptor;
       this.use = descriptor.use();
       this.below = below;
@@ -63,7 +63,7 @@ public final class Beneath {
     return new Held(open(directory, parent, Syscall.O_DIRECTORY), "/" + name);
   }
 
-  private static Descriptor open(Path directory, String path, int kind) throws ErrnoException {
+  private static OwnedDescriptor open(Path directory, String path, int kind) throws ErrnoException {
     try (var kernel = new KernelCalls()) {
       long flags = OpenDirectory.O_PATH | OpenDirectory.O_CLOEXEC;
       String raw = KernelCalls.raw(directory.toAbsolutePath());
@@ -79,7 +79,7 @@ public final class Beneath {
         throw kernel.failure("open", raw);
       }
       try {
-        return new Descriptor(resolve(kernel, root, path, flags | kind));
+        return new OwnedDescriptor(resolve(kernel, root, path, flags | kind));
       } finally {
         kernel.closeDescriptor(root);
       }

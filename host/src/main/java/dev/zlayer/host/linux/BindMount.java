@@ -47,8 +47,8 @@ public final class BindMount {
    * @return false when the path leads nowhere
    */
   public static boolean attachWithin(Path root, String path, Path target) throws IOException {
-    try (Descriptor directory = RootedFiles.openRoot(root);
-        Descriptor found = RootedFiles.openIn(directory, path, RootedFiles.O_PATH_ONLY);
+    try (OwnedDescriptor directory = RootedFiles.openRoot(root);
+        OwnedDescriptor found = RootedFiles.openIn(directory, path, RootedFiles.O_PATH_ONLY);
         var using = found.use()) {
       Path source = Path.of("/proc/self/fd/" + using.number());
       if (Files.isDirectory(source)) {

@@ -36,21 +36,21 @@ public final class ConsoleSocket implements AutoCloseable {
   private static final Libc.Function RECEIVE = Libc.bind("recvmsg");
   private static final Libc.Function POLL = Libc.bind("poll");
 
-  private final Descriptor listening;
+  private final OwnedDescriptor listening;
   private final Path path;
 
-  private ConsoleSocket(Descriptor listening, Path path) {
+  private ConsoleSocket(OwnedDescriptor listening, Path path) {
     this.listening = listening;
     this.path = path;
   }
 
   /** Makes the socket in a directory of the caller, who removes both. */
   public static ConsoleSocket open(Path directory) throws IOException {
-    try (Descriptor held = RootedFiles.openRoot(directory);
+    try (OwnedDescriptor held = RootedFiles.openRoot(directory);
         var using = held.use();
         var call = Libc.call()) {
       int fd = SOCKET.call(call, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-      var socket = new Descriptor(call.check(fd, "make a socket"));
+      var socket = new OwnedDescriptor(call.check(fd, "make a socket"));
       try {
         // by way of the open directory, since the whole path may be too long for a socket
         byte[] name =
@@ -83,13 +83,13 @@ public final class ConsoleSocket implements AutoCloseable {
     if (!await(listening, sender, deadline)) {
       return Optional.empty();
     }
-    try (Descriptor connection = accept()) {
+    try (OwnedDescriptor connection = accept()) {
       return await(connection, sender, deadline) ? received(connection) : Optional.empty();
     }
   }
 
   /** Whether there is something to read; what was sent before the end counts. */
-  private static boolean await(Descriptor descriptor, Process sender, Deadline deadline)
+  private static boolean await(OwnedDescriptor descriptor, Process sender, Deadline deadline)
       throws IOException, InterruptedException {
     while (!deadline.passed()) {
       boolean ended = !sender.isAlive();
@@ -104,7 +104,7 @@ public final class ConsoleSocket implements AutoCloseable {
     throw new AgentException.Timeout("waiting for a terminal", deadline.limit());
   }
 
-  private static boolean ready(Descriptor descriptor) throws IOException {
+  private static boolean ready(OwnedDescriptor descriptor) throws IOException {
     try (var using = descriptor.use();
         var call = Libc.call()) {
       MemorySegment entry = call.allocate(ENTRY);
@@ -116,16 +116,16 @@ public final class ConsoleSocket implements AutoCloseable {
     }
   }
 
-  private Descriptor accept() throws IOException {
+  private OwnedDescriptor accept() throws IOException {
     try (var using = listening.use();
         var call = Libc.call()) {
       int fd = ACCEPT.call(call, using.number(), 0, 0, SOCK_CLOEXEC);
-      return new Descriptor(call.check(fd, "accept at " + path));
+      return new OwnedDescriptor(call.check(fd, "accept at " + path));
     }
   }
 
   /** The terminal in a message; runc adds its name as the content, crun a single byte. */
-  private static Optional<PseudoTerminal> received(Descriptor connection) throws IOException {
+  private static Optional<PseudoTerminal> received(OwnedDescriptor connection) throws IOException {
     try (var using = connection.use();
         var call = Libc.call()) {
       MemorySegment content = call.allocate(4096);
@@ -149,7 +149,8 @@ public final class ConsoleSocket implements AutoCloseable {
               && control.get(ValueLayout.JAVA_INT, 12) == SCM_RIGHTS;
       return rights
           ? Optional.of(
-              PseudoTerminal.received(new Descriptor(control.get(ValueLayout.JAVA_INT, HEADER))))
+              PseudoTerminal.received(
+                  new OwnedDescriptor(control.get(ValueLayout.JAVA_INT, HEADER))))
           : Optional.empty();
     }
   }

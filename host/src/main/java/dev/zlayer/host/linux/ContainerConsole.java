@@ -26,12 +26,12 @@ public final class ContainerConsole {
    * here.
    */
   public static boolean resize(ProcessIdentity process, int rows, int columns) {
-    try (Descriptor root = RootedFiles.openRoot(ContainerRoot.of(process.pid()));
-        Descriptor held = RootedFiles.openIn(root, PLACE, O_PATH | O_CLOEXEC)) {
+    try (OwnedDescriptor root = RootedFiles.openRoot(ContainerRoot.of(process.pid()));
+        OwnedDescriptor held = RootedFiles.openIn(root, PLACE, O_PATH | O_CLOEXEC)) {
       if (!process.alive()) {
         return false; // the root may have been another process's
       }
-      try (Descriptor terminal = reopen(held)) {
+      try (OwnedDescriptor terminal = reopen(held)) {
         PseudoTerminal.resize(terminal, rows, columns);
         return true;
       }
@@ -41,7 +41,7 @@ public final class ContainerConsole {
   }
 
   /** Only a terminal: to open another device would do something to the host. */
-  private static Descriptor reopen(Descriptor held) throws IOException {
+  private static OwnedDescriptor reopen(OwnedDescriptor held) throws IOException {
     try (var using = held.use();
         var call = Libc.call()) {
       Path place = Path.of("/proc/self/fd/" + using.number());
@@ -51,7 +51,7 @@ public final class ContainerConsole {
       }
       long name = call.string(place.toString()).address();
       long flags = O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC;
-      return new Descriptor(
+      return new OwnedDescriptor(
           (int)
               call.check(
                   Syscall.OPENAT.invoke(call.errno(), AT_FDCWD, name, flags, 0, 0, 0),

@@ -23,7 +23,7 @@ final class Descriptors {
   private Descriptors() {}
 
   /** The two ends of a pipe. */
-  record Pipe(Descriptor reading, Descriptor writing) {}
+  record Pipe(OwnedDescriptor reading, OwnedDescriptor writing) {}
 
   static Pipe pipe() throws ErrnoException {
     try (var kernel = new KernelCalls()) {
@@ -32,13 +32,13 @@ final class Descriptors {
         throw kernel.failure("make", "a pipe");
       }
       return new Pipe(
-          new Descriptor(ends.getAtIndex(ValueLayout.JAVA_INT, 0)),
-          new Descriptor(ends.getAtIndex(ValueLayout.JAVA_INT, 1)));
+          new OwnedDescriptor(ends.getAtIndex(ValueLayout.JAVA_INT, 0)),
+          new OwnedDescriptor(ends.getAtIndex(ValueLayout.JAVA_INT, 1)));
     }
   }
 
   /** A file that lives in memory as long as somebody has it open. */
-  static Descriptor memory(String name) throws ErrnoException {
+  static OwnedDescriptor memory(String name) throws ErrnoException {
     try (var kernel = new KernelCalls()) {
       long place = kernel.first(name).address();
       return made(kernel, kernel.call(Syscall.MEMFD_CREATE, place, MFD_CLOEXEC, 0, 0), name);
@@ -46,7 +46,7 @@ final class Descriptors {
   }
 
   /** The same for a program; {@link #seal} makes it one that cannot be changed. */
-  static Descriptor program(String name) throws ErrnoException {
+  static OwnedDescriptor program(String name) throws ErrnoException {
     int flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
     try (var kernel = new KernelCalls()) {
       long place = kernel.first(name).address();
@@ -63,7 +63,7 @@ final class Descriptors {
    *
    * @return for reading alone, so that others cannot take a lease that lets a start wait
    */
-  static Descriptor seal(Descriptor file) throws ErrnoException {
+  static OwnedDescriptor seal(OwnedDescriptor file) throws ErrnoException {
     try (var using = file.use();
         var kernel = new KernelCalls()) {
       String name = "/proc/self/fd/" + using.number();
@@ -77,7 +77,7 @@ final class Descriptors {
   }
 
   /** Reads as empty and forgets what is written. */
-  static Descriptor nothing() throws ErrnoException {
+  static OwnedDescriptor nothing() throws ErrnoException {
     String name = "/dev/null";
     try (var kernel = new KernelCalls()) {
       long place = kernel.first(name).address();
@@ -87,14 +87,14 @@ final class Descriptors {
   }
 
   /** Another one for the same thing, whose number is not below {@code floor}. */
-  static Descriptor copy(Descriptor descriptor, int floor) throws ErrnoException {
+  static OwnedDescriptor copy(OwnedDescriptor descriptor, int floor) throws ErrnoException {
     try (var using = descriptor.use()) {
       return copy(using.number(), floor);
     }
   }
 
   /** The same of a standard stream, which nobody owns. */
-  static Descriptor copy(int number, int floor) throws ErrnoException {
+  static OwnedDescriptor copy(int number, int floor) throws ErrnoException {
     try (var kernel = new KernelCalls()) {
       return made(
           kernel,
@@ -104,7 +104,7 @@ final class Descriptors {
   }
 
   /** Lets a standard stream be the same as the given one; children may inherit it. */
-  static void replace(int stream, Descriptor by) throws ErrnoException {
+  static void replace(int stream, OwnedDescriptor by) throws ErrnoException {
     try (var using = by.use();
         var kernel = new KernelCalls()) {
       if (kernel.call(Syscall.DUP3, using.number(), stream, 0, 0) < 0) {
@@ -114,7 +114,7 @@ final class Descriptors {
   }
 
   /** What a file holds from its beginning, wherever those who share it stand in it. */
-  static byte[] contents(Descriptor file, int limit) throws IOException {
+  static byte[] contents(OwnedDescriptor file, int limit) throws IOException {
     byte[] bytes = new byte[0];
     try (var using = file.use();
         var kernel = new KernelCalls()) {
@@ -138,11 +138,11 @@ final class Descriptors {
     return bytes;
   }
 
-  private static Descriptor made(KernelCalls kernel, long number, String name)
+  private static OwnedDescriptor made(KernelCalls kernel, long number, String name)
       throws ErrnoException {
     if (number < 0) {
       throw kernel.failure("open", name);
     }
-    return new Descriptor((int) number);
+    return new OwnedDescriptor((int) number);
   }
 }

@@ -17,12 +17,12 @@ public final class DetachedProcess implements AutoCloseable {
   private static final int KILL = 9;
 
   private final long pid;
-  private final Descriptor told;
-  private final Descriptor errors;
+  private final OwnedDescriptor told;
+  private final OwnedDescriptor errors;
   private final ReadyLoop loop;
   private OptionalInt code = OptionalInt.empty();
 
-  private DetachedProcess(long pid, Descriptor told, Descriptor errors, ReadyLoop loop) {
+  private DetachedProcess(long pid, OwnedDescriptor told, OwnedDescriptor errors, ReadyLoop loop) {
     this.pid = pid;
     this.told = told;
     this.errors = errors;
@@ -44,9 +44,9 @@ public final class DetachedProcess implements AutoCloseable {
       List<String> arguments, List<String> environment, Optional<Path> directory, ReadyLoop loop)
       throws IOException {
     Descriptors.Pipe pipe = Descriptors.pipe();
-    try (Descriptor writing = pipe.writing();
-        Descriptor nothing = Descriptors.nothing()) {
-      Descriptor errors = Descriptors.memory("errors");
+    try (OwnedDescriptor writing = pipe.writing();
+        OwnedDescriptor nothing = Descriptors.nothing()) {
+      OwnedDescriptor errors = Descriptors.memory("errors");
       try {
         var given = List.of(nothing, nothing, errors, writing);
         long pid = Spawn.start(arguments, environment, directory, given);

@@ -21,9 +21,9 @@ public final class Fifo implements AutoCloseable {
   private static final long REVENTS = 6;
   private static final Libc.Function POLL = Libc.bind("poll");
 
-  private final Descriptor descriptor;
+  private final OwnedDescriptor descriptor;
 
-  private Fifo(Descriptor descriptor) {
+  private Fifo(OwnedDescriptor descriptor) {
     this.descriptor = descriptor;
   }
 
@@ -43,11 +43,11 @@ public final class Fifo implements AutoCloseable {
 
   /** The same with a few bytes. */
   public static boolean write(Path path, byte[] bytes) throws IOException {
-    Optional<Descriptor> end = open(path, O_WRONLY);
+    Optional<OwnedDescriptor> end = open(path, O_WRONLY);
     if (end.isEmpty()) {
       return false;
     }
-    try (Descriptor writing = end.get()) {
+    try (OwnedDescriptor writing = end.get()) {
       writing.write(bytes, 0, bytes.length);
       return true;
     }
@@ -58,7 +58,7 @@ public final class Fifo implements AutoCloseable {
     return open(path, 0).map(Fifo::new);
   }
 
-  private static Optional<Descriptor> open(Path path, int mode) throws ErrnoException {
+  private static Optional<OwnedDescriptor> open(Path path, int mode) throws ErrnoException {
     try (var kernel = new KernelCalls()) {
       String raw = KernelCalls.raw(path.toAbsolutePath());
       long place = kernel.first(raw).address();
@@ -70,7 +70,7 @@ public final class Fifo implements AutoCloseable {
         }
         throw kernel.failure("open", raw);
       }
-      return Optional.of(new Descriptor((int) number));
+      return Optional.of(new OwnedDescriptor((int) number));
     }
   }
 

@@ -6,9 +6,9 @@ import java.nio.file.Path;
 public final class IdMapping implements AutoCloseable {
   private static final int AT_FDCWD = -100;
 
-  private final Descriptor namespace;
+  private final OwnedDescriptor namespace;
 
-  private IdMapping(Descriptor namespace) {
+  private IdMapping(OwnedDescriptor namespace) {
     this.namespace = namespace;
   }
 
@@ -21,11 +21,11 @@ public final class IdMapping implements AutoCloseable {
       if (opened < 0) {
         throw kernel.failure("open", raw);
       }
-      return new IdMapping(new Descriptor((int) opened));
+      return new IdMapping(new OwnedDescriptor((int) opened));
     }
   }
 
-  Descriptor.Use use() throws ErrnoException {
+  OwnedDescriptor.Use use() throws ErrnoException {
     return namespace.use();
   }
 

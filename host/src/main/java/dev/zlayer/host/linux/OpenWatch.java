@@ -10,12 +10,12 @@ public final class OpenWatch implements AutoCloseable {
   private static final int IN_CLOEXEC = 0x80000;
   private static final int BUFFER = 4096;
 
-  private final Descriptor events;
+  private final OwnedDescriptor events;
   private final Runnable opened;
   private boolean closed; // guarded by this
   private long key; // guarded by this
 
-  private OpenWatch(Descriptor events, Runnable opened) {
+  private OpenWatch(OwnedDescriptor events, Runnable opened) {
     this.events = events;
     this.opened = opened;
   }
@@ -27,7 +27,7 @@ public final class OpenWatch implements AutoCloseable {
       if (number < 0) {
         throw kernel.failure("watch", KernelCalls.raw(file));
       }
-      var watch = new OpenWatch(new Descriptor((int) number), opened);
+      var watch = new OpenWatch(new OwnedDescriptor((int) number), opened);
       try {
         long place = kernel.first(KernelCalls.raw(file)).address();
         if (kernel.call(Syscall.INOTIFY_ADD_WATCH, number, place, IN_OPEN, 0) < 0) {

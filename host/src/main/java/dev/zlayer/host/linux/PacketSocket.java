@@ -22,7 +22,7 @@ public final class PacketSocket {
 
   private PacketSocket() {}
 
-  public static Descriptor connect(Path path) throws IOException {
+  public static OwnedDescriptor connect(Path path) throws IOException {
     return connect(path.toString(), SOCK_SEQPACKET);
   }
 
@@ -40,7 +40,7 @@ public final class PacketSocket {
     }
   }
 
-  private static Descriptor connect(String path, int type) throws IOException {
+  private static OwnedDescriptor connect(String path, int type) throws IOException {
     byte[] bytes = path.getBytes(StandardCharsets.UTF_8);
     if (bytes.length > MAX_PATH) {
       throw new IOException("the path of socket %s is over %d bytes".formatted(path, MAX_PATH));
@@ -51,7 +51,7 @@ public final class PacketSocket {
     }
     try (var call = Libc.call()) {
       int fd = SOCKET.call(call, AF_UNIX, type | SOCK_CLOEXEC, 0);
-      var socket = new Descriptor(call.check(fd, "make a socket"));
+      var socket = new OwnedDescriptor(call.check(fd, "make a socket"));
       try {
         MemorySegment address = call.allocate(Short.BYTES + MAX_PATH + 1L);
         address.set(ValueLayout.JAVA_SHORT, 0, (short) AF_UNIX);
@@ -67,16 +67,16 @@ public final class PacketSocket {
   }
 
   /** Tells the other end that nothing more comes. */
-  public static void endInput(Descriptor socket) throws IOException {
+  public static void endInput(OwnedDescriptor socket) throws IOException {
     shutdown(socket, SHUT_WR);
   }
 
   /** Ends both directions, which wakes a thread that reads. */
-  public static void end(Descriptor socket) throws IOException {
+  public static void end(OwnedDescriptor socket) throws IOException {
     shutdown(socket, SHUT_RDWR);
   }
 
-  private static void shutdown(Descriptor socket, int how) throws IOException {
+  private static void shutdown(OwnedDescriptor socket, int how) throws IOException {
     try (var using = socket.use();
         var call = Libc.call()) {
       call.check(SHUTDOWN.call(call, using.number(), how), "shut a socket");

@@ -56,7 +56,7 @@ public final class PassedSocket {
     }
     try {
       requireSocket();
-      try (var passed = new Descriptor(FIRST_PASSED);
+      try (var passed = new OwnedDescriptor(FIRST_PASSED);
           var nothing = Descriptors.nothing()) {
         Descriptors.replace(STANDARD_INPUT, passed);
         try {

@@ -15,9 +15,9 @@ public final class PidFd implements AutoCloseable {
   private static final long INFO_EXIT = 1 << 3;
   private static final long EXIT_CODE_AT = 60;
 
-  private final Descriptor descriptor;
+  private final OwnedDescriptor descriptor;
 
-  private PidFd(Descriptor descriptor) {
+  private PidFd(OwnedDescriptor descriptor) {
     this.descriptor = descriptor;
   }
 
@@ -26,7 +26,7 @@ public final class PidFd implements AutoCloseable {
     try (var call = Libc.call()) {
       long fd =
           call.check(Syscall.PIDFD_OPEN.invoke(call.errno(), pid, 0, 0, 0, 0, 0), "process " + pid);
-      return new PidFd(new Descriptor((int) fd));
+      return new PidFd(new OwnedDescriptor((int) fd));
     }
   }
 
@@ -58,7 +58,7 @@ public final class PidFd implements AutoCloseable {
     }
   }
 
-  Descriptor descriptor() {
+  OwnedDescriptor descriptor() {
     return descriptor;
   }
 

@@ -66,8 +66,8 @@ public final class PortKeeper {
    */
   public static ProcessIdentity start(Path owner, boolean datagrams, InetSocketAddress address)
       throws IOException {
-    try (Descriptor socket = socket(datagrams, address);
-        Descriptor nothing = Descriptors.nothing()) {
+    try (OwnedDescriptor socket = socket(datagrams, address);
+        OwnedDescriptor nothing = Descriptors.nothing()) {
       long pid =
           Spawn.start(
               // in a session of its own: a terminal that closes ends the others
@@ -148,14 +148,14 @@ public final class PortKeeper {
     }
   }
 
-  private static Descriptor socket(boolean datagrams, InetSocketAddress address)
+  private static OwnedDescriptor socket(boolean datagrams, InetSocketAddress address)
       throws IOException {
     boolean six = address.getAddress() instanceof Inet6Address;
     int type = (datagrams ? SOCK_DGRAM : SOCK_STREAM) | SOCK_CLOEXEC;
     String what = name(datagrams, address);
     try (var call = Libc.call()) {
       int fd = SOCKET.call(call, six ? AF_INET6 : AF_INET, type, 0);
-      var socket = new Descriptor(call.check(fd, "make a socket"));
+      var socket = new OwnedDescriptor(call.check(fd, "make a socket"));
       try {
         MemorySegment name = call.allocate(six ? ADDRESS6_BYTES : ADDRESS_BYTES);
         name.set(ValueLayout.JAVA_SHORT, 0, (short) (six ? AF_INET6 : AF_INET));

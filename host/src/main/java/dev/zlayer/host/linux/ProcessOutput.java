@@ -23,8 +23,8 @@ public final class ProcessOutput extends InputStream {
   /** More than all pipes on the way hold: it does not come from the process that has ended. */
   private static final int MOST_AFTER_END = 4 << 20;
 
-  private final Descriptor reading;
-  private final Descriptor writing;
+  private final OwnedDescriptor reading;
+  private final OwnedDescriptor writing;
   private final Semaphore changes = new Semaphore(0);
   private volatile boolean ended;
   private volatile boolean closed;
@@ -67,7 +67,7 @@ public final class ProcessOutput extends InputStream {
   }
 
   /** The other end, until {@link #given}. */
-  Descriptor writing() {
+  OwnedDescriptor writing() {
     return writing;
   }
 

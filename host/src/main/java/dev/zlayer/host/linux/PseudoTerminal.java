@@ -29,10 +29,10 @@ public final class PseudoTerminal implements AutoCloseable {
   private static final Libc.Function MAKE_RAW = Libc.bind("cfmakeraw");
   private static final Libc.Function IOCTL = Libc.bind("ioctl");
 
-  private final Descriptor master;
+  private final OwnedDescriptor master;
   private final Optional<Path> path;
 
-  private PseudoTerminal(Descriptor master, Optional<Path> path) {
+  private PseudoTerminal(OwnedDescriptor master, Optional<Path> path) {
     this.master = master;
     this.path = path;
   }
@@ -41,7 +41,7 @@ public final class PseudoTerminal implements AutoCloseable {
   public static PseudoTerminal open() throws IOException {
     try (var call = Libc.call()) {
       int fd = OPEN.call(call, O_RDWR | O_NOCTTY | O_CLOEXEC);
-      var master = new Descriptor(call.check(fd, "open a terminal"));
+      var master = new OwnedDescriptor(call.check(fd, "open a terminal"));
       try {
         return prepared(call, fd, master);
       } catch (Throwable e) {
@@ -51,7 +51,7 @@ public final class PseudoTerminal implements AutoCloseable {
     }
   }
 
-  private static PseudoTerminal prepared(Libc.Call call, int fd, Descriptor master)
+  private static PseudoTerminal prepared(Libc.Call call, int fd, OwnedDescriptor master)
       throws IOException {
     call.check(UNLOCK.call(call, fd), "unlock a terminal");
     MemorySegment name = call.allocate(PATH_BYTES);
@@ -67,7 +67,7 @@ public final class PseudoTerminal implements AutoCloseable {
   }
 
   /** One that was made by another process, in a file system that this one need not see. */
-  static PseudoTerminal received(Descriptor master) {
+  static PseudoTerminal received(OwnedDescriptor master) {
     return new PseudoTerminal(master, Optional.empty());
   }
 
@@ -76,7 +76,7 @@ public final class PseudoTerminal implements AutoCloseable {
     return path.orElseThrow();
   }
 
-  public Descriptor master() {
+  public OwnedDescriptor master() {
     return master;
   }
 
@@ -85,7 +85,7 @@ public final class PseudoTerminal implements AutoCloseable {
   }
 
   /** From either side. */
-  static void resize(Descriptor terminal, int rows, int columns) throws IOException {
+  static void resize(OwnedDescriptor terminal, int rows, int columns) throws IOException {
     try (var using = terminal.use();
         var call = Libc.call()) {
       MemorySegment size = call.allocate(Short.BYTES * 4L);

@@ -31,7 +31,8 @@ public final class ReadyLoop implements AutoCloseable {
   }
 
   /** Waits until there is something to read, or the end; false when the deadline came first. */
-  boolean await(Descriptor descriptor, Deadline deadline) throws IOException, InterruptedException {
+  boolean await(OwnedDescriptor descriptor, Deadline deadline)
+      throws IOException, InterruptedException {
     var ready = new CountDownLatch(1);
     long key = add(descriptor, ready::countDown);
     try {
@@ -64,7 +65,7 @@ public final class ReadyLoop implements AutoCloseable {
    * Calls a listener once, soon, on the thread of all; {@link #remove} has to follow, or the end of
    * the descriptor.
    */
-  synchronized long add(Descriptor descriptor, Runnable listener) throws IOException {
+  synchronized long add(OwnedDescriptor descriptor, Runnable listener) throws IOException {
     if (closing) {
       throw new IOException("nobody waits any more");
     }
@@ -74,7 +75,7 @@ public final class ReadyLoop implements AutoCloseable {
     return key;
   }
 
-  synchronized void remove(long key, Descriptor descriptor) throws IOException {
+  synchronized void remove(long key, OwnedDescriptor descriptor) throws IOException {
     listeners.remove(key);
     if (!closing) {
       poll.remove(descriptor);

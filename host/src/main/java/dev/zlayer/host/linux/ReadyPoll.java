@@ -30,18 +30,18 @@ final class ReadyPoll implements AutoCloseable {
 
   private static final int EVENT_BYTES = DATA_AT + Long.BYTES;
 
-  private final Descriptor poll;
-  private final Descriptor wake;
+  private final OwnedDescriptor poll;
+  private final OwnedDescriptor wake;
 
-  private ReadyPoll(Descriptor poll, Descriptor wake) {
+  private ReadyPoll(OwnedDescriptor poll, OwnedDescriptor wake) {
     this.poll = poll;
     this.wake = wake;
   }
 
   static ReadyPoll open() throws IOException {
     try (var call = Libc.call()) {
-      var poll = new Descriptor(call.check(CREATE.call(call, EPOLL_CLOEXEC), "epoll"));
-      var wake = new Descriptor(call.check(EVENTFD.call(call, 0, EPOLL_CLOEXEC), "eventfd"));
+      var poll = new OwnedDescriptor(call.check(CREATE.call(call, EPOLL_CLOEXEC), "epoll"));
+      var wake = new OwnedDescriptor(call.check(EVENTFD.call(call, 0, EPOLL_CLOEXEC), "eventfd"));
       var result = new ReadyPoll(poll, wake);
       result.control(EPOLL_CTL_ADD, EPOLLIN, wake, WAKE);
       return result;
@@ -49,12 +49,12 @@ final class ReadyPoll implements AutoCloseable {
   }
 
   /** Reports {@code key}, which is not 0, once. */
-  void add(long key, Descriptor descriptor) throws IOException {
+  void add(long key, OwnedDescriptor descriptor) throws IOException {
     control(EPOLL_CTL_ADD, EPOLLIN | EPOLLONESHOT, descriptor, key);
   }
 
   /** To be called before an added descriptor is closed or added again. */
-  void remove(Descriptor descriptor) throws IOException {
+  void remove(OwnedDescriptor descriptor) throws IOException {
     control(EPOLL_CTL_DEL, 0, descriptor, 0);
   }
 
@@ -91,7 +91,8 @@ final class ReadyPoll implements AutoCloseable {
     poll.close();
   }
 
-  private void control(int operation, int events, Descriptor target, long key) throws IOException {
+  private void control(int operation, int events, OwnedDescriptor target, long key)
+      throws IOException {
     try (var own = poll.use();
         var using = target.use();
         var call = Libc.call()) {

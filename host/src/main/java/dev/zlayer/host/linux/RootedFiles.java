@@ -23,9 +23,9 @@ public final class RootedFiles {
 
   /** The content of a small regular file; empty when there is none. */
   public static Optional<byte[]> read(Path root, String path, int limit) throws IOException {
-    try (Descriptor directory = openRoot(root);
-        Descriptor held = openIn(directory, path, O_PATH_ONLY);
-        Descriptor file = reopen(held, path)) {
+    try (OwnedDescriptor directory = openRoot(root);
+        OwnedDescriptor held = openIn(directory, path, O_PATH_ONLY);
+        OwnedDescriptor file = reopen(held, path)) {
       var content = new ByteArrayOutputStream();
       var buffer = new byte[8192];
       int count = file.read(buffer);
@@ -47,8 +47,8 @@ public final class RootedFiles {
 
   /** Where a path inside leads on the host right now; empty when it leads nowhere. */
   public static Optional<Path> resolve(Path root, String path) throws IOException {
-    try (Descriptor directory = openRoot(root);
-        Descriptor file = openIn(directory, path, O_PATH_ONLY);
+    try (OwnedDescriptor directory = openRoot(root);
+        OwnedDescriptor file = openIn(directory, path, O_PATH_ONLY);
         var using = file.use()) {
       return Optional.of(
           java.nio.file.Files.readSymbolicLink(Path.of("/proc/self/fd/" + using.number())));
@@ -60,11 +60,11 @@ public final class RootedFiles {
     }
   }
 
-  static Descriptor openRoot(Path root) throws ErrnoException {
+  static OwnedDescriptor openRoot(Path root) throws ErrnoException {
     try (var call = Libc.call()) {
       long path = call.string(root.toAbsolutePath().toString()).address();
       long flags = O_PATH | O_CLOEXEC | Syscall.O_DIRECTORY;
-      return new Descriptor(
+      return new OwnedDescriptor(
           (int)
               call.check(
                   Syscall.OPENAT.invoke(call.errno(), AT_FDCWD, path, flags, 0, 0, 0),
@@ -73,7 +73,7 @@ public final class RootedFiles {
   }
 
   /** Only a regular file: to open a device of an image would do something to the host. */
-  private static Descriptor reopen(Descriptor held, String path) throws IOException {
+  private static OwnedDescriptor reopen(OwnedDescriptor held, String path) throws IOException {
     try (var using = held.use();
         var call = Libc.call()) {
       String place = "/proc/self/fd/" + using.number();
@@ -82,7 +82,7 @@ public final class RootedFiles {
       }
       long name = call.string(place).address();
       long flags = O_NONBLOCK | O_CLOEXEC;
-      return new Descriptor(
+      return new OwnedDescriptor(
           (int)
               call.check(
                   Syscall.OPENAT.invoke(call.errno(), AT_FDCWD, name, flags, 0, 0, 0),
@@ -90,14 +90,15 @@ public final class RootedFiles {
     }
   }
 
-  static Descriptor openIn(Descriptor root, String path, long flags) throws ErrnoException {
+  static OwnedDescriptor openIn(OwnedDescriptor root, String path, long flags)
+      throws ErrnoException {
     try (var using = root.use();
         var call = Libc.call()) {
       var how = call.allocate(24);
       how.set(ValueLayout.JAVA_LONG, 0, flags);
       how.set(ValueLayout.JAVA_LONG, 16, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
       long name = call.string(path).address();
-      return new Descriptor(
+      return new OwnedDescriptor(
           (int)
               call.check(
                   Syscall.OPENAT2.invoke(

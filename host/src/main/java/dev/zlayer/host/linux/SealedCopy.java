@@ -12,9 +12,9 @@ import java.nio.file.Path;
 public final class SealedCopy implements AutoCloseable {
   private static final Path SELINUX = Path.of("/sys/fs/selinux/enforce");
 
-  private final Descriptor descriptor;
+  private final OwnedDescriptor descriptor;
 
-  private SealedCopy(Descriptor descriptor) {
+  private SealedCopy(OwnedDescriptor descriptor) {
     this.descriptor = descriptor;
   }
 
@@ -28,7 +28,7 @@ public final class SealedCopy implements AutoCloseable {
 
   /** Of what the file holds now. */
   public static SealedCopy of(Path program) throws IOException {
-    try (Descriptor file = Descriptors.program(program.getFileName().toString())) {
+    try (OwnedDescriptor file = Descriptors.program(program.getFileName().toString())) {
       try (var using = file.use();
           OutputStream content =
               Files.newOutputStream(Path.of("/proc/self/fd/" + using.number()))) {
@@ -38,7 +38,7 @@ public final class SealedCopy implements AutoCloseable {
     }
   }
 
-  Descriptor descriptor() {
+  OwnedDescriptor descriptor() {
     return descriptor;
   }
 

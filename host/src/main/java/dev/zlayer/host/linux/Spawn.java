@@ -36,18 +36,18 @@ final class Spawn {
       List<String> arguments,
       List<String> environment,
       Optional<Path> directory,
-      List<Descriptor> descriptors)
+      List<OwnedDescriptor> descriptors)
       throws IOException {
     return start(arguments.getFirst(), arguments, environment, directory, descriptors);
   }
 
   /** The same with a program that is open; the child has it as one descriptor more. */
   static long start(
-      Descriptor program,
+      OwnedDescriptor program,
       List<String> arguments,
       List<String> environment,
       Optional<Path> directory,
-      List<Descriptor> descriptors)
+      List<OwnedDescriptor> descriptors)
       throws IOException {
     var all = new ArrayList<>(descriptors);
     all.add(program);
@@ -60,12 +60,12 @@ final class Spawn {
       List<String> arguments,
       List<String> environment,
       Optional<Path> directory,
-      List<Descriptor> descriptors)
+      List<OwnedDescriptor> descriptors)
       throws IOException {
-    var opened = new ArrayList<Descriptor>();
-    var used = new ArrayList<Descriptor.Use>();
+    var opened = new ArrayList<OwnedDescriptor>();
+    var used = new ArrayList<OwnedDescriptor.Use>();
     try {
-      for (Descriptor descriptor : descriptors) {
+      for (OwnedDescriptor descriptor : descriptors) {
         used.add(descriptor.use());
         if (used.getLast().number() < descriptors.size()) {
           // the child would overwrite it with another one before its turn
@@ -74,11 +74,11 @@ final class Spawn {
           used.add(opened.getLast().use());
         }
       }
-      List<Integer> numbers = used.stream().map(Descriptor.Use::number).toList();
+      List<Integer> numbers = used.stream().map(OwnedDescriptor.Use::number).toList();
       return Functions.start(program, arguments, environment, directory, numbers);
     } finally {
-      used.forEach(Descriptor.Use::close);
-      opened.forEach(Descriptor::close);
+      used.forEach(OwnedDescriptor.Use::close);
+      opened.forEach(OwnedDescriptor::close);
     }
   }
 

@@ -62,11 +62,11 @@ public final class SpawnedProcess extends Process {
       ProcessOutput stderr)
       throws IOException {
     Descriptors.Pipe pipe = Descriptors.pipe();
-    try (Descriptor reading = pipe.reading();
-        Descriptor writing = pipe.writing()) {
+    try (OwnedDescriptor reading = pipe.reading();
+        OwnedDescriptor writing = pipe.writing()) {
       OutputStream stdin = stream(writing);
       try {
-        List<Descriptor> given = List.of(reading, stdout.writing(), stderr.writing());
+        List<OwnedDescriptor> given = List.of(reading, stdout.writing(), stderr.writing());
         long pid =
             copy.isPresent()
                 ? Spawn.start(copy.get().descriptor(), arguments, environment, directory, given)
@@ -104,7 +104,7 @@ public final class SpawnedProcess extends Process {
   }
 
   /** One of Java's own, which lets a virtual thread wait for a reader that is slow. */
-  private static OutputStream stream(Descriptor writing) throws IOException {
+  private static OutputStream stream(OwnedDescriptor writing) throws IOException {
     try (var using = writing.use()) {
       return new FileOutputStream("/proc/self/fd/" + using.number());
     }

@@ -15,11 +15,11 @@ import org.junit.jupiter.api.Timeout;
 
 @Timeout(60)
 class SpawnTest {
-  private final List<Descriptor> opened = new ArrayList<>();
+  private final List<OwnedDescriptor> opened = new ArrayList<>();
 
   @AfterEach
   void close() {
-    opened.forEach(Descriptor::close);
+    opened.forEach(OwnedDescriptor::close);
   }
 
   @Test
@@ -27,9 +27,9 @@ class SpawnTest {
     for (int i = 0; i < 50; i++) {
       opened.add(Descriptors.memory("numbered"));
     }
-    List<Descriptor> files = opened.reversed();
+    List<OwnedDescriptor> files = opened.reversed();
     int highest = 0;
-    for (Descriptor file : files) {
+    for (OwnedDescriptor file : files) {
       try (var use = file.use()) {
         highest = Math.max(highest, use.number());
       }
@@ -48,7 +48,7 @@ class SpawnTest {
 
   @Test
   void howAChildEndedIsToldOnce() throws Exception {
-    List<Descriptor> none = List.of();
+    List<OwnedDescriptor> none = List.of();
     assertThat(exitCode(shell("exit 7", none))).isEqualTo(7);
     long killed = shell("kill -9 $$", none);
     assertThat(exitCode(killed)).isEqualTo(137);
@@ -73,7 +73,7 @@ class SpawnTest {
         .hasMessage("start /no/such/x: no such file or directory (errno 2)");
   }
 
-  private static long shell(String script, List<Descriptor> given) throws IOException {
+  private static long shell(String script, List<OwnedDescriptor> given) throws IOException {
     return Spawn.start(
         List.of("/bin/sh", "-c", script), List.of("PATH=/usr/bin:/bin"), Optional.empty(), given);
   }
@@ -89,7 +89,7 @@ class SpawnTest {
     return code.getFirst();
   }
 
-  private static String text(Descriptor file) throws IOException {
+  private static String text(OwnedDescriptor file) throws IOException {
     return new String(Descriptors.contents(file, 1 << 20), StandardCharsets.UTF_8);
   }
 }

@@ -21,7 +21,7 @@ final class Authorizer {
 
   private record Key(URI origin, String repository, Scope scope, Optional<RegistryAuth> auth) {}
 
-  private final Transport transport;
+  private final RegistryTransport transport;
   private final TokenService tokens;
   private final Credentials credentials;
   private final InstantSource clock;
@@ -33,7 +33,7 @@ final class Authorizer {
         }
       };
 
-  Authorizer(Transport transport, Credentials credentials, InstantSource clock) {
+  Authorizer(RegistryTransport transport, Credentials credentials, InstantSource clock) {
     this.transport = transport;
     this.tokens = new TokenService(transport, clock);
     this.credentials = credentials;
@@ -50,14 +50,18 @@ final class Authorizer {
    * @param explicit instead of the configured credentials; only ever for a registry itself, never
    *     for its mirrors
    */
-  RegistryResponse send(Endpoint endpoint, Optional<RegistryAuth> explicit, Transport.Ask ask)
+  RegistryResponse send(
+      RegistryEndpoint endpoint, Optional<RegistryAuth> explicit, RegistryTransport.Ask ask)
       throws IOException, InterruptedException {
     return send(endpoint, explicit, Scope.PULL, ask);
   }
 
   /** The same for more than pulling; without credentials when it goes to another origin. */
   RegistryResponse send(
-      Endpoint endpoint, Optional<RegistryAuth> explicit, Scope scope, Transport.Ask ask)
+      RegistryEndpoint endpoint,
+      Optional<RegistryAuth> explicit,
+      Scope scope,
+      RegistryTransport.Ask ask)
       throws IOException, InterruptedException {
     if (!Hosts.sameOrigin(ask.uri(), endpoint.origin())) {
       return transport.send(ask, endpoint.host());
@@ -92,7 +96,7 @@ final class Authorizer {
   }
 
   private BearerToken grant(
-      Endpoint endpoint, RegistryResponse answer, Scope scope, Optional<RegistryAuth> auth)
+      RegistryEndpoint endpoint, RegistryResponse answer, Scope scope, Optional<RegistryAuth> auth)
       throws IOException, InterruptedException {
     Challenge challenge =
         Challenge.best(answer.headers().allValues("WWW-Authenticate"))
@@ -109,7 +113,7 @@ final class Authorizer {
   }
 
   /** Says which registry, and as whom we came. */
-  static String denial(Endpoint endpoint, Optional<RegistryAuth> auth) {
+  static String denial(RegistryEndpoint endpoint, Optional<RegistryAuth> auth) {
     if (endpoint.repository().isEmpty()) {
       return "%s does not accept these credentials: wrong user name or password"
           .formatted(endpoint.name());

@@ -93,7 +93,7 @@ final class Body implements HttpResponse.BodySubscriber<Body>, AutoCloseable {
           ended = true;
           throw new RegistryException(
               RegistryException.Problem.BROKEN,
-              "the connection broke: " + Transport.reason(cause),
+              "the connection broke: " + RegistryTransport.reason(cause),
               cause);
         }
         case End() -> ended = true;

@@ -11,16 +11,19 @@ final class Fallback {
   /** What is asked of each place. */
   @FunctionalInterface
   interface Question<T> {
-    T ask(Endpoint endpoint) throws IOException, InterruptedException;
+    T ask(RegistryEndpoint endpoint) throws IOException, InterruptedException;
   }
 
   private final ImageRef image;
-  private final List<Endpoint> endpoints;
+  private final List<RegistryEndpoint> endpoints;
   private final LoopbackTls loopback;
   private final Consumer<String> notices;
 
   Fallback(
-      ImageRef image, List<Endpoint> endpoints, LoopbackTls loopback, Consumer<String> notices) {
+      ImageRef image,
+      List<RegistryEndpoint> endpoints,
+      LoopbackTls loopback,
+      Consumer<String> notices) {
     this.image = image;
     this.endpoints = List.copyOf(endpoints);
     this.loopback = loopback;
@@ -30,7 +33,7 @@ final class Fallback {
   /** Throws what the last place had to say; what the others said is attached. */
   <T> T first(Question<T> question) throws IOException, InterruptedException {
     @Nullable RegistryException failure = null;
-    for (Endpoint endpoint : endpoints) {
+    for (RegistryEndpoint endpoint : endpoints) {
       if (failure != null) {
         notices.accept("%s; asking %s".formatted(failure.getMessage(), endpoint.name()));
       }

@@ -25,7 +25,7 @@ record FetchBlob(
     RangesAhead.Division division,
     Consumer<String> notices) {
   /** Returns when the blob is verified and in the store. */
-  void from(Endpoint endpoint, Ingest into, BlobListener listener)
+  void from(RegistryEndpoint endpoint, Ingest into, BlobListener listener)
       throws IOException, InterruptedException {
     boolean resumed = into.position() > 0;
     try {
@@ -45,7 +45,7 @@ record FetchBlob(
     }
   }
 
-  private void fetchAndCommit(Endpoint endpoint, Ingest into, BlobListener listener)
+  private void fetchAndCommit(RegistryEndpoint endpoint, Ingest into, BlobListener listener)
       throws IOException, InterruptedException {
     retries.call(
         notices,
@@ -58,12 +58,12 @@ record FetchBlob(
     into.commit();
   }
 
-  private static RegistryException unsound(Endpoint endpoint, InvalidImageException cause) {
+  private static RegistryException unsound(RegistryEndpoint endpoint, InvalidImageException cause) {
     return new RegistryException(
         RegistryException.Problem.UNSOUND, endpoint.name() + ": " + cause.getMessage(), cause);
   }
 
-  private void attempt(Endpoint endpoint, Ingest into, BlobListener listener)
+  private void attempt(RegistryEndpoint endpoint, Ingest into, BlobListener listener)
       throws IOException, InterruptedException {
     if (division.pays(into.size() - into.position())
         && waitsForFirstPart(endpoint, into, listener)) {
@@ -78,7 +78,7 @@ record FetchBlob(
    * Fetches the first part alone and tells whether more connections could be faster: the registry
    * divides blobs, and most of the time went into waiting for it.
    */
-  private boolean waitsForFirstPart(Endpoint endpoint, Ingest into, BlobListener listener)
+  private boolean waitsForFirstPart(RegistryEndpoint endpoint, Ingest into, BlobListener listener)
       throws IOException, InterruptedException {
     long from = into.position();
     long until = from + division.part();
@@ -96,7 +96,7 @@ record FetchBlob(
     }
   }
 
-  private void fetchAhead(Endpoint endpoint, Ingest into, BlobListener listener)
+  private void fetchAhead(RegistryEndpoint endpoint, Ingest into, BlobListener listener)
       throws IOException, InterruptedException {
     try (var ahead =
         new RangesAhead(into, division, (from, until) -> part(endpoint, into, from, until))) {
@@ -108,7 +108,7 @@ record FetchBlob(
     }
   }
 
-  private RegistryResponse part(Endpoint endpoint, Ingest into, long from, long until)
+  private RegistryResponse part(RegistryEndpoint endpoint, Ingest into, long from, long until)
       throws IOException, InterruptedException {
     RegistryResponse answer = ask(endpoint, into, from, until);
     if (answer.delivers(from, until)) {
@@ -119,7 +119,7 @@ record FetchBlob(
     }
   }
 
-  private void fetchUntil(Endpoint endpoint, Ingest into, long until, BlobListener listener)
+  private void fetchUntil(RegistryEndpoint endpoint, Ingest into, long until, BlobListener listener)
       throws IOException, InterruptedException {
     try (RegistryResponse answer = ask(endpoint, into, into.position(), until)) {
       if (answer.rangeRefused() && into.position() > 0) {
@@ -131,20 +131,22 @@ record FetchBlob(
     }
   }
 
-  private RegistryResponse ask(Endpoint endpoint, Ingest into, long from, long until)
+  private RegistryResponse ask(RegistryEndpoint endpoint, Ingest into, long from, long until)
       throws IOException, InterruptedException {
     String end = until == into.size() ? "" : String.valueOf(until - 1);
     Map<String, String> headers =
         from == 0 && end.isEmpty() ? Map.of() : Map.of("Range", "bytes=" + from + "-" + end);
     return authorizer.send(
-        endpoint, auth, Transport.Ask.of("GET", endpoint.blob(into.digest().toString()), headers));
+        endpoint,
+        auth,
+        RegistryTransport.Ask.of("GET", endpoint.blob(into.digest().toString()), headers));
   }
 
   /**
    * Checks that what follows is what was asked for, or goes back to the start if it is all; tells
    * where it ends.
    */
-  private long accept(Endpoint endpoint, RegistryResponse answer, Ingest into, long until)
+  private long accept(RegistryEndpoint endpoint, RegistryResponse answer, Ingest into, long until)
       throws IOException, InterruptedException {
     long end = until;
     if (answer.ok()) {
@@ -174,7 +176,11 @@ record FetchBlob(
 
   /** Tells how much of the time was spent waiting for the registry. */
   private static Duration copy(
-      Endpoint endpoint, RegistryResponse answer, Ingest into, long until, BlobListener listener)
+      RegistryEndpoint endpoint,
+      RegistryResponse answer,
+      Ingest into,
+      long until,
+      BlobListener listener)
       throws IOException, InterruptedException {
     Duration waited = Duration.ZERO;
     try {
@@ -198,7 +204,7 @@ record FetchBlob(
   }
 
   private static RegistryException broken(
-      Endpoint endpoint, Ingest into, @Nullable String reason, @Nullable Throwable cause) {
+      RegistryEndpoint endpoint, Ingest into, @Nullable String reason, @Nullable Throwable cause) {
     return new RegistryException(
         RegistryException.Problem.BROKEN,
         "%s sent %d of %d bytes of %s: %s"
@@ -207,14 +213,15 @@ record FetchBlob(
   }
 
   /** A small blob, kept in memory only. */
-  byte[] bytes(Endpoint endpoint, Descriptor blob, int limit)
+  byte[] bytes(RegistryEndpoint endpoint, Descriptor blob, int limit)
       throws IOException, InterruptedException {
     return retries.call(notices, () -> fetchBytes(endpoint, blob, limit));
   }
 
-  private byte[] fetchBytes(Endpoint endpoint, Descriptor blob, int limit)
+  private byte[] fetchBytes(RegistryEndpoint endpoint, Descriptor blob, int limit)
       throws IOException, InterruptedException {
-    Transport.Ask ask = Transport.Ask.of("GET", endpoint.blob(blob.digest().toString()), Map.of());
+    RegistryTransport.Ask ask =
+        RegistryTransport.Ask.of("GET", endpoint.blob(blob.digest().toString()), Map.of());
     try (RegistryResponse answer = authorizer.send(endpoint, auth, ask)) {
       if (!answer.ok()) {
         throw answer.failure(endpoint.name(), "blob " + blob.digest(), authorizer.now());

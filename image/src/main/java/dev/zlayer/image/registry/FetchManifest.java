@@ -12,9 +12,11 @@ import java.util.Optional;
 
 /** {@code GET /v2/<name>/manifests/<reference>}, with the digest verified. */
 record FetchManifest(Authorizer authorizer, Optional<RegistryAuth> auth) {
-  Fetched from(Endpoint endpoint, String selector) throws IOException, InterruptedException {
-    Transport.Ask ask =
-        Transport.Ask.of("GET", endpoint.manifest(selector), Map.of("Accept", MediaTypes.ACCEPT));
+  Fetched from(RegistryEndpoint endpoint, String selector)
+      throws IOException, InterruptedException {
+    RegistryTransport.Ask ask =
+        RegistryTransport.Ask.of(
+            "GET", endpoint.manifest(selector), Map.of("Accept", MediaTypes.ACCEPT));
     String what =
         "image " + endpoint.repository() + (selector.contains(":") ? "@" : ":") + selector;
     try (RegistryResponse answer = authorizer.send(endpoint, auth, ask)) {
@@ -33,7 +35,7 @@ record FetchManifest(Authorizer authorizer, Optional<RegistryAuth> auth) {
 
   /** By digest, the content must have it; by tag, what the registry claims must at least be so. */
   private static Digest verify(
-      Endpoint endpoint, String selector, RegistryResponse answer, byte[] bytes)
+      RegistryEndpoint endpoint, String selector, RegistryResponse answer, byte[] bytes)
       throws RegistryException {
     Optional<Digest> expected =
         selector.contains(":")

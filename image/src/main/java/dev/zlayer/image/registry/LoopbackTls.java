@@ -19,16 +19,16 @@ import javax.net.ssl.X509ExtendedTrustManager;
  */
 final class LoopbackTls {
   private final RegistriesConfig config;
-  private final Transport transport;
+  private final RegistryTransport transport;
   private final Set<String> secure = ConcurrentHashMap.newKeySet();
 
-  LoopbackTls(RegistriesConfig config, Transport transport) {
+  LoopbackTls(RegistriesConfig config, RegistryTransport transport) {
     this.config = config;
     this.transport = transport;
   }
 
   /** Asks at an endpoint, and again with TLS if that is what a registry of this machine speaks. */
-  <T> T ask(Endpoint endpoint, Fallback.Question<T> question)
+  <T> T ask(RegistryEndpoint endpoint, Fallback.Question<T> question)
       throws IOException, InterruptedException {
     boolean guessed =
         !endpoint.mirror() && endpoint.plain() && config.of(endpoint.host()).uncertain();
@@ -56,8 +56,8 @@ final class LoopbackTls {
     }
   }
 
-  private boolean speaksTls(Endpoint endpoint) throws InterruptedException {
-    var ask = Transport.Ask.of("GET", endpoint.secured().base(), Map.of());
+  private boolean speaksTls(RegistryEndpoint endpoint) throws InterruptedException {
+    var ask = RegistryTransport.Ask.of("GET", endpoint.secured().base(), Map.of());
     try (RegistryResponse _ = transport.send(ask, endpoint.host())) {
       return true;
     } catch (RegistryException _) {

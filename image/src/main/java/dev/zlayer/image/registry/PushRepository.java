@@ -20,7 +20,7 @@ public final class PushRepository {
     UPLOADED
   }
 
-  private final Endpoint place;
+  private final RegistryEndpoint place;
   private final LoopbackTls loopback;
   private final Optional<RegistryAuth> auth;
   private final Authorizer authorizer;
@@ -36,7 +36,7 @@ public final class PushRepository {
           "registry %s is set to offline".formatted(image.host()));
     }
     this.loopback = registry.loopback();
-    this.place = Endpoint.itself(image, registry.config());
+    this.place = RegistryEndpoint.itself(image, registry.config());
     this.auth = auth;
     this.authorizer = registry.authorizer();
     this.retries = registry.retries();
@@ -55,7 +55,7 @@ public final class PushRepository {
   }
 
   private Outcome blob(
-      Endpoint endpoint,
+      RegistryEndpoint endpoint,
       Descriptor blob,
       DiskContentStore content,
       Optional<String> from,
@@ -85,10 +85,10 @@ public final class PushRepository {
         place, endpoint -> retries.call(notices, () -> put(endpoint, selector, manifest, bytes)));
   }
 
-  private boolean put(Endpoint endpoint, String selector, Descriptor manifest, byte[] bytes)
+  private boolean put(RegistryEndpoint endpoint, String selector, Descriptor manifest, byte[] bytes)
       throws IOException, InterruptedException {
     var ask =
-        Transport.Ask.of(
+        RegistryTransport.Ask.of(
                 "PUT", endpoint.manifest(selector), Map.of("Content-Type", manifest.mediaType()))
             .withPayload(Payload.of(bytes));
     try (RegistryResponse answer = authorizer.send(endpoint, auth, Scope.PUSH, ask)) {

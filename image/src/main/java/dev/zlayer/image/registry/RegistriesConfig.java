@@ -78,7 +78,7 @@ public record RegistriesConfig(Map<String, HostConfig> hosts) {
     if (mirrors.size() != json.at("mirrors").items().size()) {
       throw new AgentException.InvalidSpec("host '%s': mirrors are texts".formatted(name));
     }
-    mirrors.forEach(Endpoint::mirror);
+    mirrors.forEach(RegistryEndpoint::mirror);
     return new HostConfig(
         mirrors,
         bool(name, json, "plainHttp"),

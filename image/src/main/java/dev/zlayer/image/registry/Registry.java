@@ -18,7 +18,7 @@ public final class Registry implements AutoCloseable {
       new Backoff(Duration.ofMillis(500), Duration.ofSeconds(10), 2.0);
 
   private final RegistriesConfig config;
-  private final Transport transport;
+  private final RegistryTransport transport;
   private final LoopbackTls loopback;
   private final Authorizer authorizer;
   private final Retries retries;
@@ -44,7 +44,7 @@ public final class Registry implements AutoCloseable {
       RangesAhead.Division division) {
     this.config = config;
     this.division = division;
-    this.transport = new Transport(config, proxies, timeouts);
+    this.transport = new RegistryTransport(config, proxies, timeouts);
     this.loopback = new LoopbackTls(config, transport);
     Credentials configured = host -> config.of(host).credentials();
     this.authorizer = new Authorizer(transport, configured.or(credentials), clock);
@@ -78,13 +78,13 @@ public final class Registry implements AutoCloseable {
   /** Asks a registry whether it accepts the credentials; throws when it does not. */
   public void login(String host, RegistryAuth auth) throws IOException, InterruptedException {
     loopback.ask(
-        Endpoint.of(host, config),
+        RegistryEndpoint.of(host, config),
         endpoint -> retries.call(_ -> {}, () -> login(endpoint, Optional.of(auth))));
   }
 
-  private boolean login(Endpoint endpoint, Optional<RegistryAuth> auth)
+  private boolean login(RegistryEndpoint endpoint, Optional<RegistryAuth> auth)
       throws IOException, InterruptedException {
-    Transport.Ask ask = Transport.Ask.of("GET", endpoint.base(), Map.of());
+    RegistryTransport.Ask ask = RegistryTransport.Ask.of("GET", endpoint.base(), Map.of());
     try (RegistryResponse answer = authorizer.send(endpoint, auth, Scope.LOGIN, ask)) {
       if (!answer.ok()) {
         throw answer.failure(endpoint.name(), "its API", authorizer.now());

@@ -24,7 +24,8 @@ public final class Repository {
   Repository(
       ImageRef image, Optional<RegistryAuth> auth, Registry registry, Consumer<String> notices) {
     this.places =
-        new Fallback(image, Endpoint.of(image, registry.config()), registry.loopback(), notices);
+        new Fallback(
+            image, RegistryEndpoint.of(image, registry.config()), registry.loopback(), notices);
     this.retries = registry.retries();
     this.notices = notices;
     this.resolve = new ResolveManifest(registry.authorizer(), auth);

@@ -11,10 +11,11 @@ import java.util.Optional;
 /** {@code HEAD /v2/<name>/manifests/<reference>}: what a reference points to now. */
 record ResolveManifest(Authorizer authorizer, Optional<RegistryAuth> auth) {
   /** Nothing when the registry has the image but cannot tell the digest this way. */
-  Optional<Digest> from(Endpoint endpoint, String selector)
+  Optional<Digest> from(RegistryEndpoint endpoint, String selector)
       throws IOException, InterruptedException {
-    Transport.Ask ask =
-        Transport.Ask.of("HEAD", endpoint.manifest(selector), Map.of("Accept", MediaTypes.ACCEPT));
+    RegistryTransport.Ask ask =
+        RegistryTransport.Ask.of(
+            "HEAD", endpoint.manifest(selector), Map.of("Accept", MediaTypes.ACCEPT));
     try (RegistryResponse answer = authorizer.send(endpoint, auth, ask)) {
       if (answer.ok()) {
         answer.body().drain();

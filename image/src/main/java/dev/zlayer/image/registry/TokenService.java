@@ -37,23 +37,23 @@ final class TokenService {
   private static final Pattern SCOPE =
       Pattern.compile("(repository:[^ :]+(?::[0-9]+/[^ :]+)?):[a-z,*]+");
 
-  private final Transport transport;
+  private final RegistryTransport transport;
   private final InstantSource clock;
 
-  TokenService(Transport transport, InstantSource clock) {
+  TokenService(RegistryTransport transport, InstantSource clock) {
     this.transport = transport;
     this.clock = clock;
   }
 
   BearerToken token(
-      Endpoint endpoint, Challenge challenge, Scope scope, Optional<RegistryAuth> auth)
+      RegistryEndpoint endpoint, Challenge challenge, Scope scope, Optional<RegistryAuth> auth)
       throws IOException, InterruptedException {
     URI realm = realm(endpoint, challenge.parameters().getOrDefault("realm", ""));
     Map<String, String> query = new LinkedHashMap<>();
     Optional.ofNullable(challenge.parameters().get("service"))
         .ifPresent(service -> query.put("service", service));
     List<String> scopes = scope.words(repository(endpoint, challenge));
-    Transport.Ask ask =
+    RegistryTransport.Ask ask =
         switch (auth.orElse(null)) {
           case null -> get(realm, query, scopes);
           case RegistryAuth.Basic basic -> {
@@ -67,7 +67,7 @@ final class TokenService {
             if (!scopes.isEmpty()) {
               query.put("scope", String.join(" ", scopes));
             }
-            yield new Transport.Ask(
+            yield new RegistryTransport.Ask(
                 "POST",
                 realm,
                 Map.of("Content-Type", "application/x-www-form-urlencoded"),
@@ -94,7 +94,7 @@ final class TokenService {
     return "Basic " + Base64.getEncoder().encodeToString(pair.getBytes(StandardCharsets.UTF_8));
   }
 
-  private static URI realm(Endpoint endpoint, String text) throws RegistryException {
+  private static URI realm(RegistryEndpoint endpoint, String text) throws RegistryException {
     URI realm;
     try {
       realm = URI.create(text);
@@ -120,17 +120,18 @@ final class TokenService {
         || (Hosts.loopback(realm.getAuthority()) && Hosts.loopback(origin.getAuthority()));
   }
 
-  private static String repository(Endpoint endpoint, Challenge challenge) {
+  private static String repository(RegistryEndpoint endpoint, Challenge challenge) {
     Matcher proposed = SCOPE.matcher(challenge.parameters().getOrDefault("scope", ""));
     return proposed.matches() ? proposed.group(1) : "repository:" + endpoint.repository();
   }
 
-  private static Transport.Ask get(URI realm, Map<String, String> query, List<String> scopes) {
+  private static RegistryTransport.Ask get(
+      URI realm, Map<String, String> query, List<String> scopes) {
     String separator = realm.toString().contains("?") ? "&" : "?";
     var words = new ArrayList<String>();
     scopes.forEach(scope -> words.add(encode(Map.of("scope", scope))));
     words.add(encode(query));
-    return Transport.Ask.of(
+    return RegistryTransport.Ask.of(
         "GET", URI.create(realm + separator + String.join("&", words)), Map.of());
   }
 

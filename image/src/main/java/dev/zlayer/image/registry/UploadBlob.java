@@ -21,7 +21,7 @@ final class UploadBlob {
 
   private final Authorizer authorizer;
   private final Optional<RegistryAuth> auth;
-  private final Endpoint endpoint;
+  private final RegistryEndpoint endpoint;
   private final Descriptor blob;
   private final DiskContentStore content;
   private final LongConsumer progress;
@@ -32,7 +32,7 @@ final class UploadBlob {
   UploadBlob(
       Authorizer authorizer,
       Optional<RegistryAuth> auth,
-      Endpoint endpoint,
+      RegistryEndpoint endpoint,
       Descriptor blob,
       DiskContentStore content,
       LongConsumer progress) {
@@ -49,7 +49,7 @@ final class UploadBlob {
   }
 
   boolean exists() throws IOException, InterruptedException {
-    var ask = Transport.Ask.of("HEAD", endpoint.blob(blob.digest().toString()), Map.of());
+    var ask = RegistryTransport.Ask.of("HEAD", endpoint.blob(blob.digest().toString()), Map.of());
     try (RegistryResponse answer = send(Scope.PUSH, ask)) {
       if (answer.ok() || answer.absent()) {
         answer.body().drain();
@@ -62,7 +62,7 @@ final class UploadBlob {
   /** Whether the registry took it from another of its repositories; if not, an upload began. */
   boolean mount(String from) throws IOException, InterruptedException {
     var ask =
-        Transport.Ask.of(
+        RegistryTransport.Ask.of(
             "POST", endpoint.uploads("?mount=" + blob.digest() + "&from=" + from), Map.of());
     try (RegistryResponse answer = send(Scope.mounting(from), ask)) {
       answer.body().drain();
@@ -91,7 +91,7 @@ final class UploadBlob {
     position = 0;
     sending = false;
     try (RegistryResponse answer =
-        send(Scope.PUSH, Transport.Ask.of("POST", endpoint.uploads(""), Map.of()))) {
+        send(Scope.PUSH, RegistryTransport.Ask.of("POST", endpoint.uploads(""), Map.of()))) {
       if (!answer.accepted()) {
         throw failure(answer);
       }
@@ -103,7 +103,7 @@ final class UploadBlob {
   /** Asks how much has arrived; false when the registry no longer knows the upload. */
   private boolean resume() throws IOException, InterruptedException {
     try (RegistryResponse answer =
-        send(Scope.PUSH, Transport.Ask.of("GET", required(session), Map.of()))) {
+        send(Scope.PUSH, RegistryTransport.Ask.of("GET", required(session), Map.of()))) {
       answer.body().drain();
       Optional<String> range = answer.header("Range").map(text -> text.replaceFirst("^bytes=", ""));
       if (!answer.empty() || range.isEmpty() || !range.get().matches("0-[0-9]{1,18}")) {
@@ -138,7 +138,7 @@ final class UploadBlob {
               position = Math.max(position, from + sent);
               progress.accept(from + sent);
             });
-    var ask = Transport.Ask.of("PATCH", required(session), headers).withPayload(payload);
+    var ask = RegistryTransport.Ask.of("PATCH", required(session), headers).withPayload(payload);
     sending = true;
     try (RegistryResponse answer = send(Scope.PUSH, ask)) {
       if (!answer.accepted() && !answer.empty() && !answer.created()) {
@@ -165,7 +165,8 @@ final class UploadBlob {
   private void finish() throws IOException, InterruptedException {
     URI at = required(session);
     String joint = at.getRawQuery() == null ? "?" : "&";
-    var ask = Transport.Ask.of("PUT", URI.create(at + joint + "digest=" + blob.digest()), BYTES);
+    var ask =
+        RegistryTransport.Ask.of("PUT", URI.create(at + joint + "digest=" + blob.digest()), BYTES);
     try (RegistryResponse answer = send(Scope.PUSH, ask)) {
       if (!answer.created() && !answer.empty()) {
         session = null;
@@ -175,7 +176,7 @@ final class UploadBlob {
     }
   }
 
-  private RegistryResponse send(Scope scope, Transport.Ask ask)
+  private RegistryResponse send(Scope scope, RegistryTransport.Ask ask)
       throws IOException, InterruptedException {
     return authorizer.send(endpoint, auth, scope, ask);
   }
@@ -189,7 +190,7 @@ final class UploadBlob {
                     new RegistryException(
                         RegistryException.Problem.UNSOUND,
                         endpoint.name() + " does not say where to upload to"));
-    return Transport.target(answer.uri(), text);
+    return RegistryTransport.target(answer.uri(), text);
   }
 
   private static URI required(@Nullable URI session) {

@@ -19,7 +19,7 @@ import java.util.Set;
  */
 public final class Fsck {
   /** What was looked at and what was found. */
-  public record Report(int images, int blobs, long bytes, List<Finding> findings) {
+  public record Report(int images, int blobs, long bytes, List<StoreFinding> findings) {
     public Report {
       findings = List.copyOf(findings);
     }
@@ -48,7 +48,7 @@ public final class Fsck {
   public Report check() throws IOException {
     IndexState state = index.state();
     ContentReferences references = ContentReferences.of(state, inUse);
-    var findings = new ArrayList<Finding>();
+    var findings = new ArrayList<StoreFinding>();
     lostImages(state, findings);
     missing(state, findings);
     Set<Digest> blobs = content.list();
@@ -59,30 +59,30 @@ public final class Fsck {
     }
     for (Digest layer : layers.list()) {
       if (!references.layers().contains(layer) && !leases.isHeld(layer)) {
-        findings.add(new Finding.UnreferencedLayer(layer));
+        findings.add(new StoreFinding.UnreferencedLayer(layer));
       }
     }
     for (Digest partial : content.partials()) {
       if (!leases.isHeld(partial)) {
-        findings.add(new Finding.Interrupted(partial));
+        findings.add(new StoreFinding.Interrupted(partial));
       }
     }
-    content.strangers().forEach(path -> findings.add(new Finding.Stranger(path)));
+    content.strangers().forEach(path -> findings.add(new StoreFinding.Stranger(path)));
     return new Report(state.images().size(), blobs.size(), bytes, findings);
   }
 
-  private static void lostImages(IndexState state, List<Finding> findings) {
+  private static void lostImages(IndexState state, List<StoreFinding> findings) {
     state
         .references()
         .forEach(
             (reference, target) -> {
               if (!state.images().containsKey(target.image())) {
-                findings.add(new Finding.LostImage(reference.toString(), target.image()));
+                findings.add(new StoreFinding.LostImage(reference.toString(), target.image()));
               }
             });
   }
 
-  private void missing(IndexState state, List<Finding> findings) {
+  private void missing(IndexState state, List<StoreFinding> findings) {
     Map<Digest, List<String>> blobs = new LinkedHashMap<>();
     Map<Digest, List<String>> diffIds = new LinkedHashMap<>();
     for (ImageRecord image : state.images().values()) {
@@ -94,21 +94,21 @@ public final class Fsck {
     }
     blobs.keySet().removeIf(content::has);
     diffIds.keySet().removeIf(layers::has);
-    blobs.forEach((blob, names) -> findings.add(new Finding.MissingBlob(blob, names)));
-    diffIds.forEach((layer, names) -> findings.add(new Finding.MissingLayer(layer, names)));
+    blobs.forEach((blob, names) -> findings.add(new StoreFinding.MissingBlob(blob, names)));
+    diffIds.forEach((layer, names) -> findings.add(new StoreFinding.MissingLayer(layer, names)));
   }
 
-  private void check(Digest blob, ContentReferences references, List<Finding> findings)
+  private void check(Digest blob, ContentReferences references, List<StoreFinding> findings)
       throws IOException {
     if (!references.blobs().contains(blob)) {
       if (!leases.isHeld(blob)) {
-        findings.add(new Finding.Unreferenced(blob, content.size(blob)));
+        findings.add(new StoreFinding.Unreferenced(blob, content.size(blob)));
       }
       return;
     }
     Digest actual = Hashes.of(content.path(blob), blob.algorithm());
     if (!actual.equals(blob)) {
-      findings.add(new Finding.CorruptBlob(blob, actual));
+      findings.add(new StoreFinding.CorruptBlob(blob, actual));
     }
   }
 
@@ -125,10 +125,10 @@ public final class Fsck {
    */
   public Report repair() throws IOException, InterruptedException {
     Report report = check();
-    for (Finding finding : report.findings()) {
-      if (finding instanceof Finding.CorruptBlob(var blob, _)) {
+    for (StoreFinding finding : report.findings()) {
+      if (finding instanceof StoreFinding.CorruptBlob(var blob, _)) {
         content.delete(blob);
-      } else if (finding instanceof Finding.Stranger(var path)) {
+      } else if (finding instanceof StoreFinding.Stranger(var path)) {
         Files.deleteIfExists(path);
       }
     }

@@ -17,7 +17,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class RegistriesConfigTest {
   private static List<String> asked(RegistriesConfig config, String image) {
-    return Endpoint.of(ImageRef.parse(image), config).stream()
+    return RegistryEndpoint.of(ImageRef.parse(image), config).stream()
         .map(endpoint -> endpoint.manifest("v1").toString())
         .toList();
   }

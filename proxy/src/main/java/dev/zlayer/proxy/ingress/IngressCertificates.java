@@ -4,7 +4,7 @@ import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.AtomicFile;
 import dev.zlayer.proxy.tls.Certificates;
 import dev.zlayer.proxy.tls.HostTls;
-import dev.zlayer.proxy.tls.Pem;
+import dev.zlayer.proxy.tls.PemPair;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -100,7 +100,7 @@ final class IngressCertificates {
   private Map<Path, String> files(Certificates certificates, Set<HostTls> hosts) {
     var files = new TreeMap<Path, String>();
     for (HostTls host : hosts) {
-      Optional<Pem> pem = certificates.find(host.host());
+      Optional<PemPair> pem = certificates.find(host.host());
       pem.ifPresent(
           one ->
               files.put(
@@ -110,7 +110,7 @@ final class IngressCertificates {
     return files;
   }
 
-  private static String text(Pem pem) {
+  private static String text(PemPair pem) {
     return pem.chain().strip() + "\n" + pem.key().strip() + "\n";
   }
 

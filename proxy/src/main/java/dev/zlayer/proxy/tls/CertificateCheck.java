@@ -32,7 +32,7 @@ final class CertificateCheck {
    *
    * @throws AgentException.InvalidSpec it cannot serve the host now
    */
-  static Pem pem(String text, String host, Instant now) {
+  static PemPair pem(String text, String host, Instant now) {
     PemText pem = PemText.parse(text);
     PrivateKey key =
         pem.key()
@@ -48,7 +48,7 @@ final class CertificateCheck {
       valid(one, now);
       strong(one);
     }
-    return new Pem(
+    return new PemPair(
         PemText.print(pem.certificates()),
         PemText.print(key),
         pem.certificates().stream()

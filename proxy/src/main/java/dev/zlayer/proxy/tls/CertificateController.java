@@ -47,7 +47,7 @@ final class CertificateController implements Owner.State {
 
   /** What is served for a host, and what is to be said about it. */
   private record Current(
-      Optional<Pem> pem,
+      Optional<PemPair> pem,
       Optional<String> issuer,
       Optional<Instant> renewal,
       Optional<String> error) {}
@@ -109,7 +109,7 @@ final class CertificateController implements Owner.State {
   public Duration round() {
     Instant now = context.now();
     Instant next = now.plus(LONGEST_PAUSE);
-    var certificates = new HashMap<String, Pem>();
+    var certificates = new HashMap<String, PemPair>();
     var status = new ArrayList<CertificateStatus>();
     for (HostTls host : wanted.values()) {
       Current current = current(host, now);
@@ -123,7 +123,7 @@ final class CertificateController implements Owner.State {
               host.kind(),
               host.deployment(),
               current.issuer(),
-              current.pem().map(Pem::notAfter),
+              current.pem().map(PemPair::notAfter),
               current.renewal(),
               current.error()));
     }
@@ -174,7 +174,8 @@ final class CertificateController implements Owner.State {
   /** A broken secret does not replace a good one that was read before, as long as that is valid. */
   private Current secret(HostTls host, Instant now) {
     Optional<Current> before = Optional.ofNullable(secrets.get(host.host()));
-    Optional<Pem> good = before.flatMap(Current::pem).filter(pem -> pem.notAfter().isAfter(now));
+    Optional<PemPair> good =
+        before.flatMap(Current::pem).filter(pem -> pem.notAfter().isAfter(now));
     if (!unread.remove(host.host()) && good.isPresent()) {
       return before.orElseThrow();
     }
@@ -193,7 +194,7 @@ final class CertificateController implements Owner.State {
       return refused(host, "secret '%s' was never set".formatted(name));
     }
     try {
-      Pem pem = CertificateCheck.pem(text.get(), host.host(), now);
+      PemPair pem = CertificateCheck.pem(text.get(), host.host(), now);
       X509Certificate own = PemText.parse(pem.chain()).certificates().getFirst();
       reported.remove(host.host());
       return new Current(
@@ -295,7 +296,7 @@ final class CertificateController implements Owner.State {
     }
     HostRecord record = acmeRecord(host.host());
     RenewalPlanner.Validity validity = HostRecord.validity(own);
-    var pem = new Pem(PemText.print(chain), key, validity.notAfter());
+    var pem = new PemPair(PemText.print(chain), key, validity.notAfter());
     OrderHistory history = context.planner().obtained(host.host(), record.history(), validity, now);
     HostRecord made = record.obtained(pem, history);
     if (history.failures() > 0) {

@@ -16,7 +16,7 @@ public interface Certificates {
   void want(Set<HostTls> hosts);
 
   /** The certificate to serve now: of that very name, else of the wildcard that covers it. */
-  Optional<Pem> find(String host);
+  Optional<PemPair> find(String host);
 
   /** Calls {@code changed}, which returns at once, after every change of certificates. */
   void listen(Runnable changed);

@@ -20,7 +20,7 @@ import java.util.Optional;
 record HostRecord(
     String authority,
     String givenBy,
-    Optional<Pem> pem,
+    Optional<PemPair> pem,
     OrderHistory history,
     Optional<PendingOrder> order,
     Optional<String> error) {
@@ -56,7 +56,7 @@ record HostRecord(
     return new HostRecord(authority, givenBy, pem, history, order, error);
   }
 
-  HostRecord obtained(Pem pem, OrderHistory history) {
+  HostRecord obtained(PemPair pem, OrderHistory history) {
     return new HostRecord(
         authority, authority, Optional.of(pem), history, Optional.empty(), Optional.empty());
   }
@@ -98,8 +98,8 @@ record HostRecord(
         .begin()
         .put("authority", authority)
         .put("given_by", givenBy)
-        .putIf("chain", pem.map(Pem::chain))
-        .putIf("key", pem.map(Pem::key))
+        .putIf("chain", pem.map(PemPair::chain))
+        .putIf("key", pem.map(PemPair::key))
         .put("orders", history.orders().stream().map(Instant::toString).toList())
         .put("failures", history.failures())
         .putIf("not_before", history.notBefore().map(Instant::toString))
@@ -130,7 +130,7 @@ record HostRecord(
         json.at("error").string());
   }
 
-  private static Optional<Pem> pem(Json json) {
+  private static Optional<PemPair> pem(Json json) {
     Optional<String> chain = json.at("chain").string();
     Optional<String> key = json.at("key").string();
     if (chain.isEmpty() || key.isEmpty()) {
@@ -138,7 +138,7 @@ record HostRecord(
     }
     List<X509Certificate> certificates = PemText.parse(chain.get()).certificates();
     return Optional.of(
-        new Pem(chain.get(), key.get(), certificates.getFirst().getNotAfter().toInstant()));
+        new PemPair(chain.get(), key.get(), certificates.getFirst().getNotAfter().toInstant()));
   }
 
   private static PendingOrder order(Json json) {

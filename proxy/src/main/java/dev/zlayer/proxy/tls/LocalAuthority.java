@@ -90,7 +90,7 @@ record LocalAuthority(X509Certificate certificate, PrivateKey key) {
   }
 
   /** A certificate with a key of its own for one host, which may be a wildcard. */
-  Pem issue(String host, Instant now) {
+  PemPair issue(String host, Instant now) {
     KeyPair pair = PemText.generate();
     try {
       var issuer = new JcaX509CertificateHolder(certificate).getSubject();
@@ -119,7 +119,7 @@ record LocalAuthority(X509Certificate certificate, PrivateKey key) {
               false,
               tools.createAuthorityKeyIdentifier(certificate));
       X509Certificate leaf = sign(builder, key);
-      return new Pem(
+      return new PemPair(
           PemText.print(List.of(leaf)),
           PemText.print(pair.getPrivate()),
           leaf.getNotAfter().toInstant());

@@ -37,7 +37,7 @@ public final class ManagedCertificates implements Certificates, AutoCloseable {
   }
 
   /** What readers see, replaced as a whole. */
-  record Published(Map<String, Pem> certificates, List<CertificateStatus> status) {
+  record Published(Map<String, PemPair> certificates, List<CertificateStatus> status) {
     static final Published NOTHING = new Published(Map.of(), List.of());
   }
 
@@ -90,8 +90,8 @@ public final class ManagedCertificates implements Certificates, AutoCloseable {
   }
 
   @Override
-  public Optional<Pem> find(String host) {
-    Map<String, Pem> all = published.certificates();
+  public Optional<PemPair> find(String host) {
+    Map<String, PemPair> all = published.certificates();
     String name = host.toLowerCase(Locale.ROOT);
     return Optional.ofNullable(all.get(name))
         .or(() -> CertificateCheck.wildcard(name).map(all::get));

@@ -88,7 +88,7 @@ class AcmeIT {
 
     certificates.want(Set.of(acme("shop.test")));
 
-    Pem pem = obtained(certificates, "shop.test");
+    PemPair pem = obtained(certificates, "shop.test");
     CertificateCheck.pem(pem.chain() + pem.key(), "shop.test", Instant.now());
     List<X509Certificate> chain = PemText.parse(pem.chain()).certificates();
     chain.getLast().verify(PemText.parse(pebble.root()).certificates().getFirst().getPublicKey());
@@ -105,11 +105,11 @@ class AcmeIT {
     Pebble pebble = pebble(Pebble.Options.of(httpPort).withValidity(6));
     ManagedCertificates certificates = certificates(config(pebble));
     certificates.want(Set.of(acme("shop.test")));
-    Pem first = obtained(certificates, "shop.test");
+    PemPair first = obtained(certificates, "shop.test");
 
     soon().until(() -> !certificates.find("shop.test").orElseThrow().equals(first));
 
-    Pem second = certificates.find("shop.test").orElseThrow();
+    PemPair second = certificates.find("shop.test").orElseThrow();
     assertThat(second.key()).isNotEqualTo(first.key());
     assertThat(second.notAfter()).isAfter(first.notAfter());
     assertThat(store.keys().stream().filter(key -> key.startsWith("acme-account/"))).hasSize(1);
@@ -120,7 +120,7 @@ class AcmeIT {
     Pebble pebble = pebble(Pebble.Options.of(httpPort));
     ManagedCertificates certificates = certificates(config(pebble));
     certificates.want(Set.of(acme("shop.test")));
-    Pem first = obtained(certificates, "shop.test");
+    PemPair first = obtained(certificates, "shop.test");
     String serial =
         PemText.parse(first.chain()).certificates().getFirst().getSerialNumber().toString(16);
     assertThat(pebble.revoked(serial)).isFalse();
@@ -297,7 +297,7 @@ class AcmeIT {
 
     certificates.want(Set.of(acme("*.shop.test")));
 
-    Pem pem = obtained(certificates, "*.shop.test");
+    PemPair pem = obtained(certificates, "*.shop.test");
     CertificateCheck.pem(pem.chain() + pem.key(), "a.shop.test", Instant.now());
     assertThat(certificates.find("a.shop.test")).contains(pem);
     assertThat(Files.readAllLines(calls))
@@ -369,7 +369,7 @@ class AcmeIT {
     return made;
   }
 
-  private static Pem obtained(ManagedCertificates certificates, String host) {
+  private static PemPair obtained(ManagedCertificates certificates, String host) {
     soon().until(() -> certificates.find(host).isPresent());
     return certificates.find(host).orElseThrow();
   }

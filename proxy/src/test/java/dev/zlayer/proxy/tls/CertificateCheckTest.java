@@ -21,7 +21,7 @@ class CertificateCheckTest {
   void takesAChainWithItsKeyInOneText() throws Exception {
     SampleChain chain = SampleChain.of("shop.example.org", FROM, TO);
 
-    Pem pem = CertificateCheck.pem(chain.pem(), "shop.example.org", NOW);
+    PemPair pem = CertificateCheck.pem(chain.pem(), "shop.example.org", NOW);
 
     assertThat(PemText.parse(pem.chain()).certificates())
         .containsExactly(chain.own(), chain.intermediate());
@@ -41,7 +41,7 @@ class CertificateCheckTest {
     }
     assertThat(key.toString()).contains("BEGIN RSA PRIVATE KEY");
 
-    Pem pem =
+    PemPair pem =
         CertificateCheck.pem(key + PemText.print(List.of(chain.own())), "shop.example.org", NOW);
 
     assertThat(pem.key()).startsWith("-----BEGIN PRIVATE KEY-----");

@@ -22,7 +22,7 @@ class LocalAuthorityTest {
   void whoBelievesTheAuthorityBelievesWhatItSigns() throws Exception {
     LocalAuthority authority = LocalAuthority.create(NOW);
 
-    Pem pem = authority.issue("hello.localhost", NOW);
+    PemPair pem = authority.issue("hello.localhost", NOW);
 
     X509Certificate leaf = PemText.parse(pem.chain()).certificates().getFirst();
     validate(leaf, authority.certificate(), NOW);
@@ -36,7 +36,7 @@ class LocalAuthorityTest {
     LocalAuthority authority = LocalAuthority.create(NOW);
 
     assertThat(authority.certificate().getBasicConstraints()).isZero(); // path length
-    Pem pem = authority.issue("hello.localhost", NOW);
+    PemPair pem = authority.issue("hello.localhost", NOW);
     assertThat(PemText.parse(pem.chain()).certificates().getFirst().getBasicConstraints())
         .isEqualTo(-1);
   }
@@ -48,7 +48,7 @@ class LocalAuthorityTest {
     LocalAuthority read = LocalAuthority.parse(authority.print());
 
     assertThat(read.certificate()).isEqualTo(authority.certificate());
-    Pem pem = read.issue("*.shop.test", NOW);
+    PemPair pem = read.issue("*.shop.test", NOW);
     validate(PemText.parse(pem.chain()).certificates().getFirst(), authority.certificate(), NOW);
   }
 

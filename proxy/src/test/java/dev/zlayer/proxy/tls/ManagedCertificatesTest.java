@@ -49,7 +49,7 @@ class ManagedCertificatesTest {
   void makesCertificatesOfTheLocalAuthorityAtOnceAndKeepsThem() {
     certificates.want(Set.of(selfSigned("hello.localhost"), selfSigned("*.shop.test")));
 
-    Pem pem = certificates.find("Hello.localhost").orElseThrow();
+    PemPair pem = certificates.find("Hello.localhost").orElseThrow();
     CertificateCheck.pem(pem.chain() + pem.key(), "hello.localhost", clock.instant());
     assertThat(certificates.find("a.shop.test")).isEqualTo(certificates.find("*.shop.test"));
     assertThat(certificates.find("a.b.shop.test")).isEmpty();
@@ -71,7 +71,7 @@ class ManagedCertificatesTest {
   @Test
   void renewsWhatTheLocalAuthorityMade() {
     certificates.want(Set.of(selfSigned("hello.localhost")));
-    Pem before = certificates.find("hello.localhost").orElseThrow();
+    PemPair before = certificates.find("hello.localhost").orElseThrow();
     var changes = new AtomicInteger();
     certificates.listen(changes::incrementAndGet);
 
@@ -82,7 +82,7 @@ class ManagedCertificatesTest {
 
     clock.advance(Duration.ofDays(10));
     certificates.want(Set.of(selfSigned("hello.localhost")));
-    Pem after = certificates.find("hello.localhost").orElseThrow();
+    PemPair after = certificates.find("hello.localhost").orElseThrow();
     assertThat(after.notAfter()).isAfter(before.notAfter());
     assertThat(changes).hasValue(1);
     assertThat(events).hasSize(2).allMatch(event -> event.startsWith("renewed hello.localhost"));
@@ -127,7 +127,7 @@ class ManagedCertificatesTest {
   void aBrokenSecretDoesNotReplaceAGoodOne() throws Exception {
     secrets.put("shop/tls", SampleChain.of("shop.example.org", day(-1), day(30)).pem());
     certificates.want(Set.of(ofSecret("shop.example.org")));
-    Pem good = certificates.find("shop.example.org").orElseThrow();
+    PemPair good = certificates.find("shop.example.org").orElseThrow();
 
     secrets.put("shop/tls", "rubbish");
     certificates.want(Set.of(ofSecret("shop.example.org")));
@@ -142,7 +142,7 @@ class ManagedCertificatesTest {
   @Test
   void ordersOnceAndKeepsWhatItGot() {
     certificates.want(Set.of(acme("shop.example.org")));
-    Pem pem = obtained("shop.example.org");
+    PemPair pem = obtained("shop.example.org");
     assertThat(certificates.challenges()).isEmpty();
 
     reopen(ACME);
@@ -155,7 +155,7 @@ class ManagedCertificatesTest {
   @Test
   void aHostThatIsWantedAgainIsNotOrderedAgain() {
     certificates.want(Set.of(acme("shop.example.org")));
-    Pem pem = obtained("shop.example.org");
+    PemPair pem = obtained("shop.example.org");
 
     certificates.want(Set.of());
     assertThat(certificates.find("shop.example.org")).isEmpty();
@@ -168,7 +168,7 @@ class ManagedCertificatesTest {
   @Test
   void renewsInTimeAndServesTheOldOneMeanwhile() {
     certificates.want(Set.of(acme("shop.example.org")));
-    Pem before = obtained("shop.example.org");
+    PemPair before = obtained("shop.example.org");
     issuer.failure = Optional.of(new OrderFailed("down", true, Optional.empty()));
 
     clock.advance(Duration.ofDays(64));
@@ -250,7 +250,7 @@ class ManagedCertificatesTest {
   @Test
   void anotherAuthorityIsAskedAnew() {
     certificates.want(Set.of(acme("a.example.org")));
-    Pem staging = obtained("a.example.org");
+    PemPair staging = obtained("a.example.org");
     issuer.hang = true;
 
     reopen(
@@ -283,7 +283,7 @@ class ManagedCertificatesTest {
   @Test
   void aRevokedCertificateIsReplaced() throws Exception {
     certificates.want(Set.of(acme("a.example.org")));
-    Pem before = obtained("a.example.org");
+    PemPair before = obtained("a.example.org");
     clock.advance(Duration.ofMinutes(2));
 
     certificates.revoke("a.example.org");
@@ -308,7 +308,7 @@ class ManagedCertificatesTest {
     assertThat(certificates.find("a.example.org")).isEmpty();
   }
 
-  private Pem obtained(String host) {
+  private PemPair obtained(String host) {
     await().until(() -> certificates.find(host).isPresent());
     return certificates.find(host).orElseThrow();
   }

@@ -35,7 +35,7 @@ public final class CompositeRuntime implements ContainerRuntime {
   private final List<ContainerRuntime> runtimes;
   private final DispatchTable table;
   private final ImageKnowledge knowledge;
-  private final ImageTransfer transfer;
+  private final ImageCopy transfer;
   private final CompositeImages images;
   private final Reports reports;
   private final AtomicInteger creates = new AtomicInteger();
@@ -45,7 +45,7 @@ public final class CompositeRuntime implements ContainerRuntime {
     this.runtimes = List.copyOf(runtimes);
     this.table = new DispatchTable(records);
     this.knowledge = new ImageKnowledge(this.runtimes);
-    this.transfer = new ImageTransfer(this.runtimes);
+    this.transfer = new ImageCopy(this.runtimes);
     this.reports = reports;
     this.images =
         ArchivingImages.possible(this.runtimes)

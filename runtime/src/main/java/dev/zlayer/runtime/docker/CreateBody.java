@@ -48,7 +48,7 @@ record CreateBody(Function<ContainerId, String> containers) {
   private Json host(ContainerSpec spec) {
     Json.Builder host = Json.object();
     LimitsSection.put(host, spec.resources());
-    new SecuritySection(containers).put(host, spec.security());
+    new DockerSecurity(containers).put(host, spec.security());
     network(host, spec.network());
     host.put("Mounts", spec.fileSystem().mounts().stream().map(CreateBody::mount).toList());
     host.put("ReadonlyRootfs", spec.fileSystem().readOnlyRoot());

@@ -193,14 +193,14 @@ final class DockerContainer
   @Override
   public ExecSession exec(ExecSpec exec) throws InterruptedException {
     Inspection _ = requireRunning();
-    return DockerExec.start(api, dockerId, id.toString(), exec);
+    return DockerExecSession.start(api, dockerId, id.toString(), exec);
   }
 
   @Override
   public Stats stats() throws InterruptedException {
     Inspection seen = requireRunning();
     Json json = api.get(path("stats") + "?stream=false&one-shot=true").required(what()).body();
-    return DockerStats.of(json, seen);
+    return DockerStatsReading.of(json, seen);
   }
 
   @Override
@@ -283,8 +283,8 @@ final class DockerContainer
     return DockerApi.calmly(() -> files().changes());
   }
 
-  private DockerFiles files() {
-    return new DockerFiles(api, dockerId);
+  private DockerContainerFiles files() {
+    return new DockerContainerFiles(api, dockerId);
   }
 
   String path(String operation) {

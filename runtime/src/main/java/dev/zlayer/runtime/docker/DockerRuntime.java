@@ -35,7 +35,7 @@ public final class DockerRuntime implements ContainerRuntime, AutoCloseable {
   private final DockerApi api;
   private final String agent;
   private final Capabilities capabilities;
-  private final DockerImages images;
+  private final DockerImageStore images;
   private final Map<String, DockerContainerState> states = new ConcurrentHashMap<>();
 
   private DockerRuntime(DockerApi api, String agent, Platform platform) {
@@ -52,7 +52,7 @@ public final class DockerRuntime implements ContainerRuntime, AutoCloseable {
                 ProcessListing.class,
                 Renamable.class,
                 Updatable.class));
-    this.images = new DockerImages(api, capabilities);
+    this.images = new DockerImageStore(api, capabilities);
   }
 
   /**

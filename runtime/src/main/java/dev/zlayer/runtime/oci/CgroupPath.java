@@ -2,7 +2,7 @@ package dev.zlayer.runtime.oci;
 
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.file.UnixPath;
-import dev.zlayer.runtime.oci.config.HostFacts;
+import dev.zlayer.runtime.oci.config.KernelFacts;
 import java.nio.file.Path;
 import java.util.Optional;
 
@@ -18,7 +18,7 @@ public record CgroupPath(Optional<String> oci, String directory) {
 
   /** {@code tag} tells apart the agents of one machine, which may use the same names. */
   public static CgroupPath of(
-      String tag, String name, Optional<String> parent, HostFacts.Cgroup host) {
+      String tag, String name, Optional<String> parent, KernelFacts.Cgroup host) {
     String leaf = tag + "-" + name;
     if (host.parent().isEmpty()) {
       if (parent.isPresent()) {

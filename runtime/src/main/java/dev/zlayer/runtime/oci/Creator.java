@@ -15,8 +15,8 @@ import dev.zlayer.runtime.lifecycle.ContainerState;
 import dev.zlayer.runtime.lifecycle.CreateUndo;
 import dev.zlayer.runtime.lifecycle.MemoryLogs;
 import dev.zlayer.runtime.lifecycle.Phase;
-import dev.zlayer.runtime.oci.config.CommandLine;
 import dev.zlayer.runtime.oci.config.EtcFiles;
+import dev.zlayer.runtime.oci.config.ProcessArguments;
 import dev.zlayer.runtime.oci.gpu.GpuWiring;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -44,7 +44,7 @@ final class Creator {
             id,
             spec,
             image,
-            CommandLine.of(spec.process(), image.run()),
+            ProcessArguments.of(spec.process(), image.run()),
             context.clock().instant());
     Volumes.check(spec.fileSystem().mounts());
     checkOthers(spec);

@@ -7,7 +7,7 @@ import dev.zlayer.host.linux.Self;
 import dev.zlayer.host.linux.UserNamespaces;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
-import dev.zlayer.runtime.oci.config.HostFacts;
+import dev.zlayer.runtime.oci.config.KernelFacts;
 import dev.zlayer.runtime.oci.tool.OciTools;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -18,21 +18,21 @@ import java.util.Optional;
 final class HostFactsReader {
   private HostFactsReader() {}
 
-  static HostFacts read(OciTools tools, Optional<Path> seccompProfile) {
+  static KernelFacts read(OciTools tools, Optional<Path> seccompProfile) {
     try {
       CgroupSupport cgroups = CgroupSupport.read();
       Optional<Json> seccomp = Optional.empty();
       if (seccompProfile.isPresent()) {
         seccomp = Optional.of(seccomp(seccompProfile.get()));
       }
-      return new HostFacts(
+      return new KernelFacts(
           Machine.architecture(),
           Machine.kernel(),
           Self.capabilities(),
           UserNamespaces.inside(),
           Self.hardLimits(),
           Self.oomScoreAdjust(),
-          new HostFacts.Cgroup(
+          new KernelFacts.Cgroup(
               cgroups.v2(),
               cgroups.systemd(),
               cgroups.swap(),

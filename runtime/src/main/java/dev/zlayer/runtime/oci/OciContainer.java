@@ -36,7 +36,7 @@ import dev.zlayer.runtime.lifecycle.ContainerState;
 import dev.zlayer.runtime.lifecycle.MonitoredContainer;
 import dev.zlayer.runtime.lifecycle.Phase;
 import dev.zlayer.runtime.observe.ContainerProcesses;
-import dev.zlayer.runtime.oci.config.ResourcesSection;
+import dev.zlayer.runtime.oci.config.LinuxResources;
 import dev.zlayer.runtime.oci.config.User;
 import dev.zlayer.runtime.oci.exec.ExecProcess;
 import dev.zlayer.runtime.oci.exec.Execs;
@@ -281,9 +281,9 @@ final class OciContainer extends MonitoredContainer
   public List<String> update(Resources resources) throws InterruptedException {
     try (var _ = context.locks().lock(state.name())) {
       requirePresent();
-      Json limits = ResourcesSection.limits(resources, context.host());
+      Json limits = LinuxResources.limits(resources, context.host());
       if (status().alive() || status() instanceof ContainerStatus.Prepared) {
-        context.runtime().update(state.name(), ResourcesSection.withoutEmpty(limits));
+        context.runtime().update(state.name(), LinuxResources.withoutEmpty(limits));
       }
       new Bundles(context).limits(state, limits);
       state.save(record -> record.withResources(resources));
@@ -301,10 +301,10 @@ final class OciContainer extends MonitoredContainer
   public ExecSession attach() {
     requirePresent();
     requireRunning();
-    return dev.zlayer.runtime.oci.exec.Attachment.open(
+    return dev.zlayer.runtime.oci.exec.AttachedStreams.open(
         state.directory().attachSocket(),
         Optional.of(
-                new dev.zlayer.runtime.oci.exec.Attachment.Terminal(
+                new dev.zlayer.runtime.oci.exec.AttachedStreams.Terminal(
                     state.record().processes().map(ContainerRecord.Processes::first),
                     state.directory().control()))
             .filter(_ -> spec().process().terminal()),

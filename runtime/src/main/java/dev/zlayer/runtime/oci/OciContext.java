@@ -14,7 +14,7 @@ import dev.zlayer.runtime.lifecycle.ContainerState;
 import dev.zlayer.runtime.lifecycle.Stopping;
 import dev.zlayer.runtime.log.LogRotation;
 import dev.zlayer.runtime.observe.StatsSampler;
-import dev.zlayer.runtime.oci.config.HostFacts;
+import dev.zlayer.runtime.oci.config.KernelFacts;
 import dev.zlayer.runtime.oci.gpu.Gpus;
 import dev.zlayer.runtime.oci.tool.Conmon;
 import dev.zlayer.runtime.oci.tool.OciCommands;
@@ -27,7 +27,7 @@ import java.util.Optional;
 record OciContext(
     DataDir dirs,
     OciSettings settings,
-    HostFacts host,
+    KernelFacts host,
     OciCommands runtime,
     Conmon conmon,
     Roots roots,

@@ -19,7 +19,7 @@ import dev.zlayer.runtime.lifecycle.ContainerState;
 import dev.zlayer.runtime.lifecycle.MonitoredContainer;
 import dev.zlayer.runtime.lifecycle.Phase;
 import dev.zlayer.runtime.oci.config.BundleConfig;
-import dev.zlayer.runtime.oci.config.ResourcesSection;
+import dev.zlayer.runtime.oci.config.LinuxResources;
 import dev.zlayer.runtime.oci.tool.ToolFailed;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -124,9 +124,9 @@ final class WslContainer extends MonitoredContainer implements Pausable, Updatab
   public List<String> update(Resources resources) throws InterruptedException {
     try (var _ = context.locks().lock(state.name())) {
       requirePresent();
-      Json limits = ResourcesSection.limits(resources, context.host().facts());
+      Json limits = LinuxResources.limits(resources, context.host().facts());
       if (status().alive()) {
-        context.runtime().update(state.name(), ResourcesSection.withoutEmpty(limits));
+        context.runtime().update(state.name(), LinuxResources.withoutEmpty(limits));
       }
       // what every start copies into the distribution
       Json config = JsonText.parse(Files.readAllBytes(state.directory().config()));

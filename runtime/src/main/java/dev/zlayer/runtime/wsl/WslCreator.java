@@ -17,9 +17,9 @@ import dev.zlayer.runtime.lifecycle.Phase;
 import dev.zlayer.runtime.oci.Volumes;
 import dev.zlayer.runtime.oci.config.BundleConfig;
 import dev.zlayer.runtime.oci.config.BundleInput;
-import dev.zlayer.runtime.oci.config.CommandLine;
 import dev.zlayer.runtime.oci.config.DeviceNode;
 import dev.zlayer.runtime.oci.config.EtcFiles;
+import dev.zlayer.runtime.oci.config.ProcessArguments;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -34,7 +34,7 @@ record WslCreator(WslContext context) {
       throws InterruptedException {
     WslCheck.check(spec);
     Volumes.checkNames(spec.fileSystem().mounts());
-    List<String> command = CommandLine.of(spec.process(), image.run());
+    List<String> command = ProcessArguments.of(spec.process(), image.run());
     try (var _ = context.locks().lock(id.runtimeName())) {
       ContainerDir directory = context.places().dirs().wslContainer(id.runtimeName());
       if (Files.exists(directory.recordFile())) {

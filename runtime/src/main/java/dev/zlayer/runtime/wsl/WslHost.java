@@ -3,7 +3,7 @@ package dev.zlayer.runtime.wsl;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.host.linux.Self;
 import dev.zlayer.json.JsonText;
-import dev.zlayer.runtime.oci.config.HostFacts;
+import dev.zlayer.runtime.oci.config.KernelFacts;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.HashMap;
@@ -18,7 +18,7 @@ import java.util.Set;
  *
  * @param data the agent's data directory as the distribution sees it
  */
-record WslHost(HostFacts facts, Path runc, Path conmon, String data) {
+record WslHost(KernelFacts facts, Path runc, Path conmon, String data) {
   private static final String LOOK =
       """
       echo "data $(wslpath -u "$1")"
@@ -70,14 +70,14 @@ record WslHost(HostFacts facts, Path runc, Path conmon, String data) {
       }
     }
     var facts =
-        new HostFacts(
+        new KernelFacts(
             need(found, "machine"),
             need(found, "kernel"),
             Self.capabilities(lines),
             false,
             Self.hardLimits(lines),
             Integer.parseInt(need(found, "oom")),
-            new HostFacts.Cgroup(
+            new KernelFacts.Cgroup(
                 found.containsKey("v2"),
                 found.containsKey("systemd"),
                 found.containsKey("swap"),

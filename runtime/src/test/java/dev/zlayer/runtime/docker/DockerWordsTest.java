@@ -73,12 +73,12 @@ class DockerWordsTest {
 
   @Test
   void modesOfFilesAreTheKernels() {
-    assertThat(DockerFiles.mode(0644)).isEqualTo(0100644);
-    assertThat(DockerFiles.mode(1 << 31 | 1 << 20 | 0777)).isEqualTo(0041777);
-    assertThat(DockerFiles.mode(1 << 27 | 0777)).isEqualTo(0120777);
-    assertThat(DockerFiles.mode(1 << 26 | 1 << 21 | 0666)).isEqualTo(0020666);
-    assertThat(DockerFiles.mode(1 << 26 | 0660)).isEqualTo(0060660);
-    assertThat(DockerFiles.mode(1 << 23 | 0755)).isEqualTo(0104755);
+    assertThat(DockerContainerFiles.mode(0644)).isEqualTo(0100644);
+    assertThat(DockerContainerFiles.mode(1 << 31 | 1 << 20 | 0777)).isEqualTo(0041777);
+    assertThat(DockerContainerFiles.mode(1 << 27 | 0777)).isEqualTo(0120777);
+    assertThat(DockerContainerFiles.mode(1 << 26 | 1 << 21 | 0666)).isEqualTo(0020666);
+    assertThat(DockerContainerFiles.mode(1 << 26 | 0660)).isEqualTo(0060660);
+    assertThat(DockerContainerFiles.mode(1 << 23 | 0755)).isEqualTo(0104755);
   }
 
   @Test

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.zlayer.error.AgentException;
-import dev.zlayer.runtime.oci.config.HostFacts;
+import dev.zlayer.runtime.oci.config.KernelFacts;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -39,7 +39,7 @@ class CgroupPathTest {
 
   @Test
   void anAgentThatMayMakeNoneHasNone() {
-    var none = new HostFacts.Cgroup(true, false, false, false, Set.of(), Optional.empty());
+    var none = new KernelFacts.Cgroup(true, false, false, false, Set.of(), Optional.empty());
     assertThat(CgroupPath.of("tag", "box", Optional.empty(), none).oci()).isEmpty();
     assertThatThrownBy(() -> CgroupPath.of("tag", "box", Optional.of("/my"), none))
         .isInstanceOf(AgentException.Unsupported.class)
@@ -49,12 +49,13 @@ class CgroupPathTest {
   @Test
   void aDelegatedGroupIsTheParent() {
     var given =
-        new HostFacts.Cgroup(true, false, false, false, Set.of(), Optional.of("/user/containers"));
+        new KernelFacts.Cgroup(
+            true, false, false, false, Set.of(), Optional.of("/user/containers"));
     assertThat(CgroupPath.of("tag", "box", Optional.empty(), given).oci())
         .contains("/user/containers/tag-box");
   }
 
-  private static HostFacts.Cgroup host(boolean systemd) {
-    return new HostFacts.Cgroup(true, systemd, false, false, Set.of(), Optional.of("/zlayer"));
+  private static KernelFacts.Cgroup host(boolean systemd) {
+    return new KernelFacts.Cgroup(true, systemd, false, false, Set.of(), Optional.of("/zlayer"));
   }
 }

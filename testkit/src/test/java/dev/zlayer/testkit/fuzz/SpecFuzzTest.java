@@ -3,7 +3,7 @@ package dev.zlayer.testkit.fuzz;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.zlayer.error.AgentException;
-import dev.zlayer.json.YamlText;
+import dev.zlayer.json.YamlJson;
 import dev.zlayer.spec.read.SpecReader;
 import dev.zlayer.spec.read.SpecResult;
 import java.nio.charset.StandardCharsets;
@@ -125,7 +125,7 @@ class SpecFuzzTest {
             List.of(Fuzzer.utf8(OTHER), Fuzzer.utf8(FILE)),
             WORDS,
             AgentException.InvalidSpec.class::isInstance,
-            input -> YamlText.parse(new String(input, StandardCharsets.UTF_8)))
+            input -> YamlJson.parse(new String(input, StandardCharsets.UTF_8)))
         .run();
   }
 }

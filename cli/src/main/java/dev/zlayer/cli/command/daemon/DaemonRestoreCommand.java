@@ -1,7 +1,7 @@
 package dev.zlayer.cli.command.daemon;
 
 import dev.zlayer.cli.Session;
-import dev.zlayer.cli.command.image.Streams;
+import dev.zlayer.cli.command.image.FileArguments;
 import dev.zlayer.daemon.backup.BackupFormat;
 import dev.zlayer.daemon.backup.StateBackup;
 import dev.zlayer.error.AgentException;
@@ -47,7 +47,7 @@ public final class DaemonRestoreCommand implements Callable<Integer> {
   public Integer call() throws InterruptedException {
     Optional<String> named = Optional.of(config).filter(name -> !name.isEmpty());
     DataDir dirs = Configurations.read(session, named, Map.of()).config().directories();
-    try (InputStream tar = Streams.input(session, file)) {
+    try (InputStream tar = FileArguments.input(session, file)) {
       BackupFormat backup = StateBackup.restore(dirs, replace, tar);
       session
           .out()

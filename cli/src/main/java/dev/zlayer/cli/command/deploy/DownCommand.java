@@ -41,9 +41,11 @@ public final class DownCommand extends AnswerCommand {
   protected int run(DaemonClient client) throws InterruptedException {
     String limit = Durations.print(Durations.parse(wait)).replace(" ", "");
     var progress =
-        new Progress(
+        new DeployProgress(
             session,
-            json ? Progress.Mode.JSON : quiet ? Progress.Mode.QUIET : Progress.Mode.PEOPLE);
+            json
+                ? DeployProgress.Mode.JSON
+                : quiet ? DeployProgress.Mode.QUIET : DeployProgress.Mode.PEOPLE);
     Optional<Json> result =
         progress.follow(
             client,

@@ -177,9 +177,11 @@ public final class UpCommand extends AnswerCommand {
       return 0;
     }
     var progress =
-        new Progress(
+        new DeployProgress(
             session,
-            json ? Progress.Mode.JSON : quiet ? Progress.Mode.QUIET : Progress.Mode.PEOPLE);
+            json
+                ? DeployProgress.Mode.JSON
+                : quiet ? DeployProgress.Mode.QUIET : DeployProgress.Mode.PEOPLE);
     Optional<Json> result =
         progress.follow(client, "PUT", path, query.and("wait", limit), deployment.content());
     if (result.isEmpty()) {

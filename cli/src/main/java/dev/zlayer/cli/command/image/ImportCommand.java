@@ -44,7 +44,7 @@ public final class ImportCommand extends AnswerCommand {
   @Override
   protected int run(DaemonClient client) throws InterruptedException, IOException {
     ImageRef as = ImageRef.parse(name);
-    try (InputStream tar = Streams.input(session, file)) {
+    try (InputStream tar = FileArguments.input(session, file)) {
       Json image =
           client.upload(
               "POST",

@@ -28,7 +28,7 @@ public final class LoadCommand extends AnswerCommand {
 
   @Override
   protected int run(DaemonClient client) throws InterruptedException, IOException {
-    try (InputStream archive = Streams.input(session, input)) {
+    try (InputStream archive = FileArguments.input(session, input)) {
       Json loaded =
           client.upload("POST", "/images/load", Query.NONE, DaemonClient.TAR, archive::transferTo);
       show(loaded, () -> text(loaded.items()));

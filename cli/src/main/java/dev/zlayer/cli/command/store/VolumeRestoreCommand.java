@@ -4,7 +4,7 @@ import dev.zlayer.cli.Session;
 import dev.zlayer.cli.client.DaemonClient;
 import dev.zlayer.cli.client.Query;
 import dev.zlayer.cli.command.ClientCommand;
-import dev.zlayer.cli.command.image.Streams;
+import dev.zlayer.cli.command.image.FileArguments;
 import dev.zlayer.json.Json;
 import java.io.IOException;
 import java.io.InputStream;
@@ -47,7 +47,7 @@ public final class VolumeRestoreCommand extends ClientCommand {
 
   @Override
   protected int run(DaemonClient client) throws InterruptedException, IOException {
-    try (InputStream tar = Streams.input(session, file)) {
+    try (InputStream tar = FileArguments.input(session, file)) {
       Json _ =
           client.upload(
               "PUT",

@@ -7,9 +7,9 @@ import dev.zlayer.daemon.cluster.ClusterNode;
 import dev.zlayer.daemon.cluster.ClusterNode.Member;
 import dev.zlayer.daemon.cluster.PeerLines;
 import dev.zlayer.daemon.cluster.Peers;
-import dev.zlayer.daemon.http.Action;
 import dev.zlayer.daemon.http.ApiRequest;
 import dev.zlayer.daemon.http.ApiResponse;
+import dev.zlayer.daemon.http.RouteHandler;
 import dev.zlayer.daemon.rest.cluster.EventMerge.Part;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
@@ -49,13 +49,13 @@ final class ClusterEvents {
 
   private final ClusterNode node;
   private final Member member;
-  private final Action local;
+  private final RouteHandler local;
   private final ApiRequest call;
   private final Optional<String> deployment;
   private final Optional<String> kind;
   private final OptionalInt last;
 
-  private ClusterEvents(ClusterNode node, Member member, Action local, ApiRequest call) {
+  private ClusterEvents(ClusterNode node, Member member, RouteHandler local, ApiRequest call) {
     this.node = node;
     this.member = member;
     this.local = local;
@@ -76,7 +76,7 @@ final class ClusterEvents {
     return call.header("Last-Event-ID").or(() -> call.query("since"));
   }
 
-  static ApiResponse answer(ClusterNode node, Member member, Action local, ApiRequest call)
+  static ApiResponse answer(ClusterNode node, Member member, RouteHandler local, ApiRequest call)
       throws InterruptedException {
     Optional<String> since = since(call);
     if (since.filter(EventPositions::single).isPresent()) {

@@ -8,10 +8,10 @@ import dev.zlayer.cluster.deploy.NodeShares.Peer;
 import dev.zlayer.daemon.cluster.ClusterNode;
 import dev.zlayer.daemon.cluster.Peers;
 import dev.zlayer.daemon.http.AccessDenied;
-import dev.zlayer.daemon.http.Action;
 import dev.zlayer.daemon.http.ApiRequest;
 import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.daemon.http.Route;
+import dev.zlayer.daemon.http.RouteHandler;
 import dev.zlayer.daemon.rest.DeploymentsResource;
 import dev.zlayer.daemon.rest.LimitedUpdates;
 import dev.zlayer.daemon.rest.ViewJson;
@@ -108,7 +108,7 @@ final class ClusterRequests {
   }
 
   /** Answers what is asked about a deployment of the cluster. */
-  ApiResponse answer(Route route, Action local, ApiRequest call) throws InterruptedException {
+  ApiResponse answer(Route route, RouteHandler local, ApiRequest call) throws InterruptedException {
     String name = call.path("name");
     return switch (route.method()
         + " "
@@ -280,7 +280,7 @@ final class ClusterRequests {
   }
 
   /** Nodes do it with the replicas that they have. */
-  private ApiResponse everywhere(Action local, ApiRequest call) throws InterruptedException {
+  private ApiResponse everywhere(RouteHandler local, ApiRequest call) throws InterruptedException {
     ClusterState state = deployments.state();
     Map<String, Desired.Assignment> assigned = state.assignments(call.path("name"));
     if (assigned.containsKey(member.id())) {
@@ -301,7 +301,7 @@ final class ClusterRequests {
     return ApiResponse.done();
   }
 
-  private ApiResponse ended(Action local, ApiRequest call) throws InterruptedException {
+  private ApiResponse ended(RouteHandler local, ApiRequest call) throws InterruptedException {
     var all = new ArrayList<Json>();
     try {
       if (local.answer(call) instanceof ApiResponse.Whole own && own.status() == 200) {

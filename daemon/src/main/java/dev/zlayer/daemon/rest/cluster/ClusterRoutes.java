@@ -5,11 +5,11 @@ import dev.zlayer.daemon.ResourceEvents;
 import dev.zlayer.daemon.cluster.ClusterNode;
 import dev.zlayer.daemon.cluster.ClusterSecrets;
 import dev.zlayer.daemon.cluster.Peers;
-import dev.zlayer.daemon.http.Action;
 import dev.zlayer.daemon.http.ApiRequest;
 import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.daemon.http.Paging;
 import dev.zlayer.daemon.http.Route;
+import dev.zlayer.daemon.http.RouteHandler;
 import dev.zlayer.daemon.rest.ContainerLookup;
 import dev.zlayer.daemon.rest.ViewJson;
 import dev.zlayer.daemon.rest.view.DeploymentView;
@@ -57,7 +57,7 @@ public final class ClusterRoutes {
   private final ResourceEvents events;
 
   /** What this node alone lists, by path. */
-  private final Map<String, Action> lists = new ConcurrentHashMap<>();
+  private final Map<String, RouteHandler> lists = new ConcurrentHashMap<>();
 
   public ClusterRoutes(
       ClusterNode node,
@@ -117,12 +117,12 @@ public final class ClusterRoutes {
   }
 
   /** The list that the thing of a route is in. */
-  private Action list(String template) {
+  private RouteHandler list(String template) {
     return Objects.requireNonNull(lists.get(template.substring(0, template.indexOf("/{"))));
   }
 
   /** Statistics may be followed. */
-  private Action around(Action local, Action list) {
+  private RouteHandler around(RouteHandler local, RouteHandler list) {
     return call -> {
       Optional<ClusterNode.Member> member = member(call);
       return member.isPresent() && call.flag("stream", false)
@@ -131,7 +131,7 @@ public final class ClusterRoutes {
     };
   }
 
-  private ApiResponse events(Action local, ApiRequest call) throws InterruptedException {
+  private ApiResponse events(RouteHandler local, ApiRequest call) throws InterruptedException {
     Optional<ClusterNode.Member> member = member(call);
     if (ClusterEvents.continues(call)) {
       // an agent that has just been started serves before it takes part in its cluster
@@ -147,7 +147,7 @@ public final class ClusterRoutes {
   }
 
   /** Of this node first; a name that it does not know is asked for on the others. */
-  private ApiResponse container(Action local, ApiRequest call, boolean shows)
+  private ApiResponse container(RouteHandler local, ApiRequest call, boolean shows)
       throws InterruptedException {
     Optional<ClusterNode.Member> member = member(call);
     if (member.isEmpty()) {
@@ -204,7 +204,7 @@ public final class ClusterRoutes {
   }
 
   /** What is not here may be on a node that did not answer, or not with what was asked for. */
-  static ApiResponse unlessElsewhere(Action local, ApiRequest call, Peers.Answers answers)
+  static ApiResponse unlessElsewhere(RouteHandler local, ApiRequest call, Peers.Answers answers)
       throws InterruptedException {
     try {
       return local.answer(call);
@@ -242,7 +242,7 @@ public final class ClusterRoutes {
   }
 
   /** What this node lists, and after it what the others list, each with its node. */
-  private ApiResponse list(Action local, ApiRequest call) throws InterruptedException {
+  private ApiResponse list(RouteHandler local, ApiRequest call) throws InterruptedException {
     ApiResponse own = local.answer(call.without(PAGES));
     Optional<ClusterNode.Member> member = member(call);
     if (member.isPresent() && own instanceof ApiResponse.Later later) {
@@ -286,7 +286,7 @@ public final class ClusterRoutes {
   }
 
   /** Those of the cluster once, and those that are a node's own. */
-  private ApiResponse deployments(Action local, ApiRequest call) throws InterruptedException {
+  private ApiResponse deployments(RouteHandler local, ApiRequest call) throws InterruptedException {
     ApiResponse own = local.answer(call.without(PAGES));
     Optional<ClusterNode.Member> member = member(call);
     if (member.isEmpty() || !(own instanceof ApiResponse.Whole whole) || whole.status() != 200) {
@@ -305,7 +305,7 @@ public final class ClusterRoutes {
         member, name -> deployments.find(name).map(DeploymentView::of).map(ViewJson::of));
   }
 
-  private ApiResponse deployment(Route route, Action local, ApiRequest call)
+  private ApiResponse deployment(Route route, RouteHandler local, ApiRequest call)
       throws InterruptedException {
     Optional<ClusterNode.Member> member = member(call);
     String name = call.path("name");
@@ -351,7 +351,8 @@ public final class ClusterRoutes {
   /**
    * What the cluster says cannot be read while it does not answer: this node answers for itself.
    */
-  private ApiResponse jobs(Route route, Action local, ApiRequest call) throws InterruptedException {
+  private ApiResponse jobs(Route route, RouteHandler local, ApiRequest call)
+      throws InterruptedException {
     Optional<ClusterNode.Member> member = member(call);
     if (member.isEmpty()) {
       return local.answer(call);
@@ -369,7 +370,7 @@ public final class ClusterRoutes {
   }
 
   /** A deployment of this node alone has secrets of this node. */
-  private ApiResponse secrets(Route route, Action local, ApiRequest call)
+  private ApiResponse secrets(Route route, RouteHandler local, ApiRequest call)
       throws InterruptedException {
     boolean own =
         !call.fromNode()

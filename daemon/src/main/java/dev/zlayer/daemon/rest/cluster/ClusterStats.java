@@ -5,9 +5,9 @@ import dev.zlayer.daemon.cluster.ClusterNode;
 import dev.zlayer.daemon.cluster.ClusterNode.Member;
 import dev.zlayer.daemon.cluster.PeerLines;
 import dev.zlayer.daemon.cluster.Peers;
-import dev.zlayer.daemon.http.Action;
 import dev.zlayer.daemon.http.ApiRequest;
 import dev.zlayer.daemon.http.ApiResponse;
+import dev.zlayer.daemon.http.RouteHandler;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
@@ -27,16 +27,16 @@ final class ClusterStats {
   private static final Duration SILENCE = Duration.ofSeconds(10);
 
   private final Member member;
-  private final Action local;
+  private final RouteHandler local;
   private final ApiRequest call;
 
-  private ClusterStats(Member member, Action local, ApiRequest call) {
+  private ClusterStats(Member member, RouteHandler local, ApiRequest call) {
     this.member = member;
     this.local = local;
     this.call = call;
   }
 
-  static ApiResponse answer(ClusterNode node, Member member, Action local, ApiRequest call) {
+  static ApiResponse answer(ClusterNode node, Member member, RouteHandler local, ApiRequest call) {
     var stats = new ClusterStats(member, local, call);
     Optional<String> _ = call.query("deployment"); // another's is refused before the first line
     return new ApiResponse.Lines(

@@ -3,10 +3,10 @@ package dev.zlayer.daemon.rest.cluster;
 import dev.zlayer.cluster.deploy.NodeShares.Peer;
 import dev.zlayer.daemon.cluster.ClusterNode.Member;
 import dev.zlayer.daemon.cluster.Peers;
-import dev.zlayer.daemon.http.Action;
 import dev.zlayer.daemon.http.ApiRequest;
 import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.daemon.http.Route;
+import dev.zlayer.daemon.http.RouteHandler;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
@@ -39,7 +39,7 @@ final class ClusterStorage {
 
   /** Which node answers. */
   static ApiResponse answer(
-      Route route, Optional<Member> member, Action local, Action list, ApiRequest call)
+      Route route, Optional<Member> member, RouteHandler local, RouteHandler list, ApiRequest call)
       throws InterruptedException {
     Optional<String> wanted = call.query(NODE);
     if (member.isEmpty()) {
@@ -76,7 +76,7 @@ final class ClusterStorage {
         : here.calls().forwardWhileWaiting(owners.getFirst(), call, call.target());
   }
 
-  private static ApiResponse on(Member here, String node, Action local, ApiRequest call)
+  private static ApiResponse on(Member here, String node, RouteHandler local, ApiRequest call)
       throws InterruptedException {
     if (node.equals(here.name()) || node.equals(here.id())) {
       return local.answer(call);
@@ -92,7 +92,7 @@ final class ClusterStorage {
     throw new AgentException.NotFound("node '%s'".formatted(node), "not in this cluster");
   }
 
-  private static Json own(Action list, ApiRequest call) throws InterruptedException {
+  private static Json own(RouteHandler list, ApiRequest call) throws InterruptedException {
     return list.answer(call.asking(Map.of(), ApiRequest.JSON)) instanceof ApiResponse.Whole whole
         ? JsonText.parse(whole.body())
         : Json.of(List.of());

@@ -6,10 +6,10 @@ import dev.zlayer.cluster.deploy.ClusterState;
 import dev.zlayer.cluster.deploy.NodeShares.Peer;
 import dev.zlayer.daemon.cluster.ClusterNode;
 import dev.zlayer.daemon.cluster.Peers;
-import dev.zlayer.daemon.http.Action;
 import dev.zlayer.daemon.http.ApiRequest;
 import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.daemon.http.Route;
+import dev.zlayer.daemon.http.RouteHandler;
 import dev.zlayer.daemon.rest.ExecutionsResource;
 import dev.zlayer.daemon.rest.FrameWriter;
 import dev.zlayer.daemon.rest.JobsResource;
@@ -64,7 +64,7 @@ final class ExecutionRequests {
     return template.startsWith(LIST) || template.equals("/queue");
   }
 
-  ApiResponse answer(Route route, Action local, ApiRequest call) throws InterruptedException {
+  ApiResponse answer(Route route, RouteHandler local, ApiRequest call) throws InterruptedException {
     return switch (route.template()) {
       case LIST -> list(call);
       case "/queue" -> queue(local, call);
@@ -145,7 +145,7 @@ final class ExecutionRequests {
     }
   }
 
-  private ApiResponse queue(Action local, ApiRequest call) throws InterruptedException {
+  private ApiResponse queue(RouteHandler local, ApiRequest call) throws InterruptedException {
     ClusterState state = member.deployments().state();
     var all = new ArrayList<Json>();
     if (local.answer(call) instanceof ApiResponse.Whole own && own.status() == 200) {
@@ -194,7 +194,8 @@ final class ExecutionRequests {
     }
   }
 
-  private ApiResponse one(Route route, Action local, ApiRequest call) throws InterruptedException {
+  private ApiResponse one(Route route, RouteHandler local, ApiRequest call)
+      throws InterruptedException {
     String reference = call.path("id").replace(':', '/');
     boolean waits = WAITING.contains(route.template());
     Found found = waits ? await(reference, call, patience(call)) : find(reference, call);
@@ -283,7 +284,8 @@ final class ExecutionRequests {
         member.peers().stream().filter(peer -> node.equals(Optional.of(peer.id()))).findFirst());
   }
 
-  private ApiResponse show(Found found, Action local, ApiRequest call) throws InterruptedException {
+  private ApiResponse show(Found found, RouteHandler local, ApiRequest call)
+      throws InterruptedException {
     if (found.here()) {
       return local.answer(call);
     }
@@ -307,7 +309,7 @@ final class ExecutionRequests {
   }
 
   /** Output and files are with the node that ran it. */
-  private ApiResponse elsewhere(Found found, Action local, ApiRequest call)
+  private ApiResponse elsewhere(Found found, RouteHandler local, ApiRequest call)
       throws InterruptedException {
     if (found.here()) {
       return local.answer(call);
@@ -327,7 +329,7 @@ final class ExecutionRequests {
                 .formatted(ExecutionRecordView.node(found.state(), one)));
   }
 
-  private ApiResponse later(Found found, Action local, ApiRequest call) {
+  private ApiResponse later(Found found, RouteHandler local, ApiRequest call) {
     ClusterExecution one = found.record().orElseThrow();
     Deadline deadline = call.duration("timeout").map(Deadline::after).orElse(Deadline.none());
     return new ApiResponse.Later(
@@ -349,7 +351,7 @@ final class ExecutionRequests {
    * What its node says as it comes, and that of the next node when it is lost. Only the cluster
    * knows when it has ended: a node that comes back cancels what was given to another one.
    */
-  private ApiResponse follow(Found first, Action local, ApiRequest call)
+  private ApiResponse follow(Found first, RouteHandler local, ApiRequest call)
       throws InterruptedException {
     if (first.record().isEmpty()) {
       return elsewhere(first, local, call);
@@ -369,7 +371,7 @@ final class ExecutionRequests {
         });
   }
 
-  private void stream(Found first, Action local, ApiRequest call, OutputStream out)
+  private void stream(Found first, RouteHandler local, ApiRequest call, OutputStream out)
       throws IOException, InterruptedException {
     String id = first.record().orElseThrow().id();
     Found now = first;
@@ -402,7 +404,8 @@ final class ExecutionRequests {
   }
 
   /** As it is shown; {@code local} is about its output, so one of this node is read here. */
-  private byte[] ended(Found found, Action local, ApiRequest call) throws InterruptedException {
+  private byte[] ended(Found found, RouteHandler local, ApiRequest call)
+      throws InterruptedException {
     ClusterExecution one = found.record().orElseThrow();
     if (found.here()) {
       Json own = ViewJson.of(ExecutionView.of(jobs.execution(new ExecutionId(one.id()))));
@@ -419,7 +422,7 @@ final class ExecutionRequests {
    * @param again another node was copied before, and this one begins with its first attempt
    */
   private boolean copied(
-      Found found, Action local, ApiRequest call, boolean again, OutputStream out)
+      Found found, RouteHandler local, ApiRequest call, boolean again, OutputStream out)
       throws IOException, InterruptedException {
     if (!found.here() && found.peer().isEmpty()) {
       return false;
@@ -448,7 +451,7 @@ final class ExecutionRequests {
     return ApiResponse.json(ExecutionRecordView.of(ended, found.state()));
   }
 
-  private ApiResponse retry(Found found, Action local, ApiRequest call)
+  private ApiResponse retry(Found found, RouteHandler local, ApiRequest call)
       throws InterruptedException {
     if (found.record().isEmpty()) {
       return elsewhere(found, local, call);

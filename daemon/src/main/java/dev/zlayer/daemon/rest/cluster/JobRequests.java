@@ -7,10 +7,10 @@ import dev.zlayer.cluster.deploy.Desired;
 import dev.zlayer.cluster.deploy.NodeShares.Peer;
 import dev.zlayer.daemon.cluster.ClusterNode;
 import dev.zlayer.daemon.cluster.Peers;
-import dev.zlayer.daemon.http.Action;
 import dev.zlayer.daemon.http.ApiRequest;
 import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.daemon.http.Route;
+import dev.zlayer.daemon.http.RouteHandler;
 import dev.zlayer.daemon.rest.JobsResource;
 import dev.zlayer.daemon.rest.ViewJson;
 import dev.zlayer.engine.cron.CronStatus;
@@ -48,7 +48,7 @@ final class JobRequests {
         || template.startsWith("/cron");
   }
 
-  ApiResponse answer(Route route, Action local, ApiRequest call) throws InterruptedException {
+  ApiResponse answer(Route route, RouteHandler local, ApiRequest call) throws InterruptedException {
     return switch (route.template()) {
       case "/jobs" -> jobs(local, call);
       case "/cron" -> schedules(local, call);
@@ -58,7 +58,7 @@ final class JobRequests {
   }
 
   /** What all nodes list; a job of the cluster is the same on each of them. */
-  private ApiResponse jobs(Action local, ApiRequest call) throws InterruptedException {
+  private ApiResponse jobs(RouteHandler local, ApiRequest call) throws InterruptedException {
     ClusterState state = member.deployments().state();
     var all = new ArrayList<Json>();
     var shared = new TreeMap<String, Json>();
@@ -112,7 +112,7 @@ final class JobRequests {
     void take(String node, Json one);
   }
 
-  private Peers.Answers gather(Action local, ApiRequest call, Taker taker)
+  private Peers.Answers gather(RouteHandler local, ApiRequest call, Taker taker)
       throws InterruptedException {
     if (local.answer(call) instanceof ApiResponse.Whole own && own.status() == 200) {
       JsonText.parse(own.body()).items().forEach(one -> taker.take(member.name(), one));
@@ -166,7 +166,7 @@ final class JobRequests {
         Optional.empty());
   }
 
-  private ApiResponse schedules(Action local, ApiRequest call) throws InterruptedException {
+  private ApiResponse schedules(RouteHandler local, ApiRequest call) throws InterruptedException {
     ClusterState state = member.deployments().state();
     var all = new ArrayList<Json>();
     Peers.Answers others = gather(local, call, (node, one) -> all.add(ClusterStatus.on(node, one)));
@@ -176,7 +176,7 @@ final class JobRequests {
         200, ApiRequest.JSON, JsonText.bytes(new Json.Arr(all)), others.headers());
   }
 
-  private ApiResponse upcoming(Action local, ApiRequest call) throws InterruptedException {
+  private ApiResponse upcoming(RouteHandler local, ApiRequest call) throws InterruptedException {
     ClusterState state = member.deployments().state();
     var all = new ArrayList<Json>();
     Peers.Answers others = gather(local, call, (node, one) -> all.add(ClusterStatus.on(node, one)));
@@ -188,7 +188,7 @@ final class JobRequests {
         200, ApiRequest.JSON, JsonText.bytes(new Json.Arr(all)), others.headers());
   }
 
-  private ApiResponse ofJob(Route route, Action local, ApiRequest call)
+  private ApiResponse ofJob(Route route, RouteHandler local, ApiRequest call)
       throws InterruptedException {
     String deployment = call.path("deployment");
     String job = call.path("job");
@@ -253,7 +253,7 @@ final class JobRequests {
                 call.header("Idempotency-Key")));
   }
 
-  private ApiResponse show(ClusterState state, Action local, ApiRequest call)
+  private ApiResponse show(ClusterState state, RouteHandler local, ApiRequest call)
       throws InterruptedException {
     var found = new ArrayList<Json>();
     try {
@@ -277,7 +277,7 @@ final class JobRequests {
   }
 
   /** A job of a deployment that is a node's own. */
-  private ApiResponse ofOneNode(Action local, ApiRequest call, JobKey job)
+  private ApiResponse ofOneNode(RouteHandler local, ApiRequest call, JobKey job)
       throws InterruptedException {
     if (jobs.definitions().stream().anyMatch(one -> one.key().equals(job))) {
       return local.answer(call);

@@ -4,11 +4,11 @@ import dev.zlayer.cluster.secret.SecretId;
 import dev.zlayer.cluster.secret.StoredSecrets;
 import dev.zlayer.daemon.ResourceEvents;
 import dev.zlayer.daemon.cluster.ClusterSecrets;
-import dev.zlayer.daemon.http.Action;
 import dev.zlayer.daemon.http.ApiRequest;
 import dev.zlayer.daemon.http.ApiResponse;
 import dev.zlayer.daemon.http.ClusterListener;
 import dev.zlayer.daemon.http.Route;
+import dev.zlayer.daemon.http.RouteHandler;
 import dev.zlayer.daemon.rest.SecretsResource;
 import dev.zlayer.daemon.rest.ViewJson;
 import dev.zlayer.engine.secret.SecretInfo;
@@ -39,7 +39,7 @@ final class SecretRequests {
     return template.equals("/secrets") || template.startsWith("/secrets/");
   }
 
-  ApiResponse answer(Route route, Action local, ApiRequest call) throws InterruptedException {
+  ApiResponse answer(Route route, RouteHandler local, ApiRequest call) throws InterruptedException {
     return switch (route.method()) {
       case "GET" -> list(local, call);
       case "PUT" -> set(call);
@@ -48,7 +48,7 @@ final class SecretRequests {
   }
 
   /** Those of the cluster, and after them those of this node alone. */
-  private ApiResponse list(Action local, ApiRequest call) throws InterruptedException {
+  private ApiResponse list(RouteHandler local, ApiRequest call) throws InterruptedException {
     Optional<String> deployment = call.query("deployment");
     var all = new ArrayList<Json>();
     for (StoredSecrets.Listed one : secrets.list()) {

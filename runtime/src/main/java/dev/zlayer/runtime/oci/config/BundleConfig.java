@@ -41,7 +41,7 @@ public final class BundleConfig {
     var config =
         Json.object()
             .put("ociVersion", "1.0.2")
-            .put("process", ProcessSection.of(input))
+            .put("process", OciProcess.of(input))
             .put(
                 "root",
                 Json.object()
@@ -101,7 +101,7 @@ public final class BundleConfig {
   public static Json withLimits(Json config, Json limits) {
     var resources = new LinkedHashMap<>(config.at("linux").at("resources").members());
     resources.putAll(limits.members());
-    Json used = ResourcesSection.withoutEmpty(new Json.Obj(resources));
+    Json used = LinuxResources.withoutEmpty(new Json.Obj(resources));
     return with(config, "linux", with(config.at("linux"), "resources", used));
   }
 

@@ -33,7 +33,7 @@ public record BundleInput(
     Extra extra,
     Optional<Users> users,
     Optional<String> cgroupPath,
-    HostFacts host) {
+    KernelFacts host) {
   public BundleInput {
     command = List.copyOf(command);
     binds = List.copyOf(binds);

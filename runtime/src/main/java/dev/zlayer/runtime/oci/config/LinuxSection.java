@@ -45,7 +45,7 @@ final class LinuxSection {
             .putIf("cgroupsPath", input.cgroupPath())
             .put(
                 "resources",
-                ResourcesSection.of(
+                LinuxResources.of(
                     input.spec().resources(),
                     input.host(),
                     input.devices(),

@@ -37,7 +37,7 @@ final class MountsSection {
                       new AgentException.Configuration(
                           "an init process was asked for and none is installed: install the package"
                               + " catatonit or tini"));
-      entries.add(bind(new BundleInput.Bind(init, ProcessSection.INIT_PATH, true), input.host()));
+      entries.add(bind(new BundleInput.Bind(init, OciProcess.INIT_PATH, true), input.host()));
     }
     entries.sort(Comparator.comparingInt(entry -> Path.of(entry.target()).getNameCount()));
     var mounts = new ArrayList<Json>();
@@ -102,7 +102,7 @@ final class MountsSection {
     return base;
   }
 
-  private static Entry bind(BundleInput.Bind bind, HostFacts host) {
+  private static Entry bind(BundleInput.Bind bind, KernelFacts host) {
     var options = new ArrayList<>(List.of("rbind", bind.propagation().word()));
     options.add(bind.readOnly() ? "ro" : "rw");
     if (bind.readOnly() && host.mountOptions().contains("rro")) {

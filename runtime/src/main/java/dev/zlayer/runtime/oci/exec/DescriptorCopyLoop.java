@@ -1,6 +1,6 @@
 package dev.zlayer.runtime.oci.exec;
 
-import dev.zlayer.host.linux.Descriptor;
+import dev.zlayer.host.linux.OwnedDescriptor;
 import java.io.IOException;
 
 /**
@@ -19,11 +19,11 @@ final class DescriptorCopyLoop {
 
   private DescriptorCopyLoop() {}
 
-  static void start(String name, Descriptor from, Sink sink) {
+  static void start(String name, OwnedDescriptor from, Sink sink) {
     Thread.ofPlatform().daemon().name(name).start(() -> copy(from, sink));
   }
 
-  private static void copy(Descriptor from, Sink sink) {
+  private static void copy(OwnedDescriptor from, Sink sink) {
     var buffer = new byte[BUFFER];
     try {
       int count = from.read(buffer);

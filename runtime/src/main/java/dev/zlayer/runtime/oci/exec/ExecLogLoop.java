@@ -17,17 +17,17 @@ final class ExecLogLoop implements AutoCloseable {
   private static final int KEPT = 64 << 10;
 
   private final ProcessOutput log;
-  private final Exec.ExecDir directory;
+  private final ExecCall.ExecDir directory;
   private final StringBuilder kept = new StringBuilder();
   private final CompletableFuture<String> text = new CompletableFuture<>();
   private final CompletableFuture<Integer> exit = new CompletableFuture<>();
 
-  private ExecLogLoop(ProcessOutput log, Exec.ExecDir directory) {
+  private ExecLogLoop(ProcessOutput log, ExecCall.ExecDir directory) {
     this.log = log;
     this.directory = directory;
   }
 
-  static ExecLogLoop start(Exec.ExecDir directory) throws IOException {
+  static ExecLogLoop start(ExecCall.ExecDir directory) throws IOException {
     var loop = new ExecLogLoop(ProcessOutput.open(), directory);
     Thread.ofVirtual().name("exec-log").start(loop::run);
     return loop;
@@ -61,7 +61,7 @@ final class ExecLogLoop implements AutoCloseable {
         if (kept.length() + line.length() < KEPT) {
           kept.append(line).append('\n');
         }
-        ExecExit.reported(line, () -> Exec.pid(directory)).ifPresent(exit::complete);
+        ExecExit.reported(line, () -> ExecCall.pid(directory)).ifPresent(exit::complete);
       }
     } catch (IOException _) {
       // it was closed: what came is what there is

@@ -46,7 +46,7 @@ public final class Execs {
       throws InterruptedException {
     try {
       Files.createDirectories(directory);
-      var files = new Exec.ExecDir(Files.createTempDirectory(directory, "exec"));
+      var files = new ExecCall.ExecDir(Files.createTempDirectory(directory, "exec"));
       Files.write(files.process(), JsonText.bytes(process));
       steps.accept("exec.recorded");
       boolean terminal = process.at("terminal").bool().orElse(false);
@@ -77,9 +77,9 @@ public final class Execs {
       // the runtime first, so that it starts nothing more
       for (ProcessHandle runtime :
           ProcessHandle.allProcesses().filter(process -> mentions(process, path)).toList()) {
-        Exec.end(runtime);
+        ExecCall.end(runtime);
       }
-      var inside = Exec.inside(new Exec.ExecDir(path));
+      var inside = ExecCall.inside(new ExecCall.ExecDir(path));
       if (inside.isPresent()) {
         inside.get().signal(Signal.KILL.number());
       }
@@ -92,7 +92,8 @@ public final class Execs {
         .anyMatch(argument -> argument.startsWith(path + "/"));
   }
 
-  private Command command(String container, Exec.ExecDir files, Path log, Optional<Path> console) {
+  private Command command(
+      String container, ExecCall.ExecDir files, Path log, Optional<Path> console) {
     return runtime.exec(container, files.process(), files.pid(), log, console);
   }
 
@@ -101,10 +102,10 @@ public final class Execs {
     Process with(Path log) throws IOException;
   }
 
-  private static Exec start(Exec.ExecDir files, Start start) throws IOException {
+  private static ExecCall start(ExecCall.ExecDir files, Start start) throws IOException {
     ExecLogLoop log = ExecLogLoop.start(files);
     try {
-      return new Exec(start.with(log.file()), files, log);
+      return new ExecCall(start.with(log.file()), files, log);
     } catch (IOException | RuntimeException e) {
       log.close();
       throw e;
@@ -126,11 +127,11 @@ public final class Execs {
    * ends with its process and drops what it has not copied by then.
    */
   private ExecSession onSentTerminal(
-      String container, Exec.ExecDir files, Optional<TerminalSize> size)
+      String container, ExecCall.ExecDir files, Optional<TerminalSize> size)
       throws IOException, InterruptedException {
     try (ConsoleSocket console = ConsoleSocket.open(files.path())) {
       // crun sets the size while the process already is on its way to the program: it has to win
-      Exec exec =
+      ExecCall exec =
           start(
               files,
               log ->
@@ -156,13 +157,13 @@ public final class Execs {
     }
   }
 
-  private ExecSession onPipes(String container, Exec.ExecDir files, boolean stdin)
+  private ExecSession onPipes(String container, ExecCall.ExecDir files, boolean stdin)
       throws IOException {
     ExecLogLoop log = ExecLogLoop.start(files);
     try {
       PipedProcess pipes =
           PipedProcess.start(command(container, files, log.file(), Optional.empty()));
-      var session = new PipeSession(new Exec(pipes.process(), files, log), pipes);
+      var session = new PipeSession(new ExecCall(pipes.process(), files, log), pipes);
       if (!stdin) {
         session.stdin().close();
       }
@@ -173,14 +174,14 @@ public final class Execs {
     }
   }
 
-  private ExecSession onTerminal(String container, Exec.ExecDir files, Optional<TerminalSize> size)
-      throws IOException {
+  private ExecSession onTerminal(
+      String container, ExecCall.ExecDir files, Optional<TerminalSize> size) throws IOException {
     PseudoTerminal terminal = PseudoTerminal.open();
     try {
       if (size.isPresent()) { // the runtime copies it when it starts
         terminal.resize(size.get().rows(), size.get().columns());
       }
-      Exec exec =
+      ExecCall exec =
           start(
               files,
               log ->

@@ -13,21 +13,21 @@ import java.util.Optional;
  * health check, and nobody who waits for a command, is held up by that.
  */
 final class PipeSession implements ExecSession {
-  private final Exec exec;
+  private final ExecCall exec;
   private final Optional<PipedProcess> pipes;
 
-  PipeSession(Exec exec, PipedProcess pipes) {
+  PipeSession(ExecCall exec, PipedProcess pipes) {
     this(exec, Optional.of(pipes));
     var _ = exec.exit().thenRun(pipes::ended); // the runtime may stay
   }
 
-  private PipeSession(Exec exec, Optional<PipedProcess> pipes) {
+  private PipeSession(ExecCall exec, Optional<PipedProcess> pipes) {
     this.exec = exec;
     this.pipes = pipes;
   }
 
   /** Of a command that printed nothing, since it could not begin. */
-  static PipeSession without(Exec exec) {
+  static PipeSession without(ExecCall exec) {
     return new PipeSession(exec, Optional.empty());
   }
 

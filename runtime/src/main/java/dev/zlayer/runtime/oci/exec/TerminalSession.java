@@ -20,13 +20,16 @@ import java.util.function.UnaryOperator;
  * that it changed.
  */
 final class TerminalSession implements ExecSession {
-  private final Exec exec;
+  private final ExecCall exec;
   private final PseudoTerminal terminal;
   private final BytePipe output;
   private final Optional<ResizeLoop> sizes;
 
   private TerminalSession(
-      Exec exec, PseudoTerminal terminal, Optional<ResizeLoop> sizes, UnaryOperator<byte[]> lines)
+      ExecCall exec,
+      PseudoTerminal terminal,
+      Optional<ResizeLoop> sizes,
+      UnaryOperator<byte[]> lines)
       throws IOException {
     this.exec = exec;
     this.terminal = terminal;
@@ -51,7 +54,7 @@ final class TerminalSession implements ExecSession {
   }
 
   /** The terminal is the one inside. */
-  static TerminalSession inside(Exec exec, PseudoTerminal terminal) throws IOException {
+  static TerminalSession inside(ExecCall exec, PseudoTerminal terminal) throws IOException {
     return new TerminalSession(exec, terminal, Optional.empty(), UnaryOperator.identity());
   }
 
@@ -60,7 +63,7 @@ final class TerminalSession implements ExecSession {
    * lines without a return, and only when its program may have written some: so each is given one
    * here.
    */
-  static TerminalSession ofRuntime(Exec exec, PseudoTerminal terminal) throws IOException {
+  static TerminalSession ofRuntime(ExecCall exec, PseudoTerminal terminal) throws IOException {
     return new TerminalSession(
         exec,
         terminal,

@@ -3,7 +3,7 @@ package dev.zlayer.runtime.oci.gpu;
 import dev.zlayer.error.AgentException;
 import dev.zlayer.json.Json;
 import dev.zlayer.json.JsonText;
-import dev.zlayer.json.YamlText;
+import dev.zlayer.json.YamlJson;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -145,7 +145,7 @@ final class CdiDevices {
   private static Json parse(Path file) {
     try {
       String text = Files.readString(file);
-      return file.toString().endsWith(".json") ? JsonText.parse(text) : YamlText.parse(text);
+      return file.toString().endsWith(".json") ? JsonText.parse(text) : YamlJson.parse(text);
     } catch (IOException | AgentException.InvalidSpec e) {
       throw new AgentException.Configuration(
           "the device spec %s cannot be used: %s".formatted(file, e.getMessage()), e);

@@ -1,7 +1,0 @@
-package dev.zlayer.daemon.http;
-
-/** What a route does. Runs on a virtual thread of its own and may block. */
-@FunctionalInterface
-public interface Action {
-  ApiResponse answer(ApiRequest call) throws InterruptedException;
-}
