@@ -52,11 +52,21 @@ public final class EtcdClient implements AutoCloseable {
           "etcdserver: not leader",
           "etcdserver: leader changed",
           "etcdserver: rpc not supported for learner",
-          "etcdserver: too many requests");
+          "etcdserver: too many requests",
+          "connection error: desc = \"transport: Error while dialing");
 
   /** Said also after a change was handed to the other members, so only reading is repeated. */
   private static final List<String> ENDED =
-      List.of("etcdserver: request timed", "etcdserver: server stopped", "raft: stopped");
+      List.of(
+          "etcdserver: request timed",
+          "etcdserver: server stopped",
+          "raft: stopped",
+          "error reading from server",
+          "grpc: the client connection is closing",
+          "context canceled");
+
+  /** In what the gateway of a member that ends says: it is a client of that member. */
+  private static final String TRANSPORT = "transport";
 
   /**
    * The member does not know the token: it restarted, was not asked for long, or never heard it.
@@ -154,7 +164,7 @@ public final class EtcdClient implements AutoCloseable {
         return once(endpoint(index), path, body, kind, deadline);
       } catch (Refused e) {
         boolean elsewhere = NOT_DONE.stream().anyMatch(e.reason()::startsWith);
-        boolean readAgain = kind != Kind.WRITE && ENDED.stream().anyMatch(e.reason()::startsWith);
+        boolean readAgain = kind != Kind.WRITE && ended(e);
         if (!elsewhere && !readAgain) {
           throw e;
         }
@@ -198,13 +208,17 @@ public final class EtcdClient implements AutoCloseable {
     }
   }
 
+  private static boolean ended(Refused e) {
+    return e.reason().contains(TRANSPORT) || ENDED.stream().anyMatch(e.reason()::startsWith);
+  }
+
   static AgentException refusal(Refused e) {
     if (e.reason().contains("database space exceeded")) {
       return new AgentException.Busy(
           "the store of the cluster is full; remove deployments, and see 'Limits' of"
               + " docs/cluster.md");
     }
-    return ENDED.stream().anyMatch(e.reason()::startsWith)
+    return ended(e)
         ? new AgentException.Network(
             "etcd did not answer in time; whether the change was made is unknown")
         : new AgentException.Network("etcd refused: " + e.reason(), e);
@@ -274,7 +288,7 @@ public final class EtcdClient implements AutoCloseable {
       if (e.reason().equals(NO_USERS)) {
         return Optional.empty();
       }
-      if (ENDED.stream().anyMatch(e.reason()::startsWith)) {
+      if (ended(e)) {
         throw new NotLoggedIn(e.reason(), e);
       }
       throw e;

@@ -57,7 +57,10 @@ class EtcdUpgradeIT {
         users.begin(ROOT, limit());
         users.role("node", List.of(new EtcdUsers.Permission("w/", true, true)), limit());
         users.user(NODE, List.of("node"), limit());
-        Thread writing = Thread.startVirtualThread(() -> write(new EtcdStore(client)));
+        var store = new EtcdStore(client);
+        // before the first one ends: that a lease was made may stay unknown, too
+        long lease = store.grant(LEASE, limit());
+        Thread writing = Thread.startVirtualThread(() -> write(store, lease));
 
         for (TestMember member : members) {
           int written = acknowledged.size();
@@ -86,9 +89,8 @@ class EtcdUpgradeIT {
   }
 
   /** As a node does it: under a lease that it renews, and that must not end meanwhile. */
-  private void write(ClusterStore store) {
+  private void write(ClusterStore store, long lease) {
     try {
-      long lease = store.grant(LEASE, limit());
       for (int i = 0; !over.get(); i++) {
         String key = "w/%06d".formatted(i);
         try {
