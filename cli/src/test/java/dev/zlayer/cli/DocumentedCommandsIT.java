@@ -87,8 +87,10 @@ class DocumentedCommandsIT {
   @Test
   void everyCommandIsInABlockThatATestRuns() throws IOException {
     var tests = new HashSet<String>();
-    try (Stream<Path> files = Files.walk(ROOT.resolve("cli/src/test/java"))) {
-      files.forEach(file -> tests.add(file.getFileName().toString().replace(".java", "")));
+    for (String module : List.of("cli", "cluster")) {
+      try (Stream<Path> files = Files.walk(ROOT.resolve(module + "/src/test/java"))) {
+        files.forEach(file -> tests.add(file.getFileName().toString().replace(".java", "")));
+      }
     }
     for (Block block : blocks()) {
       if (block.notRun().isPresent()) {

@@ -4,9 +4,12 @@ import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertTha
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.microsoft.playwright.Locator;
+import com.microsoft.playwright.PlaywrightException;
 import dev.zlayer.cli.CliFixture;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.regex.Pattern;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 
 /** Figures over time, of the node and of containers, in a real browser. */
@@ -49,7 +52,13 @@ class DashboardChartsIT extends DashboardFixture {
     Object first = firstStep();
     daemon.ok("daemon", "stop");
     daemon.restart();
-    assertThat(firstStep()).isEqualTo(first);
+    // the socket answers a moment before the page's port does
+    Object again =
+        Awaitility.await()
+            .atMost(Duration.ofSeconds(30))
+            .ignoreExceptionsInstanceOf(PlaywrightException.class)
+            .until(this::firstStep, _ -> true);
+    assertThat(again).isEqualTo(first);
     assertThat(chart("CPU")).isVisible();
     daemon.ok("down", "busy");
   }
