@@ -466,7 +466,7 @@ final class IngressState implements Owner.State {
       }
       Map<ServiceKey, String> found =
           left.find(
-              services.keySet(),
+              services.keySet().stream().filter(one -> !left.contains(one)).toList(),
               some -> {
                 List<IngressEndpoint> endpoints = endpoints(some);
                 return haproxy.refusal(
